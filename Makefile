@@ -154,10 +154,13 @@ perf: $(VENV)/dev.ready
 	$(BIN)/python -m benchmarks.perf --json benchmarks/perf/results.json; missed=$$?; \
 	$(BIN)/python -m benchmarks.perf --page && exit $$missed
 
-# make perf-compare BASE=COMMIT: each figure of a commit and of HEAD, in environments of their own.
+# make perf-compare BASE=COMMIT: each figure of a commit and of HEAD, in environments of their own. Six
+# rounds are the fewest that have an interval; with ROUNDS=1 the counts, which are exact, in two minutes.
 BASE ?= main
-perf-compare: $(VENV)/dev.ready
-	$(BIN)/python -m benchmarks.perf.commits $(BASE)
+ROUNDS ?= 6
+perf-compare: $(VENV)/bin/python
+	$(BIN)/python -c 'import snellen, aiohttp' 2>/dev/null || $(PIP) install -e '.[api]'
+	$(BIN)/python -m benchmarks.perf.commits $(BASE) --rounds $(ROUNDS)
 
 perf-peers: $(VENV)/dev.ready
 	$(BIN)/python -m benchmarks.perf.peers

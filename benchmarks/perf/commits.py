@@ -137,9 +137,7 @@ class Round(NamedTuple):
         took(*score[small])
         again = took(*score[large]) - took(*score[small])
         yield "each further reply of a score", again / (large - small)
-        many = [word for n in range(RUNS) for word in ("-m", f"Many{n}")]
-        took("run", "--load", "models.py", *many, "-b", f"q{small}.tsv", "--out", "many", "-q",
-             "--no-html")  # fmt: skip
+        self.run_many()
         yield f"leaderboard of {RUNS} runs", took("leaderboard", "many")
         yield (
             f"report.html of {large:,} samples",
@@ -171,6 +169,15 @@ class Round(NamedTuple):
         for kind, count in self.installed.counts(self.folder, "--help").items():
             if "modules" in kind:
                 yield f"--help: {kind}", count
+        self.run_many()
+        for kind, count in self.installed.counts(self.folder, "leaderboard", "many").items():
+            yield f"leaderboard of {RUNS} runs: {kind}", count
+
+    def run_many(self) -> None:
+        """`RUNS` runs of the questions that are fewer, in `many`."""
+        many = [word for n in range(RUNS) for word in ("-m", f"Many{n}")]
+        self.installed.seconds(self.folder, "run", "--load", "models.py", *many, "-b",
+                               f"q{SIZES[0]}.tsv", "--out", "many", "-q", "--no-html")  # fmt: skip
 
 
 @contextmanager

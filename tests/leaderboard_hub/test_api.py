@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -286,6 +287,60 @@ def test_submissions_are_listed_and_withdrawn(served: Served, tmp_path: Path) ->
     assert listed.strip() == "you have submitted nothing to this hub"
     command(*hub, code=2, **token)
     command(*hub, "p.csv", "--list", code=2, **token)
+
+
+def test_hosts_set_phases_from_elsewhere(served: Served) -> None:
+    asked = ("hub", "phases", f"{served.url}/api/v1", "hidden-signs")
+    flags = ("--phase", "Public,2127-03-01,2127-05-01,50", "--phase", "Last,2127-05-01,2127-06-01")
+    ann = {"SNELLEN_HUB_TOKEN": served.token}
+    refused = command(*asked, *flags, **ann, code=2)
+    assert refused == f"snellen: {served.url}: ann is no host of hidden-signs\n"
+    command("hub", "host", served.folder, "hidden-signs", "ann")
+    assert "50 submissions of a team\nLast: 2127-05" in command(*asked, *flags, **ann)
+    assert "50 submissions of a team\nLast: 2127-05" in command(*asked, **ann)
+    for token, sentence in (("snl_x", "this token is unknown"), ("a\nb", "characters that no")):
+        said = command(*asked, "--no-phases", SNELLEN_HUB_TOKEN=token, code=2)
+        assert sentence in said
+        assert "a\nb" not in said
+    assert "has no phases" in command(*asked, "--no-phases", **ann)
+    command("hub", "host", served.folder, "hidden-signs", "ann", "--remove")
+    assert "no benchmark other" in command(*asked[:-1], "other", code=2, **ann)
+    for action in (("host", served.url, "hidden-signs"), ("init", served.url, "--owner", "ol")):
+        assert "is an address, and this needs the folder" in command("hub", *action, code=2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (b"HTTP/1.1 302 Found\r\nLocation: {}/api/v1/benchmarks/b\r\n\r\n", "it sends to {}; give"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhub!", "answers as no hub does"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", "answers as no hub does"),
+        (b"220 mail.example ESMTP\r\n", "answers as no hub does"),
+        (b"", "cannot be reached"),
+    ],
+)
+def test_a_server_that_is_no_hub(answer: bytes, sentence: str) -> None:
+    """The token goes nowhere else, and the command ends in a sentence."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_server(("127.0.0.1", 0)) as other,
+    ):
+        elsewhere = f"http://127.0.0.1:{other.getsockname()[1]}"
+
+        def answer_once() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(10_000)
+                connection.sendall(answer.replace(b"{}", elsewhere.encode()))
+
+        answering = threading.Thread(target=answer_once)
+        answering.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        said = command("hub", "phases", url, "b", code=2, SNELLEN_HUB_TOKEN="snl_secret")
+        answering.join(30)
+        assert sentence.format(elsewhere) in said
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.accept()
 
 
 def test_a_hub_is_not_made_twice(served: Served) -> None:

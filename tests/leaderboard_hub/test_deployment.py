@@ -1,5 +1,5 @@
-"""The container, compose and nginx files of examples/hub: what they name exists, and nginx serves a
-hub with its file. No image is built here."""
+"""The container, compose, nginx and Caddy files of examples/hub: what they name exists, and Caddy
+and nginx serve a hub with their files. No image is built here."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import json
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,25 +31,26 @@ FOLDER = Path(__file__).parents[2] / "examples" / "hub"
 COMPOSE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+CADDY = shutil.which("caddy")
 KEYS = {
-    "build", "cap_drop", "command", "cpus", "depends_on", "deploy", "entrypoint", "environment",
-    "healthcheck", "image", "mem_limit", "networks", "pids_limit", "ports", "read_only", "restart",
-    "security_opt", "shm_size", "stop_grace_period", "tmpfs", "volumes",
+    "build", "cap_add", "cap_drop", "command", "cpus", "depends_on", "deploy", "entrypoint",
+    "environment", "healthcheck", "image", "mem_limit", "networks", "pids_limit", "ports",
+    "read_only", "restart", "security_opt", "shm_size", "stop_grace_period", "tmpfs", "volumes",
 }  # fmt: skip
 """Of a service, by the Compose specification; those that are used."""
 
 
 def test_compose_has_postgresql_two_workers_and_a_proxy() -> None:
     assert set(COMPOSE) == {"name", "x-hub", "services", "networks", "volumes"}
-    assert set(SERVICES) == {"backup", "database", "server", "worker", "proxy"}
+    assert set(SERVICES) == {"backup", "database", "proxy", "server", "tls", "worker"}
     assert SERVICES["worker"]["deploy"] == {"replicas": 2}
     for name, service in SERVICES.items():
         assert set(service) <= KEYS, name
         named = [each.partition(":")[0] for each in service.get("volumes", [])]
         assert {each for each in named if not each.startswith(".")} <= set(COMPOSE["volumes"])
         assert set(service.get("depends_on", ())) <= set(SERVICES)
-    # Only the proxy can be reached from outside.
-    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
+    # Only Caddy can be reached from outside.
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["tls"]
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -121,6 +125,9 @@ def test_nginx_and_the_hub_agree() -> None:
     text = (FOLDER / "nginx.conf").read_text()
     assert "server server:8440" in text
     assert "application/atom+xml" in text
+    address = SERVICES["tls"]["networks"]["default"]["ipv4_address"]
+    assert f"set_real_ip_from {address};" in text
+    assert "reverse_proxy proxy:8080" in (FOLDER / "Caddyfile").read_text()
 
 
 class Proxied(NamedTuple):
@@ -143,6 +150,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         text.replace(" resolve;", ";")
         .replace("server:8440", f"127.0.0.1:{hub_port}")
         .replace("/tmp/", f"{place}/")
+        .replace("172.30.0.9", "127.0.0.1")
     )
     text = text.replace("listen 8080", f"listen 127.0.0.1:{port}").replace("202m", "2m")
     if os.geteuid() == 0:
@@ -176,6 +184,18 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         process.wait(30)
 
 
+def logged_addresses(proxied: Proxied, route: str) -> list[str]:
+    """The addresses that the hub saw on a route."""
+    end = time.monotonic() + 30
+    while True:
+        # It is written after the answer.
+        lines = [json.loads(line) for line in proxied.log.read_text().splitlines()]
+        own = [str(line["address"]) for line in lines if line.get("route") == route]
+        if own or time.monotonic() > end:
+            return own
+        time.sleep(0.1)
+
+
 @pytest.mark.release
 def test_a_submission_passes_the_proxy(proxied: Proxied, tmp_path: Path) -> None:
     token = command("hub", "token", proxied.folder, "olga").strip()
@@ -192,20 +212,53 @@ def test_a_submission_passes_the_proxy(proxied: Proxied, tmp_path: Path) -> None
 
 @pytest.mark.release
 def test_nobody_chooses_an_address(proxied: Proxied) -> None:
-    request = urllib.request.Request(
-        f"{proxied.url}/api/v1/benchmarks", headers={"X-Forwarded-For": "198.51.100.7"}
-    )
-    urllib.request.urlopen(request, timeout=30).close()
-    end = time.monotonic() + 30
-    while True:
-        # It is written after the answer.
-        lines = [json.loads(line) for line in proxied.log.read_text().splitlines()]
-        own = [line for line in lines if line.get("route") == "/api/v1/benchmarks"]
-        if own:
-            break
-        assert time.monotonic() < end, lines
-        time.sleep(0.1)
-    assert [line["address"] for line in own] == ["127.0.0.1"]
+    # From another address than Caddy's, whose word nginx takes.
+    with closing(HTTPConnection(proxied.url[7:], source_address=("127.0.0.2", 0))) as connection:
+        connection.request("GET", "/api/v1/benchmarks", headers={"X-Forwarded-For": "198.51.100.7"})
+        connection.getresponse().read()
+    assert logged_addresses(proxied, "/api/v1/benchmarks") == ["127.0.0.2"]
+
+
+@pytest.mark.release
+def test_caddy_ends_tls(proxied: Proxied, tmp_path: Path) -> None:
+    """With a certificate of its own, since nobody else gives one for localhost."""
+    if CADDY is None:
+        pytest.skip("caddy is not installed here")
+    port, plain_port = free_port(), free_port()
+    text = (FOLDER / "Caddyfile").read_text().replace("proxy:8080", proxied.url[7:])
+    own = f"local_certs\n\tskip_install_trust\n\thttp_port {plain_port}"
+    (tmp_path / "Caddyfile").write_text(text.replace("admin off", f"admin off\n\t{own}"))
+    url = f"https://localhost:{port}"
+    made = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    flags = ["--config", str(tmp_path / "Caddyfile"), "--adapter", "caddyfile"]
+    with (tmp_path / "log").open("w") as log:
+        caddy = subprocess.Popen([CADDY, "run", *flags], stderr=log,
+                                 env=os.environ | made | {"SNELLEN_HUB_URL": url})  # fmt: skip
+    try:
+        root = tmp_path / "caddy/pki/authorities/local/root.crt"
+        end = time.monotonic() + 60
+        while True:
+            try:
+                trust = ssl.create_default_context(cafile=root)
+                request = urllib.request.Request(
+                    f"{url}/api/v1/suites", headers={"X-Forwarded-For": "198.51.100.7"}
+                )
+                answer = urllib.request.urlopen(request, context=trust, timeout=30)
+                break
+            except OSError:
+                assert time.monotonic() < end, (tmp_path / "log").read_text()
+                time.sleep(0.2)
+        with answer:
+            assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+            assert json.load(answer) == []
+        own = logged_addresses(proxied, "/api/v1/suites")
+        assert own
+        assert set(own) <= {"127.0.0.1", "::1"}
+        with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+            urllib.request.urlopen(url, context=ssl.create_default_context(), timeout=30)
+    finally:
+        caddy.terminate()
+        caddy.wait(30)
 
 
 @pytest.mark.release

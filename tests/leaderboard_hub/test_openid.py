@@ -139,10 +139,7 @@ def test_other_signatures(app: FastAPI, provider: OpenIdServer, algorithm: str) 
     assert sign_in(HubBrowser(app)).status_code == 303
 
 
-def test_new_keys_of_the_provider_are_read(
-    app: FastAPI, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("snellen.leaderboard_hub.accounts.openid_client._KEYS_EVERY", 0.0)
+def test_new_keys_of_the_provider_are_read(app: FastAPI, provider: OpenIdServer) -> None:
     assert sign_in(HubBrowser(app)).status_code == 303
     provider.key = RSAKey.generate_key(2048, {"kid": "second"})
     assert sign_in(HubBrowser(app)).status_code == 303
@@ -362,15 +359,16 @@ def test_a_disabled_account_stays_out(hub: Hub, app: FastAPI) -> None:
     [
         ({"issuer": "https://evil.example"}, "they must be equal"),
         ({"authorization_endpoint": "http://elsewhere.example/a"}, "expected one with https://"),
-        ({"token_endpoint": None}, "cannot be reached, or does not answer as one"),
+        ({"token_endpoint": None}, "expected one with https://"),
     ],
 )
 def test_a_provider_that_is_none(
     app: FastAPI, provider: OpenIdServer, metadata: dict[str, Any], sentence: str
 ) -> None:
     provider.metadata = metadata
-    page = HubBrowser(app).get("/oidc/start")
-    assert (page.status_code, sentence in page.text) == (503, True)
+    for _ in range(2):
+        page = HubBrowser(app).get("/oidc/start")
+        assert (page.status_code, sentence in page.text) == (503, True)
 
 
 def test_a_provider_that_is_away(hub: Hub) -> None:

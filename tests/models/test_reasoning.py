@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def test_the_local_backend_splits_too(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = reply()
     assert (bool(plain.text), plain.stop_reason) == (True, "stop")
     monkeypatch.setattr(reasoning, "TAGS", ((plain.text, "<none>"),))
-    monkeypatch.setattr(reasoning, "_FIRST_SIGNS", {plain.text[0]})
+    monkeypatch.setattr(reasoning, "_FIRST_SIGN", re.compile(re.escape(plain.text[0])))
     assert reply(",reasoning=off").text == plain.text
     assert (reply().text, reply().stop_reason) == ("", "length")
     assert open_model("snellen/tiny").identity.facts.get("reasoning") is None

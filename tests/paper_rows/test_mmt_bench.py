@@ -280,7 +280,7 @@ def soft_image(at: int) -> Image.Image:
 
 @pytest.mark.row(
     "Visual referring: a box, pixels, shares, both (Figure 3i)",
-    page="curate/referring.md",
+    page="mmt-referring.md",
     note="the published files have boxes drawn in; clean pictures and boxes are made of the "
     "sources, which were not at hand",
 )
@@ -310,7 +310,7 @@ def test_visual_referring(user: User) -> None:
         "categories": [{"id": 1, "name": "person"}],
     }))  # fmt: skip
     user.write("my_model.py", READS_MARKS)
-    user.run("snellen curate referring mmt.jsonl --source coco coco.json pictures -o clean.tsv")
+    user.run("snellen data referring mmt.jsonl --source coco coco.json pictures -o clean.tsv")
     user.run(
         "snellen run --load my_model.py -m ReadsMarks -b mmt-bench:referring=box "
         "-b mmt-bench:referring=pixel -b mmt-bench:referring=normalised "
@@ -490,10 +490,10 @@ def test_questions_from_metadata(user: User) -> None:
     user.write("templates.toml", TEMPLATES)
     user.run(
         "snellen curate metadata coco coco.json --pictures pictures --source drawn "
-        "--licence CC0-1.0 -o drawn.jsonl"
+        "--licence CC0-1.0 -o drawn"
     )
     made = user.run(
-        "snellen curate questions --from-metadata drawn.jsonl --templates templates.toml "
+        "snellen curate questions drawn --templates templates.toml "
         "--per-subtask 12 --out made --json"
     ).json()
     assert {name: one["items"] for name, one in made["subtasks"].items()} == {

@@ -288,7 +288,7 @@ def test_questions_from_pictures(user: User) -> None:
     user.write("writer.py", WRITER)
     user.run(
         "snellen curate questions pictures --out made --extract file:seen.jsonl --load writer.py "
-        "--writer Writer --dimension instance-attribute"
+        "-m Writer --dimension instance-attribute"
     )
     lines = (user.folder / "made" / "items.jsonl").read_text().splitlines()
     items = [json.loads(line) for line in lines]

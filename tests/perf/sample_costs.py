@@ -2,7 +2,8 @@
 
 `python tests/perf/sample_costs.py` prints, as JSON, for each command: Python calls, SQL statements,
 calls of fsync by Python and bytes written for each further sample. Each is the difference of two
-sizes, so that the start and everything else that is done once drops out. `python
+sizes, so that the start and everything else that is done once drops out; for `leaderboard`, of
+two numbers of run folders. `python
 tests/perf/sample_costs.py modules COMMAND...` prints how many modules a command of its own process
 imports: Snellen's and others'.
 """
@@ -24,6 +25,8 @@ from benchmarks.perf.samples_file import MODEL, write_samples
 
 SIZES = (60, 260)
 WARM_UP = 40
+RUNS = (3, 10, 30)
+"""Run folders of a leaderboard; the first is a warm-up."""
 
 
 def commands(folder: Path, count: int) -> dict[str, list[str]]:
@@ -55,11 +58,30 @@ def count_costs(folder: Path) -> dict[str, dict[str, float]]:
             if code:
                 raise SystemExit(f"{command} ended with {code}")
             counted.setdefault(name, []).append(counts)
-    return {name: _difference(*counts[1:]) for name, counts in counted.items()}
+    for runs in RUNS:
+        copied = str(copy_runs(folder / f"out{SIZES[1]}", folder / f"runs{runs}", runs))
+        with contextlib.redirect_stdout(io.StringIO()), Counts() as counts:
+            main(["leaderboard", copied])
+        counted.setdefault("leaderboard", []).append(counts)
+    further = dict.fromkeys(counted, SIZES[1] - SIZES[0]) | {"leaderboard": RUNS[2] - RUNS[1]}
+    return {name: _difference(*counts[1:], further[name]) for name, counts in counted.items()}
 
 
-def _difference(small: Counts, large: Counts) -> dict[str, float]:
-    further = SIZES[1] - SIZES[0]
+def copy_runs(runs: Path, folder: Path, count: int) -> Path:
+    """A folder of copies of a run, each of another model, and in another order."""
+    run = next(runs.glob("*/run.json")).parent
+    lines = (run / "samples.jsonl").read_bytes().splitlines(keepends=True)
+    for number in range(count):
+        copy = folder / f"model-{number}"
+        copy.mkdir(parents=True)
+        for name in ("run.json", "report.json"):
+            text = (run / name).read_text().replace('"model": "AtOnce"', f'"model": "m{number}"')
+            (copy / name).write_text(text)
+        (copy / "samples.jsonl").write_bytes(b"".join(lines[number:] + lines[:number]))
+    return folder
+
+
+def _difference(small: Counts, large: Counts, further: int) -> dict[str, float]:
     values: dict[str, Callable[[Counts], int]] = {
         "python_calls": lambda counts: counts.python_calls,
         "statements": lambda counts: len(counts.statements),

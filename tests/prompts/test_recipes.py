@@ -13,9 +13,9 @@ from PIL import Image
 
 from snellen.api import evaluate
 from snellen.api.resolve_benchmarks import NamedBenchmark
-from snellen.benchmarks.declaration.registry import RECIPE, apply_recipe, open_benchmark
+from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark
 from snellen.cli import main
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import RECIPE, Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
 from snellen.core.model import Capabilities, Identity

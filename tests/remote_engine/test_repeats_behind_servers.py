@@ -22,7 +22,8 @@ class Urn:
     """Replies rightly with a chance of its own for each question, anew each time."""
 
     def __init__(self) -> None:
-        self.random = random.Random(3)
+        # One for each question: how often it is right does not depend on the order of arrival.
+        self.random = [random.Random(number) for number in range(COUNT)]
         self.bodies: list[dict[str, Any]] = []
 
     async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -30,7 +31,7 @@ class Urn:
             return web.json_response(chat_reply("A"))
         number = asked_about(body)
         self.bodies.append(body)
-        right = self.random.random() < number / (COUNT - 1)
+        right = self.random[number].random() < number / (COUNT - 1)
         return web.json_response(chat_reply("AB"[(number + (not right)) % 2]))
 
 

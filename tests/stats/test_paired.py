@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from snellen.stats.paired import (
     CLUSTER_TEST,
     MANY_CLUSTERS,
     SCORE_TEST,
+    binary_p_values,
     design_effect,
     detectable_difference,
     holm,
@@ -250,6 +252,21 @@ def test_many_systems_are_those_one_by_one() -> None:
             paired_mean(np.array([]) if not wrong.any() else np.ones(30), wrong.astype(int))
     with pytest.raises(ValueError, match="level"):
         paired_mean(np.ones(30), np.arange(30), 1.0)
+
+
+@pytest.mark.parametrize("samples", [13, 40, 700])
+def test_p_values_of_right_and_wrong_are_those_of_paired_means(samples: int) -> None:
+    scores = np.random.default_rng(samples).integers(0, 2, (samples, 6)).astype(float)
+    scores[:, 5] = scores[:, 4]
+    pairs = np.array(list(combinations(range(6), 2)))
+    first, second = pairs.T
+    alone = np.arange(samples)
+    expected = [test.p for test in paired_means(scores[:, second] - scores[:, first], alone)]
+    found = binary_p_values(scores, pairs)
+    assert found is not None
+    assert found.tolist() == expected
+    assert binary_p_values(scores[:12], pairs) is None
+    assert binary_p_values(scores / 2, pairs) is None
 
 
 def test_a_large_difference_stands_out_among_a_thousand_pairs() -> None:

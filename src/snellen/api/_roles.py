@@ -18,9 +18,8 @@ from snellen.api._sampling import (
 )
 from snellen.api.options import MAKER, RunOptions
 from snellen.api.resolve_benchmarks import NamedBenchmark
-from snellen.benchmarks.declaration.registry import RECIPE
 from snellen.benchmarks.protocol.judging import judge_roles
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
+from snellen.core.benchmark import RECIPE, Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model
 from snellen.core.request import CLIP, DRAWER, Sampling

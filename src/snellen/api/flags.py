@@ -24,8 +24,6 @@ class Flag:
     metavar: str | None = None
     parse: Callable[[str], Any] | None = None
     short: str = ""
-    aliases: tuple[str, ...] = ()
-    """Other spellings of the name."""
     choices: tuple[str, ...] | None = None
     is_repeatable: bool = False
     is_inverted: bool = False

@@ -28,7 +28,7 @@ from snellen.api.options import (
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.api.results import printed_text
 from snellen.benchmarks.declaration.published_sizes import published_size
-from snellen.benchmarks.declaration.registry import RECIPE
+from snellen.core.benchmark import RECIPE
 from snellen.core.model import AnyModel
 from snellen.core.output import Usage
 from snellen.core.price import cost

@@ -40,7 +40,7 @@ def add_flag(
     parser: ArgumentParser, flag: Flag, default: Any = None, help: str | None = None
 ) -> None:
     """Add one flag, with another `help` line if given."""
-    names = [*([flag.short] if flag.short else []), flag.name, *flag.aliases]
+    names = [*([flag.short] if flag.short else []), flag.name]
     settings: dict[str, Any] = {"help": help or flag.help}
     if flag.is_inverted:
         settings |= {"action": "store_true"}

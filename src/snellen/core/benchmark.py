@@ -78,6 +78,10 @@ IGNORED = "ignore"
 
 AS_RECORDED = "as_recorded"
 """The parameter of a run that names the tool and the column whose number is repeated."""
+DESCRIBED = "described"
+"""Parameter of a run: digest of the description, which decides what is asked and counted."""
+RECIPE = "recipe"
+"""Parameter of a run: the recipe by which its questions were asked."""
 CHANCE = "chance"
 """Name of the metric that reports the expected score of guessing."""
 

@@ -7,6 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPException
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -24,6 +25,16 @@ TOKEN_VARIABLE = "SNELLEN_HUB_TOKEN"
 _TIMEOUT = 120.0
 _PAUSE = 0.5
 _LONGEST_WAIT = 3600.0
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect becomes an error: the token is for the address that was given."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 class Upload(NamedTuple):
@@ -85,11 +96,14 @@ class HubClient:
         """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"--to {url!r}: expected the address of a hub, such as https://HOST")
-        self._url = f"{url.rstrip('/')}/api/v1"
+            raise UsageError(f"{url!r} is no address of a hub; expected one such as https://HOST")
+        self._url = url.rstrip("/").removesuffix("/api/v1")
         self._patience, self._notify = patience, notify
-        self._token = read_secret([TOKEN_VARIABLE])
-        if self._token is None:
+        token = read_secret([TOKEN_VARIABLE])
+        if token is not None and not (token.reveal().isascii() and token.reveal().isprintable()):
+            raise UsageError(f"{TOKEN_VARIABLE} holds characters that no token has; set it again")
+        self._token = token
+        if token is None:
             raise UsageError(
                 f"{TOKEN_VARIABLE} is not set; make a token on the hub's page /account/tokens, or "
                 "have its owner make one with: snellen hub token"
@@ -141,7 +155,10 @@ class HubClient:
         """The phases of a benchmark, after setting others if some are given."""
         path = f"/benchmarks/{quote(benchmark, safe='')}"
         if phases is None:
-            return self._send("GET", path)["phases"]
+            try:
+                return self._send("GET", path)["phases"]
+            except (KeyError, TypeError) as error:
+                raise UsageError(f"{self._url} answers as no hub does") from error
         body = json.dumps(phases).encode()
         return self._send("PUT", f"{path}/phases", body, "application/json")
 
@@ -156,18 +173,19 @@ class HubClient:
         headers = {"Authorization": f"Bearer {self._token.reveal()}"}
         if kind:
             headers["Content-Type"] = kind
-        request = urllib.request.Request(
-            self._url + path, data=body, headers=headers, method=method
-        )
+        address = f"{self._url}/api/v1{path}"
+        request = urllib.request.Request(address, data=body, headers=headers, method=method)
         try:
             with self._open(request) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
             with error:
                 raise UsageError(f"{self._url}: {_detail(error)}") from error
-        except (OSError, ValueError) as error:
+        except OSError as error:
             reason = getattr(error, "reason", None) or error
             raise UsageError(f"{self._url} cannot be reached: {reason}") from error
+        except (HTTPException, ValueError) as error:
+            raise UsageError(f"{self._url} answers as no hub does: {error}") from error
 
     def _open(self, request: urllib.request.Request) -> Any:
         """The response. A connection that is refused has sent nothing, so that it is made again."""
@@ -175,7 +193,7 @@ class HubClient:
         is_first = True
         while True:
             try:
-                return urllib.request.urlopen(request, timeout=_TIMEOUT)
+                return _OPENER.open(request, timeout=_TIMEOUT)
             except urllib.error.URLError as error:
                 is_refused = isinstance(error.reason, ConnectionRefusedError)
                 if not is_refused or time.monotonic() > end:
@@ -187,6 +205,9 @@ class HubClient:
 
 
 def _detail(error: urllib.error.HTTPError) -> str:
+    place = error.headers.get("Location", "")
+    if 300 <= error.code < 400:
+        return f"it sends to {place.partition('/api/v1')[0] or 'nowhere'}; give that address"
     try:
         return str(json.load(error)["detail"])
     except (ValueError, KeyError, TypeError):

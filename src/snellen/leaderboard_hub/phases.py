@@ -101,14 +101,15 @@ def parse_phase(text: str) -> Phase:
     """Read `NAME,OPENS,CLOSES[,SUBMISSIONS][,final]`. Raises UsageError."""
     name, *parts = map(str.strip, text.split(","))
     final = len(parts) > 2 and parts[-1] == "final"
-    opens, closes, *total = parts[:-1] if final else [*parts, *[""] * (2 - len(parts))]
-    if not name or len(total) > 1 or not all(each.isdecimal() for each in total):
+    parts = parts[:-1] if final else parts
+    if not name or not 2 <= len(parts) <= 3 or not all(map(str.isdecimal, parts[2:])):
         raise UsageError(
             f"{text!r} is no phase; expected NAME,OPENS,CLOSES[,SUBMISSIONS][,final], such as "
             "Public,2027-03-01,2027-05-01,50"
         )
-    typed = {"name": name, "opens": parse_moment(opens), "closes": parse_moment(closes),
-             "submissions": int(total[0]) if total else None, "final": final}  # fmt: skip
+    opens, closes = map(parse_moment, parts[:2])
+    typed = {"name": name, "opens": opens, "closes": closes,
+             "submissions": int(parts[2]) if parts[2:] else None, "final": final}  # fmt: skip
     return convert_phases([typed])[0]
 
 

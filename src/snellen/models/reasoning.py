@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +20,7 @@ TAGS = (
 )
 """Opening and closing tag: DeepSeek-R1 and Qwen3, Claude-like prompts, Gemma, Seed, OpenThinker
 and LLaMA-o1, Kimi-VL, Magistral."""
-_FIRST_SIGNS = frozenset(tag[0] for pair in TAGS for tag in pair)
+_FIRST_SIGN = re.compile(f"[{re.escape(''.join({tag[0] for pair in TAGS for tag in pair}))}]")
 SOLUTION_TAGS = ("<|begin_of_solution|>", "<|end_of_solution|>")
 
 
@@ -41,7 +42,7 @@ def split_reasoning(
     the closing tag. Tags elsewhere belong to the text. With `starts_in_thought` the chat template
     opens a thought, so that a reply cut before any closing tag is all thought.
     """
-    tags = TAGS if any(sign in reply for sign in _FIRST_SIGNS) else ()
+    tags = TAGS if _FIRST_SIGN.search(reply) else ()
     start = reply.lstrip()
     for opening, closing in tags:
         if start.startswith(opening):

@@ -57,23 +57,18 @@ def cluster_samples(samples: Sequence[Clusterable], links: Sequence[str] = ()) -
     parents = list(range(len(samples)))
     first: dict[Hashable, int] = {}
     for index, sample in enumerate(samples):
-        named_links = [("link", links[index])] if links and links[index] else []
-        for link in (*_links(sample), *named_links):
-            own_root = _root(parents, index)
-            other_root = _root(parents, first.setdefault(link, index))
-            # The smaller index becomes the root, so that ids follow the order of the samples.
-            parents[max(own_root, other_root)] = min(own_root, other_root)
-    roots = [_root(parents, index) for index in parents]
-    sizes = Counter(roots)
-    return [f"cluster {root + 1}" if sizes[root] > 1 else "" for root in roots]
-
-
-def _links(sample: Clusterable) -> Iterable[Hashable]:
-    """Keys that a sample shares with the other samples of its cluster."""
-    if sample.unit:
-        yield sample.unit
-    if sample.media:
-        yield frozenset(sample.media)
+        link = ("link", links[index]) if links and links[index] else None
+        for key in (sample.unit, frozenset(sample.media), link):
+            other = first.setdefault(key, index) if key else index
+            if other != index:
+                # The smaller index becomes the root, so that ids follow the order of the samples.
+                low, high = sorted((_root(parents, index), _root(parents, other)))
+                parents[high] = low
+    # Each points to a smaller one, or to itself: in this order their roots are known.
+    for index, parent in enumerate(parents):
+        parents[index] = parents[parent]
+    sizes = Counter(parents)
+    return [f"cluster {root + 1}" if sizes[root] > 1 else "" for root in parents]
 
 
 def _root(parents: list[int], index: int) -> int:
@@ -362,7 +357,7 @@ def accepted_fraction(record: Record) -> float:
     """The fraction of a closed question's options that are accepted: what a guess in one pass
     scores, 0..1."""
     labels = _YES_NO if record.kind == "yes_no" else record.options
-    return max(1, len({gold for gold in record.gold if gold in labels})) / len(labels)
+    return max(1, len(set(labels).intersection(record.gold))) / len(labels)
 
 
 def chance_of(record: Record) -> float:

@@ -51,11 +51,11 @@ def rank_models(name: str, scores: Mapping[str, float], limit: int = 10) -> Lead
     """The `limit` highest scores as rows; models of equal score by name."""
     rounded = {model: round(score, _DIGITS) for model, score in scores.items()}
     ordered = sorted(rounded, key=lambda model: (-rounded[model], model))
+    ranks: dict[float, int] = {}
+    for place, model in enumerate(ordered, 1):
+        ranks.setdefault(rounded[model], place)
     rows = [
-        LeaderboardRow(
-            1 + sum(other > rounded[model] for other in rounded.values()), model, scores[model]
-        )
-        for model in ordered[:limit]
+        LeaderboardRow(ranks[rounded[model]], model, scores[model]) for model in ordered[:limit]
     ]
     last = rounded[ordered[len(rows) - 1]] if rows else math.nan
     tied_out = sum(rounded[model] == last for model in ordered[limit:])

@@ -69,16 +69,6 @@ def fleiss_kappa(grades: Sequence[Sequence[float]]) -> float | None:
     return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
-def krippendorff_alpha(values: Sequence[Sequence[Hashable | None]]) -> float | None:
-    """Krippendorff's alpha for nominal values, (items, annotators), None where a value is missing
-    (K. Krippendorff, "Content Analysis" (2013), Ch. 12): 1 - observed / expected disagreement.
-
-    Items with fewer than two values do not count. Rows may differ in length. None without items of
-    two values, and if all values are the same.
-    """
-    return _AlphaSums.of(_pairable(values)).value
-
-
 def estimate_kappa(
     first: Sequence[Hashable], second: Sequence[Hashable], level: float = DEFAULT_LEVEL
 ) -> AgreementEstimate:
@@ -92,7 +82,13 @@ def estimate_kappa(
 def estimate_alpha(
     values: Sequence[Sequence[Hashable | None]], level: float = DEFAULT_LEVEL
 ) -> AgreementEstimate:
-    """Krippendorff's alpha with its interval; `values` as for `krippendorff_alpha`."""
+    """Krippendorff's alpha for nominal values, (items, annotators), None where a value is missing
+    (K. Krippendorff, "Content Analysis" (2013), Ch. 12): 1 - observed / expected disagreement, with
+    its interval.
+
+    Items with fewer than two values do not count. Rows may differ in length. No value without items
+    of two values, and if all values are the same.
+    """
     units = _pairable(values)
     sums = _AlphaSums.of(units)
     sizes = [float(unit.total()) for unit in units]

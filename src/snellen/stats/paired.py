@@ -167,6 +167,21 @@ def paired_means(
     )
 
 
+def binary_p_values(scores: NDArray[float64], pairs: NDArray[int64]) -> NDArray[float64] | None:
+    """The p that `paired_means` gives each of the `pairs` (pairs, 2) of columns of scores (samples,
+    systems), in a fraction of its time; None if not all scores are 0 or 1, or if so few samples
+    need sign flips. Each sample is a cluster of its own."""
+    import numpy as np
+
+    n = len(scores)
+    if n <= MAX_FLIPPED_CLUSTERS or not ((scores == 0) | (scores == 1)).all():
+        return None
+    both, right, (first, second) = scores.T @ scores, scores.sum(axis=0), pairs.T
+    won, lost = right[second] - both[first, second], right[first] - both[first, second]
+    p = normal_tails(score_statistic(won, lost, n))
+    return np.maximum(p, np.minimum(1.0, 2.0 ** (1.0 - won - lost)))
+
+
 def cluster_tests(
     contributions: ClusterContributions, level: float, null: float = 0.0
 ) -> PairedTests:
@@ -179,7 +194,7 @@ def cluster_tests(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(flat, 0.0, distance / contributions.error)
     p, quantile = np.ones_like(t), np.ones_like(t)
-    for freedom in np.unique(contributions.freedom).tolist():
+    for freedom in set(contributions.freedom.tolist()):
         columns = contributions.freedom == freedom
         p[columns] = [two_sided_tail(value, freedom) for value in t[columns].tolist()]
         quantile[columns] = two_sided_quantile(level, freedom)

@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,6 +57,8 @@ _resume_decoder = msgspec.json.Decoder(ResumeRecord)
 _spent_decoder = msgspec.json.Decoder(dict[str, RoleUsage])
 _encode = msgspec.json.Encoder().encode
 _NO_VALUES: dict[str, float] = {}
+_BLOCK = 1 << 18
+"""Bytes of a samples file that are read at once."""
 
 
 def run_folder_name(model: str, benchmark: str, config: RunConfig) -> str:
@@ -103,7 +106,8 @@ class RunFolder:
         `kind` are decoded."""
         decoder = msgspec.json.Decoder(kind)
         files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
-        return [record for file in files if file.exists() for record in _read_lines(file, decoder)]
+        blocks = (_read_blocks(file, decoder) for file in files if file.exists())
+        return list(chain.from_iterable(chain.from_iterable(blocks)))
 
 
 def open_run(path: Path | str) -> RunFolder:
@@ -222,7 +226,7 @@ class RunWriter:
                 file.truncate(end_of_last_line(file.fileno()))
         except OSError as error:
             raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
-        return list(_read_lines(samples, _resume_decoder))
+        return list(chain.from_iterable(_read_blocks(samples, _resume_decoder)))
 
     def exclude_lines(self, lines: Collection[int]) -> None:
         """Move lines, by index, from `samples.jsonl` to `left-out.jsonl`."""
@@ -294,7 +298,7 @@ class RunWriter:
     def records(self) -> list[Record]:
         """All samples so far, failures last, with the fields that a summary requires."""
         files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
-        return compact_records(record for file in files for record in read_records(file))
+        return compact_records(chain.from_iterable(map(read_records, files)))
 
     def _check_lock(self) -> None:
         """Raises RunLocked if the lock file was removed or replaced: another process may then have
@@ -403,26 +407,40 @@ def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> 
 
 def read_records(path: Path) -> Iterator[Record]:
     """Iterate over the records of a JSONL file; a torn last line is skipped."""
-    if path.exists():
-        yield from _read_lines(path, _record_decoder)
+    return chain.from_iterable(_read_blocks(path, _record_decoder) if path.exists() else ())
 
 
-def _read_lines(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
+def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[T]]:
+    """The decoded lines of a JSONL file, about `_BLOCK` bytes at once: a call for each line would
+    cost as much as its reading."""
     try:
         file = path.open("rb")
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+    read = 0
     with file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
+        while lines := file.readlines(_BLOCK):
+            if not lines[-1].endswith(b"\n"):
+                lines.pop()
             try:
-                yield decoder.decode(line)
+                yield [decoder.decode(line) for line in lines]
             except msgspec.DecodeError as error:
+                number = read + _first_unreadable(lines, decoder)
                 raise DataError(
                     f"line {number} of {path} is no sample record ({error}); remove that line "
                     "and start again: its answers are still in the store"
                 ) from error
+            read += len(lines)
+
+
+def _first_unreadable(lines: Iterable[bytes], decoder: msgspec.json.Decoder[T]) -> int:
+    """The number of the first line, from 1, that cannot be decoded; 0 if all can."""
+    for number, line in enumerate(lines, 1):
+        try:
+            decoder.decode(line)
+        except msgspec.DecodeError:
+            return number
+    return 0
 
 
 def write_json(path: Path, value: Struct) -> None:

@@ -211,7 +211,10 @@ def test_dropping_leaves_the_others_and_what_nobody_could_judge(
 ) -> None:
     _, out = asked
     dropped = filter_items(
-        made.data, tmp_path / "out", runs=[out / RUNS_FOLDER], rules=FilterRules(drop=True)
+        made.data,
+        tmp_path / "out",
+        runs=[out / RUNS_FOLDER],
+        rules=FilterRules(drop=("text-only", "vision")),
     )
     bad = flags(out, "text-majority") | flags(out, "vision-none")
     assert [item.id for item in open_items(tmp_path / "out")] == [

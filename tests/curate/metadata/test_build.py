@@ -451,7 +451,7 @@ MISTAKES: list[tuple[str, str]] = [
      'distractors = [{by="keypoints", min_shift=0.6}]\n', "min_shift is not less than max_shift"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\n'
      'distractors = [{by="categories", near="embedding"}]\n', 'needs vectors = "FILE"'),
-    ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["model"]\n', "--writer"),
+    ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["model"]\n', "-m"),
     (COUNTING + COUNTING, "two templates of this subtask"),
 ]  # fmt: skip
 

@@ -16,15 +16,17 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return write_metadata(tmp_path_factory.mktemp("drawn"), 24)
 
 
-def command(drawn: tuple[Path, Path], out: Path, *more: str) -> list[str]:
-    files = ["--from-metadata", str(drawn[0]), "--templates", str(drawn[1])]
+def command(
+    drawn: tuple[Path, Path], out: Path, *more: str, data: tuple[str, ...] = ()
+) -> list[str]:
+    files = [str(drawn[0]), *data, "--templates", str(drawn[1])]
     return ["curate", "questions", *files, "--out", str(out), "--per-subtask", "8", *more]
 
 
 def test_the_summary_as_json(
     drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(command(drawn, tmp_path / "out", "--json")) == 0
+    assert main(command(drawn, tmp_path / "out", "--json")) == 1  # a source states no licence
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads((tmp_path / "out" / "step.json").read_text())["counts"]
     assert printed["items"] == 96
@@ -42,14 +44,14 @@ def test_the_summary_as_json(
 def test_the_summary_for_people(
     drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(command(drawn, tmp_path / "out", "--require-license", "--alike-length")) == 0
+    assert main(command(drawn, tmp_path / "out", "--drop", "no-licence", "--alike-length")) == 0
     printed = capsys.readouterr().out
     assert "right answers of 2 options: A 4, B 4\n" in printed
     # The third source states no licence.
-    assert "records without an item: 12 (licence)\n" in printed
+    assert "records without an item: 12 (licence: nobody states one)\n" in printed
     assert f"{tmp_path}/out: 96 questions of 48 records\n" in printed
     assert printed.endswith(
-        f"next: snellen curate review {tmp_path}/out --all --out {tmp_path}/out-reviewed\n"
+        f"next: snellen curate review {tmp_path}/out --all --blind --out {tmp_path}/out-reviewed\n"
     )
 
 
@@ -57,12 +59,10 @@ def test_the_summary_for_people(
     ("more", "sentence"),
     [
         (["--per-subtask", "0"], "per_subtask is 0; expected 1 or more"),
-        (["--from-metadata", "lost.jsonl"], "lost.jsonl: there is no such file"),
-        (["more.jsonl"], "more.jsonl: --from-metadata reads one file; repeat it for another"),
         (["--templates", "lost.toml"], "lost.toml: there is no such file"),
         (
             ["--checker", "random"],
-            "--checker is for questions about pictures; leave it out, or --from-metadata",
+            "these are metadata records, not pictures; leave out --checker",
         ),
     ],
 )
@@ -77,12 +77,21 @@ def test_mistakes(
     assert capsys.readouterr().err == f"snellen: {sentence}\n"
 
 
-def test_templates_are_needed(
+def test_a_file_that_is_not_there(
     drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    typed = ["curate", "questions", "--from-metadata", str(drawn[0]), "--out", str(tmp_path)]
-    assert main(typed) == 2
-    assert "--templates FILE.toml" in capsys.readouterr().err
+    assert main(command(drawn, tmp_path / "out", data=("lost.jsonl",))) == 2
+    assert capsys.readouterr().err == "snellen: lost.jsonl: there is no such file\n"
+
+
+def test_without_templates_of_their_own(
+    drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["curate", "questions", str(drawn[0]), "--out", str(tmp_path / "out"), "--json"]
+    main(typed)
+    assert {"object counting", "object presence", "object detection"} <= {
+        *json.loads(capsys.readouterr().out)["subtasks"]
+    }
 
 
 def test_the_reason_is_named_if_no_question_can_be_made(

@@ -67,7 +67,7 @@ def test_a_subtask_that_texts_answer_is_not_done(
         templates.write_text(TEMPLATES.format(seen=seen))
         out = tmp_path / f"out-{seen}"
         codes[seen] = main(
-            ["curate", "questions", "--from-metadata", str(records), "--templates", str(templates),
+            ["curate", "questions", str(records), "--templates", str(templates),
              "--out", str(out), "--per-subtask", "160"]
         )  # fmt: skip
         subtasks = json.loads((out / "step.json").read_text())["counts"]["subtasks"]

@@ -337,10 +337,10 @@ def test_no_picture_from_elsewhere_is_published_unless_told(tmp_path, capsys, ho
         error = capsys.readouterr().err
         assert f"from 1 folder outside of the data's own: {secret}" in error
         assert not out.exists()
-        told = ["--pictures", str(secret)]
-        assert main(["curate", "publish", str(source), "--out", str(out), *told]) == 0
+        told = ["--outside", str(secret)]
+        assert main(["curate", "publish", str(source), "--out", str(out), *told]) == 1  # no licence
     assert main(["curate", "publish", str(theirs / "data.jsonl"), "--out", str(tmp_path / "q"),
-                 "--pictures", str(theirs)]) == 2  # fmt: skip
+                 "--outside", str(theirs)]) == 2  # fmt: skip
 
 
 def test_a_folder_of_something_else_is_left_alone(data, tmp_path) -> None:

@@ -198,7 +198,7 @@ def test_recorded_drawings_by_the_command(tmp_path: Path) -> None:
     )
     code, printed = run(
         "curate", "questions", str(tmp_path / "captions.jsonl"), "--out", str(tmp_path / "set"),
-        "--draw", f"file:{tmp_path / 'drawings.jsonl'}", "--writer", "Scripted",
+        "--draw", f"file:{tmp_path / 'drawings.jsonl'}", "-m", "Scripted",
         "--load", str(tmp_path / "writer.py"),
     )  # fmt: skip
     assert code == 0, printed

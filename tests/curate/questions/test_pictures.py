@@ -55,7 +55,7 @@ def arguments(server: StandIn, folder: Path, out: Path, *more: str) -> list[str]
     dimensions = [part for name in DIMENSIONS for part in ("--dimension", name)]
     return [
         "curate", "questions", str(folder), "--out", str(out), "--extract", model,
-        "--writer", model, "--checker", model, "--text-only", model, "--text-only", model,
+        "-m", model, "--checker", model, "--text-only", model, "--text-only", model,
         "--count", "3", "--max-seconds", str(MAX_SECONDS), *dimensions, *more,
     ]  # fmt: skip
 
@@ -238,7 +238,7 @@ def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -
     manifest = tmp_path / "manifest.jsonl"
     manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with scripted_server() as server:
-        words = arguments(server, manifest, tmp_path / "set", "--require-license")
+        words = arguments(server, manifest, tmp_path / "set", "--drop", "no-licence")
         code, printed = run(*words)
     assert code == 0, printed
     rules = {name: one.rule for name, one in decisions(tmp_path / "set").items()}
@@ -274,7 +274,7 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
         model = f"{server.url}#tiny"
         code, printed = run(
             "curate", "questions", str(tmp_path / "pictures"), "--out", str(tmp_path / "set"),
-            "--extract", f"caption={model}", "--extract", "text=rapidocr", "--writer", model,
+            "--extract", f"caption={model}", "--extract", "text=rapidocr", "-m", model,
             "--dimension", "Text Recognition",
         )  # fmt: skip
     assert code == 0, printed
@@ -288,13 +288,13 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
     [
         (["NOWHERE", "--out", "x"], "there is no folder or manifest NOWHERE"),
         ([".", "--out", "x"], "holds no pictures and no videos"),
-        (["."], "name the data set folder to write: --out DIR"),
+        (["."], "name the data set folder: --out DIR"),
         ([".", "--out", "x", "--dimension", "colour"], "unknown dimension 'colour'"),
         ([".", "--out", "x", "--dimensions", "no.toml"], "cannot read no.toml"),
-        ([".", "--out", "x", "--text-rule", "vision-none"], "expected a rule of text-only models"),
-        ([".", "--out", "x", "--text-rule", "none"], "unknown rule 'none'"),
+        ([".", "--out", "x", "--rule", "vision-none"], "expected a rule of text-only models"),
+        ([".", "--out", "x", "--rule", "none"], "unknown rule 'none'"),
         (
-            [".", "--out", "x", "--text-only", "random", "--text-rule", "text-more-than:2"],
+            [".", "--out", "x", "--text-only", "random", "--rule", "text-more-than:2"],
             "it could flag nothing",
         ),
         ([".", "--out", "x", "--count", "0"], "--count 0: expected 1 to 20 questions"),

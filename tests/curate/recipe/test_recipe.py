@@ -198,11 +198,11 @@ data = "colours"
 step = "metadata"
 importer = "image-folder"
 subtask = "colour recognition"
-license = "CC0-1.0"
+licence = "CC0-1.0"
 
 [[step]]
 step = "questions"
-from-metadata = "metadata"
+data = "metadata"
 templates = "templates.toml"
 
 [[step]]

@@ -178,7 +178,7 @@ def test_the_command_takes_gold_and_prints_the_annotators(tmp_path, capsys):
     ]
     theirs.write_text("".join(json.dumps(line) + "\n" for line in lines))
     review = ["curate", "review", data, "--out", out]
-    assert main([*review, "--all", "--gold", str(gold), "--queue-only"]) == 0
+    assert main([*review, "--all", "--gold", str(gold), "--queue-only"]) == 1
     assert "5 items to review, 1 gold item" in capsys.readouterr().out
     # The options stay as they were.
     assert main([*review, "--import", str(theirs)]) == 0

@@ -311,18 +311,20 @@ def test_wrong_keys_are_found_by_two_people_who_answer_blindly(tmp_path):
 def test_the_command_from_queue_to_next_version(tmp_path, flagged, capsys):
     out = str(tmp_path / "out")
     review = ["curate", "review", str(flagged), "--out", out]
-    assert main([*review, "--queue-only"]) == 0
+    assert main([*review, "--queue-only"]) == 1
     assert capsys.readouterr().out == (
         f"{out}/queue.jsonl: 2 items to review\nnext: snellen {' '.join(review)}\n"
     )
-    assert main([*review, "--queue-only", "--json"]) == 0
+    assert main([*review, "--queue-only", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {
         "queue": f"{out}/queue.jsonl", "items": 2, "annotators": 1, "blind": False,
     }  # fmt: skip
     file = tmp_path / "theirs.jsonl"
     file.write_text(lines_of({"item": "c2", "action": "keep"}, {"item": "o1", "action": "drop"}))
     assert main([*review, "--import", str(file), "--imported-by", "ann"]) == 0
-    assert capsys.readouterr().out == f"{file}: 2 decisions of ann added\n"
+    assert capsys.readouterr().out == (
+        f"{file}: 2 decisions of ann added\nnext: snellen {' '.join(review)} --agreement\n"
+    )
     assert main([*review, "--agreement"]) == 0
     assert "no item has decisions of two annotators" in capsys.readouterr().out
     assert main([*review, "--agreement", "--json"]) == 0
@@ -378,7 +380,7 @@ def test_where_nothing_is_flagged_the_next_version_is_the_same(tmp_path, capsys,
         (["--sample", "0"], "--sample is 0"),
         (["--all", "--import", "none.jsonl"], "cannot read none.jsonl"),
         (["--all", "--finish"], "of 6 items, 6 without enough decisions"),
-        (["--all", "--name", " "], "an annotator is named by"),
+        (["--all", "--link", " "], "an annotator is named by"),
         (["--all", "--port", "99999"], "the port is 99999"),
     ],
 )

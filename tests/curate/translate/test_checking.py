@@ -68,7 +68,7 @@ def test_the_command_exits_1_if_something_is_wrong(
     keep = tmp_path / "keep.txt"
     keep.write_text("\n".join(PLAN.keep), encoding="utf-8")
     command = ["curate", "translate", str(made.data), "--to", "zh"]
-    command += ["--keep-term", str(keep), "--check"]
+    command += ["--keep", str(keep), "--check"]
     assert main([*command, str(made.translated_well)]) == 0
     assert "0 that a rule calls wrong" in capsys.readouterr().out
     out = tmp_path / "out"

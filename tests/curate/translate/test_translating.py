@@ -184,7 +184,9 @@ def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
     assert "2 flagged for review" in printed
     assert "1 item without a translation" in printed
     strong.slips = {}
-    assert translate(data, strong.model, out, "--attempts", "2", "--fresh", "again") == 0
+    assert (
+        translate(data, strong.model, out, "--attempts", "2", "--fresh", "again") == 1
+    )  # one stays wrong
     assert items(out)["1"].sample.question == WORDS[CAR]
     assert read_step(out).status == "complete"
 
@@ -195,16 +197,17 @@ def test_doubtful_translations_and_all_of_them_can_be_reviewed(
     write_rows(data, [{"index": 1, "question": "The Globe Theatre stands where?"}, *ROWS[1:2]])
     strong.translate = {**WORDS, "The Globe Theatre stands where?": "环球剧院在哪里？"}.__getitem__
     actions = {}
-    for review in ("wrong", "doubtful", "all"):
-        out = tmp_path / review
-        assert translate(data, strong.model, out, "--review", review) == 0
-        actions[review] = [each.action for each in decisions(out).values()]
+    for which in ("wrong", "doubtful", "all"):
+        out = tmp_path / which
+        code = translate(data, strong.model, out, "--flag", which)
+        actions[which] = [each.action for each in decisions(out).values()]
+        assert code == ("flag" in actions[which])
     assert actions == {
         "wrong": ["fix", "fix"], "doubtful": ["flag", "fix"], "all": ["flag", "flag"],
     }  # fmt: skip
     # A term to keep is told to the model and checked.
     out = tmp_path / "keep"
-    assert translate(data, strong.model, out, "--keep-term", "Globe Theatre") == 0
+    assert translate(data, strong.model, out, "--keep", "Globe Theatre") == 1
     assert "Globe Theatre" in strong.asked[-1][0]["content"].split("例2")[1]
     assert decisions(out)["1"].rule == "keep"
 
@@ -226,7 +229,7 @@ def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_
             for question in (CAR, BIRDS, SIDE, "Is it raining?")
         }
         code = translate(data, strong.model, out, "--back", strong.model, "--judge", judge.model)
-    assert code == 0
+    assert code == 1
     made = decisions(out)
     assert (made["2"].action, made["2"].rule) == ("flag", "judge")
     assert "Q: which birds" in made["2"].reason
@@ -350,7 +353,7 @@ MISTAKES = [
     (["-m", "MODEL", "--attempts", "0"], "--attempts is 0"),
     (["-m", "MODEL", "--min-chrf", "2"], "--min-chrf is 2"),
     (["-m", "MODEL", "--glossary", "lost.tsv"], "no such file"),
-    (["-m", "MODEL", "--keep-term", "lost.txt"], "no such file"),
+    (["-m", "MODEL", "--keep", "lost.txt"], "no such file"),
     (["-m", "MODEL", "--check", "DATA"], "--check asks nothing"),
     (["--check", "lost.jsonl"], "lost.jsonl"),
     (["-m", "http://127.0.0.1:9/v1#strong"], "127.0.0.1:9"),
@@ -450,7 +453,7 @@ def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
     keep.write_text("\n".join(eyechart_zh.KEPT), encoding="utf-8")
     out = tmp_path / "eyechart-zh"
     with translating(eyechart_zh.translate) as strong:
-        assert translate("eyechart", strong.model, out, "--keep-term", str(keep)) == 0
+        assert translate("eyechart", strong.model, out, "--keep", str(keep)) == 0
     before, after = list(open_items("eyechart")), list(open_items(out))
     assert [item.id for item in after] == [item.id for item in before]
     assert [item.sample.gold for item in after] == [item.sample.gold for item in before]

@@ -13,7 +13,7 @@ from snellen.analysis.comparison.stopped_early import stop_notices
 from snellen.benchmarks.protocol.control import BLACK
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.errors import UsageError
-from snellen.core.output import RETRYABLE, Outcome
+from snellen.core.output import RETRYABLE
 from snellen.core.record import Record, Unscored
 from snellen.core.run import RunInfo
 from snellen.scoring.accuracy import cluster_samples, counts_wrong
@@ -26,25 +26,23 @@ if TYPE_CHECKING:
 _MAX_LISTED = 3
 
 
-class ComparableRecord(Struct, frozen=True, gc=False):
-    """The fields of a record that a comparison needs."""
+class ScoredRecord(Struct, frozen=True, gc=False):
+    """The fields of a record that a comparison needs of every run."""
 
     id: str
-    question: str
-    outcome: Outcome
     score: float | None = None
     unscored: Unscored | None = None
+
+
+class ComparableRecord(ScoredRecord, frozen=True, gc=False, kw_only=True):
+    """The fields that it needs of one run of the same questions."""
+
+    question: str
     gold: tuple[str, ...] = ()
     options: dict[str, str] = {}
     groups: dict[str, str] = {}
     media: tuple[str, ...] = ()
     unit: str = ""
-
-    def counted_score(self, failures: str) -> float | None:
-        """The score it counts with under a run's failure policy, as in `scoring.accuracy`."""
-        if counts_wrong(self.unscored, failures):
-            return 0.0 if self.gold else None
-        return self.score
 
     def is_same_question(self, other: ComparableRecord) -> bool:
         """Whether both records have the same question, options and gold answers."""
@@ -112,17 +110,31 @@ def align_runs(
     import numpy as np
 
     infos = tuple(run.info for run in runs)
-    tables = [{record.id: record for record in run.read_as(ComparableRecord)} for run in runs]
-    shared, unmatched = _shared_ids(runs, tables, common, same_question)
-    # One list per run; None without a score becomes NaN in the array below.
-    columns = [
-        [table[name].counted_score(info.failures) for name in shared]
-        for table, info in zip(tables, infos, strict=True)
+    original = _run_of_original_images(infos)
+    # Runs on the same data have the same questions: those are read once.
+    described = {0, original} if _same_data(runs) else {*range(len(runs))}
+    questions = {
+        index: {record.id: record for record in runs[index].read_as(ComparableRecord)}
+        for index in sorted(described)
+    }
+    tables: list[Mapping[str, ScoredRecord]] = [
+        questions.get(index) or {record.id: record for record in run.read_as(ScoredRecord)}
+        for index, run in enumerate(runs)
     ]
-    retryable = [[table[name].unscored in RETRYABLE for name in shared] for table in tables]
-    scores = np.array(columns, dtype=np.float64).T  # (samples, runs)
+    shared, unmatched = _shared_ids(runs, tables, questions, common, same_question)
+    scores, retryable = np.empty((len(shared), len(runs))), np.zeros((len(shared), len(runs)), bool)
+    for index, (table, info) in enumerate(zip(tables, infos, strict=True)):
+        records = [table[name] for name in shared]
+        # None without a score becomes NaN.
+        scores[:, index] = np.array([record.score for record in records], dtype=np.float64)
+        for row, record in enumerate(records):
+            if record.unscored is None:
+                continue
+            retryable[row, index] = record.unscored in RETRYABLE
+            if counts_wrong(record.unscored, info.failures):
+                scores[row, index] = 0.0 if questions[0][record.id].gold else np.nan
     scored = np.flatnonzero(~np.isnan(scores).any(axis=1))
-    kept_records = [tables[0][shared[index]] for index in scored.tolist()]
+    kept_records = [questions[0][shared[index]] for index in scored.tolist()]
     if not kept_records:
         raise UsageError(
             f"{', '.join(run.name for run in runs)}: no sample was scored in all of them, so there "
@@ -133,11 +145,14 @@ def align_runs(
         tuple(kept_records),
         scores[scored],
         np.asarray(
-            cluster_numbers(*_clustering_records(infos, tables, kept_records)), dtype=np.int64
+            cluster_numbers(
+                infos[original], [questions[original][record.id] for record in kept_records]
+            ),
+            dtype=np.int64,
         ),
         (*_exclusion_notices(runs, len(shared), unmatched), *_difference_notices(infos)),
         tuple(shared),
-        tuple(_bounds(scores, np.array(retryable, dtype=np.bool_).T)),
+        tuple(_bounds(scores, retryable)),
         unmatched,
     )
 
@@ -166,7 +181,8 @@ def _bounds(
 
 def _shared_ids(
     runs: Sequence[RunFolder],
-    tables: Sequence[Mapping[str, ComparableRecord]],
+    tables: Sequence[Mapping[str, ScoredRecord]],
+    questions: Mapping[int, Mapping[str, ComparableRecord]],
     common: bool,
     same_question: Callable[[ComparableRecord, ComparableRecord], bool],
 ) -> tuple[list[str], int]:
@@ -199,7 +215,10 @@ def _shared_ids(
         matching = [
             name
             for name in shared
-            if all(same_question(first[name], other[name]) for other in others)
+            if all(
+                same_question(questions[0][name], questions[index][name])
+                for index in range(1, len(runs))
+            )
         ]
     return matching, everything - len(matching)
 
@@ -237,21 +256,15 @@ def _difference_notices(infos: Sequence[RunInfo]) -> list[str]:
     return [*data_notices(infos, models), *served_notices(infos, models), *notices]
 
 
-def _clustering_records(
-    infos: Sequence[RunInfo],
-    tables: Sequence[Mapping[str, ComparableRecord]],
-    kept: Sequence[ComparableRecord],
-) -> tuple[RunInfo, list[ComparableRecord]]:
-    """The first run without a control, whose images are the original ones, else the first run; and
-    its records of these samples.
+def _run_of_original_images(infos: Sequence[RunInfo]) -> int:
+    """The first run without a control, whose images are the original ones, else the first run.
 
     Samples are clustered by shared images: a control that replaces images would link samples that
     are independent, or separate samples that are not.
     """
-    run_index = next(
+    return next(
         (index for index, info in enumerate(infos) if CONTROL not in info.config.parameters), 0
     )
-    return infos[run_index], [tables[run_index][record.id] for record in kept]
 
 
 def cluster_numbers(

@@ -14,15 +14,11 @@ from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import COMPLETE, UNFINISHED, extent_asked
 from snellen.analysis.comparison.setup_gaps import setup_gaps
-from snellen.benchmarks.declaration.data_file import DESCRIBED
-from snellen.benchmarks.declaration.registry import RECIPE, is_registered, open_benchmark
-from snellen.benchmarks.declaration.videos import video_options
-from snellen.benchmarks.protocol.ask_config import COT_TOKENS, OWN_PROMPT
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.control import parse_control
 from snellen.benchmarks.protocol.judging import JUDGE, JUDGE_REPEATS, RUBRIC_FILE, RUBRIC_PREFIX
 from snellen.benchmarks.protocol.system_prompt import OPTION as SYSTEM
-from snellen.core.benchmark import AS_RECORDED, Variant
+from snellen.core.benchmark import AS_RECORDED, DESCRIBED, RECIPE, Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
 from snellen.core.run import RunInfo
@@ -157,6 +153,8 @@ def _prompt(run: RunInfo) -> _Description | None:
         )
     if prompt == plain.get("prompt"):
         return None
+    from snellen.benchmarks.protocol.ask_config import OWN_PROMPT
+
     name = prompt or OWN_PROMPT
     return _Description(f"prompt={name}", f"asked with the prompt {name}, not the benchmark's own")
 
@@ -193,12 +191,10 @@ def _options(run: RunInfo) -> _Description | None:
         if is_option(key) and key in plain and plain[key] != value
     }
     # Options such as `edge=448` are recorded only where they are not at their default.
-    options = _plain(run).options
-    differing |= {
-        key: value
-        for key, value in parameters.items()
-        if is_option(key) and key not in plain and options.get(key, value) != value
-    }
+    others = {key: value for key, value in parameters.items()
+              if is_option(key) and key not in plain}  # fmt: skip
+    options = (_plain(run).options or _video_defaults()) if others else {}
+    differing |= {key: value for key, value in others.items() if options.get(key, value) != value}
     if not differing:
         return None
     label = ", ".join(f"{key}={value}" for key, value in differing.items())
@@ -464,12 +460,22 @@ def _plain(run: RunInfo) -> _PlainSetting:
     return _UNKNOWN if is_file else _plain_setting(run.config.benchmark)
 
 
-_UNKNOWN = _PlainSetting(None, {}, {name: values[0] for name, values in video_options().items()})
-"""The plain setting of data files: that of videos, and nothing of a version."""
+_UNKNOWN = _PlainSetting(None, {}, {})
+"""The plain setting of data files, whose only options are those of videos."""
+
+
+@functools.cache
+def _video_defaults() -> Mapping[str, str]:
+    from snellen.benchmarks.declaration.videos import video_options
+
+    return {name: values[0] for name, values in video_options().items()}
 
 
 @functools.cache
 def _plain_setting(benchmark: str) -> _PlainSetting:
+    # Here, because runs of data files need none of what benchmarks are declared with.
+    from snellen.benchmarks.declaration.registry import is_registered, open_benchmark
+
     if not is_registered(benchmark):
         return _UNKNOWN
     try:
@@ -482,6 +488,8 @@ def _plain_setting(benchmark: str) -> _PlainSetting:
 
 @functools.cache
 def _tokens_with(benchmark: str, options: tuple[tuple[str, str], ...]) -> int | None:
+    from snellen.benchmarks.declaration.registry import open_benchmark
+
     try:
         return open_benchmark(benchmark, Variant(options=dict(options))).max_new_tokens
     except UsageError:
@@ -500,5 +508,7 @@ def _plain_tokens(run: RunInfo) -> int | None:
     }
     tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
     if tokens is not None and parameters.get("cot") == "on":
+        from snellen.benchmarks.protocol.ask_config import COT_TOKENS
+
         return max(tokens, COT_TOKENS)
     return tokens

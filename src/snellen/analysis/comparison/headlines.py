@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, cluster_numbers
-from snellen.analysis.comparison.reopened_data import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record, draws_of
@@ -154,6 +153,8 @@ def _benchmark_key(run: RunFolder) -> bytes:
 
 
 def _sums_function(run: RunFolder) -> SumsOf | None:
+    from snellen.analysis.comparison.reopened_data import benchmark_of
+
     try:
         return benchmark_of(run).headline_sums
     except UsageError:
@@ -204,7 +205,7 @@ def _clusters(
         # of shared images: the present cluster number serves as the unit, the link as a second key.
         link = dict(zip(aligned_runs.shared_ids, sums.links, strict=True))
         units = [
-            ComparableRecord(sample.id, "", "answered", unit=str(number))
+            ComparableRecord(sample.id, question="", unit=str(number))
             for sample, number in zip(aligned_runs.samples, clusters.tolist(), strict=True)
         ]
         clusters = np.asarray(cluster_numbers(None, units, [link[unit.id] for unit in units]))

@@ -14,7 +14,7 @@ from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.stats.compact_letters import letter_groups
 from snellen.stats.intervals import DEFAULT_LEVEL
-from snellen.stats.paired import holm, paired_means
+from snellen.stats.paired import binary_p_values, holm, paired_means
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.rank_intervals import RankInterval, rank_intervals
 from snellen.store.runs import RunFolder
@@ -148,6 +148,10 @@ def _paired_p_values(
     """p of each pair, and the reason if there is none."""
     import numpy as np
 
+    if len(scores) == int(clusters.max()) + 1:
+        values = binary_p_values(scores, np.array(pairs))
+        if values is not None:
+            return values.tolist(), ""
     step = max(1, _MAX_CELLS // len(scores))
     p_values: list[float | None] = []
     reason = ""

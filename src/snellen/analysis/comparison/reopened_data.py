@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.analysis.comparison.data_differences import describe_data
-from snellen.benchmarks.declaration.data_file import DESCRIBED
 from snellen.benchmarks.declaration.published import absolute_path
 from snellen.benchmarks.declaration.registry import (
     benchmark_sources,
@@ -16,7 +15,7 @@ from snellen.benchmarks.declaration.registry import (
 )
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, RUBRIC_PREFIX
-from snellen.core.benchmark import AS_RECORDED, Benchmark, Table, Variant
+from snellen.core.benchmark import AS_RECORDED, DESCRIBED, Benchmark, Table, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.request import CLIP
 from snellen.core.run import RunInfo

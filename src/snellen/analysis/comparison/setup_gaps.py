@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.registry import is_registered, open_benchmark
-from snellen.benchmarks.protocol.ask_config import OWN_PROMPT
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.ranking import is_ranking
 from snellen.core.request import GREEDY, Sampling
@@ -40,7 +38,7 @@ def setup_gaps(run: RunInfo, wanted: Mapping[str, str] | None = None) -> tuple[S
     if wanted is None:
         recipe = recipe_of(run)
         wanted = {} if recipe is None else recipe.settings()
-    own = own_settings(run)
+    own = own_settings(run) if wanted else {}
     return tuple(
         SetupGap(name, value, own[name])
         for name, value in wanted.items()
@@ -50,6 +48,9 @@ def setup_gaps(run: RunInfo, wanted: Mapping[str, str] | None = None) -> tuple[S
 
 def own_settings(run: RunInfo) -> dict[str, str]:
     """How a run was asked, by the names of a recipe's fields, as far as its benchmark has them."""
+    from snellen.benchmarks.declaration.registry import is_registered, open_benchmark
+    from snellen.benchmarks.protocol.ask_config import OWN_PROMPT
+
     config, parameters, facts = run.config, run.config.parameters, run.config.identity.facts
     options = open_benchmark(run.benchmark).options if is_registered(run.benchmark) else {}
     own: dict[str, str] = {}

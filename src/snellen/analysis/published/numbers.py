@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.declaration.registry import member_key
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
@@ -118,6 +117,8 @@ def _asks_the_same(run: RunInfo, spec: str) -> bool:
 
 @functools.cache
 def _key_of(spec: str) -> tuple[str, dict[str, str]]:
+    from snellen.benchmarks.declaration.registry import member_key
+
     return member_key(spec)
 
 

@@ -36,8 +36,6 @@ from snellen.data.tables.open_table import open_table
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
 
 VERSION = "5"
-DESCRIBED = "described"
-"""Parameter of a run: digest of the description, which decides what is asked and counted."""
 
 
 @dataclass(frozen=True, slots=True)

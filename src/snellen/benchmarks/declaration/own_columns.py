@@ -51,17 +51,16 @@ def keep_other_columns(columns: Sequence[str], used: Collection[str]) -> AdjustS
     if "video" not in columns or not any(map(is_image_column, columns)):
         known |= set(VIDEO_COLUMNS)
     names = [name for name in columns if name not in known and not name.endswith(IGNORED_MARK)]
-    return partial(_keep_cells, names)
+    return partial(_keep_cells, names, sum(name in ascii_uppercase for name in columns))
 
 
-def _keep_cells(names: Sequence[str], sample: Sample, row: Row) -> Sample:
-    cells = row.cells
-    if sample.options:
-        unread = [name for name in cells if name in ascii_uppercase and name not in sample.options]
-    else:
-        unread = [name for name in OPTION_LISTS if name in cells]
-    if unread:
-        raise _unread_options(unread[0], cells[unread[0]], bool(sample.options))
+def _keep_cells(names: Sequence[str], letters: int, sample: Sample, row: Row) -> Sample:
+    cells, options = row.cells, sample.options
+    if not options or len(options) != letters:
+        searched = filter(ascii_uppercase.__contains__, cells) if options else OPTION_LISTS
+        unread = [name for name in searched if name in cells and name not in options]
+        if unread:
+            raise _unread_options(unread[0], cells[unread[0]], bool(options))
     # In a row whose first gold column is empty another one may be the gold.
     gold = None if _ALL_GOLDS.isdisjoint(names) else gold_column(cells)
     kept = {name: _cut(cells[name]) for name in names if name in cells and name != gold}

@@ -36,7 +36,7 @@ from snellen.benchmarks.protocol.control import OPTION
 from snellen.benchmarks.protocol.few_shot import SHOTS_FROM
 from snellen.benchmarks.protocol.ranking import is_ranking
 from snellen.benchmarks.protocol.system_prompt import OPTION as SYSTEM
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
+from snellen.core.benchmark import RECIPE, Benchmark, BenchmarkFactory, Variant
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.request import Sampling
@@ -64,8 +64,6 @@ _MEMBERS = "members"
 SUBTITLES_OPTION = "subtitles"
 """The video option that changes what is asked; the others change how videos are shown."""
 _PROMPT = "prompt"
-RECIPE = "recipe"
-"""Parameter of a run: the recipe by which its questions were asked."""
 
 Source = Declaration | BenchmarkFactory
 

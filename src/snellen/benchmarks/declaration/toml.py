@@ -27,7 +27,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.declaration.data_file import DESCRIBED, UserFile, adapt_to_columns
+from snellen.benchmarks.declaration.data_file import UserFile, adapt_to_columns
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Scoring
 from snellen.benchmarks.declaration.judged import ACCURACY, Judged, plain_messages
 from snellen.benchmarks.declaration.open_questions import METRICS
@@ -39,7 +39,7 @@ from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import PARSERS
-from snellen.core.benchmark import REQUIRES_TEXT, Variant
+from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.flow import Flow
 from snellen.core.request import Generation, Message

@@ -1,4 +1,4 @@
-"""`snellen data pull|verify|check|info|convert`."""
+"""`snellen data pull|verify|check|info|convert|referring`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.api.options import VARIANT_FLAGS
+from snellen.cli.commands import _referring
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.flags import add_flag
 from snellen.cli.lazy_parser import add_action
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
-    """Add the actions `pull`, `verify`, `info`, `check` and `convert`."""
+    """Add the actions."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
     pull = add_action(actions, "pull", "fetch and index the data of benchmarks, several at once")
     pull.add_argument("benchmarks", nargs="+", metavar="BENCHMARK",
@@ -51,6 +52,9 @@ def add(parser: ArgumentParser) -> None:
         "target", metavar="FILE", help="the file to write; its extension determines the format"
     )
 
+    add_action(actions, "referring", "give MMT-Bench's visual referring clean pictures and boxes",
+               _referring.add)  # fmt: skip
+
 
 def main(arguments: Namespace) -> int:
     actions = {
@@ -59,6 +63,7 @@ def main(arguments: Namespace) -> int:
         "check": _check,
         "info": _info,
         "convert": _convert,
+        "referring": _referring.main,
     }
     return actions[arguments.action](arguments)
 

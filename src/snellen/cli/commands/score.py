@@ -218,7 +218,7 @@ def _print_scored(scored: Sequence[Scored], arguments: Namespace) -> int:
             print_finding(measured_parsers, Terminal())
         for run in runs:
             print_line(f"run: {run.path}")
-    if any(record.unscored == "ungraded" for one in scored for record in one.records):
+    if "ungraded" in {record.unscored for one in scored for record in one.records}:
         return INCOMPLETE
     return _exit_code([one.summary for one in scored])
 

@@ -115,13 +115,13 @@ def read_info(folder: Path) -> IndexInfo:
         if plain.get("version") != VERSION:
             raise DataError(
                 f"{folder} is an index of version {plain.get('version')}; this Snellen reads "
-                f"version {VERSION}: write it again with --write-index"
+                f"version {VERSION}: write it again with --index --out"
             )
         return msgspec.json.decode(data, type=IndexInfo)
     except FileNotFoundError:
         raise DataError(
             f"{folder} holds no index; write one with: snellen curate duplicates PICTURES "
-            f"--write-index {folder}"
+            f"--index --out {folder}"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}; write the index again") from error

@@ -16,6 +16,7 @@ from snellen.curate.filter.judging import JudgedItems, judge_items
 from snellen.curate.filter.model_runs import Reports, run_models
 from snellen.curate.filter.options import FilterOptions
 from snellen.curate.filter.rules import (
+    KINDS,
     Judgement,
     ModelKind,
     Rule,
@@ -41,7 +42,6 @@ STEP = "filter"
 NOT_FLAGGED = "no rule"
 """In place of a rule, in the decision about an item that no rule flags."""
 SOURCE_COLUMN = "source"
-_KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
 
 KindedRun = tuple[ModelKind, RunFolder]
 """A run, and whether its model was asked with the pictures."""
@@ -59,8 +59,8 @@ class FilterRules:
     many as it takes for the others not to matter."""
     pairs: bool = True
     """Whether two yes/no questions of one unit are judged as one."""
-    drop: bool = False
-    """Whether flagged items are dropped, without a person's look at them."""
+    drop: tuple[ModelKind, ...] = ()
+    """Rules of these kinds drop what they flag, without a person's look at it."""
     brief: bool = False
     """Whether the decisions about items that no rule flags leave out what the models replied."""
     by: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def filter_items(
         "rules": [rule.name for rule in chosen],
         "min_replies": rules.min_replies,
         "pairs": rules.pairs,
-        "drop": rules.drop,
+        "drop": sorted(rules.drop),
         "brief": rules.brief,
         "circular": options.circular,
         "text_only": sorted(map(_name, text_only)),
@@ -119,7 +119,7 @@ def filter_items(
             judged,
             data=table.name,
             folder=str(step.folder),
-            dropped=rules.drop,
+            drop=rules.drop,
             notices=tuple(_run_notices(verdicts, [run for _, run in made], options.budget)),
         )
         step.finish(result.counts(), result.status)
@@ -162,7 +162,7 @@ def _check_items(index: ItemIndex, table: ItemTable, rules: FilterRules) -> None
 
 def _choose_rules(rules: FilterRules, counts: Mapping[ModelKind, int]) -> list[Rule]:
     """The rules that are to be applied. Raises UsageError."""
-    kinds = [kind for kind in _KINDS if counts[kind]]
+    kinds = [kind for kind in KINDS if counts[kind]]
     if not kinds:
         raise UsageError(
             "no model is named: name some with --text-only and --vision, or stored runs with --runs"
@@ -217,12 +217,13 @@ def _decisions(
     brief = BriefEvidence([run.name for run in judged.runs])
     passed = f"passes {', '.join(each.rule.name for each in judged.applied)}"
     flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
+    dropped = judged.flagged_mask(rules.drop)
     for position, name in enumerate(index.ids):
         if position in judged.problems:
             problem = judged.problems[position]
             yield Decision(name, "flag", STEP, problem.rule, problem.reason)
         elif flagged[position]:
-            action: Action = "drop" if rules.drop else "flag"
+            action: Action = "drop" if dropped[position] else "flag"
             yield _raise_flag(judged, position, Judgement.FLAG, action, reader)
         elif undecided[position]:
             yield _raise_flag(judged, position, Judgement.UNDECIDED, "flag", reader)

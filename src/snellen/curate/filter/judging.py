@@ -13,6 +13,7 @@ from snellen.curate.filter.chance import flag_probabilities
 from snellen.curate.filter.evidence import EvidenceReader
 from snellen.curate.filter.rules import (
     FORMS,
+    KINDS,
     Judgement,
     ModelKind,
     Rule,
@@ -90,18 +91,20 @@ class JudgedItems:
     others: tuple[JudgedRule, ...]
     """Rules that decide nothing, to compare."""
 
-    def flagged_mask(self) -> NDArray[bool_]:
-        """Items that an applied rule flags (items,)."""
-        return self._some_rule_says(Judgement.FLAG)
+    def flagged_mask(self, kinds: Sequence[ModelKind] = KINDS) -> NDArray[bool_]:
+        """Items that an applied rule of these kinds flags (items,)."""
+        return self._some_rule_says(Judgement.FLAG, kinds)
 
     def undecided_mask(self) -> NDArray[bool_]:
         """Items that no rule flags, and that one cannot judge (items,)."""
         return self._some_rule_says(Judgement.UNDECIDED) & ~self.flagged_mask()
 
-    def _some_rule_says(self, judgement: Judgement) -> NDArray[bool_]:
+    def _some_rule_says(
+        self, judgement: Judgement, kinds: Sequence[ModelKind] = KINDS
+    ) -> NDArray[bool_]:
         import numpy as np
 
-        says = [each.judgements == judgement for each in self.applied]
+        says = [(each.judgements == judgement) & (each.rule.kind in kinds) for each in self.applied]
         result: NDArray[bool_] = np.logical_or.reduce(says) & self.askable
         return result
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ModelKind = Literal["text-only", "vision"]
+KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
 """`text-only`: asked without pictures; `vision`: asked with them."""
 
 TEXT_MAJORITY, TEXT_MORE_THAN, TEXT_ALL, VISION_NONE = (

@@ -108,12 +108,13 @@ def summarise(
     *,
     data: str,
     folder: str,
-    dropped: bool,
+    drop: Sequence[ModelKind] = (),
     notices: Sequence[str] = (),
 ) -> FilterResult:
-    """Count what was judged. `dropped`: whether flagged items are dropped."""
+    """Count what was judged. Rules of the kinds `drop` drop what they flag."""
     index = judged.index
     flagged, undecided = int(judged.flagged_mask().sum()), int(judged.undecided_mask().sum())
+    dropped = int(judged.flagged_mask(drop).sum())
     askable = int(judged.askable.sum())
     return FilterResult(
         data=data,
@@ -122,8 +123,8 @@ def summarise(
         items=len(index),
         pairs=index.pair_count,
         kept=askable - flagged - undecided,
-        flagged=0 if dropped else flagged,
-        dropped=flagged if dropped else 0,
+        flagged=flagged - dropped,
+        dropped=dropped,
         undecided=undecided,
         problems=dict(Counter(problem.rule for problem in judged.problems.values())),
         rules=(

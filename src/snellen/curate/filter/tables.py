@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from snellen.curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE
 from snellen.curate.filter.summary import FilterResult, GroupCount, ModelCount, RuleCount
 from snellen.report import format as fmt
@@ -98,7 +96,6 @@ def _share(part: int, whole: int) -> str:
 
 def filter_lines(result: FilterResult) -> Iterator[str]:
     """Sentences before the tables."""
-    looked_at = result.flagged + result.undecided + sum(result.problems.values())
     parts = [f"{fmt.count_text(result.kept)} kept"]
     for count, words in (
         (result.flagged, "flagged"),
@@ -115,8 +112,6 @@ def filter_lines(result: FilterResult) -> Iterator[str]:
     if result.pairs:
         pairs = fmt.plural(result.pairs, "pair")
         yield f"{pairs} of yes/no questions: right only if both questions are"
-    if looked_at:
-        yield f"people look at {fmt.count_text(looked_at)}: snellen curate review {result.folder}"
     yield f"items: {result.folder}/items.jsonl"
 
 
@@ -147,7 +142,3 @@ def filter_markdown(result: FilterResult, *, max_rows: int) -> str:
     for grid in filter_tables(result, max_rows):
         lines += [*markdown_lines(grid), ""]
     return "\n".join([*lines, GUESSING, ""])
-
-
-def filter_json(result: FilterResult) -> str:
-    return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"

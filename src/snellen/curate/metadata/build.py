@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from snellen.api.progress import ProgressChoice
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.flow import run_flow
 from snellen.core.media import digest_bytes
@@ -81,6 +82,7 @@ def build_questions(
     *,
     writer: AnyModel | None = None,
     asking: StepOptions = StepOptions(),  # noqa: B008
+    progress: ProgressChoice = None,
 ) -> QuestionCounts:
     """Make questions of metadata files and write them to the data set folder `out`.
 
@@ -118,7 +120,9 @@ def build_questions(
                 _read(catalogue, files, options)
             models = None
             if writer is not None:
-                models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder))
+                models = stack.enter_context(
+                    open_models({WRITER: writer}, asking, step.folder, progress=progress)
+                )
             return _Build(files, catalogue, rules, options, step, models).run()
 
 
@@ -430,7 +434,7 @@ def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> No
             if name == WRITTEN and not has_writer:
                 raise UsageError(
                     f"{where}, subtask {template.subtask!r}: the strategy model asks a language "
-                    "model; name one with --writer"
+                    "model; name one with -m MODEL"
                 )
 
 

@@ -23,7 +23,19 @@ from snellen.curate.metadata.records import (
 )
 from snellen.data.documents import read_lines
 
+METADATA_FILE = "metadata.jsonl"
+"""The file in a folder that `snellen curate metadata` wrote."""
 _BOM = b"\xef\xbb\xbf"
+
+
+def find_metadata(data: Path) -> Path | None:
+    """The metadata file that `data` is, or that lies in this folder; None if there is no file with
+    a header."""
+    file = data / METADATA_FILE if data.is_dir() else data
+    if not file.is_file():
+        return None
+    with file.open("rb") as opened:
+        return file if opened.read(12) == b'{"metadata":' else None
 
 
 class RecordProblem(NamedTuple):

@@ -27,6 +27,8 @@ from snellen.curate.metadata.english_nouns import add_article, pluralise
 from snellen.data.toml_files import read_toml
 
 VERSION = 1
+DEFAULT_TEMPLATES = Path(__file__).with_name("templates.toml")
+"""Templates for objects with labels and boxes."""
 MAX_OPTIONS = 8
 """MMT-Bench has at most eight options a question (Sec. 3.2)."""
 

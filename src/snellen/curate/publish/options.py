@@ -45,21 +45,17 @@ class PublishOptions:
     homepage: str = option("", "--homepage", "address of the benchmark's page", metavar="URL")
     licence: str = option(
         "", "--licence", "SPDX licence of the questions, e.g. CC-BY-4.0", metavar="SPDX",
-        aliases=("--license",),
     )  # fmt: skip
     licences: str = option(
         "", "--licences", "TOML table of the pictures' licences, by the column `source`",
-        metavar="FILE.toml", aliases=("--licenses",),
+        metavar="FILE.toml",
     )  # fmt: skip
-    pictures: Sequence[str] = option(
-        (), "--pictures", "folder outside of the data's own whose pictures may be published; "
+    outside: Sequence[str] = option(
+        (), "--outside", "folder outside of the data's own whose pictures may be published; "
         "repeat for several", metavar="DIR", is_repeatable=True,
     )  # fmt: skip
-    require_licence: str | None = option(
-        None, "--require-licence", "if an item has no licence: `refuse` to publish (default of "
-        "the bare flag), or `drop` the item; without the flag such items are listed",
-        choices=(REFUSE, DROP), bare_value=REFUSE, aliases=("--require-license",),
-    )  # fmt: skip
+    require_licence: str | None = None
+    """If an item has no licence: `REFUSE` to publish, or `DROP` the item; None lists such items."""
     hold_out: float | None = option(
         None, "--hold-out", "share of each ability whose answers are kept back, e.g. 30%%",
         metavar="SHARE", parse=parse_share,
@@ -83,7 +79,7 @@ class PublishOptions:
         "decisions (default: OUT-private)", metavar="DIR",
     )  # fmt: skip
     keep: Sequence[str] = option(
-        (), "--keep-column", "publish this column too; repeat for several", metavar="COLUMN",
+        (), "--keep", "publish this column too; repeat for several", metavar="COLUMN",
         is_repeatable=True,
     )  # fmt: skip
 

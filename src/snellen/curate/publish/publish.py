@@ -500,7 +500,7 @@ class _Writer:
         if self.survey.left_out_columns:
             yield (
                 f"columns left out: {name_some([*self.survey.left_out_columns])}; "
-                "--keep-column NAME publishes one"
+                "--keep NAME publishes one"
             )
         if not self.options.language:
             yield "the card states no language; --language en adds it"

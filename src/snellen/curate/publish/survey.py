@@ -122,7 +122,7 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     columns = LayoutBuilder(tuple(options.keep))
     readable: dict[str, tuple[str, ...]] = {}
     credits: dict[str, PictureCredit] = {}
-    outside = _OutsidePictures(table, options.pictures)
+    outside = _OutsidePictures(table, options.outside)
     for item in table:
         sample = item.sample
         outside.look_at(item)
@@ -202,7 +202,7 @@ class _OutsidePictures:
             folders = plural(len(self._found), "folder")
             raise UsageError(
                 f"{self._table.spec} has pictures from {folders} outside of the data's own: {name} "
-                f"({where}); if they may be published, name each folder with --pictures DIR"
+                f"({where}); if they may be published, name each folder with --outside DIR"
             )
 
 
@@ -287,7 +287,7 @@ def _refuse_missing_licences(
         raise UsageError(
             f"{count} no licence: {name_some(lacking)} (first: "
             f"{findings[lacking[0]][0].reason}); add a column `license`, name a table with "
-            "--licences, or leave the items out with --require-licence drop"
+            "--licences, or leave the items out with --drop no-licence"
         )
 
 

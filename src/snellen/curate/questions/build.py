@@ -53,7 +53,7 @@ def make_questions(
     that cannot be used, and StorageError.
     """
     if not options.writer:
-        raise UsageError("name the model that writes the questions: --writer MODEL")
+        raise UsageError("name the model that writes the questions: -m MODEL")
     extractors = {
         f"extractor{index}": open_extractor(spec) for index, spec in enumerate(options.extract, 1)
     }

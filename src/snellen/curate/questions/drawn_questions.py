@@ -124,7 +124,7 @@ def make_drawn_questions(
     Raises UsageError for options, models or a folder that cannot be used, and StorageError.
     """
     if not options.writer or not options.generator:
-        raise UsageError("name the models that change captions and draw: --writer, --draw")
+        raise UsageError("name the models that change captions and draw: -m, --draw")
     roles = {WRITER: options.writer, GENERATOR: open_generator(options.generator)}
     if options.checker:
         roles[CHECKER] = options.checker

@@ -44,6 +44,8 @@ _LAST_FRAME = 0.05
 _EDGE = 32
 _MIN_DIFFERENCE = 2.0
 """Mean difference of grey values, 0 to 255, of two frames that show something else."""
+MAX_SECONDS = 120.0
+"""Longer videos are left out."""
 
 
 class _VideoEnds(NamedTuple):
@@ -57,7 +59,7 @@ def make_next_image_questions(
     pictures: PictureSource,
     out: Path | str,
     *,
-    max_seconds: float = 120.0,
+    max_seconds: float = MAX_SECONDS,
     require_license: bool = False,
     seed: int = 0,
 ) -> QuestionsResult:

@@ -56,7 +56,7 @@ class QuestionOptions:
             raise UsageError(f"--max-similarity {self.max_similarity}: expected 0 to 1")
         rule = parse_rule(self.text_rule)
         if rule.kind != "text-only":
-            raise UsageError(f"--text-rule {self.text_rule}: expected a rule of text-only models")
+            raise UsageError(f"--rule {self.text_rule}: expected a rule of text-only models")
         if self.text_only:
             check_rule(rule, len(self.text_only))
         if not self.max_seconds > 0:

@@ -35,7 +35,7 @@ RULES = {
     UNREADABLE: "the picture or video cannot be read",
     FEW_NOUNS: "no more than five nouns in the caption (Sec. 3.3.1)",
     TOO_LONG: "a video longer than --max-seconds",
-    NO_LICENSE: "the manifest names no licence (with --require-licence)",
+    NO_LICENSE: "the manifest names no licence (with --drop no-licence)",
     UNANSWERED: "a model refuses the request, or cannot take it",
     NO_FACTS: "nothing was extracted that any dimension needs",
     NO_QUESTION: "the writer made no question of the picture",

@@ -38,7 +38,6 @@ from snellen.curate.spending import Spending, read_spending
 from snellen.curate.step import STEP_FILE, read_step
 from snellen.store.responses import STORE_FILE
 
-_COMPLETE = 0
 Todo = Literal["done", "resume", "run", "again", "unknown"]
 """`again`: it had ended, but its options or data changed; `unknown`: it depends on what the steps
 before it write."""
@@ -95,7 +94,7 @@ class RecipePipeline:
             command.check_options(step.options, step.label)
             self._check_data(step)
             for phase in command.wanted_phases(self._options(step)):
-                words = command.arguments("DATA", "OUT", self._options(step), phase)
+                words = command.arguments(["DATA"], "OUT", self._options(step), phase)
                 command.parse(words, step.label)
         for key in self.recipe.options:
             if not any(key in self.commands[step.action].flags() for step in self.recipe.steps):
@@ -142,7 +141,7 @@ class RecipePipeline:
         if before is not None and not differences(before, state):
             state = with_status(state, "running", before.seconds)
         write_state(self.out, step.name, state)
-        (folder if command.out_file else folder.parent).mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         begin = monotonic()
         status: StepStatus = "complete"
         message = ""
@@ -154,13 +153,13 @@ class RecipePipeline:
                 arguments.action = step.action
                 try:
                     with contextlib.redirect_stdout(_Tee(sys.stdout, log)):
-                        code = command.run(arguments)
+                        has_ended = command.run(arguments)
                 except UsageError as error:
                     if not command.waits or command.waits not in str(error):
                         raise UsageError(f"{step.label}: {error}") from error
                     status, message = "waiting", self._waiting_message(step, str(error))
                     break
-                if code != _COMPLETE:
+                if not has_ended:
                     status, message = "incomplete", f"{step.label} is incomplete; go on with: "
                     message += self.again
                     break
@@ -190,7 +189,7 @@ class RecipePipeline:
 
         folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
         first = self.recipe.steps[0]
-        start = self._data(first) if self.commands[first.action].reads_items else ""
+        start = self._data(first)[0] if self.commands[first.action].reads_items else ""
         items = write_provenance(self.out / "provenance.jsonl", folders, self._lineages(), start)
         write_summary(self.out / "summary.md", self.recipe, folders)
         return self._outcome("complete", None, "", items)
@@ -199,7 +198,12 @@ class RecipePipeline:
         """The steps that no other step reads and that decided something, each with the steps that
         its data went through."""
         by_folder = {str(self._folder(step)): step for step in self.recipe.steps}
-        parents = {step.name: by_folder.get(self._data(step)) for step in self.recipe.steps}
+        parents = {
+            step.name: next(
+                (by_folder[each] for each in self._data(step) if each in by_folder), None
+            )
+            for step in self.recipe.steps
+        }
         read = {parent.name for parent in parents.values() if parent}
         lineages: dict[str, set[str]] = {}
         for step in self.recipe.steps:
@@ -242,7 +246,7 @@ class RecipePipeline:
     def _goes_on_despite(self, step: RecipeStep, changes: Mapping[str, str]) -> bool:
         """Whether all that changed adds to what the step's folder has."""
         options = self._options(step)
-        continued_by = self.commands[step.action].continued_by
+        continued_by = {*self.commands[step.action].continued_by}
         files = {str(options[key]) for key in continued_by if key in options}
         return set(changes) <= continued_by | files
 
@@ -254,9 +258,10 @@ class RecipePipeline:
 
     def _state(self, step: RecipeStep) -> StepState:
         options = self.commands[step.action].decisive_options(self._options(step))
-        data = "" if self._reads_instead(step) else self._data(step)
+        data, *more = [*self._data(step), ""]
         digest = digest_data(Path(data).expanduser()) if data else ""
         files = digest_files(options)
+        files |= {each: digest_data(Path(each).expanduser()) for each in more if each}
         folder = str(options.get(self.commands[step.action].step_option, ""))
         if folder:
             files[folder] = digest_data(Path(folder).expanduser())
@@ -270,11 +275,6 @@ class RecipePipeline:
             common["price"] = _prices_of(common["price"], step.options)
         store = {"store": str(self.out / STORE_FILE)} if "store" in flags else {}
         options = {**store, **common, **step.options}
-        instead = self.commands[step.action].instead_of_data
-        if instead in options:
-            named = options[instead]
-            names = named if isinstance(named, list) else [named]
-            options[instead] = [self._written_file(step, str(name)) for name in names]
         folder = self.commands[step.action].step_option
         if folder in options:
             earlier = {each.name: each for each in self.recipe.steps[: step.number - 1]}
@@ -282,37 +282,31 @@ class RecipePipeline:
                 options[folder] = str(self._folder(before))
         return options
 
-    def _written_file(self, step: RecipeStep, name: str) -> str:
-        """The file that an earlier step of this name wrote; else the name, which is a path."""
-        for each in self.recipe.steps[: step.number - 1]:
-            if each.name == name:
-                return str(self._folder(each) / self.commands[each.action].out_file)
-        return name
-
     def _words(self, step: RecipeStep, phase: Sequence[str]) -> list[str]:
         return self.commands[step.action].arguments(
             self._data(step), str(self._folder(step)), self._options(step), phase
         )
 
-    def _data(self, step: RecipeStep, *, planned: bool = False) -> str:
-        """What a step reads: an earlier step, a path, or the last items that were written, if
+    def _data(self, step: RecipeStep, *, planned: bool = False) -> list[str]:
+        """What a step reads: earlier steps, paths, or the last items that were written, if
         `planned` also those that will be."""
         earlier = self.recipe.steps[: step.number - 1]
         if step.data:
-            named = next((each for each in earlier if each.name == step.data), None)
-            return str(self._folder(named)) if named else step.data
+            folders = {each.name: str(self._folder(each)) for each in earlier}
+            return [folders.get(name, name) for name in step.data]
         for each in reversed(earlier):
             will_be = planned and self.commands[each.action].writes_items
             if will_be or (self._folder(each) / ITEMS_FILE).is_file():
-                return str(self._folder(each))
-        return self.recipe.data
+                return [str(self._folder(each))]
+        return [self.recipe.data] if self.recipe.data else []
 
     def _check_data(self, step: RecipeStep) -> None:
         """Raises UsageError if a step names a step that comes later, or reads nothing."""
         later = [each.name for each in self.recipe.steps[step.number - 1 :]]
-        if step.data in later and not Path(step.data).exists():
-            raise UsageError(f"{step.label} reads {step.data!r}, which comes later")
-        if step.number == 1 and not (step.data or self.recipe.data or self._reads_instead(step)):
+        for name in step.data:
+            if name in later and not Path(name).exists():
+                raise UsageError(f"{step.label} reads {name!r}, which comes later")
+        if step.number == 1 and not (step.data or self.recipe.data):
             raise UsageError(
                 f"{self.recipe.path} does not say what the first step reads; add data = "
                 '"FOLDER OR FILE"'
@@ -347,10 +341,6 @@ class RecipePipeline:
             command=self._command(step),
             spent=self._spending_of(step),
         )
-
-    def _reads_instead(self, step: RecipeStep) -> bool:
-        """Whether an option names what the step reads in place of the data."""
-        return self.commands[step.action].instead_of_data in step.options
 
     def _command(self, step: RecipeStep) -> str:
         """The command of a step, without what only says how models are reached."""

@@ -7,11 +7,11 @@
 
     [[step]]
     step = "questions"                  # an action of `snellen curate`; its flags are the keys
-    writer = "http://127.0.0.1:8000/v1#writer"
+    model = "http://127.0.0.1:8000/v1#writer"
 
     [[step]]
     step = "publish"
-    data = "questions"                  # an earlier step; default: the last that wrote items
+    data = "questions"                  # a step before it, or several; default: the last with items
     as = "release"                      # its name; default: that of the action
     hold-out = "30%"
 
@@ -46,8 +46,8 @@ class RecipeStep:
     name: str
     options: Mapping[str, OptionValue]
     """Flags without their dashes, as written."""
-    data: str
-    """Name of the earlier step whose items are read, or a path; "" for the last that wrote some."""
+    data: tuple[str, ...]
+    """Names of earlier steps that are read, or paths; empty for the last step that wrote items."""
     out: str
     """Folder that the user wants; "" for one of the recipe's."""
 
@@ -121,7 +121,7 @@ def _read_step(
         action=action,
         name=name,
         options=_options(options, f"{where} ({name})"),
-        data=_text(entries, "data", where),
+        data=_texts(entries, "data", where),
         out=_text(entries, "out", where),
     )
 
@@ -137,6 +137,14 @@ def _options(entries: object, where: str) -> dict[str, OptionValue]:
                 "false, or a list of texts"
             )
     return {key.replace("_", "-"): value for key, value in entries.items()}
+
+
+def _texts(entries: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    """A text, or a list of them."""
+    value = entries.get(key, [])
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return tuple(value)
+    return (_text(entries, key, where),)
 
 
 def _text(entries: Mapping[str, Any], key: str, where: str) -> str:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from snellen.core.errors import UnknownName, UsageError
 from snellen.curate.recipe.recipe_file import OptionValue
 
-OUT_FLAG = "out"
 NOT_DECIDING = frozenset((
     "store", "retries", "max-failures", "budget", "price", "serve-timeout", "quiet", "json",
-    "format", "top", "open", "port",
+    "format", "top", "open", "port", "link",
 ))  # fmt: skip
 """Flags that say how models are reached and what is displayed, not what comes out."""
 
@@ -31,25 +30,20 @@ class StepCommand:
 
     action: str
     parser: argparse.ArgumentParser
-    run: Callable[[argparse.Namespace], int]
-    """Runs it in this process; returns its exit code."""
-    phases: tuple[tuple[str, ...], ...] = ((),)
+    run: Callable[[argparse.Namespace], bool]
+    """Runs it in this process; returns whether it has ended, whatever it flagged."""
+    phases: Sequence[Sequence[str]] = ((),)
     """Flags of the commands that the step consists of, one after the other. A word `{name}` is
     replaced by that option of the recipe, and a phase whose option is not given is left out."""
     waits: str = ""
     """The clause by which an error says that people have not finished; "" if no person is asked."""
     people: str = ""
     """What people are to do; the command follows."""
-    positionals: tuple[str, ...] = ()
+    positionals: Sequence[str] = ()
     """Options of the recipe that stand before the data, without a flag."""
-    out_flag: str = OUT_FLAG
-    out_file: str = ""
-    """The file that the step writes into its folder, if it does not write the folder itself."""
-    instead_of_data: str = ""
-    """The option that names what is read in place of the data."""
     step_option: str = ""
     """The option that may name an earlier step, and stands for its folder."""
-    continued_by: frozenset[str] = frozenset()
+    continued_by: Collection[str] = ()
     """Options that add to what the folder has: if they change, the step goes on there."""
     reads_items: bool = True
     """Whether its data are items, rather than pictures or metadata."""
@@ -63,19 +57,13 @@ class StepCommand:
         names: dict[str, argparse.Action] = {}
         for action in self.parser._actions:
             for option in action.option_strings:
-                if option.startswith("--") and option not in ("--help", f"--{self.out_flag}"):
+                if option.startswith("--") and option not in ("--help", "--out"):
                     names[option.removeprefix("--")] = action
         return names
 
-    @property
-    def takes_out(self) -> bool:
-        """Whether it writes into the folder of `--out`."""
-        return f"--{self.out_flag}" in self.parser._option_string_actions
-
     def decisive_options(self, options: Mapping[str, OptionValue]) -> dict[str, Any]:
-        """The options that decide what comes out; whose name a reviewer gives does not."""
-        ignored = NOT_DECIDING | {"name"} if self.waits else NOT_DECIDING
-        return {key: value for key, value in options.items() if key not in ignored}
+        """The options that decide what comes out."""
+        return {key: value for key, value in options.items() if key not in NOT_DECIDING}
 
     def check_options(self, options: Mapping[str, OptionValue], where: str) -> None:
         """Raises UnknownName for a flag that the step does not have."""
@@ -85,14 +73,17 @@ class StepCommand:
                 raise UnknownName(f"option of {where}", key, known)
 
     def arguments(
-        self, data: str, out: str, options: Mapping[str, OptionValue], phase: Sequence[str] = ()
+        self,
+        data: Sequence[str],
+        out: str,
+        options: Mapping[str, OptionValue],
+        phase: Sequence[str] = (),
     ) -> list[str]:
         """The words behind `snellen curate ACTION`."""
         words = [str(options[name]) for name in self.positionals if name in options]
-        if data and self._has_positional() and self.instead_of_data not in options:
-            words.append(data)
-        if self.takes_out:
-            words += [f"--{self.out_flag}", f"{out}/{self.out_file}" if self.out_file else out]
+        words += data
+        if "--out" in self.parser._option_string_actions:
+            words += ["--out", out]
         in_phases = {word[1:-1] for each in self.phases for word in each if word.startswith("{")}
         for key, value in options.items():
             if key not in in_phases and key not in self.positionals:
@@ -101,7 +92,7 @@ class StepCommand:
             words.append(str(options[word[1:-1]]) if word.startswith("{") else word)
         return words
 
-    def wanted_phases(self, options: Mapping[str, OptionValue]) -> list[tuple[str, ...]]:
+    def wanted_phases(self, options: Mapping[str, OptionValue]) -> list[Sequence[str]]:
         """The phases whose options the recipe has."""
         return [
             phase
@@ -122,9 +113,6 @@ class StepCommand:
             raise UsageError(f"{where}: unexpected {unknown[0]!r}")
         return parsed
 
-    def _has_positional(self) -> bool:
-        return any(not action.option_strings for action in self.parser._actions)
-
 
 def _flag_words(action: argparse.Action, flag: str, value: OptionValue) -> list[str]:
     """The words of one flag: `true` gives a switch, `false` leaves it out, a list repeats it."""
@@ -133,7 +121,7 @@ def _flag_words(action: argparse.Action, flag: str, value: OptionValue) -> list[
     if value is True:
         return [flag]
     values = [str(each) for each in value] if isinstance(value, list) else [str(value)]
-    if action.nargs in ("+", "*") or isinstance(action.nargs, int):
+    if action.nargs in ("+", "*"):
         return [flag, *values]
     # With an equals sign, so that a value may begin with a dash.
     return [f"{flag}={each}" if flag.startswith("--") else each for each in values]

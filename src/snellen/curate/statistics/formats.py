@@ -60,11 +60,6 @@ def _rich_table(part: ResultTable) -> Table:
     return grid
 
 
-def to_json(statistics: DatasetStatistics) -> str:
-    """One JSON object with every number, not rounded; see `DatasetStatistics`."""
-    return msgspec.json.encode(statistics).decode() + "\n"
-
-
 def to_csv(statistics: DatasetStatistics) -> str:
     """One line for each number, not rounded; `column` and `group` are empty for all items.
 
@@ -129,7 +124,6 @@ def to_latex(statistics: DatasetStatistics) -> str:
 
 
 STATISTICS_EXPORTS: Mapping[str, Callable[[DatasetStatistics], str]] = {
-    "json": to_json,
     "csv": to_csv,
     "markdown": to_markdown,
     "latex": to_latex,

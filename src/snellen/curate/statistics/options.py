@@ -30,7 +30,8 @@ class StatisticsOptions:
 class BlindOptions(RequestOptions):
     """How models are asked without the images."""
 
-    out: Path | str = option(DEFAULT_OUT, "--out", "folder for runs", metavar="DIR")
+    out: Path | str = DEFAULT_OUT
+    """Folder for runs."""
     store: Path | str | None = option(
         None, "--store", "response store (default: OUT/store.sqlite)", metavar="FILE"
     )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from snellen.curate.translate.rules import RULES
 from snellen.curate.translate.step import TranslationSummary
@@ -65,14 +62,6 @@ def print_translation(summary: TranslationSummary, console: Console) -> None:
                 "again, with --fresh NAME the model, too, where its reply could not be used",
             )
         print_text(console, f"data: {summary.out}/items.jsonl")
-        if flagged:
-            review = ("curate", "review", summary.out, "--out", f"{summary.out}-reviewed")
-            print_text(console, f"next: snellen {shlex.join(review)}")
-
-
-def to_json(summary: TranslationSummary) -> str:
-    """The summary as a JSON object."""
-    return msgspec.json.format(msgspec.json.encode(summary), indent=2).decode() + "\n"
 
 
 def _title(name: str) -> str:

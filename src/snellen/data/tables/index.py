@@ -105,8 +105,7 @@ class RowIndex:
     def ids(self) -> Iterator[str]:
         """The id of every row, in order, without decoding the rows."""
         with closing(_connect(self.path)) as connection:
-            for (name,) in connection.execute(_SELECT_IDS):
-                yield name
+            return iter([name for (name,) in connection.execute(_SELECT_IDS)])
 
 
 def index_key(paths: Sequence[Path], options: Mapping[str, str]) -> str:

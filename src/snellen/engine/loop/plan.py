@@ -6,10 +6,11 @@ import dataclasses
 import difflib
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from msgspec import structs
@@ -24,7 +25,7 @@ from snellen.core.price import Price
 from snellen.core.record import Pass, Record, merge_draws
 from snellen.core.request import DRAWER, Compare, Draw, Generate, Rank, Request, Sampling
 from snellen.core.run import RunConfig, RunInfo
-from snellen.core.sample import Sample, sampling_key
+from snellen.core.sample import Row, Sample, sampling_key
 from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.driving import reclassify_too_long
@@ -98,6 +99,30 @@ def bind_to_data(plan: RunPlan) -> RunPlan:
     table = plan.benchmark.open()
     model = plan.model.for_samples(plan.benchmark.samples(table), table.digest)
     return dataclasses.replace(plan, model=model)
+
+
+_MOST_KEPT = 4_000
+"""Samples of a table that are kept until they are asked: some MB, without their media."""
+
+
+def build_once(plan: RunPlan, table: Table) -> RunPlan:
+    """The plan with a benchmark that builds the samples of this table once, if they are few. Of
+    many each pass builds its own, so that memory does not grow with their number."""
+    build = plan.benchmark.samples
+    kept: list[Sample] = []
+
+    def samples(rows: Iterable[Row]) -> Iterator[Sample]:
+        if rows is not table:
+            return build(rows)
+        return iter(kept) if kept else keep(build(rows))
+
+    def keep(built: Iterator[Sample]) -> Iterator[Sample]:
+        first = list(islice(built, _MOST_KEPT + 1))
+        if len(first) <= _MOST_KEPT:
+            kept[:] = first
+        return chain(first, built)
+
+    return dataclasses.replace(plan, benchmark=dataclasses.replace(plan.benchmark, samples=samples))
 
 
 def select_ids(plan: RunPlan, table: Table) -> set[str]:

@@ -49,6 +49,7 @@ from snellen.engine.loop.extension import extension_remark
 from snellen.engine.loop.plan import (
     RunPlan,
     build_flow,
+    build_once,
     images_reason,
     run_config,
     select_ids,
@@ -87,6 +88,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     if missing:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     table = plan.benchmark.open()
+    plan = build_once(plan, table)
     selected = select_ids(plan, table)
     missing = images_reason(plan, table, selected)
     if missing:
@@ -448,7 +450,7 @@ class RunState:
         """Write `run.json` and the report of all records so far, also after an interruption."""
         self.plan.progress.on_finish(status)
         records = self.writer.records()
-        self._saved = sum(record.saved for record in records)
+        self._saved = sum([record.saved for record in records])
         self._extra_remarks = tuple(_remarks_on(self.plan, records, RunFolder(self.writer.path)))
         self.write_info(status)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)

@@ -81,7 +81,10 @@ class Chat:
                 finish, "server"
             )
         text, thoughts, images = _content(message.get("content"))
-        thoughts = next(filter(None, (message.get(name) for name in _REASONING_FIELDS)), thoughts)
+        for name in _REASONING_FIELDS:
+            if message.get(name):
+                thoughts = message[name]
+                break
         images += _image_urls(message.get("images"))
         stop = _STOPS.get(finish, "stop")
         refusal = message.get("refusal")
@@ -118,7 +121,7 @@ def messages_of(request: Any, media: MediaByDigest, config: RemoteModelConfig) -
 
 def with_extra(body: Body, config: RemoteModelConfig) -> Body:
     """Add the fields of the options `body.<field>`, which take precedence."""
-    return _deep_merge(body, config.setup.body)
+    return _deep_merge(body, config.setup.body) if config.setup.body else body
 
 
 def _deep_merge(base: Body, override: Reply) -> Body:

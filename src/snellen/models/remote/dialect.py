@@ -77,9 +77,9 @@ def merge_texts(parts: Sequence[Part]) -> list[Part]:
     return merged
 
 
-def apply_image_policy(messages: Sequence[Message], images: str) -> tuple[Message, ...]:
+def apply_image_policy(messages: Sequence[Message], images: str) -> Sequence[Message]:
     """Drop the images that the option `images` excludes."""
-    return first_image(messages) if images == "first" else tuple(messages)
+    return first_image(messages) if images == "first" else messages
 
 
 def separate_reasoning(reply: RawReply, config: RemoteModelConfig) -> RawReply:

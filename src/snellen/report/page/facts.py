@@ -10,7 +10,7 @@ from snellen.analysis.card_file import stored_card
 from snellen.analysis.cards import ProtocolCard
 from snellen.analysis.comparison.setup_gaps import recipe_of, setup_gaps
 from snellen.analysis.published.numbers import compare_with_published
-from snellen.benchmarks.declaration.registry import RECIPE
+from snellen.core.benchmark import RECIPE
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt

@@ -96,7 +96,7 @@ def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> It
                 f"{path}: the question {sample.id} has no {BOXES}; "
                 f"referring={prompt_variant.referring} writes them into the text, and the "
                 "published pictures have them drawn in: give data with clean pictures and a column "
-                f"{BOXES!r} with --data, which `snellen curate referring` makes"
+                f"{BOXES!r} with --data, which `snellen data referring` makes"
             )
         if prompt_variant.coords != "published" and _in_study(task, "detection"):
             sample = _with_coordinates(sample, cast(Coordinates, prompt_variant.coords), path)

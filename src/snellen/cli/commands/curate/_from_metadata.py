@@ -1,96 +1,82 @@
-"""`snellen curate questions --from-metadata FILE`: the flags of its own, and the run."""
+"""`snellen curate questions` of metadata records."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_json, fraction, read_options
-from snellen.cli.printing import print_json, print_line, print_next
-from snellen.core.errors import UsageError
+from snellen.api.progress import ProgressChoice
+from snellen.cli.commands.curate import Finished, read_fields, refuse_flags
+from snellen.cli.commands.curate._table import Status
+from snellen.cli.flags import read_options
+from snellen.cli.printing import print_line
 from snellen.curate.step_options import StepOptions
 
 if TYPE_CHECKING:
     from snellen.curate.metadata.question_counts import QuestionCounts
 
 _OF_PICTURES = (
-    "extract", "reasoner", "checker", "text_only", "dimension", "dimensions", "draw", "next_image",
+    "extract", "reasoner", "checker", "text-only", "rule", "dimension", "dimensions", "count",
+    "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity", "draw",
+    "next-image",
 )  # fmt: skip
-"""Flags that have no meaning beside `--from-metadata`."""
+_MEANINGS = {
+    "options": "too few wrong options that differ from the right one and from each other",
+    "template": "no template asks for what it has",
+    "target": "nothing in it can be asked about without ambiguity",
+    "not drawn": "there are more than --per-subtask",
+    "balance": "enough other questions have its answer as their key",
+    "text probe": "its answer can be told from the texts alone",
+    "placeholder": "it lacks what every phrasing mentions",
+    "licence": "nobody states one",
+    "picture": "it cannot be read",
+    "size": "its boxes are for a picture of another size",
+}
+"""What the rules mean by which a record gives no item."""
+OF_METADATA = ("per-subtask", "alike-length", "flag-share")
+"""Flags that only questions of metadata records have."""
 
 
-def add_metadata(parser: ArgumentParser) -> None:
-    """Add the flags that only `--from-metadata` uses; it also takes --out, --writer, --seed,
-    --require-licence and those of asking."""
-    group = parser.add_argument_group("from metadata")
-    group.add_argument(
-        "--from-metadata", action="append", metavar="FILE",
-        help="make questions of the metadata records in this file, which `snellen curate metadata` "
-            "writes, instead of asking about pictures; repeat for several data sets",
-    )  # fmt: skip
-    group.add_argument(
-        "--templates", metavar="FILE.toml", help="question templates, one per subtask"
-    )
-    group.add_argument(
-        "--per-subtask", type=int, default=200, metavar="N",
-        help="most questions of a subtask, evenly from its data sets (default: 200)",
-    )  # fmt: skip
-    group.add_argument(
-        "--alike-length", action="store_true",
-        help="choose wrong options whose lengths are next to the right one's",
-    )  # fmt: skip
-    group.add_argument(
-        "--review-share", type=fraction, default=0.0, metavar="SHARE",
-        help="flag this share of each data set's items for review, at most 100 (MMT-Bench: 50%%)",
-    )  # fmt: skip
-    if "--json" not in parser._option_string_actions:
-        add_json(parser)
-
-
-def main_metadata(arguments: Namespace) -> int:
+def main_metadata(arguments: Namespace) -> Finished:
     """Make questions of metadata records, and print what was made."""
     from snellen.curate.metadata.build import MetadataQuestionOptions, build_questions
+    from snellen.curate.metadata.record_file import find_metadata
+    from snellen.curate.metadata.templates import DEFAULT_TEMPLATES
 
-    if arguments.pictures is not None:
-        raise UsageError(
-            f"{arguments.pictures}: --from-metadata reads one file; repeat it for another"
-        )
-    for name in _OF_PICTURES:
-        if getattr(arguments, name):
-            raise UsageError(
-                f"--{name.replace('_', '-')} is for questions about pictures; leave it out, or "
-                "--from-metadata"
-            )
-    if arguments.templates is None:
-        raise UsageError("--from-metadata needs question templates: --templates FILE.toml")
-    if arguments.out is None:
-        raise UsageError("name the data set folder to write: --out DIR")
+    refuse_flags(arguments, _OF_PICTURES, "these are metadata records, not pictures")
+    paths = [Path(name).expanduser() for name in arguments.data]
     counts = build_questions(
-        arguments.from_metadata,
-        arguments.templates,
+        [find_metadata(path) or path for path in paths],
+        arguments.templates or DEFAULT_TEMPLATES,
         arguments.out,
-        MetadataQuestionOptions(
-            per_subtask=arguments.per_subtask,
-            seed=arguments.seed,
-            alike_length=arguments.alike_length,
-            require_license=arguments.require_licence,
-            check_share=arguments.review_share,
+        read_fields(
+            arguments, MetadataQuestionOptions, require_license=bool(arguments.drop),
+            check_share=arguments.flag_share or 0.0,
         ),
-        writer=arguments.writer or None,
+        writer=arguments.model,
         asking=read_options(arguments, StepOptions),
-    )
-    if arguments.json:
-        print_json(counts)
-    else:
-        _print_counts(counts, arguments)
-    is_done = not (counts.failed or counts.stopped or counts.findings)
-    return COMPLETE if is_done else INCOMPLETE
+        progress=progress(arguments),
+    )  # fmt: skip
+    is_flagged = bool(counts.without_licence or arguments.flag_share)
+    status: Status = "flagged" if is_flagged or counts.findings else "clean"
+    if counts.failed or counts.stopped:
+        status = "incomplete"
+    # What the texts give away is in no single item: people look at all.
+    next = ("curate", "review", arguments.out, "--all", "--out", f"{arguments.out}-reviewed")
+    return Finished(
+        status, counts, lambda: _print_counts(counts, arguments.out),
+        next if status == "flagged" and not is_flagged else None,
+    )  # fmt: skip
 
 
-def _print_counts(counts: QuestionCounts, arguments: Namespace) -> None:
+def progress(arguments: Namespace) -> ProgressChoice:
+    """Whether progress is shown: as everywhere, unless the command is to be quiet."""
+    return False if arguments.quiet else None
+
+
+def _print_counts(counts: QuestionCounts, out: str) -> None:
     """A line for each subtask, then what holds for all, and what comes next."""
-    out = arguments.out
     print_line(
         f"{'subtask':<32} {'items':>6} {'options':>8} {'texts alone':>14} {'chance':>7}  sources"
     )
@@ -116,7 +102,10 @@ def _print_counts(counts: QuestionCounts, arguments: Namespace) -> None:
     for sentence in counts.findings:
         print_line(f"{sentence}; see snellen curate statistics")
     for rule, count in counts.unused.items():
-        print_line(f"records without an item: {count} ({rule})")
+        meaning = f"{rule}: {_MEANINGS[rule]}" if rule in _MEANINGS else rule
+        print_line(f"records without an item: {count} ({meaning})")
+    if counts.unused:
+        print_line(f"  the reason of each is in {out}/records.jsonl")
     for name, reason in counts.problems.items():
         print_line(f"  {name}: {reason}")
     if counts.without_licence:
@@ -126,7 +115,3 @@ def _print_counts(counts: QuestionCounts, arguments: Namespace) -> None:
         print_line(f"stopped: {counts.stopped}; the same command goes on")
     elif counts.failed:
         print_line(f"{counts.failed} requests failed; the same command asks again")
-    elif counts.items:
-        has_flags = counts.without_licence or arguments.review_share
-        which = () if has_flags else ("--all",)
-        print_next(arguments, "curate", "review", out, *which, "--out", f"{out}-reviewed")

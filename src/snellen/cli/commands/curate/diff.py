@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import shlex
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from snellen.api.flags import parse_pairs
-from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import RUNS, add_json, argument_type
-from snellen.cli.printing import print_json, print_line
+from snellen.cli.commands.curate import Finished
+from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,41 +18,30 @@ _WIDTH = 60
 """Characters of a text that a line shows."""
 
 
-def add(parser: ArgumentParser) -> None:
-    for name, what in (("old", "the earlier version"), ("new", "the later version")):
-        parser.add_argument(
-            name, metavar=name.upper(),
-            help=f"{what}: a data set folder, data file, TOML file or benchmark",
-        )  # fmt: skip
-    parser.add_argument(
-        "--runs", nargs="+", action="extend", default=[], metavar="RUN",
-        help=f"{RUNS}, on the earlier version: which of their scores still hold",
-    )  # fmt: skip
-    parser.add_argument(
-        "--columns", type=argument_type(parse_pairs), default={}, metavar="ROLE=NAME,...",
-        help="names of the columns of both, e.g. question=text,gold=label",
-    )  # fmt: skip
-    parser.add_argument("--top", type=int, default=10, metavar="N",
-                        help="items of each list (default: 10)")  # fmt: skip
-    add_json(parser)
-
-
-def main(arguments: Namespace) -> int:
-    """Print the differences, and which scores of the runs hold."""
+def main(arguments: Namespace) -> Finished:
+    """Compare two versions, and look which scores of the runs hold."""
     from snellen.curate.diff.stored_scores import find_stored_scores
 
-    if arguments.top < 1:
-        raise UsageError(f"--top {arguments.top}: expected at least 1")
+    top = 10 if arguments.top is None else arguments.top
+    if top < 1:
+        raise UsageError(f"--top {top}: expected at least 1")
     diff, scores = find_stored_scores(
         arguments.old, arguments.new, arguments.runs, arguments.columns
     )
-    if arguments.json:
-        print_json({"diff": diff, "runs": scores})
-        return COMPLETE
-    _print_diff(diff, arguments.top)
-    for each in scores:
-        _print_scores(each)
-    return COMPLETE
+
+    def print_text() -> None:
+        _print_diff(diff, top)
+        for each in scores:
+            _print_scores(each)
+
+    is_clean = diff.is_empty and not any(each.problem or each.ask for each in scores)
+    commands = [each.command for each in scores if each.command]
+    return Finished(
+        "clean" if is_clean else "flagged",
+        {"diff": diff, "runs": scores},
+        print_text,
+        shlex.split(commands[0])[1:] if commands else None,
+    )
 
 
 def _print_diff(diff: DataDiff, most: int) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.flags import parse_pairs
-from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_json, add_options, argument_type, read_options
-from snellen.cli.printing import print_json, print_line
+from snellen.cli.commands.curate import Finished
+from snellen.cli.flags import read_options
+from snellen.cli.printing import print_line
 from snellen.curate.publish.options import PublishOptions
 
 if TYPE_CHECKING:
@@ -24,27 +23,26 @@ _FINDINGS = {
 }
 
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument("data", metavar="DATA", help="a data set folder, data file or benchmark")
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the publication")
-    parser.add_argument(
-        "--columns", type=argument_type(parse_pairs), default={}, metavar="ROLE=NAME,...",
-        help="names of your columns, e.g. question=text,gold=label",
-    )  # fmt: skip
-    add_options(parser, PublishOptions)
-    add_json(parser)
-
-
-def main(arguments: Namespace) -> int:
+def main(arguments: Namespace) -> Finished:
+    from snellen.curate.publish.options import DROP, REFUSE
     from snellen.curate.publish.publish import publish
 
-    options = read_options(arguments, PublishOptions)
+    refuse = REFUSE if arguments.require_licence else None
+    options = read_options(
+        arguments, PublishOptions, require_licence=DROP if arguments.drop else refuse
+    )
     published = publish(arguments.data, arguments.out, options, arguments.columns)
-    if arguments.json:
-        print_json(published)
-        return COMPLETE
-    _print(published)
-    return COMPLETE
+    asked = [
+        ("run", "-m", "random", "-b", spec)
+        for split, spec in published.specs.items()
+        if split != published.publication.held_out
+    ]
+    return Finished(
+        "flagged" if published.flagged or published.dropped else "clean",
+        published,
+        lambda: _print(published),
+        asked[0] if asked else (),
+    )
 
 
 def _print(published: PublishResult) -> None:
@@ -80,5 +78,5 @@ def _print(published: PublishResult) -> None:
         form = "encrypted" if published.is_encrypted else "not encrypted: keep it to yourself"
         print_line(f"{published.sealed}: the answers kept back, {form}")
     for split, spec in published.specs.items():
-        without = " --without-answers" if split == publication.held_out else ""
-        print_line(f"ask it: snellen run -m MODEL -b {spec}{without}")
+        without = " (add --without-answers)" if split == publication.held_out else ""
+        print_line(f"as a benchmark of snellen run: -b {spec}{without}")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_json
-from snellen.cli.printing import print_json, print_line
+from snellen.cli.commands.curate import Finished, run_action
+from snellen.cli.commands.curate._table import Status, add_arguments, read_actions
+from snellen.cli.printing import print_line
 
 if TYPE_CHECKING:
     from snellen.curate.recipe.pipeline import PlannedStep, RecipeOutcome
@@ -19,51 +18,18 @@ if TYPE_CHECKING:
 
 _NO_STEPS = ("diff", "run")
 """Actions that make nothing."""
-_PROTOCOLS: dict[str, dict[str, Any]] = {
-    "metadata": {
-        "positionals": ("importer",),
-        "out_flag": "output",
-        "out_file": "metadata.jsonl",
-        "step_option": "kept",
-        "reads_items": False,
-        "writes_items": False,
-    },
-    "questions": {"reads_items": False, "instead_of_data": "from-metadata"},
-    "review": {
-        # The queue is written, decisions made elsewhere are read, and the review is ended, which
-        # is refused as long as people have not decided.
-        "phases": (("--queue-only",), ("--import", "{import}"), ("--finish",)),
-        "waits": "--undecided keep, drop or flag",
-        "people": "review them with",
-        "continued_by": frozenset({"import", "imported-by", "undecided"}),
-    },
-    "statistics": {"writes_items": False},
-    "publish": {"writes_items": False, "private_ending": "-private"},
-}
-"""How the pipeline runs an action, where it is not one command that writes items."""
 
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument("recipe", metavar="RECIPE.toml", help="the steps and their options")
-    parser.add_argument(
-        "--out", metavar="DIR",
-        help="folder of the steps (default: `out` of the recipe, else its name and `-made`)",
-    )  # fmt: skip
-    parser.add_argument("--plan", action="store_true", help="show what would be done, and end")
-    add_json(parser)
-
-
-def main(arguments: Namespace) -> int:
-    """Run what is left of a recipe; 1 if people or failed requests are waited for."""
+def main(arguments: Namespace) -> Finished:
+    """Run what is left of a recipe; incomplete if people or failed requests are waited for."""
     import sys
     from dataclasses import replace
 
-    from snellen.cli.commands.curate import ACTIONS
     from snellen.curate.recipe.pipeline import RecipePipeline
     from snellen.curate.recipe.recipe_file import read_recipe
 
     path = Path(arguments.recipe)
-    recipe = read_recipe(path, [name for name in ACTIONS if name not in _NO_STEPS])
+    recipe = read_recipe(path, [name for name in read_actions()[0] if name not in _NO_STEPS])
     if arguments.out:
         recipe = replace(recipe, out=str(Path(arguments.out).absolute()))
     names = dict.fromkeys(step.action for step in recipe.steps)
@@ -75,21 +41,15 @@ def main(arguments: Namespace) -> int:
         pipeline.check()
         if arguments.plan:
             planned = pipeline.plan()
-            if arguments.json:
-                print_json(planned)
-            else:
-                _print_plan(planned)
-            return COMPLETE
+            return Finished("clean", planned, lambda: _print_plan(planned), ())
         notify = _print_to_stderr if arguments.json else print_line
-        with _advice_when_interrupted(arguments.command_line):
-            if arguments.json:
-                with contextlib.redirect_stdout(sys.stderr):
-                    outcome = pipeline.run(notify)
-                print_json(outcome)
-            else:
-                outcome = pipeline.run(notify)
-                _print_outcome(outcome)
-    return COMPLETE if outcome.status == "complete" else INCOMPLETE
+        if arguments.quiet:
+            notify = _print_nothing
+        printed = sys.stderr if arguments.json else sys.stdout
+        with _advice_when_interrupted(arguments.command_line), contextlib.redirect_stdout(printed):
+            outcome = pipeline.run(notify)
+    status: Status = "clean" if outcome.status == "complete" else "incomplete"
+    return Finished(status, outcome, lambda: _print_outcome(outcome))
 
 
 @contextlib.contextmanager
@@ -106,11 +66,15 @@ def _step_command(action: str) -> StepCommand:
     from snellen.cli.parser import CommandLineParser
     from snellen.curate.recipe.step_commands import StepCommand
 
-    module = import_module(f"snellen.cli.commands.curate.{action}")
     parser = CommandLineParser(prog=f"snellen curate {action}")
-    module.add(parser)
+    add_arguments(action, parser)
     parser.set_defaults(parser=parser, in_recipe=True)
-    return StepCommand(action, parser, module.main, **_PROTOCOLS.get(action, {}))
+    protocol = read_actions()[0][action].recipe
+    return StepCommand(action, parser, lambda typed: run_action(typed) != "incomplete", **protocol)
+
+
+def _print_nothing(line: str) -> None:
+    """Notify a user who wants no progress."""
 
 
 def _print_to_stderr(line: str) -> None:

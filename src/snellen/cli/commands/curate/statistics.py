@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.options import VARIANT_FLAGS
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_flag, add_format, add_json, add_options, read_options
-from snellen.cli.printing import exit_interrupted, print_line, print_result
+from snellen.api.options import DEFAULT_OUT
+from snellen.cli.commands.curate import Finished, read_fields
+from snellen.cli.commands.curate._table import Status
+from snellen.cli.flags import read_options
+from snellen.cli.printing import TABLE, exit_interrupted, print_line, print_result
 from snellen.core.errors import UsageError
 from snellen.curate.statistics.options import BlindOptions, StatisticsOptions
 
@@ -19,67 +21,42 @@ if TYPE_CHECKING:
     from snellen.curate.statistics.blind import BlindRuns
 
 
-def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen curate statistics`."""
-    parser.add_argument(
-        "data",
-        metavar="DATA",
-        help="a benchmark, a data file, a data set folder or a folder of pictures",
-    )
-    add_flag(parser, VARIANT_FLAGS["columns"])
-    parser.add_argument(
-        "--by", action="append", metavar="COLUMN",
-        help="group by this column; repeat for several (default: the groups, source and licence "
-            "of the data)",
-    )  # fmt: skip
-    parser.add_argument("--no-media", action="store_true",
-                        help="do not read the headers of images and videos")  # fmt: skip
-    parser.add_argument(
-        "--probe", type=int, default=20_000, metavar="N",
-        help="train the text probe on at most N closed questions; 0 for none (default: 20000)",
-    )  # fmt: skip
-    parser.add_argument("--figures", metavar="DIR",
-                        help="draw the figures into this folder, as SVG")  # fmt: skip
-    add_format(parser, "json", "csv", "markdown", "latex")
-    add_json(parser)
-    parser.add_argument(
-        "--text-only", nargs="+", action="extend", default=[], metavar="MODEL",
-        help="models that are asked without the pictures, or stored runs with --control blind, by "
-            "their folders",
-    )  # fmt: skip
-    add_options(parser, BlindOptions)
-
-
-def main(arguments: Namespace) -> int:
-    """Print the statistics of a data set; 1 if a model of --text-only left questions unanswered."""
+def main(arguments: Namespace) -> Finished:
+    """Measure a data set; models of --text-only are asked too."""
     import msgspec
 
     from snellen.curate.items import open_items
     from snellen.curate.statistics.formats import STATISTICS_EXPORTS, print_statistics
     from snellen.curate.statistics.measuring import measure_data
+    from snellen.curate.statistics.statistics_tables import findings
 
-    if arguments.probe < 0:
-        raise UsageError(f"--probe is {arguments.probe}; expected a number of questions, or 0")
+    if arguments.figures and not arguments.out:
+        raise UsageError("--figures draws into a folder: name it with --out DIR")
+    options = read_fields(arguments, StatisticsOptions, read_media=not arguments.no_media)
+    if options.probe < 0:
+        raise UsageError(f"--probe is {options.probe}; expected a number of questions, or 0")
     table = open_items(arguments.data, arguments.columns)
-    options = StatisticsOptions(
-        by=arguments.by, read_media=not arguments.no_media, probe=arguments.probe
-    )
-    with _progress_bar(arguments.data) as progress:
+    with _progress_bar(arguments) as progress:
         statistics = measure_data(table, options, progress)
-    code = COMPLETE
+    is_complete = True
     if arguments.text_only:
         blind = _ask_blind(arguments, table)
         notices = (*statistics.notices, *blind.notices)
         statistics = msgspec.structs.replace(statistics, blind=blind.scores, notices=notices)
-        code = COMPLETE if blind.complete else INCOMPLETE
-    form = "json" if arguments.json else arguments.format
-    print_result(form, statistics, print_statistics, STATISTICS_EXPORTS)
+        is_complete = blind.complete
+    figures: list[Path] = []
     if arguments.figures:
         from snellen.curate.statistics.figures import save_figures
 
-        for path in save_figures(statistics, arguments.figures):
-            print_line(f"figure: {path}", error=form != "table")
-    return code
+        figures = save_figures(statistics, arguments.out)
+
+    def print_text() -> None:
+        print_result(arguments.format or TABLE, statistics, print_statistics, STATISTICS_EXPORTS)
+        for path in figures:
+            print_line(f"figure: {path}", error=bool(arguments.format))
+
+    status: Status = "flagged" if any(findings(statistics)) else "clean"
+    return Finished(status if is_complete else "incomplete", statistics, print_text)
 
 
 def _ask_blind(arguments: Namespace, table: ItemTable) -> BlindRuns:
@@ -92,7 +69,7 @@ def _ask_blind(arguments: Namespace, table: ItemTable) -> BlindRuns:
         return ask_blind(
             table,
             arguments.text_only,
-            read_options(arguments, BlindOptions),
+            read_options(arguments, BlindOptions, out=arguments.out or DEFAULT_OUT),
             columns=arguments.columns,
             command=arguments.command_line,
         )
@@ -101,15 +78,17 @@ def _ask_blind(arguments: Namespace, table: ItemTable) -> BlindRuns:
 
 
 @contextmanager
-def _progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def _progress_bar(arguments: Namespace) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error where that is a terminal."""
     from rich.progress import Progress
 
     from snellen.report.console import Terminal
 
     console = Terminal(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bars:
-        task = bars.add_task(what, total=None)
+    with Progress(
+        console=console, disable=arguments.quiet or not console.is_terminal, transient=True
+    ) as bars:
+        task = bars.add_task(arguments.data, total=None)
 
         def progress(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)

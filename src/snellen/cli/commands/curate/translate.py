@@ -2,86 +2,42 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.options import VARIANT_FLAGS
-from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_flag, add_json, add_options, fraction, read_options
-from snellen.cli.printing import JSON, TABLE, exit_interrupted, line_printer, print_result
+from snellen.cli.commands.curate import Finished, refuse_flags
+from snellen.cli.commands.curate._table import Status
+from snellen.cli.flags import read_options
+from snellen.cli.printing import exit_interrupted, line_printer
 from snellen.core.errors import UsageError
 from snellen.curate.step_options import StepOptions
+from snellen.report.console import Terminal
 
 if TYPE_CHECKING:
     from snellen.curate.translate.step import TranslationSummary
     from snellen.curate.translate.translating import TranslationPlan
 
 
-def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen curate translate`."""
-    parser.add_argument(
-        "data", metavar="DATA", help="a benchmark, a data file or a data set folder"
-    )
-    parser.add_argument("--to", required=True, metavar="TAG",
-                        help="language to translate into: a BCP-47 tag such as zh")  # fmt: skip
-    parser.add_argument("--from", default="en", metavar="TAG", dest="source",
-                        help="language of the data (default: en)")  # fmt: skip
-    parser.add_argument("-m", "--model", metavar="MODEL", help="who translates")
-    parser.add_argument("--back", metavar="MODEL",
-                        help="who translates back, to compare with the source (chrF)")  # fmt: skip
-    parser.add_argument("--judge", metavar="MODEL", help="who compares the meanings")
-    parser.add_argument(
-        "--check", metavar="SIBLING",
-        help="check this translation of DATA by the rules; nothing is asked",
-    )  # fmt: skip
-    parser.add_argument("--out", metavar="DIR",
-                        help="folder of the translated data (default: NAME-TAG)")  # fmt: skip
-    add_flag(parser, VARIANT_FLAGS["columns"])
-    parser.add_argument(
-        "--fields", default="question,hint,options", metavar="LIST",
-        help="what is translated: some of question, hint, options, answer (of open questions); "
-            "default: question,hint,options",
-    )  # fmt: skip
-    parser.add_argument("--keep-term", action="append", default=[], metavar="TERM|FILE",
-                        help="a term that stays as it is, or a file of one a line")  # fmt: skip
-    parser.add_argument(
-        "--glossary", metavar="FILE",
-        help="terms and their translation: TOML, JSON, or a tab between the two on each line",
-    )  # fmt: skip
-    parser.add_argument("--attempts", type=int, default=3, metavar="N",
-                        help="how often to ask until the rules pass (default: 3)")  # fmt: skip
-    parser.add_argument(
-        "--min-chrf", type=fraction, default=0.3, metavar="SHARE",
-        help="a way back with less chrF is doubtful (default: 0.3)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--review", default="wrong", choices=("wrong", "doubtful", "all"),
-        help="which translations are flagged for `curate review` (default: wrong)",
-    )  # fmt: skip
-    add_json(parser)
-    add_options(parser, StepOptions)
-
-
-def main(arguments: Namespace) -> int:
+def main(arguments: Namespace) -> Finished:
     """Translate a data set, or check a translation."""
-    from snellen.curate.translate.printing import print_translation, to_json
+    from snellen.curate.translate.printing import print_translation
 
     plan = _plan(arguments)
     summary = _check(arguments, plan) if arguments.check else _translate(arguments, plan)
-    form = JSON if arguments.json else TABLE
-    print_result(form, summary, print_translation, {JSON: to_json})
-    if arguments.check:
-        return INCOMPLETE if summary.flagged_wrong else COMPLETE
-    return INCOMPLETE if summary.abort_reason or summary.failures else COMPLETE
+    arguments.out = summary.out
+    flagged = summary.counts.get("flag", 0) if summary.out else summary.flagged_wrong
+    status: Status = "flagged" if flagged else "clean"
+    if summary.abort_reason or (summary.failures and not arguments.check):
+        status = "incomplete"
+    return Finished(status, summary, lambda: print_translation(summary, Terminal()))
 
 
 def _check(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
     from snellen.curate.translate.step import check_sibling
 
-    asked = [name for name in ("model", "back", "judge") if getattr(arguments, name)]
-    if asked:
-        raise UsageError(f"--check asks nothing; leave out --{asked[0]}, or --check")
+    refuse_flags(arguments, ("model", "back", "judge"), "--check asks nothing")
     return check_sibling(
         arguments.data, arguments.check, plan, arguments.out, columns=arguments.columns
     )
@@ -91,7 +47,7 @@ def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummar
     """Translate with the named models and show progress; exits where Ctrl-C stops it."""
     from snellen.curate.translate.step import sibling_name, translate_items
     from snellen.curate.translate.translating import BACK, JUDGE, TRANSLATOR
-    from snellen.report.console import Terminal
+    from snellen.engine.loop.progress import NoProgress
     from snellen.report.terminal.progress import show_progress
 
     if not arguments.model:
@@ -104,7 +60,7 @@ def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummar
     out = Path(arguments.out or sibling_name(arguments.data, plan, arguments.columns))
     console = Terminal(stderr=True)
     try:
-        with show_progress(console) as progress:
+        with nullcontext(NoProgress()) if arguments.quiet else show_progress(console) as progress:
             return translate_items(
                 arguments.data,
                 out,
@@ -125,14 +81,14 @@ def _plan(arguments: Namespace) -> TranslationPlan:
     from snellen.curate.translate.translating import TranslationPlan, parse_fields
 
     return TranslationPlan(
-        source=open_language(arguments.source),
+        source=open_language(getattr(arguments, "from")),
         target=open_language(arguments.to),
         fields=parse_fields(arguments.fields),
-        keep=read_terms(arguments.keep_term),
+        keep=read_terms(arguments.keep),
         glossary=read_glossary(arguments.glossary) if arguments.glossary else {},
         attempts=arguments.attempts,
         min_chrf=arguments.min_chrf,
-        review=arguments.review,
+        review=arguments.flag,
         back=bool(arguments.back),
         judge=bool(arguments.judge),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from snellen.cli.actions import add_actions, run_action
-from snellen.core.errors import MissingExtra
+from snellen.cli.flags import argument_type
+from snellen.core.errors import MissingExtra, UsageError
 
 ACTIONS: dict[str, str] = {
     "key": "print a new key for hidden answers",
@@ -46,4 +47,20 @@ def main(arguments: Namespace) -> int:
 
 def add_folder(parser: ArgumentParser) -> None:
     """Add the hub's folder to an action."""
-    parser.add_argument("folder", metavar="HUB", help="the hub's folder")
+    parser.add_argument(
+        "folder", metavar="HUB", type=argument_type(_parse_folder), help="the hub's folder"
+    )
+
+
+def is_address(text: str) -> bool:
+    """Whether a hub is named by its address, not its folder."""
+    return text.lower().startswith(("http://", "https://"))
+
+
+def _parse_folder(text: str) -> str:
+    if is_address(text):
+        raise UsageError(
+            f"{text} is an address, and this needs the folder of a hub, on its own machine; hosts "
+            "set phases by its address (snellen hub phases), and the rest on its pages"
+        )
+    return text

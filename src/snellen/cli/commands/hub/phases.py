@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from snellen.cli.commands.hub import is_address
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
 
@@ -43,7 +44,7 @@ def main(arguments: Namespace) -> int:
 
     phases = [parse_phase(text) for text in arguments.phase]
     is_change = bool(phases) or arguments.no_phases
-    if arguments.folder.startswith(("http://", "https://")):
+    if is_address(arguments.folder):
         sent = to_builtins(phases) if is_change else None
         phases = convert_phases(HubClient(arguments.folder).phases(arguments.name, sent))
     else:

@@ -21,8 +21,8 @@ from snellen.curate.metadata.importers.importer import (
     clip_box,
     only_label,
 )
-from snellen.curate.metadata.importers.json_document import decode_document
 from snellen.curate.metadata.records import Corners, Keypoints, MetadataRecord, ObjectBox
+from snellen.data.json_document import decode_document
 
 
 class _CocoImage(Struct, gc=False):

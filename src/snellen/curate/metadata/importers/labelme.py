@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from snellen.curate.metadata.importers.box_files import Shape, box_importer
-from snellen.curate.metadata.importers.json_document import decode_document
 from snellen.curate.metadata.records import Corners
+from snellen.data.json_document import decode_document
 
 
 class _LabelMeShape(Struct):

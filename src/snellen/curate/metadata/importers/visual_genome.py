@@ -16,8 +16,8 @@ from snellen.curate.metadata.importers.importer import (
     MetadataImporter,
     clip_box,
 )
-from snellen.curate.metadata.importers.json_document import decode_document
 from snellen.curate.metadata.records import MetadataRecord, ObjectRelation
+from snellen.data.json_document import decode_document
 
 
 class _GenomeObject(Struct, gc=False):

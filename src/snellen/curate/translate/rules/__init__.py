@@ -37,7 +37,7 @@ RULES: Mapping[str, TranslationRule] = {
     "numbers": TranslationRule(verbatim.check_numbers, "numbers missing or added"),
     "letters": TranslationRule(verbatim.check_letters, "single letters such as an option's label"),
     "symbols": TranslationRule(verbatim.check_symbols, "currency, mathematics, emoji"),
-    "keep": TranslationRule(verbatim.check_keep, "terms of --keep-term"),
+    "keep": TranslationRule(verbatim.check_keep, "terms of --keep"),
     "names": TranslationRule(verbatim.check_names, "capitalised names and abbreviations"),
     "glossary": TranslationRule(meaning.check_glossary, "terms of --glossary"),
     "opposites": TranslationRule(meaning.check_opposites, "left for right, red for blue, kg for g"),

@@ -13,8 +13,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from snellen.core.errors import DataError, UnknownName
-from snellen.curate.metadata.importers.json_document import decode_document
-from snellen.curate.metadata.records import Corners
+from snellen.data.json_document import decode_document
+
+Corners = tuple[float, float, float, float]
+"""Left, top, right, bottom of a box."""
 
 
 class SourceBox(NamedTuple):

@@ -1,4 +1,4 @@
-"""`snellen curate referring`: clean pictures and boxes for MMT-Bench's visual referring."""
+"""`snellen data referring`: clean pictures and boxes for MMT-Bench's visual referring."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_PROBLEMS = 3
 
 
 def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen curate referring`."""
+    """Declare the arguments of `snellen data referring`."""
     parser.add_argument(
         "data", metavar="DATA", nargs="?", help="MMT-Bench's file, or mmt-bench for its own"
     )
@@ -51,14 +51,14 @@ def main(arguments: Namespace) -> int:
     if missing:
         raise UsageError(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; see "
-            "`snellen curate referring --list` for what each subtask needs"
+            "`snellen data referring --list` for what each subtask needs"
         )
     return _convert(arguments)
 
 
 def _list(json: bool) -> int:
-    from snellen.curate.referring.annotations import LAYOUTS
-    from snellen.curate.referring.subtasks import SUBTASKS
+    from snellen.benchmarks.abilities.mmt_bench.referring.annotations import LAYOUTS
+    from snellen.benchmarks.abilities.mmt_bench.referring.subtasks import SUBTASKS
 
     if json:
         listed = [each._asdict() for each in SUBTASKS]
@@ -77,9 +77,12 @@ def _list(json: bool) -> int:
 
 
 def _convert(arguments: Namespace) -> int:
+    from snellen.benchmarks.abilities.mmt_bench.referring.annotations import read_annotations
+    from snellen.benchmarks.abilities.mmt_bench.referring.convert import (
+        convert_referring,
+        read_links,
+    )
     from snellen.cli.commands.data import open_data
-    from snellen.curate.referring.annotations import read_annotations
-    from snellen.curate.referring.convert import convert_referring, read_links
 
     links = read_links(Path(arguments.links).expanduser()) if arguments.links else {}
     table = open_data(arguments.data)

@@ -6,26 +6,23 @@ import base64
 import io
 import json
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mmt_rows import row, write
 from PIL import Image, ImageDraw
 
 from snellen.api import evaluate
+from snellen.benchmarks.abilities.mmt_bench.referring.annotations import LAYOUTS, read_annotations
+from snellen.benchmarks.abilities.mmt_bench.referring.subtasks import SUBTASKS
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_study
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
-from snellen.curate.referring.annotations import LAYOUTS, read_annotations
-from snellen.curate.referring.subtasks import SUBTASKS
 from snellen.data.tables.open_table import open_table
 from snellen.prompts.derived_images import load_image
 from snellen.store.runs import find_runs
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from mmt_rows import row, write
 
 Box = tuple[int, int, int, int]
 SIZE = (120, 90)
@@ -191,7 +188,7 @@ def convert(
     """The exit code of the command, and the file that it wrote."""
     data = write(folder / "mmt.tsv", rows)
     code = main(
-        ["curate", "referring", str(data), "--source", "coco", str(coco(folder)), str(pictures),
+        ["data", "referring", str(data), "--source", "coco", str(coco(folder)), str(pictures),
          "-o", str(folder / "clean.tsv"), "--json", *more]
     )  # fmt: skip
     return code, folder / "clean.tsv"
@@ -271,7 +268,7 @@ def test_a_wrong_link_leaves_its_row_out(
     data = write(tmp_path / "mmt.tsv", [RELATION, KEYPOINTS])
     out = tmp_path / "clean.tsv"
     code = main(
-        ["curate", "referring", str(data), "--source", "coco", str(path), str(pictures),
+        ["data", "referring", str(data), "--source", "coco", str(path), str(pictures),
          "--links", str(links), "-o", str(out)]
     )  # fmt: skip
     said = capsys.readouterr().out
@@ -342,13 +339,13 @@ def test_mistakes_of_the_command(
     monkeypatch.chdir(tmp_path)
     data = write(tmp_path / "mmt.tsv", [RELATION])
     given = [{"D": str(data), "PICTURES": str(pictures)}.get(each, each) for each in arguments]
-    assert main(["curate", "referring", *given]) == 2
+    assert main(["data", "referring", *given]) == 2
     assert says in capsys.readouterr().err
 
 
 def test_the_fourteen_subtasks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(each.name for each in SUBTASKS) == sorted(by_study()["referring"])
     assert all(layout in LAYOUTS for each in SUBTASKS for _, layout in each.sources)
-    assert main(["curate", "referring", "--list"]) == 0
+    assert main(["data", "referring", "--list"]) == 0
     said = capsys.readouterr().out
     assert all(f"{each.name}: {each.marks}" in said for each in SUBTASKS)

@@ -15,15 +15,23 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from snellen.benchmarks.abilities.mmt_bench.referring.annotations import (
+    Corners,
+    SourceBox,
+    SourcePicture,
+)
+from snellen.benchmarks.abilities.mmt_bench.referring.matching import (
+    DrawnBox,
+    PictureIndex,
+    drawn_boxes,
+    read_picture,
+)
+from snellen.benchmarks.abilities.mmt_bench.referring.subtasks import SUBTASKS
 from snellen.benchmarks.abilities.mmt_bench.tasks import find_subtask
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, MediaError, StorageError
 from snellen.core.sample import Row
-from snellen.curate.metadata.records import Corners
-from snellen.curate.referring.annotations import SourceBox, SourcePicture
-from snellen.curate.referring.matching import DrawnBox, PictureIndex, drawn_boxes, read_picture
-from snellen.curate.referring.subtasks import SUBTASKS
 from snellen.data.columns import id_of, is_image_column
 from snellen.prompts.derived_images import load_image
 from snellen.prompts.referring import mark_colours

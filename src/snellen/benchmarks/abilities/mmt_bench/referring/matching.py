@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from snellen.benchmarks.abilities.mmt_bench.referring.annotations import (
+    Corners,
+    SourceBox,
+    SourcePicture,
+)
 from snellen.core.errors import MediaError
 from snellen.core.media import decode_image
-from snellen.curate.metadata.records import Corners
-from snellen.curate.referring.annotations import SourceBox, SourcePicture
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
