@@ -178,8 +178,9 @@ def binary_p_values(scores: NDArray[float64], pairs: NDArray[int64]) -> NDArray[
         return None
     both, right, (first, second) = scores.T @ scores, scores.sum(axis=0), pairs.T
     won, lost = right[second] - both[first, second], right[first] - both[first, second]
-    p = normal_tails(score_statistic(won, lost, n))
-    return np.maximum(p, np.minimum(1.0, 2.0 ** (1.0 - won - lost)))
+    exact_minimum = np.minimum(1.0, 2.0 ** (1.0 - won - lost))
+    p: NDArray[float64] = np.maximum(normal_tails(score_statistic(won, lost, n)), exact_minimum)
+    return p
 
 
 def cluster_tests(
