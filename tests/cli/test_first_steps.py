@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,31 @@ def test_the_table_of_a_score_is_headed_by_the_benchmarks_own_name(
     answers.write_text("id,prediction\n1,A\n")
     code, out, _ = said(capsys, "score", path, "--predictions", answers)
     assert (code, out.split()[0]) == (0, "my_own_questions")
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        (["-b", "eyechart,mmbench"], "to name several, repeat the flag: -b eyechart -b mmbench"),
+        (["-b", "task.yaml"], "a task of lmms-eval is written as TOML"),
+        (["-b", "eyechart", "--judge", "exact_matching"], "grade without --judge"),
+        (["-b", "eyechart", "--json"], "snellen report RUN --format json"),
+        (["-b", "eyechart", "--system_instruction", "x"], "here --system TEXT"),
+        (["-b", "odd.json"], "0.q, 0.a, 1.q, 1.a"),
+    ],
+)
+def test_what_users_of_other_tools_type_is_answered_by_what_it_is_here(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    items = {str(number): {"q": "?", "a": "x"} for number in range(300)}
+    Path("odd.json").write_text(json.dumps({"items": items}))
+    Path("task.yaml").write_text("task: dots\n")
+    code, _, told = said(capsys, "run", "-m", "random", *typed)
+    assert code == 2
+    assert sentence in told
+    assert len(told) < 1_000

@@ -46,6 +46,13 @@ COMMANDS = {
 }
 """Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""
 
+_ELSEWHERE = {
+    "--json": "the scores of a finished run: snellen report RUN --format json",
+    "--system_instruction": "here --system TEXT",
+    "--tasks": "here -b NAME, once for each",
+    "--model_args": "here -m PROVIDER/NAME:OPTION=VALUE,...",
+}
+"""What flags of other tools and commands are here, where a command does not have them."""
 _FIRST_COMMAND = "snellen run -m snellen/tiny -b eyechart"
 
 
@@ -104,7 +111,7 @@ class CommandLineParser(LazyParser):
                 f"{word} is not a flag but an option of the model; put it behind the model's name: "
                 f"-m MODEL:{option}=VALUE"
             )
-        near = _suggestion(word, list(flags))
+        near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else _suggestion(word, list(flags))
         self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 

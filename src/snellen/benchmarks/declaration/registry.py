@@ -283,6 +283,9 @@ def list_benchmarks() -> list[BenchmarkListing]:
 
 def _data_file_hint(name: str) -> str:
     """How to name a data file, with a file of that name if there is one here."""
+    first, comma, second = name.partition(",")
+    if comma and second.strip():
+        return f"to name several, repeat the flag: -b {first.strip()} -b {second.strip()}"
     here = [path for path in Path(name).parent.glob(f"{Path(name).name}.*")
             if _DATA_SUFFIX.search(path.name)]  # fmt: skip
     return f"a data file of your own is given by its path{f', e.g. {here[0]}' if here else ''}."

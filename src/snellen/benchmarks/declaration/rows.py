@@ -41,6 +41,8 @@ MULTI_LABEL_INSTRUCTION = (
     "One or several options are right. Answer with the letters of all that are."
 )
 _LABEL_LIST = re.compile(r"[A-Z](?:\s*[,;/&+]?\s*(?:and\s+)?[A-Z])+")
+_NAMED_COLUMNS = 20
+"""Columns that a message names."""
 _SEPARATORS = {
     "\t": "commas, not tabs (or call the file .tsv)",
     ";": "commas, not semicolons",
@@ -282,9 +284,11 @@ def _no_question(row: Row, path: str) -> DataError:
     expected = (
         expected_separator(row.cells) or "a column `question` (name it with --columns question=...)"
     )
+    names = ", ".join([*row.cells][:_NAMED_COLUMNS]) or "none"
+    more = len(row.cells) - _NAMED_COLUMNS
     return DataError(
-        f"{path}, row {row.index + 1}: no question; got the columns "
-        f"{', '.join(row.cells) or 'none'}; expected {expected}"
+        f"{path}, row {row.index + 1}: no question; got the columns {names}"
+        f"{f' and {more:,} more' if more > 0 else ''}; expected {expected}"
     )
 
 

@@ -257,8 +257,9 @@ def file_suffix(path: Path) -> str:
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     suffix = name.suffix.lower()
     if suffix not in SUFFIXES:
+        task = " (a task of lmms-eval is written as TOML)" if suffix in (".yaml", ".yml") else ""
         raise DataError(
-            f"{path}: unknown kind of data file {suffix or path.name!r}; "
+            f"{path}: unknown kind of data file {suffix or path.name!r}{task}; "
             f"expected {', '.join(SUFFIXES)} (also with .gz), a folder, hf://org/name or "
             "modelscope://org/name"
         )

@@ -181,6 +181,8 @@ def _provider_of(parts: ModelSpec, spec: str) -> Provider:
     near = difflib.get_close_matches(parts.provider.lower(), providers, 1, 0.75)
     if near and parts.name:
         names.append(f"{near[0]}/{parts.name}")
+    if spec == "exact_matching":
+        hint = "the rules of a benchmark, VLMEvalKit's exact_matching, grade without --judge."
     if re.match(r"[\w.-]+:\d+(/|#|$)", spec):
         hint = f"a server is named by its whole address: http://{spec}"
     raise UnknownName("model", spec, names, hint)
