@@ -122,17 +122,7 @@ def align_runs(
         for index, run in enumerate(runs)
     ]
     shared, unmatched = _shared_ids(runs, tables, questions, common, same_question)
-    scores, retryable = np.empty((len(shared), len(runs))), np.zeros((len(shared), len(runs)), bool)
-    for index, (table, info) in enumerate(zip(tables, infos, strict=True)):
-        records = [table[name] for name in shared]
-        # None without a score becomes NaN.
-        scores[:, index] = np.array([record.score for record in records], dtype=np.float64)
-        for row, record in enumerate(records):
-            if record.unscored is None:
-                continue
-            retryable[row, index] = record.unscored in RETRYABLE
-            if counts_wrong(record.unscored, info.failures):
-                scores[row, index] = 0.0 if questions[0][record.id].gold else np.nan
+    scores, retryable = _score_columns(infos, tables, [questions[0][name] for name in shared])
     scored = np.flatnonzero(~np.isnan(scores).any(axis=1))
     kept_records = [questions[0][shared[index]] for index in scored.tolist()]
     if not kept_records:
@@ -155,6 +145,29 @@ def align_runs(
         tuple(_bounds(scores, retryable)),
         unmatched,
     )
+
+
+def _score_columns(
+    infos: Sequence[RunInfo],
+    tables: Sequence[Mapping[str, ScoredRecord]],
+    questions: Sequence[ComparableRecord],
+) -> tuple[NDArray[float64], NDArray[bool_]]:
+    """What each sample counts in each run under its failure policy, as in `scoring.accuracy`, NaN
+    without a score; and which samples failed or are missing. Both (samples, runs)."""
+    import numpy as np
+
+    shape = len(questions), len(infos)
+    scores, retryable = np.empty(shape), np.zeros(shape, dtype=np.bool_)
+    for column, (table, info) in enumerate(zip(tables, infos, strict=True)):
+        records = [table[question.id] for question in questions]
+        # None becomes NaN.
+        scores[:, column] = np.array([record.score for record in records], dtype=np.float64)
+        for row, record in enumerate(records):
+            if record.unscored is not None:
+                retryable[row, column] = record.unscored in RETRYABLE
+                if counts_wrong(record.unscored, info.failures):
+                    scores[row, column] = 0.0 if questions[row].gold else np.nan
+    return scores, retryable
 
 
 def _bounds(
