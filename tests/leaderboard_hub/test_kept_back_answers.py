@@ -46,7 +46,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_questions(place / "signs.tsv")
     command("curate", "publish", place / "signs.tsv", "--out", place / "public", "--name", "Signs",
             "--hold-out", "0.5", "--seal-key", place / "key", "--licence", "CC-BY-4.0",
-            "--private", place / "private")  # fmt: skip
+            "--private", place / "private", code=1)  # fmt: skip
     return place
 
 

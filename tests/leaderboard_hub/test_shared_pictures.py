@@ -127,7 +127,7 @@ def test_questions_whose_answers_were_kept_back_keep_their_pictures_names(
     data = tsv(tmp_path)
     command("curate", "publish", data, "--out", tmp_path / "public", "--name", "Signs",
             "--hold-out", "0.5", "--seal-key", tmp_path / "key", "--licence", "CC-BY-4.0",
-            "--private", tmp_path / "private")  # fmt: skip
+            "--private", tmp_path / "private", code=1)  # fmt: skip
     sealed = tmp_path / "private" / "answers.sealed"
     hosted = host(tmp_path / "public", tmp_path, "", answers=sealed, seal_key=tmp_path / "key")
     held = {question.rows[0] for question in hosted.questions}

@@ -176,7 +176,8 @@ def test_quality_control(user: User) -> None:
     user.write("models.py", KNOWS)
     found = user.run(
         "snellen curate filter mm.jsonl --load models.py --text-only Text1 Text2 Text3 "
-        "--vision Vision1 Vision2 --out checked --json"
+        "--vision Vision1 Vision2 --out checked --json",
+        code=1,
     ).json()
     rules = {rule["rule"]: rule for rule in found["rules"]}
     counts = {name: rule["flagged"] for name, rule in rules.items()}
@@ -188,7 +189,7 @@ def test_quality_control(user: User) -> None:
     by_chance = 3 * chance**2 * (1 - chance) + chance**3
     assert rules["text-majority"]["expected"] == pytest.approx(24 * by_chance)
     assert rules["vision-none"]["expected"] == pytest.approx(24 * (1 - chance) ** 2)
-    user.run("snellen curate review checked --out reviewed --queue-only")
+    user.run("snellen curate review checked --out reviewed --queue-only", code=1)
     queue = (user.folder / "reviewed" / "queue.jsonl").read_text().splitlines()
     assert {json.loads(line)["item"] for line in queue} == {"3", "5", "7", "13"}
     # The models that see say "fig 5" of the fifth.
@@ -233,7 +234,7 @@ def test_a_chinese_version(user: User) -> None:
 
     url = user.serve(translate)
     found = user.run(
-        "snellen curate translate mm.jsonl --to zh -m URL#tiny --out zh --json", URL=url
+        "snellen curate translate mm.jsonl --to zh -m URL#tiny --out zh --json", URL=url, code=1
     ).json()
     assert (found["items"], found["flagged_wrong"]) == (16, 2)
     assert found["wrong"] == {"untranslated": 1, "same options": 1}

@@ -152,7 +152,7 @@ def main(folders: list[str]) -> None:
         sys.exit(f"{len(wanted)} labelled replies are not in these folders: other commits?")
     for language, rows in sorted(found.items()):
         print_language(language, rows)
-    print_language("all", [row for rows in found.values() for row in rows if row[2]])
+    print_language("All languages", [row for rows in found.values() for row in rows if row[2]])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.api.options import VARIANT_FLAGS
-from snellen.cli.commands import _referring
+from snellen.cli.commands.data import referring
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.flags import add_flag
 from snellen.cli.lazy_parser import add_action
@@ -53,7 +53,7 @@ def add(parser: ArgumentParser) -> None:
     )
 
     add_action(actions, "referring", "give MMT-Bench's visual referring clean pictures and boxes",
-               _referring.add)  # fmt: skip
+               referring.add)  # fmt: skip
 
 
 def main(arguments: Namespace) -> int:
@@ -63,7 +63,7 @@ def main(arguments: Namespace) -> int:
         "check": _check,
         "info": _info,
         "convert": _convert,
-        "referring": _referring.main,
+        "referring": referring.main,
     }
     return actions[arguments.action](arguments)
 
