@@ -131,7 +131,7 @@ def test_after_ctrl_c_it_says_how_to_go_on(kitchen: Path, tmp_path: Path) -> Non
     os.killpg(process.pid, signal.SIGINT)
     printed = process.stdout.read()
     process.stdout.close()
-    assert process.wait() == 130
+    assert process.wait() == 130, printed
     assert "the recipe goes on with: snellen curate run recipe.toml" in printed
     assert "Traceback" not in printed
 
