@@ -58,7 +58,10 @@ def measured_run(seconds: float, width: int, share: float, seed: int, pool: bool
 
 @pytest.mark.parametrize("pool", [False, True], ids=["ours", "fixed pool"])
 @pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize(("seconds", "width"), [(0.2, 64), (1.0, 32), (5.0, 16)])
+@pytest.mark.parametrize(
+    ("seconds", "width"),
+    [(0.2, 64), (1.0, 32), (5.0, 16), pytest.param(0.2, 256, marks=RELEASE)],
+)
 def test_independent_faults_cost_about_their_share(
     share: float, seconds: float, width: int, pool: bool
 ) -> None:
