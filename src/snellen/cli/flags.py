@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -117,12 +117,12 @@ def print_warning(sentence: str) -> None:
     print_line(f"snellen: {sentence}", error=True, flush=True)
 
 
-def own_models(arguments: Namespace, names: Iterable[str]) -> list[AnyModel]:
+def own_models(arguments: Namespace, names: Sequence[str | None]) -> list[AnyModel]:
     """The models of these names in the files of `--load`; other names stay as they are."""
     from snellen.models.naming.custom import load_files
 
     custom = load_files(arguments.load).models
-    return [custom.get(name, name) for name in names]
+    return [custom.get(name, name) if name else name for name in names]
 
 
 def add_common(parser: ArgumentParser, verb: str) -> None:

@@ -61,10 +61,8 @@ _FIRST_COMMAND = "snellen run -m snellen/tiny -b eyechart"
 class CommandLineParser(LazyParser):
     """An argument parser that suggests the flag or command that was meant."""
 
-    _typed: Sequence[str] = ()
-
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        self._typed = args or ()
+        self._typed: Sequence[str] = args or ()
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:

@@ -166,7 +166,6 @@ def _score(file: _Input, arguments: Namespace, variant: Variant) -> Scored:
     from snellen.data.predictions import NoReplyColumn
     from snellen.report.console import Terminal
 
-    extractors = own_models(arguments, filter(None, [arguments.extractor]))
     try:
         return score(
             file.benchmark,
@@ -175,7 +174,7 @@ def _score(file: _Input, arguments: Namespace, variant: Variant) -> Scored:
             columns=arguments.columns,
             where=arguments.where,
             judges=_judges(arguments),
-            extractor=next(iter(extractors), None),
+            extractor=own_models(arguments, [arguments.extractor])[0],
             labels=arguments.labels,
             name=arguments.name or file.model,
             store=arguments.store or DEFAULT_STORE,

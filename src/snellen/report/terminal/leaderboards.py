@@ -205,12 +205,8 @@ def _boards(
             [member.report for member in ranked],
             [member.name for member in ranked],
         )
-    notices = [
-        *named_notices(
-            (member.name, notice) for member in members for notice in fmt.notices(member.report)
-        ),
-        *ranks.notices,
-    ]
+    own = ((member.name, said) for member in members for said in fmt.notices(member.report))
+    notices = [*named_notices(own), *ranks.notices]
     if members[0].report.run.benchmark == MME:
         boards = _mme_boards(members, printed, max_rows, ranks)
     else:
