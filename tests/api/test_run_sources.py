@@ -114,6 +114,16 @@ def test_the_rule_and_columns_are_those_of_score(folder: Path) -> None:
     assert run.info.config.parameters["rule"] == "vlmevalkit"
 
 
+def test_an_id_column_that_questions_and_replies_share_is_that_of_both(folder: Path) -> None:
+    Path("题目").mkdir()
+    questions, replies = Path("题目", "问.csv"), Path("题目", "答.csv")
+    questions.write_text("编号,question,A,B,answer\n1,What?,red,blue,A\n2,What?,red,blue,B\n")
+    replies.write_text("编号,prediction\n1,A\n2,B\n")
+    scored = snellen.score(questions, replies, columns={"id": "编号"})
+    assert (scored.score, scored.summary.headline.n) == (100, 2)
+    assert [record.id for record in scored.records] == ["1", "2"]
+
+
 def test_a_file_with_its_own_answers_needs_no_benchmark(folder: Path) -> None:
     rows = ["index,question,A,B,answer,prediction", "1,What?,red,blue,A,A", "2,What?,red,blue,B,A"]
     Path("own.csv").write_text("\n".join(rows) + "\n")

@@ -237,6 +237,12 @@ def test_the_table_of_a_score_is_headed_by_the_benchmarks_own_name(
         (["-b", "eyechart", "--judge", "exact_matching"], "grade without --judge"),
         (["-b", "eyechart", "--json"], "snellen report RUN --format json"),
         (["-b", "eyechart", "--system_instruction", "x"], "here --system TEXT"),
+        (["-b", "eyechart", "--work-dir", "out"], "here --out DIR"),
+        (["--data", "MMBench_DEV_EN", "MMStar"], "VLMEvalKit's --data NAME is -b NAME"),
+        (
+            ["--tasks=mme", "--output_path", "out"],
+            "; --output_path: here --out DIR; --tasks: here -b NAME",
+        ),
         (["-b", "odd.json"], "0.q, 0.a, 1.q, 1.a"),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import snellen.benchmarks.abilities.mmbench as mmbench
+from snellen.analysis.comparison.data_differences import named_notices
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.api import evaluate, report_of, score
 from snellen.benchmarks.declaration.published import Published, PublishedFile
@@ -70,6 +71,23 @@ def test_the_published_file_in_this_folder_is_used_without_a_word(place, publish
     assert data["origin"]["kind"] == "published"
     assert "note" not in data["origin"]
     assert run(variant=Variant(data=path.name))["data"]["origin"]["kind"] == "published"
+
+
+def test_what_runs_have_in_common_is_said_once(place, capsys) -> None:
+    (place / "mine.tsv").write_text(ROWS)
+    for name in "abc":
+        (place / f"{name}.csv").write_text("index,prediction\n1,A\n1000001,B\n")
+    data = ["-b", "mmbench", "--data", "mine.tsv"]
+    assert main(["leaderboard", "a.csv", "b.csv", "c.csv", *data]) == 0
+    board = " ".join(capsys.readouterr().out.split())
+    assert "! 3 runs, a.csv, b.csv, c.csv: data: mine.tsv is not the published file" in board
+    assert main(["compare", "a.csv", "b.csv", *data]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 runs, a.csv, b.csv: data: mine.tsv is not" in said
+    assert (board + said).count("is not the published file") == 2
+    assert list(named_notices([("a", "x"), ("b", "y"), ("a", "y")])) == ["a: x", "2 runs, b, a: y"]
+    many = named_notices((str(number), "x") for number in range(7))
+    assert list(many) == ["7 runs, 0, 1, 2, 3 and 3 more: x"]
 
 
 def test_a_file_of_ones_own_is_marked_in_every_output(place, capsys) -> None:

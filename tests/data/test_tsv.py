@@ -102,6 +102,8 @@ def test_offsets_point_into_the_file(chunk: int) -> None:
         ('index\tq\n1\tx\n2\t"open\n3\tz\n', "row 2, which begins at line 3,"),
         (b"index\tq\n1\t\xff\n", "row 1: not UTF-8 text (byte 0xff in the cell that begins at"),
         ("index\tq\n".encode("utf-16"), "is UTF-16"),
+        ("编号\t问题\n".encode("gbk"), "the header: not UTF-8 text (byte 0xb1 in the cell"),
+        ("index\tq\n1\t问题\n".encode("gbk"), "(from GBK: iconv -f GBK -t UTF-8 FILE)"),
         ("Answer\tanswer\n1\t2\n", "two columns are called 'answer'"),
     ],
 )

@@ -42,7 +42,7 @@ from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.sample import Origin, origin_of
 from snellen.core.summary import Interval, Summary
-from snellen.data.columns import canonical_keys, check_column_keys, gold_like_column
+from snellen.data.columns import canonical_keys, check_column_keys, column_name, gold_like_column
 from snellen.data.gold_table import with_questions
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
@@ -371,6 +371,10 @@ def _score_files(
         refuse_units(benchmark, columns.call)
     data_columns, reply_columns = columns.split(has_separate_data)
     resolved = resolve_benchmark(benchmark, replace(variant, columns=data_columns))
+    id_column = columns.call.get("id")
+    if has_separate_data and id_column and column_name(id_column, 0) in resolved.open().columns:
+        data_columns["id"] = id_column  # both files call it so
+        resolved = resolve_benchmark(benchmark, replace(variant, columns=data_columns))
     reply_rows = published.rows
     if reply_rows is None:
         repeats = resolved.counts_duplicates and not has_separate_data

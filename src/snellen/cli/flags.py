@@ -13,6 +13,7 @@ from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from snellen.core.model import AnyModel
     from snellen.store.runs import RunFolder
 
 RUNS = "run folders, folders of runs, or files of predictions"
@@ -114,6 +115,14 @@ def open_runs(arguments: Namespace, sources: Sequence[str]) -> list[RunFolder]:
 def print_warning(sentence: str) -> None:
     """Print a warning on standard error."""
     print_line(f"snellen: {sentence}", error=True, flush=True)
+
+
+def own_models(arguments: Namespace, names: Sequence[str | None]) -> list[AnyModel]:
+    """The models of these names in the files of `--load`; other names stay as they are."""
+    from snellen.models.naming.custom import load_files
+
+    custom = load_files(arguments.load).models
+    return [custom.get(name, name) if name else name for name in names]
 
 
 def add_common(parser: ArgumentParser, verb: str) -> None:

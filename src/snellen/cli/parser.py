@@ -49,15 +49,21 @@ COMMANDS = {
 _ELSEWHERE = {
     "--json": "the scores of a finished run: snellen report RUN --format json",
     "--system_instruction": "here --system TEXT",
-    "--tasks": "here -b NAME, once for each",
+    **dict.fromkeys(("--tasks", "--dataset", "--datasets"), "here -b NAME, once for each"),
+    "--data": "VLMEvalKit's --data NAME is -b NAME; here it says where the data of -b are",
     "--model_args": "here -m PROVIDER/NAME:OPTION=VALUE,...",
+    **dict.fromkeys(("--work-dir", "--output_path"), "here --out DIR"),
 }
-"""What flags of other tools and commands are here, where a command does not have them."""
+"""What flags of other tools and commands are here; said where a command cannot be parsed."""
 _FIRST_COMMAND = "snellen run -m snellen/tiny -b eyechart"
 
 
 class CommandLineParser(LazyParser):
     """An argument parser that suggests the flag or command that was meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._typed: Sequence[str] = args or ()
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         choice = re.fullmatch(
@@ -68,9 +74,12 @@ class CommandLineParser(LazyParser):
             message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
         elif choice:
             message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
+            message += "; snellen report and leaderboard have it" * (choice[2] == "latex")
         missing = re.fullmatch(r"the following arguments are required: (.+)", message)
         if missing:
             message = self._ask_for(missing[1].split(", "))
+            typed = {word.partition("=")[0] for word in self._typed} & _ELSEWHERE.keys()
+            message += "".join(f"; {word}: {_ELSEWHERE[word]}" for word in sorted(typed))
         value = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
         if value:
             kind = "whole number" if value[2] == "int" else "number"

@@ -84,7 +84,7 @@ def _decode(data: bytes, where: str) -> Any:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} at {error.start}); "
-            "save the file as UTF-8"
+            "save the file as UTF-8 (from GBK: iconv -f GBK -t UTF-8 FILE)"
         ) from None
     except ValueError as error:
         raise DataError(f"{where}: not valid JSON: {error}") from None

@@ -115,4 +115,4 @@ try:
     from snellen.leaderboard_hub.database.connection import Database
     from snellen.leaderboard_hub.storage import KEY_VARIABLE, Storage
 except ModuleNotFoundError as error:  # pragma: no cover - the extra is installed in tests
-    raise MissingExtra("a hub", "hub", str(error.name)) from error
+    raise MissingExtra("a hub", "hub", str(error.name).split(".")[0]) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from snellen.core.run import RunInfo
 
@@ -11,12 +11,22 @@ _DIGITS = 8
 
 
 def data_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]:
-    """The data note of each run that has one, then a sentence for each benchmark whose runs used
+    """The data notes of runs that have one, then a sentence for each benchmark whose runs used
     different data of one variant."""
-    for run, name in zip(runs, names, strict=True):
-        if run.data.note:
-            yield f"{name}: {run.data.note}"
+    named = zip(names, runs, strict=True)
+    yield from named_notices((name, run.data.note) for name, run in named if run.data.note)
     yield from different_data_notices(runs)
+
+
+def named_notices(notices: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each notice once, behind the name of its run, or the number and names of the runs that have
+    it in common."""
+    runs: dict[str, list[str]] = {}
+    for name, notice in notices:
+        runs.setdefault(notice, []).append(name)
+    for notice, names in runs.items():
+        count = f"{len(names)} runs, " if len(names) > 1 else ""
+        yield f"{count}{_name_list([*dict.fromkeys(names)])}: {notice}"
 
 
 def different_data_notices(runs: Sequence[RunInfo]) -> Iterator[str]:
@@ -29,11 +39,15 @@ def different_data_notices(runs: Sequence[RunInfo]) -> Iterator[str]:
         by_digest = {run.data.digest: run for run in members}
         if len(by_digest) > 1:
             datasets = [f"{run.model} on {describe_data(run)}" for run in by_digest.values()]
-            more = f" and {len(datasets) - _MAX_LISTED} more" if len(datasets) > _MAX_LISTED else ""
             yield (
                 f"the runs of {members[0].benchmark} were made on different data, so that their "
-                f"scores are not of the same questions: {', '.join(datasets[:_MAX_LISTED])}{more}"
+                f"scores are not of the same questions: {_name_list(datasets)}"
             )
+
+
+def _name_list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(names[:_MAX_LISTED]) + more
 
 
 def data_qualifiers(runs: Sequence[RunInfo]) -> list[str]:

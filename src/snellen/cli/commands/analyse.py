@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.options import DEFAULT_STORE, SourceOptions
+from snellen.api.options import DEFAULT_STORE, RunOptions, SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import (
     RUNS,
@@ -16,6 +16,7 @@ from snellen.cli.flags import (
     add_options,
     add_plot,
     open_runs,
+    own_models,
     read_options,
 )
 from snellen.cli.lazy_parser import add_action
@@ -159,6 +160,7 @@ def _add_judge(parser: ArgumentParser, help: str) -> None:
         "--store", metavar="FILE", default=DEFAULT_STORE,
         help=f"store for the judge's replies (default: {DEFAULT_STORE})",
     )  # fmt: skip
+    add_options(parser, RunOptions, only=("load",))
 
 
 def _add_readers(actions: Actions) -> None:
@@ -345,7 +347,8 @@ def _judge_reasoning(
         for run, name in zip(runs, names, strict=True)
         for error in reasoned_errors(run.records(), name)
     ]
-    verdicts = judge_reasoning(errors, arguments.judge, arguments.store)
+    [judge] = own_models(arguments, [arguments.judge])
+    verdicts = judge_reasoning(errors, judge, arguments.store)
     notices = [*finding.notices]
     if len(verdicts) < len(errors):
         unread = len(errors) - len(verdicts)
@@ -403,8 +406,9 @@ def _error_page(arguments: Namespace) -> Finding:
     answers = draw_wrong_answers(runs, arguments.group, arguments.each, arguments.seed)
     proposals, notices = None, []
     if arguments.judge is not None:
+        [judge] = own_models(arguments, [arguments.judge])
         proposals, unread, without_images, missing_data = propose_labels(
-            answers, arguments.judge, arguments.store, moved
+            answers, judge, arguments.store, moved
         )
         labels_file = page.with_suffix(".judge.json")
         write_error_labels(proposals, labels_file)

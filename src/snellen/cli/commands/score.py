@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.api.flags import parse_pairs, parse_rule
 from snellen.api.options import DEFAULT_STORE, VARIANT_FLAGS, RunOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.flags import add_json, add_options, argument_type
+from snellen.cli.flags import add_json, add_options, argument_type, own_models
 from snellen.cli.printing import line_printer, print_line
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -19,6 +19,7 @@ from snellen.core.summary import Summary
 
 if TYPE_CHECKING:
     from snellen.api import Scored
+    from snellen.core.model import AnyModel
     from snellen.report.findings.finding import Finding
 
 EVERY_RULE = "all"
@@ -89,7 +90,7 @@ def add(parser: ArgumentParser) -> None:
     add_json(parser)
     add_options(
         parser, RunOptions,
-        only=("data", "columns", "ignore_columns", "circular", "failures", "judge_repeats"),
+        only=("data", "columns", "ignore_columns", "circular", "failures", "judge_repeats", "load"),
     )  # fmt: skip
 
 
@@ -172,8 +173,8 @@ def _score(file: _Input, arguments: Namespace, variant: Variant) -> Scored:
             variant=replace(variant, rule=arguments.rule),
             columns=arguments.columns,
             where=arguments.where,
-            judges=_judges(arguments.judge),
-            extractor=arguments.extractor,
+            judges=_judges(arguments),
+            extractor=own_models(arguments, [arguments.extractor])[0],
             labels=arguments.labels,
             name=arguments.name or file.model,
             store=arguments.store or DEFAULT_STORE,
@@ -261,11 +262,12 @@ def _score_by_every_rule(file: _Input, arguments: Namespace, variant: Variant) -
     return _exit_code(summaries.values())
 
 
-def _judges(named: Sequence[str]) -> Sequence[str] | None:
+def _judges(arguments: Namespace) -> Sequence[AnyModel] | None:
     """The judges that --judge names; none for `off`, None if it does not stand there. Raises
     UsageError for `off` beside others."""
+    named = arguments.judge
     if NO_JUDGE not in named:
-        return named or None
+        return own_models(arguments, named) or None
     others = [name for name in named if name != NO_JUDGE]
     if others:
         raise UsageError(

@@ -400,7 +400,8 @@ def _decode_cell(cell: Cell, name: str, where: str) -> str:
 def _encoding_error(error: UnicodeDecodeError, cell: Cell, name: str, where: str) -> DataError:
     return DataError(
         f"{name}, {where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} in the cell "
-        f"that begins at byte {cell.offset} of the file); save the file as UTF-8"
+        f"that begins at byte {cell.offset} of the file); save the file as UTF-8 "
+        "(from GBK: iconv -f GBK -t UTF-8 FILE)"
     )
 
 

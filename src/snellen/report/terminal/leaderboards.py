@@ -17,7 +17,11 @@ from snellen.analysis.comparison.comparability import (
     extent_asked,
     run_facts,
 )
-from snellen.analysis.comparison.data_differences import data_qualifiers, different_data_notices
+from snellen.analysis.comparison.data_differences import (
+    data_qualifiers,
+    different_data_notices,
+    named_notices,
+)
 from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.analysis.comparison.ranking import (
     HEADLINE,
@@ -201,9 +205,8 @@ def _boards(
             [member.report for member in ranked],
             [member.name for member in ranked],
         )
-    notices = [
-        f"{member.name}: {notice}" for member in members for notice in fmt.notices(member.report)
-    ] + list(ranks.notices)
+    own = ((member.name, said) for member in members for said in fmt.notices(member.report))
+    notices = [*named_notices(own), *ranks.notices]
     if members[0].report.run.benchmark == MME:
         boards = _mme_boards(members, printed, max_rows, ranks)
     else:

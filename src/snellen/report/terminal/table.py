@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.data_differences import different_data_notices, named_notices
 from snellen.analysis.published.numbers import compare_with_published
 from snellen.core.output import Failure
 from snellen.core.record import Record, every_pass
@@ -123,11 +123,14 @@ def _print_estimand(runs: Sequence[Report], console: Console) -> None:
 def _print_notices(runs: Sequence[Report], console: Console) -> None:
     from rich.text import Text
 
+    named = [
+        (f"{fmt.model_name(report.run.model)} on {report.run.benchmark}", notice)
+        for report in runs
+        for notice in fmt.notices(report, command=False)
+    ]
+    for sentence in named_notices(named) if len(runs) > 1 else [notice for _, notice in named]:
+        console.print(Text(f"! {sentence}", style="yellow"))
     for report in runs:
-        model = fmt.model_name(report.run.model)
-        name = f"{model} on {report.run.benchmark}: " if len(runs) > 1 else ""
-        for notice in fmt.notices(report, command=False):
-            console.print(Text(f"! {name}{notice}", style="yellow"))
         if command := fmt.resume_command(report.run):
             # A separate unbroken line, so that it can be copied.
             console.print(Text(command), soft_wrap=True)

@@ -42,7 +42,7 @@ def main(arguments: Namespace) -> int:
     try:
         return run_action(arguments, __name__)
     except ModuleNotFoundError as error:
-        raise MissingExtra("a hub", "hub", str(error.name)) from error
+        raise MissingExtra("a hub", "hub", str(error.name).split(".")[0]) from error
 
 
 def add_folder(parser: ArgumentParser) -> None:
