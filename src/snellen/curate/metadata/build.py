@@ -285,7 +285,7 @@ class _Build:
             if done[draft.id].action == "flag":
                 continue
             if not draft.license:
-                reason = f"neither the record nor its source {draft.record.source!r} states one"
+                reason = f"no licence is stated by the record or its source {draft.record.source!r}"
                 self.step.decide(Decision(draft.id, "flag", STEP, "licence", reason))
             elif draft.id in checked:
                 reason = f"one of {len(checked)} items drawn to be looked at"
