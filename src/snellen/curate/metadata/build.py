@@ -128,7 +128,7 @@ def build_questions(
         )
         drafter = Drafter(
             catalogue, MediaFiles(folders, digests, str(files)), files.header, trees,
-            template_file.same, template_path.parent, options.alike_length,
+            template_file.same, options.alike_length,
         )  # fmt: skip
         outcomes = RecordOutcomes(catalogue)
         return _Build(files, catalogue, drafter, options, step, models, outcomes).run()

@@ -61,7 +61,7 @@ def run_action(arguments: Namespace) -> Status:
         print_json(finished.result)
         return finished.status
     finished.print_text()
-    if (note := _outside_note(arguments)):
+    if note := _outside_note(arguments):
         print_line(note)
     if (
         getattr(arguments, "in_recipe", False)
@@ -114,8 +114,8 @@ def _kinds_to_drop(
 
 def _outside_note(arguments: Namespace) -> str:
     """What to know of pictures that paths or links of the data led to elsewhere; "" if none."""
-    from snellen.report.format import plural
     from snellen.curate.step import STEP_FILE, read_step
+    from snellen.report.format import plural
 
     folder = Path(getattr(arguments, "out", None) or "/")
     outside = read_step(folder).outside if (folder / STEP_FILE).is_file() else ()
@@ -123,8 +123,8 @@ def _outside_note(arguments: Namespace) -> str:
         return ""
     more = f" and {plural(len(outside) - 1, 'more folder')}" if len(outside) > 1 else ""
     return (
-        f"note: the data name pictures outside of their own folder, in {outside[0]}{more}; they are "
-        f"copied into {folder}, and `snellen curate publish` asks for --outside"
+        f"note: the data name pictures outside of their own folder, in {outside[0]}{more}; they "
+        f"are copied into {folder}, and `snellen curate publish` asks for --outside"
     )
 
 
