@@ -70,7 +70,8 @@ class Plant(NamedTuple):
 def read_file(entry: Mapping[str, Any], tag: str, checkouts: Path) -> bytes:
     """The file of a set in a language, from the clone's commit; ValueError for another digest."""
     name = entry["repository"].rsplit("/", 1)[-1]
-    what = f"{entry['commit']}:{entry['path'].format(tag)}"
+    named = entry.get("names", {}).get(tag, tag)
+    what = f"{entry['commit']}:{entry['path'].format(named)}"
     data = subprocess.run(
         ["git", "-C", str(checkouts / name), "show", what], check=True, capture_output=True
     ).stdout
@@ -148,9 +149,17 @@ def read_pawsx(entry: Mapping[str, Any], source: bytes, target: bytes) -> Iterat
             yield translation  # NS stands for a sentence that was not translated
 
 
+def read_msvamp(entry: Mapping[str, Any], source: bytes, target: bytes) -> Iterator[Translation]:
+    """Mathematical word problems, translated by a machine and mended by people. Chen et al.,
+    arXiv:2310.20246."""
+    for number, line in enumerate(target.decode("utf-8").splitlines()):
+        row = json.loads(line)
+        yield _text(entry["name"], str(number), row["query"], row["m_query"])
+
+
 FORMATS: dict[str, Callable[[Mapping[str, Any], bytes, bytes], Iterator[Translation]]] = {
     "xquad": read_xquad, "mgsm": read_mgsm, "gqa": read_gqa, "nli": read_nli, "lines": read_lines,
-    "pawsx": read_pawsx,
+    "pawsx": read_pawsx, "msvamp": read_msvamp,
 }  # fmt: skip
 
 

@@ -171,3 +171,19 @@ def test_out_is_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         main(["curate", "metadata", "coco", "a.json", "-o", "train.jsonl"])
     assert "train.jsonl looks like a file; name a folder, such as train" in capsys.readouterr().err
     assert not Path("train.jsonl").exists()
+
+
+def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) -> None:
+    folder, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    for each in (folder, elsewhere):
+        each.mkdir()
+        Image.new("RGB", (80, 80), "white").save(each / "a.png")
+    (folder / "link.png").symlink_to(elsewhere / "a.png")
+    for name, said in (("a.png", 0), ("link.png", 1), ("../elsewhere/a.png", 1)):
+        row = {"index": 1, "image_path": name, "question": "Which?", "A": "x", "B": "y"}
+        (folder / "d.jsonl").write_text(json.dumps({**row, "answer": "A"}) + "\n")
+        out = tmp_path / f"out-{Path(name).stem}-{len(name)}"
+        main(["curate", "duplicates", str(folder / "d.jsonl"), "--out", str(out)])
+        printed = "".join(capsys.readouterr().out.split())
+        assert printed.count("note:thedatanamepicturesoutsideoftheirownfolder") == said
+        assert (str(elsewhere) in printed) == bool(said)

@@ -449,7 +449,7 @@ MISTAKES: list[tuple[str, str]] = [
     ('[[templates]]\nsubtask = "a"\nanswer = "keypoints"\n'
      'distractors = [{by="keypoints", min_shift=0.6}]\n', "min_shift is not less than max_shift"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\n'
-     'distractors = [{by="categories", near="embedding"}]\n', 'needs vectors = "FILE"'),
+     'distractors = [{by="categories", near="embedding"}]\n', "embedding"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["model"]\n', "-m"),
     (COUNTING + COUNTING, "two templates of this subtask"),
 ]  # fmt: skip
@@ -631,30 +631,6 @@ def _golds(files: tuple[Path, Path], out: Path, seed: int) -> int:
     build_questions(files[0], plain, out, MetadataQuestionOptions(seed=seed))
     items = Made(out, QuestionCounts(0, 0)).items
     return sum("number" in gold_of(item) for item in items)
-
-
-def test_options_by_embedding(tmp_path: Path) -> None:
-    templates = """
-[[templates]]
-subtask = "animals"
-answer = "label"
-questions = ["Which animal?"]
-options = 3
-distractors = [{ by = "categories", near = "embedding", vectors = "v.jsonl", among = 3 }]
-"""
-    vectors = {"dog": [1, 0], "wolf": [0.95, 0.1], "fox": [0.9, 0.2], "jackal": [0.92, 0.15],
-               "car": [0, 1], "bus": [0.1, 1], "van": [0.05, 1], "tram": [0.2, 1]}  # fmt: skip
-    header = MetadataHeader(spaces={"zoo": dict.fromkeys(vectors, "")})
-    records = [counted(f"d{n}", label="dog", space="zoo", counts={}) for n in range(8)]
-    files = small(tmp_path / "data", records, templates, header)
-    with pytest.raises(DataError, match=r"v\.jsonl cannot be read"):
-        build_questions(*files, tmp_path / "without")
-    (tmp_path / "data" / "v.jsonl").write_text(
-        "".join(json.dumps({"label": k, "vector": v}) + "\n" for k, v in vectors.items())
-    )
-    made = Made(tmp_path / "out", build_questions(*files, tmp_path / "out"))
-    near = {"wolf", "fox", "jackal"}
-    assert all(set(options_of(item)) - {"dog"} <= near for item in made.items)
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

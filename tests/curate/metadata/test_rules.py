@@ -480,10 +480,6 @@ def test_what_else_is_true_of_a_label() -> None:
     assert "cat" not in TREE.also_true("dog")
 
 
-def test_nearest_by_spelling_and_by_vector() -> None:
+def test_nearest_by_spelling() -> None:
     tree = CategoryTree(dict.fromkeys(["cat", "car", "horse"], ""))
     assert [label for _, label in tree.nearest_by_text("cat")] == ["cat", "car", "horse"]
-    vectors = {"cat": (1.0, 0.0), "horse": (0.9, 0.1), "car": (0.0, 1.0)}
-    nearest = [label for _, label in tree.nearest_by_vector("cat", vectors)]
-    assert nearest == ["cat", "horse", "car"]
-    assert not tree.nearest_by_vector("cat", {"car": (1.0,)})

@@ -358,3 +358,29 @@ def test_the_data_of_the_page_is_json_alone(tmp_path, tabs):
         tab = tabs(server, "ann")
         known = json.loads(tab.page.locator("#known").text_content())
         assert (known["annotators"], known["blind"]) == (1, False)
+
+
+def test_options_that_are_boxes_are_drawn_under_their_letters(tmp_path, tabs):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    Image.new("RGB", (200, 100), "white").save(folder / "white.png")
+    boxes = {"A": "[10, 20, 60, 70]", "B": "[110, 20, 160, 70]"}
+    outside = {"A": "[10, 20, 60, 70]", "B": "[110, 20, 160, 700]"}
+    rows = [
+        {"index": name, "image_path": "white.png", "question": "Where?", "answer": "A", **options}
+        for name, options in (("boxes", boxes), ("outside", outside))
+    ]
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with serving(opened(tmp_path)) as server:
+        tab = tabs(server, "ann")
+        expect(tab.page.locator("svg.boxes text")).to_have_text(["A", "B"])
+        left, right = (box.bounding_box() for box in tab.page.locator("svg.boxes rect").all())
+        picture = tab.page.locator(".pictures img").bounding_box()
+        scale = picture["width"] / 200
+        for box, x in ((left, 10), (right, 110)):
+            assert abs(box["x"] - picture["x"] - x * scale) < 3
+            assert abs(box["width"] - 50 * scale) < 6
+        tab.press("n")
+        expect(tab.item).to_have_text("outside")
+        tab.page.wait_for_function("document.querySelector('.pictures img').complete")
+        expect(tab.page.locator("svg.boxes")).to_have_count(0)

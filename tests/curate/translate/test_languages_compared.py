@@ -94,6 +94,20 @@ GOOD = [
     ("ar", "Two dogs", "كلبان"),
     ("ja", "It may be raining.", "雨かもしれません。"),
     ("zh", "Is the bus red?", "公交车是不是红色的？"),
+    ("zh", "No parking", "禁止停车"),
+    ("zh", "Complete it: for i in range(10): print(i)", "补全：for i in range(10): print(i)"),
+    ("zh", "How many birds does Jamal see?", "贾马尔看见多少只鸟？"),
+    ("zh", "It rings for half as long.", "它响铃多少次，是一半。"),
+    ("fr", "Six more roses than lilies", "Six roses de plus qu'il n'y a de lys"),
+    ("fr", "Ann has two books, Ben one.", "Anne a deux livres, Ben n'en a qu'un."),
+    ("fr", "Ann is 2 years younger than Ben.", "Anne a 2 ans de moins que Ben."),
+    ("ja", "Every day except Sunday", "日曜日のみ休みです"),
+    ("ja", "She bought 3 dozen eggs.", "彼女は卵を36個買いました。"),
+    ("ja", "It takes a minute and a half.", "1.5分かかります。"),
+    ("ja", "It takes .5 hours of 2 hours.", "2時間のうち30分かかります。"),
+    ("ja", "4 gallons/minute", "1分に4ガロン"),
+    ("ja", "three-fifths water", "5分の3が水"),
+    ("ja", "six sea horses and three clownfish", "6匹のタツノオトシゴと3匹のクマノミ"),
 ]  # fmt: skip
 
 

@@ -128,7 +128,7 @@ def build_questions(
         )
         drafter = Drafter(
             catalogue, MediaFiles(folders, digests, str(files)), files.header, trees,
-            template_file.same, template_path.parent, options.alike_length,
+            template_file.same, options.alike_length,
         )  # fmt: skip
         outcomes = RecordOutcomes(catalogue)
         return _Build(files, catalogue, drafter, options, step, models, outcomes).run()
@@ -285,7 +285,7 @@ class _Build:
             if done[draft.id].action == "flag":
                 continue
             if not draft.license:
-                reason = f"neither the record nor its source {draft.record.source!r} states one"
+                reason = f"no licence is stated by the record or its source {draft.record.source!r}"
                 self.step.decide(Decision(draft.id, "flag", STEP, "licence", reason))
             elif draft.id in checked:
                 reason = f"one of {len(checked)} items drawn to be looked at"

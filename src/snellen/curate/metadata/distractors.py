@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal, Protocol
 
@@ -33,7 +32,7 @@ from snellen.curate.metadata.perturbations import (
     wrong_boxes,
 )
 from snellen.curate.metadata.records import MetadataRecord
-from snellen.curate.metadata.spaces import CategoryTree, option_key, read_vectors
+from snellen.curate.metadata.spaces import CategoryTree, option_key
 from snellen.curate.metadata.targets import (
     NO,
     YES,
@@ -82,8 +81,6 @@ class DistractorContext:
     """How often each answer is offered, and the number of options."""
     known_boxes: KnownBoxes
     """The right boxes of the source."""
-    folder: Path
-    """Of the template file: paths in settings are relative to it."""
     rng: Random
 
 
@@ -105,21 +102,15 @@ class NoSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CategorySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    near: Literal["", "hierarchy", "text", "embedding"] = ""
+    near: Literal["", "hierarchy", "text"] = ""
     """Empty: any label with the same chance; else the labels nearest to the right one: in the
-    space's hierarchy, by spelling, or by embedding."""
+    space's hierarchy, or by spelling."""
     among: Annotated[int, Meta(ge=1)] = 12
     """How many of the nearest are drawn from, so that not every item with the same answer has the
     same options."""
     seen: bool = True
     """Draw a label with the frequency with which it is right in other records, and labels that are
     never right only if there are too few others; false: any label with the same chance."""
-    vectors: str = ""
-    """For `embedding`: a file with one {"label": ..., "vector": [...]} a line."""
-
-    def __post_init__(self) -> None:
-        if self.near == "embedding" and not self.vectors:
-            raise ValueError('near = "embedding" needs vectors = "FILE"')
 
 
 class OtherItemSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,10 +160,8 @@ def _nearest_labels(
     tree = context.tree
     if settings.near == "hierarchy":
         ranked = tree.nearest_by_hierarchy(label)
-    elif settings.near == "text":
-        ranked = tree.nearest_by_text(label)
     else:
-        ranked = tree.nearest_by_vector(label, read_vectors(context.folder / settings.vectors))
+        ranked = tree.nearest_by_text(label)
     nearest = [other for _, other in ranked if option_key(other) not in without]
     return context.frequencies.prefer_seen(nearest) if settings.seen else nearest
 

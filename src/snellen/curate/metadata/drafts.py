@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from random import Random
 
 from msgspec import structs
@@ -105,8 +104,6 @@ class Drafter:
     spaces: Mapping[str, CategoryTree]
     same: Sequence[Sequence[str]]
     """Labels that say the same."""
-    folder: Path
-    """Of the template file."""
     alike_length: bool
 
     def item_id(self, pool: TemplatePool, record: MetadataRecord, slot: int) -> str:
@@ -164,7 +161,7 @@ class Drafter:
         context = DistractorContext(
             record, pool.template, targets[slot], tree, size,
             self.catalogue.others(pool, record.source), pool.frequencies(record.source),
-            pool.plan(record.source), pool.known_boxes(record.source), self.folder,
+            pool.plan(record.source), pool.known_boxes(record.source),
             self._random(f"options/{name}"),
         )  # fmt: skip
         return (yield from self._draft_target(name, media, context))

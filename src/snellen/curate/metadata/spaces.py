@@ -3,17 +3,9 @@ options say the same."""
 
 from __future__ import annotations
 
-import functools
-import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-
-import msgspec
-from msgspec import Struct
-
-from snellen.core.errors import DataError
+from collections.abc import Iterable, Mapping
 
 _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+")
@@ -81,47 +73,6 @@ class CategoryTree:
         return sorted(
             (1.0 - Indel.normalized_similarity(label, other), other) for other in self.labels
         )
-
-    def nearest_by_vector(
-        self, label: str, vectors: Mapping[str, Sequence[float]]
-    ) -> list[tuple[float, str]]:
-        """The labels that have a vector with their cosine distance, nearest first; none if `label`
-        has no vector."""
-        if label not in vectors:
-            return []
-        return sorted(
-            (_cosine_distance(vectors[label], vectors[other]), other)
-            for other in self.labels
-            if other in vectors
-        )
-
-
-def _cosine_distance(one: Sequence[float], other: Sequence[float]) -> float:
-    norm = math.hypot(*one) * math.hypot(*other)
-    return 1.0 - sum(a * b for a, b in zip(one, other, strict=True)) / norm if norm else 1.0
-
-
-class _LabelVector(Struct, frozen=True):
-    label: str
-    vector: tuple[float, ...]
-
-
-@functools.lru_cache(maxsize=8)
-def read_vectors(path: Path) -> Mapping[str, tuple[float, ...]]:
-    """Embeddings of labels, one `{"label": ..., "vector": [...]}` a line. Raises DataError."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-    try:
-        items = [msgspec.json.decode(line, type=_LabelVector) for line in lines if line.strip()]
-    except msgspec.DecodeError as error:
-        raise DataError(
-            f'{path}: {error}; expected one {{"label": ..., "vector": [...]}} a line'
-        ) from error
-    if len({len(item.vector) for item in items}) > 1:
-        raise DataError(f"{path}: the vectors are not of one length")
-    return {item.label: item.vector for item in items}
 
 
 def space_of_labels(labels: Iterable[str]) -> dict[str, str]:

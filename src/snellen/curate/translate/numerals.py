@@ -57,8 +57,13 @@ _TENS_AND_UNITS = re.compile(
 )
 _SCALED_WORDS = re.compile(
     rf"\b({'|'.join((*_UNITS[1:], *_TENS))}|a|an|half a)\s"
-    r"(hundred|thousand|million|billion|trillion)\b"
+    r"(hundred|thousand|million|billion|trillion|dozen)\b"
 )
+_AND_A_HALF = re.compile(
+    rf"\b({'|'.join((*_UNITS[1:], *_TENS))}|an?|\d+)\s(?:\w+\s)?and a half\b", re.ASCII
+)
+_PER_UNIT = re.compile(r"/\s?[a-z]{3,}")
+"""As in "4 gallons/minute", which is 4 gallons in 1 minute."""
 _WORD = re.compile(r"[a-z]+")
 _FOLDABLE = re.compile(r"[\uff01-\uff5e\u3000٫٬]|(?![0-9])\d")
 _RANGE = re.compile(r"\s?(?:to|or|and|[-–—~至到])\s?")
@@ -93,6 +98,12 @@ def word_values(text: str) -> set[Decimal]:
     for match in _SCALED_WORDS.finditer(folded.lower()):
         firsts = {"0.5"} if match[1] == "half a" else _WORD_VALUES[match[1]]
         values |= {Decimal(first) * _SCALES[match[2]] for first in firsts}
+    for match in _AND_A_HALF.finditer(folded.lower()):
+        # "a minute and a half" is 1.5 minutes.
+        firsts = _WORD_VALUES.get(match[1], {match[1]})
+        values |= {Decimal(first) + Decimal("0.5") for first in firsts}
+    if _PER_UNIT.search(folded):
+        values.add(Decimal(1))
     # "2008-09" is 2008 to 2009.
     values |= {Decimal("".join(years)) for years in _SEASON.findall(folded)}
     for match in _ROMAN.finditer(folded):

@@ -5,8 +5,8 @@ const clock = (seconds) => {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}${rest ? `.${rest}` : ""}`;
 };
 
-/** Regions as outlines over the first picture, in pixels of the original. */
-const boxesOver = (figure, { regions, size }) => {
+/** Regions as outlines over the first picture, in pixels of the original; with the labels of options if they are theirs. */
+const boxesOver = (figure, { regions, size, labels }) => {
   const image = figure.querySelector("img");
   if (!image) return;
   const ns = "http://www.w3.org/2000/svg";
@@ -22,10 +22,16 @@ const boxesOver = (figure, { regions, size }) => {
     title.textContent = `box ${at + 1}: ${left}, ${top} to ${right}, ${bottom}`;
     box.append(title);
     overlay.append(box);
+    if (!labels) return;
+    const name = document.createElementNS(ns, "text");
+    const height = size[1] / 20;
+    for (const [key, value] of Object.entries({ x: left + height / 5, y: Math.max(top, height) - height / 5, "font-size": height })) name.setAttribute(key, value);
+    name.textContent = labels[at];
+    overlay.append(name);
   });
   image.parentElement.classList.add("boxed");
   image.after(overlay);
-  figure.append(make("figcaption", {}, `${regions.length === 1 ? "The box is that" : "The boxes are those"} of the data`));
+  figure.append(make("figcaption", {}, `${regions.length === 1 ? "The box is that" : "The boxes are those"} of the ${labels ? "options" : "data"}`));
 };
 
 /** A player for a video; where the browser cannot play it, its place says so. */

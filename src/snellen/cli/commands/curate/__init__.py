@@ -61,6 +61,8 @@ def run_action(arguments: Namespace) -> Status:
         print_json(finished.result)
         return finished.status
     finished.print_text()
+    if note := _outside_note(arguments):
+        print_line(note)
     if (
         getattr(arguments, "in_recipe", False)
         or (getattr(arguments, "format", None) or TABLE) != TABLE
@@ -108,6 +110,22 @@ def _kinds_to_drop(
         if kind not in kinds:
             raise UnknownName("kind to --drop", kind, tuple(kinds))
     return tuple(sorted(set(named or alone or kinds)))
+
+
+def _outside_note(arguments: Namespace) -> str:
+    """What to know of pictures that paths or links of the data led to elsewhere; "" if none."""
+    from snellen.curate.step import STEP_FILE, read_step
+    from snellen.report.format import plural
+
+    folder = Path(getattr(arguments, "out", None) or "/")
+    outside = read_step(folder).outside if (folder / STEP_FILE).is_file() else ()
+    if not outside:
+        return ""
+    more = f" and {plural(len(outside) - 1, 'more folder')}" if len(outside) > 1 else ""
+    return (
+        f"note: the data name pictures outside of their own folder, in {outside[0]}{more}; they "
+        f"are copied into {folder}, and `snellen curate publish` asks for --outside"
+    )
 
 
 def _next_words(template: str, arguments: Namespace) -> list[str]:

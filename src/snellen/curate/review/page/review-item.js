@@ -22,7 +22,25 @@ const mediaView = (item) => {
   const gallery = make("div", { class: `pictures${item.media.length > 1 ? " many" : ""}`, "data-pictures": "" }, figures);
   const first = gallery.querySelector("figure");
   if (first && item.source?.regions.length && item.source.size) boxesOver(first, item.source);
+  else if (first && pictures.length === 1) optionBoxesOver(first, item);
   return gallery;
+};
+
+const NUMBERS = /^\s*\[\s*(\d+(?:\.\d+)?(?:\s*,\s*\d+(?:\.\d+)?){3})\s*\]\s*$/;
+
+/** Options that are boxes [x1, y1, x2, y2] in pixels, over the picture under their letters; other numbers are left alone. */
+const optionBoxesOver = (figure, item) => {
+  const regions = item.choices.map(([, text]) => NUMBERS.exec(text)?.[1].split(",").map(Number));
+  const image = figure.querySelector("img");
+  if (!image || !regions.length || !regions.every((each) => each && each[0] < each[2] && each[1] < each[3])) return;
+  const draw = () => {
+    const size = [image.naturalWidth, image.naturalHeight];
+    const numbers = regions.flat();
+    const inside = numbers.some((each) => each > 1) && regions.every(([, , right, bottom]) => right <= size[0] && bottom <= size[1]);
+    if (inside) boxesOver(figure, { regions, size, labels: item.choices.map(([label]) => label) });
+  };
+  if (image.complete && image.naturalWidth) draw();
+  else image.addEventListener("load", draw, { once: true });
 };
 
 const optionImage = (item, label) => {

@@ -16,6 +16,8 @@ _QUOTED = re.compile(
     r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》|(?<!\w)'[^'\n]+'(?!\w)"
 )
 _LABEL = re.compile(r"^\s*(?:[(（]([A-Z])[)）]|([A-Z])\s*[.．、:：)）])\s*(?=\S)")
+_CODE = re.compile(r"[^:?.。？\n]*\b[a-z_]\w+\((?!e?s\))[^?。？\n]*", re.ASCII)
+"""A line of code without back-ticks: it calls something. "cup(s)" is no call."""
 _MIN_WORDS = 3
 """Lower-case words in a row that no translation leaves: fewer may be a unit, or a term."""
 _MIN_LENGTH = 15
@@ -55,6 +57,9 @@ def _check_other_script(pair: TextPair, name: str) -> Iterator[Mismatch]:
     kept = _without_terms(source, pair.keep)
     if pair.source_language.letters(kept) < 2 or pair.target_language.letters(source):
         return
+    code = " ".join(piece for text in pair.source.values() for piece in _CODE.findall(text))
+    if source == target and set(_WORDS.findall(source)) <= set(_WORDS.findall(code)):
+        return  # a word of the code that the item is about
     if not pair.target_language.letters(target):
         same = bare_text(source) == bare_text(target)
         if not same and not pair.source_language.letters(target):
@@ -66,7 +71,7 @@ def _check_other_script(pair: TextPair, name: str) -> Iterator[Mismatch]:
         )
         return
     prose = _QUOTED.sub(" ", _without_terms(target, pair.keep))
-    quoted = _QUOTED.sub(" ", source)
+    quoted = _QUOTED.sub(" ", _CODE.sub(" ", source))
     if run := _shared_run(quoted, prose):
         yield Mismatch("untranslated", name, "wrong", f"'{run}' is left in the source language")
         return
