@@ -3,11 +3,13 @@ cell. Where a paper contradicts itself, the exception stands here by name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 import pytest
+from fastapi.testclient import TestClient
 from paper_files import paper_rows
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
@@ -29,6 +31,8 @@ from snellen.leaderboard_hub.hub import Hub, create_hub
 from snellen.leaderboard_hub.reported_numbers import papers
 from snellen.leaderboard_hub.reported_numbers.importing import headline_of, import_tables
 from snellen.leaderboard_hub.reported_numbers.papers import PAPERS, read_paper
+from snellen.leaderboard_hub.web.app import create_app
+from snellen.leaderboard_hub.web.pages.frame import translate
 from snellen.scoring.leaderboard import rank_models
 from snellen.scoring.mmt_bench import average_meta_ranks
 from snellen.scoring.suites import as_percent, suite_rows
@@ -465,3 +469,17 @@ def test_openvlms_averages_as_readers_see_them(hub: Hub, table: OpenVlmTable) ->
             assert average == pytest.approx(float(row["avg_score"]), abs=rounding), row["model"]
     if table.suite == "openvlm-video":
         assert "16 frames" in cells["GPT-4o-20240806"]["mvbench"].mark
+
+
+def test_chinese_readers_are_told_what_the_papers_boards_are(hub: Hub) -> None:
+    """Titles with words beside the names in them, and how a number was made."""
+    read = [read_paper(name) for name in PAPERS]
+    texts = {each.title for tables in read for each in (*tables.boards, *tables.suites)}
+    texts |= {row.other_protocol for tables in read for each in tables.boards for row in each.rows}
+    english = {text for text in texts if re.search(r"\b[a-z]{3,}\b", text)}
+    assert {"OpenVLM leaderboard: video understanding", "asked without the image"} < english
+    assert [text for text in sorted(english) if translate("zh", text) == text] == []
+    headers = {"Accept": "text/html", "Accept-Language": "zh"}
+    with TestClient(create_app(hub), headers=headers) as client:
+        assert "提问时不附图片" in client.get("/benchmarks/mmbench-test-en").text
+        assert "OpenVLM 排行榜：视频理解" in client.get("/suites/openvlm-video").text
