@@ -3,11 +3,14 @@ cell. Where a paper contradicts itself, the exception stands here by name."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 from fastapi.testclient import TestClient
 from paper_files import paper_rows
@@ -19,6 +22,7 @@ from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_n
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import create_account
+from snellen.leaderboard_hub.boards.exports import page_csv, page_parquet
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardPage, BoardTable
 from snellen.leaderboard_hub.database.tables import (
@@ -469,6 +473,21 @@ def test_openvlms_averages_as_readers_see_them(hub: Hub, table: OpenVlmTable) ->
             assert average == pytest.approx(float(row["avg_score"]), abs=rounding), row["model"]
     if table.suite == "openvlm-video":
         assert "16 frames" in cells["GPT-4o-20240806"]["mvbench"].mark
+
+
+@pytest.mark.parametrize(
+    ("name", "is_suite"), [("mme", False), ("mmt-bench", False), ("openvlm-video", True)]
+)
+def test_files_hold_the_numbers_of_the_boards(hub: Hub, name: str, is_suite: bool) -> None:
+    """Also means of ranks, which are no whole numbers."""
+    page = page_of(hub, name, is_suite=is_suite)
+    rows = list(csv.DictReader(io.StringIO(page_csv(page))))
+    packed = pq.read_table(io.BytesIO(page_parquet(page))).to_pylist()
+    shown = [(table.columns, row.cells) for table in page.tables for row in table.rows]
+    for (columns, cells), row, other in zip(shown, rows, packed, strict=True):
+        for key in [each.key for each in columns if each.kind in ("number", "rank")]:
+            value = cells[key].value if key in cells else None
+            assert (float(row[key]) if row[key] else None, other[key]) == (value, value), key
 
 
 def test_chinese_readers_are_told_what_the_papers_boards_are(hub: Hub) -> None:
