@@ -299,7 +299,7 @@ def test_hosts_set_phases_from_elsewhere(served: Served) -> None:
     command("hub", "host", served.folder, "hidden-signs", "ann")
     assert "50 submissions of a team\nLast: 2127-05" in command(*asked, *flags, **ann)
     assert "50 submissions of a team\nLast: 2127-05" in command(*asked, **ann)
-    for token, sentence in (("snl_x", "this token is unknown"), ("a\nb", "characters that no")):
+    for token, sentence in (("snl_x", "on the page /account/tokens"), ("a\nb", "that no token")):
         said = command(*asked, "--no-phases", SNELLEN_HUB_TOKEN=token, code=2)
         assert sentence in said
         assert "a\nb" not in said

@@ -50,6 +50,7 @@ from snellen.leaderboard_hub.publishing import (
     withdraw_submission,
 )
 from snellen.leaderboard_hub.web.app import create_app
+from snellen.leaderboard_hub.web.pages.frame import translate
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -128,7 +129,9 @@ def test_a_number_of_another_protocol_marks_its_average(hub: Hub) -> None:
         table = read_tables(session, hub, suite).tables[0]
     rows = {row.model: row for row in table.rows}
     assert rows["B"].cells["x"].mark == "another protocol: with a chain of thought"
-    assert rows["B"].cells["average"].mark == "x: another protocol: with a chain of thought"
+    mark = rows["B"].cells["average"].mark
+    assert mark == "holds numbers of another protocol or version: x"
+    assert translate("zh", mark) == "含有采用其他协议或版本的数字：x"
     assert rows["B"].rank is None
     assert "average-rank" not in rows["B"].cells
     assert rows["A"].rank == 1

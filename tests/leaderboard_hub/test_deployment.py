@@ -97,10 +97,13 @@ def test_the_backup_service_makes_a_backup(tmp_path: Path) -> None:
     old = backups / "2020-01-01.zip"
     old.touch()
     os.utime(old, (0, 0))
-    command("hub", "init", folder, "--owner", "olga", stdin="a long password\n")
     once = script.replace("$$", "$").replace("sleep 86400", "break")
     once = once.replace("/hub/hub", str(folder)).replace("/backups", str(backups))
     once = once.replace("snellen hub", " ".join(HUB))
+    # Without a new one the old ones stay.
+    subprocess.run(["sh", "-c", once], env=environment(), check=True)
+    assert list(backups.iterdir()) == [old]
+    command("hub", "init", folder, "--owner", "olga", stdin="a long password\n")
     subprocess.run(["sh", "-c", once], env=environment(), check=True)
     (made,) = backups.iterdir()
     command("hub", "restore", made, tmp_path / "restored")

@@ -89,7 +89,7 @@ def test_the_command_prints_a_table(hub: Hub, capsys: pytest.CaptureFixture[str]
             data = write_data(hub.folder / "open.tsv")
             add_benchmark(session, hub.storage, NewBenchmark(name="open", title="", data=data))
         assert main(words) == 2
-        assert "are all in one part" in capsys.readouterr().err
+        assert "options of signs are public by now: nothing" in capsys.readouterr().err
         assert main(["hub", "reveal", str(hub.folder), "open", "--date", "2100-01-01"]) == 2
         assert "the answers of open are not hidden: no question" in capsys.readouterr().err
         assert main([*words[:3], "open"]) == 2

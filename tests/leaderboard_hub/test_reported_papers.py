@@ -3,11 +3,16 @@ cell. Where a paper contradicts itself, the exception stands here by name."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
+from fastapi.testclient import TestClient
 from paper_files import paper_rows
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
@@ -17,6 +22,7 @@ from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_n
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import create_account
+from snellen.leaderboard_hub.boards.exports import page_csv, page_parquet
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardPage, BoardTable
 from snellen.leaderboard_hub.database.tables import (
@@ -29,6 +35,8 @@ from snellen.leaderboard_hub.hub import Hub, create_hub
 from snellen.leaderboard_hub.reported_numbers import papers
 from snellen.leaderboard_hub.reported_numbers.importing import headline_of, import_tables
 from snellen.leaderboard_hub.reported_numbers.papers import PAPERS, read_paper
+from snellen.leaderboard_hub.web.app import create_app
+from snellen.leaderboard_hub.web.pages.frame import translate
 from snellen.scoring.leaderboard import rank_models
 from snellen.scoring.mmt_bench import average_meta_ranks
 from snellen.scoring.suites import as_percent, suite_rows
@@ -465,3 +473,32 @@ def test_openvlms_averages_as_readers_see_them(hub: Hub, table: OpenVlmTable) ->
             assert average == pytest.approx(float(row["avg_score"]), abs=rounding), row["model"]
     if table.suite == "openvlm-video":
         assert "16 frames" in cells["GPT-4o-20240806"]["mvbench"].mark
+
+
+@pytest.mark.parametrize(
+    ("name", "is_suite"), [("mme", False), ("mmt-bench", False), ("openvlm-video", True)]
+)
+def test_files_hold_the_numbers_of_the_boards(hub: Hub, name: str, is_suite: bool) -> None:
+    """Also means of ranks, which are no whole numbers."""
+    page = page_of(hub, name, is_suite=is_suite)
+    rows = list(csv.DictReader(io.StringIO(page_csv(page))))
+    packed = pq.read_table(io.BytesIO(page_parquet(page))).to_pylist()
+    shown = [(table.columns, row.cells) for table in page.tables for row in table.rows]
+    for (columns, cells), row, other in zip(shown, rows, packed, strict=True):
+        for key in [each.key for each in columns if each.kind in ("number", "rank")]:
+            value = cells[key].value if key in cells else None
+            assert (float(row[key]) if row[key] else None, other[key]) == (value, value), key
+
+
+def test_chinese_readers_are_told_what_the_papers_boards_are(hub: Hub) -> None:
+    """Titles with words beside the names in them, and how a number was made."""
+    read = [read_paper(name) for name in PAPERS]
+    texts = {each.title for tables in read for each in (*tables.boards, *tables.suites)}
+    texts |= {row.other_protocol for tables in read for each in tables.boards for row in each.rows}
+    english = {text for text in texts if re.search(r"\b[a-z]{3,}\b", text)}
+    assert {"OpenVLM leaderboard: video understanding", "asked without the image"} < english
+    assert [text for text in sorted(english) if translate("zh", text) == text] == []
+    headers = {"Accept": "text/html", "Accept-Language": "zh"}
+    with TestClient(create_app(hub), headers=headers) as client:
+        assert "提问时不附图片" in client.get("/benchmarks/mmbench-test-en").text
+        assert "OpenVLM 排行榜：视频理解" in client.get("/suites/openvlm-video").text

@@ -84,9 +84,8 @@ def copy_board(storage: Storage, row: HostedBenchmark) -> BoardCopy:
         raise UsageError(f"{row.name} has no question with options: a guess recovers nothing")
     is_public = np.array([part_of[each.id] <= row.revealed for each in samples])
     if is_public.all() or not is_public.any():
-        raise UsageError(
-            f"the questions with options of {row.name} are all in one part: nothing to compare"
-        )
+        part = "public by now" if is_public.all() else "private"
+        raise UsageError(f"all questions with options of {row.name} are {part}: nothing to compare")
     return BoardCopy(
         np.array([len(_labels(each)) for each in samples]),
         is_public,

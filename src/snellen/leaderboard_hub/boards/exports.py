@@ -74,7 +74,8 @@ def export_columns(page: BoardPage) -> list[ExportColumn]:
             known.setdefault(column.key, column)
     filled = {name for row in _export_rows(page) for name in row}
     for key, column in known.items():
-        is_whole = column.kind == "rank" or key == _COUNT
+        # The mean of ranks has digits.
+        is_whole = key == _COUNT or (column.kind == "rank" and column.digits == 0)
         columns.append(ExportColumn(key, column.kind in ("number", "rank"), is_whole))
         columns += [
             ExportColumn(f"{key}.{part}", part not in _TEXTS, part == _COUNT)

@@ -83,7 +83,7 @@ def suite_table(title: str, columns: Sequence[SuiteColumn], storage: Storage) ->
     """The main table of a suite."""
     entries = _entries(columns)
     rows = [_row(columns, own) for own in entries.values()]
-    plain = {name: own for name, own in entries.items() if not _marks(own)}
+    plain = {name: own for name, own in entries.items() if not _marked_keys(own)}
     weights = {column.member.key: column.member.weight for column in columns}
     marked = {name: own for name, own in entries.items() if name not in plain}
     averages = _averages(plain, weights) | _averages(marked, weights)
@@ -170,8 +170,8 @@ def _row(columns: Sequence[SuiteColumn], own: Mapping[str, _MemberNumber]) -> Ta
     )
 
 
-def _marks(own: Mapping[str, _MemberNumber]) -> list[str]:
-    return [f"{key}: {mark}" for key, entry in own.items() if (mark := mark_of(entry.one.row))]
+def _marked_keys(own: Mapping[str, _MemberNumber]) -> list[str]:
+    return [key for key, entry in own.items() if mark_of(entry.one.row)]
 
 
 def _averages(entries: Entries, weights: Mapping[str, float]) -> dict[str, SuiteRow]:
@@ -188,7 +188,8 @@ def _averages(entries: Entries, weights: Mapping[str, float]) -> dict[str, Suite
 
 
 def _average_cell(row: SuiteRow, own: Mapping[str, _MemberNumber]) -> BoardCell:
-    ends, mark = row.interval, "; ".join(_marks(own))
+    ends, marked = row.interval, ", ".join(_marked_keys(own))
+    mark = f"holds numbers of another protocol or version: {marked}" if marked else ""
     if ends is None:
         return BoardCell(row.average, mark=mark)
     return BoardCell(row.average, ends.low, ends.high, mark=mark)

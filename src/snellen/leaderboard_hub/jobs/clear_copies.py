@@ -9,26 +9,29 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 _PREFIX = "snellen-scoring-"
-_NEW = 10.0
-"""Seconds in which a new folder gets its lock."""
+_WITHOUT_LOCK = "new-"
+"""Before the name of a folder until it has its lock, so that nobody takes it for a left one."""
 
 
 @contextlib.contextmanager
 def clear_copy_folder() -> Iterator[Path]:
     """A folder that only this user can read, and that is deleted afterwards."""
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
-        lock = os.open(name, os.O_RDONLY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield Path(name)
-        finally:
-            os.close(lock)
+    folder = Path(tempfile.mkdtemp(prefix=_WITHOUT_LOCK + _PREFIX))
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = folder.rename(folder.with_name(folder.name.removeprefix(_WITHOUT_LOCK)))
+        yield folder
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+        os.close(lock)
 
 
 def left_copies() -> list[Path]:
@@ -38,8 +41,7 @@ def left_copies() -> list[Path]:
 
 def _is_left(path: Path) -> bool:
     try:
-        status = path.stat()
-        if status.st_uid != os.getuid() or time.time() - status.st_mtime < _NEW:
+        if path.stat().st_uid != os.getuid():
             return False
         lock = os.open(path, os.O_RDONLY)
     except OSError:

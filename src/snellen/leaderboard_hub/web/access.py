@@ -81,7 +81,7 @@ def identify(request: Request) -> Caller | None:
             raise HTTPException(429, "too many unknown tokens from this address; try again later")
         raise HTTPException(
             401,
-            "this token is unknown, expired or revoked; make one with: snellen hub token",
+            "this token is unknown, expired or revoked; make one on the page /account/tokens",
             {"WWW-Authenticate": "Bearer"},
         )
     if must_note:
