@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from snellen.curate.statistics.positions import PositionBalance, balance_of_counts
-from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES
 from snellen.curate.statistics.shortcuts import (
     ChoiceQuestion,
-    ShortcutTest,
     adjust_tests,
     measure_picks,
+    measure_shortcuts,
     pick_tables,
 )
 from snellen.stats.array_intervals import share_interval
@@ -37,14 +36,6 @@ WORDS = [
     "three",
     "seven",
 ]
-
-
-def measure_shortcuts(
-    questions: Iterable[ChoiceQuestion], rules: Sequence[str] = tuple(SHORTCUT_RULES)
-) -> list[ShortcutTest]:
-    """Each rule's test on these questions, corrected for their number."""
-    tables = pick_tables(questions, rules)
-    return adjust_tests(measure_picks(rule, table) for rule, table in tables.items())
 
 
 def made_questions(seed: int, n: int, *, longest: float = 0.0) -> list[ChoiceQuestion]:

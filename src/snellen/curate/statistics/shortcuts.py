@@ -83,6 +83,19 @@ class PickTable(NamedTuple):
     clusters: NDArray[uint64] | None = None
 
 
+def measure_shortcuts(
+    questions: Iterable[ChoiceQuestion], rules: Sequence[str] = tuple(SHORTCUT_RULES)
+) -> list[ShortcutTest]:
+    """Test each rule on these questions, corrected for their number; rules that apply to no
+    question are left out.
+
+    Questions with fewer than two options are ignored. Raises KeyError for an unknown rule.
+    """
+    return adjust_tests(
+        measure_picks(rule, table) for rule, table in pick_tables(questions, rules).items()
+    )
+
+
 def pick_tables(
     questions: Iterable[ChoiceQuestion], rules: Sequence[str] = tuple(SHORTCUT_RULES)
 ) -> Mapping[str, PickTable]:
