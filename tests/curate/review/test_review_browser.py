@@ -382,5 +382,5 @@ def test_options_that_are_boxes_are_drawn_under_their_letters(tmp_path, tabs):
             assert abs(box["width"] - 50 * scale) < 6
         tab.press("n")
         expect(tab.item).to_have_text("outside")
-        tab.page.wait_for_function("document.querySelector('.pictures img').complete")
+        expect(tab.page.locator(".pictures img")).to_have_js_property("complete", True)
         expect(tab.page.locator("svg.boxes")).to_have_count(0)
