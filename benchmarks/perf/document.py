@@ -77,9 +77,9 @@ def _page(results: Results) -> Iterator[str]:
     yield NOTE
     yield ""
     yield (
-        f"Measured with `make perf` or parts of it on {machine.cores} cores of "
-        f"{machine.processor}, {machine.memory_gb:.0f} GB, {machine.system}, Python "
-        f"{machine.python}, SQLite {machine.sqlite}. Each part says when and of which commit, and "
+        f"Measured with `make perf` or parts of it on {machine.cores} cores, "
+        f"{machine.memory_gb:.0f} GB, {machine.system}, Python {machine.python}, SQLite "
+        f"{machine.sqlite}. Each part says when, on which processor and of which commit, and "
         "whether what it measures has changed since; of one that was taken on a busy machine or at "
         "a small size, read the ratios. `make perf-compare BASE=COMMIT` compares two commits."
     )
@@ -114,7 +114,7 @@ def _section(part: Part) -> Iterator[str]:
 def _age(name: str, origin: Origin) -> Iterator[str]:
     yield (
         f"Measured on {origin.day} at commit {origin.commit}, size {origin.size}, at a load "
-        f"average of {origin.load:.1f}."
+        f"average of {origin.load:.1f}{', on ' * bool(origin.processor)}{origin.processor}."
     )
     changed = changed_rooms(name, origin)
     if changed:

@@ -26,7 +26,7 @@ class Machine(Struct, frozen=True):
 
 def this_machine() -> Machine:
     return Machine(
-        processor=_processor(),
+        processor=processor(),
         cores=os.cpu_count() or 0,
         memory_gb=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         system=platform.platform(),
@@ -37,7 +37,7 @@ def this_machine() -> Machine:
     )
 
 
-def _processor() -> str:
+def processor() -> str:
     try:
         facts = Path("/proc/cpuinfo").read_text()
     except OSError:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.perf.machine import processor
 from msgspec import Struct
 
 HERE = Path(__file__).parent
@@ -57,6 +58,8 @@ class Origin(Struct, frozen=True):
     """Digest of the bars in the file that measures it."""
     rooms: dict[str, str]
     """Digest of each folder that it measures."""
+    processor: str = ""
+    """Empty if it was not recorded."""
 
 
 def origin_of(part: str, size: str) -> Origin:
@@ -70,6 +73,7 @@ def origin_of(part: str, size: str) -> Origin:
         load=round(os.getloadavg()[0], 1),
         bars=bars_digest(part),
         rooms={room: room_digest(room) for room in ROOMS[part]},
+        processor=processor(),
     )
 
 

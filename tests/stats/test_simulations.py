@@ -14,8 +14,14 @@ from simulations.results import Found, Results, read_results, with_outcomes
 from simulations.running import simulate
 from simulations.study import Case, Study, all_studies
 
+SLOW = ("subset-agreement", "labels-in-doubt", "taskmap-map")
+"""A third of the time of all studies in their quick form: before a release."""
 
-@pytest.mark.parametrize("key", all_studies())
+
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(key, marks=[pytest.mark.release] * (key in SLOW)) for key in all_studies()],
+)
 def test_studies_in_their_quick_form(key: str) -> None:
     study = all_studies()[key]
     outcomes = [simulate(study, case, quick=True) for case in study.cases]
