@@ -7,7 +7,6 @@ import io
 import json
 import random
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,7 @@ from snellen.curate.statistics import item_columns
 from snellen.curate.statistics.measuring import measure_data
 from snellen.curate.statistics.options import StatisticsOptions
 from snellen.curate.statistics.results import DatasetStatistics
-from snellen.curate.statistics.shortcuts import (
-    ChoiceQuestion,
-    adjust_tests,
-    measure_picks,
-    pick_tables,
-)
+from snellen.curate.statistics.shortcuts import ChoiceQuestion, measure_shortcuts
 
 Row = Mapping[str, object]
 
@@ -163,7 +157,7 @@ def test_numbers_of_a_run(tmp_path: Path) -> None:
         for item in open_items("eyechart")
         if item.sample.kind == "choice"
     ]  # fmt: skip
-    listed = adjust_tests(starmap(measure_picks, pick_tables(questions).items()))
+    listed = measure_shortcuts(questions)
     assert [(test.rule, test.n, test.right, test.p) for test in statistics.shortcuts] == [
         (test.rule, test.n, test.right, test.p) for test in listed
     ]
