@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
@@ -203,26 +203,9 @@ def _shared_ids(
     first, *others = tables
     everywhere = first.keys() & set.intersection(*map(set, others)) if others else first.keys()
     shared = [name for name in first if name in everywhere]
-    same_data = _same_data(runs)
-    if not same_data and not common:
-        data_text = ", ".join(
-            f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED]
-        )
-        raise UsageError(
-            f"the runs were made on different data ({data_text}); compare the samples they share "
-            "with --common, or run one of them again"
-        )
-    everything = len(set().union(*tables))
-    if len(shared) < everything and not common:
-        sizes = ", ".join(
-            f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True)
-        )
-        raise UsageError(
-            f"the runs hold different samples ({sizes}; {len(shared)} are in all of them); compare "
-            "those with --common, or finish the runs"
-        )
     # On the same data an id is one question by definition; on different data (another language,
     # another revision) the id may have been reused.
+    same_data = _same_data(runs)
     matching = shared
     if not same_data:
         matching = [
@@ -233,7 +216,31 @@ def _shared_ids(
                 for index in range(1, len(runs))
             )
         ]
+    everything = len(set().union(*tables))
+    if not matching or not (common or (same_data and len(shared) == everything)):
+        difference, remedy = _why_different(runs, tables, same_data, len(shared))
+        if matching:
+            raise UsageError(
+                f"{difference}; compare the samples they share with --common, or {remedy}"
+            )
+        translated = "; a data set and its translation go with --siblings"
+        raise UsageError(
+            f"{difference} and share no question, so that nothing can be compared; give runs that "
+            f"were asked the same questions, or {remedy}{'' if same_data else translated}"
+        )
     return matching, everything - len(matching)
+
+
+def _why_different(
+    runs: Sequence[RunFolder], tables: Sequence[Sized], same_data: bool, shared: int
+) -> tuple[str, str]:
+    """In what runs differ that do not have the same samples, and what else one can do."""
+    if same_data:
+        sizes = (f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True))
+        what = f"the runs hold different samples ({', '.join(sizes)}; {shared} are in all of them)"
+        return what, "finish the runs"
+    data = (f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED])
+    return f"the runs were made on different data ({', '.join(data)})", "run one of them again"
 
 
 def _same_data(runs: Sequence[RunFolder]) -> bool:

@@ -160,10 +160,14 @@ def select_ids(plan: RunPlan, table: Table) -> set[str]:
 
 
 def _missing_question_error(row: str, table: Table) -> DataError:
-    near = difflib.get_close_matches("question", table.columns, 1) or ["..."]
+    has_column = "question" in table.columns
+    near = [] if has_column else difflib.get_close_matches("question", table.columns, 1)
+    remedy = f"name it with --columns question={near[0] if near else '...'}"
+    if has_column:
+        remedy = f"the cell is empty: fill it in, leave the row out, or {remedy}"
     return DataError(
         f"{table.path}: the row {row!r} has no question to ask; got the columns "
-        f"{', '.join(table.columns)}; name it with --columns question={near[0]}"
+        f"{', '.join(table.columns)}; {remedy}"
     )
 
 
