@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.analysis.comparison.planned_study import Aims, StudyPlan
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs
@@ -142,6 +142,7 @@ def plan(
             runs.append(run)
             pace = _probe_pace(run, responses, rule) if asks and has_data else None
             lines.append(estimator.line(run, has_data, pace))
+    lines = _tell_apart(lines, runs)
     dollars = _total_dollars(lines)
     studies = (
         [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
@@ -151,10 +152,27 @@ def plan(
         studies=studies,
         missing=resolver.missing,
         downloads=resolver.downloads,
-        notes=[*resolver.notes(named_benchmarks), *_budget_notes(limits.budget, lines, dollars)],
+        notes=[*resolver.notes(named_benchmarks, variant), *_budget_notes(limits.budget, lines, dollars)],
         dollars=dollars,
         disk_free=_free_bytes(out),
     )
+
+
+def _tell_apart(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> list[PlanLine]:
+    """The lines; where several are of one model and benchmark, with the parameters in which these
+    differ behind the benchmark's name."""
+    alike: dict[tuple[str, str], list[set[tuple[str, str]]]] = {}
+    for line, run in zip(lines, runs, strict=True):
+        parameters = set(run.benchmark.parameters.items())
+        alike.setdefault((line.model, line.benchmark), []).append(parameters)
+    told_apart = []
+    for line, run in zip(lines, runs, strict=True):
+        shared = set.intersection(*alike[line.model, line.benchmark])
+        own = [f"{key}={value}" for key, value in run.benchmark.parameters.items()
+               if (key, value) not in shared]  # fmt: skip
+        name = f"{line.benchmark}:{','.join(own)}" if own else line.benchmark
+        told_apart.append(structs.replace(line, benchmark=name))
+    return told_apart
 
 
 def plan_runs(
