@@ -37,7 +37,7 @@ from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, par
 from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
-from snellen.engine.loop.probe import ask_probe
+from snellen.engine.loop.probe import ProbeResult, ask_probe
 from snellen.engine.offline.estimate import (
     Assumptions,
     MeasuredPace,
@@ -122,6 +122,7 @@ def plan(
     matrix.check_extension()
     lines: list[PlanLine] = []
     runs: list[RunPlan] = []
+    too_few: list[str] = []
     asks = probe and not resolver.missing
     with ResponseStore(store if asks or store.exists() else None) as responses:
         replicas = options.cluster.replicas if options.cluster else 1
@@ -140,8 +141,11 @@ def plan(
         for has_data, plan in plans:
             run = replace(plan, fresh=fresh, limits=limits, prices=prices.plan_prices(plan))
             runs.append(run)
-            pace = _probe_pace(run, responses, rule) if asks and has_data else None
-            lines.append(estimator.line(run, has_data, pace))
+            probed = _ask_probe(run, responses, rule) if asks and has_data else None
+            if probed is not None and not probed.samples:
+                name = f"{run.model_name} on {run.benchmark.name}"
+                too_few.append(f"{name}: too few questions for a probe; the time is not known")
+            lines.append(estimator.line(run, has_data, probed.pace if probed else None))
     lines = _tell_apart(lines, runs)
     dollars = _total_dollars(lines)
     studies = (
@@ -152,7 +156,11 @@ def plan(
         studies=studies,
         missing=resolver.missing,
         downloads=resolver.downloads,
-        notes=[*resolver.notes(named_benchmarks, variant), *_budget_notes(limits.budget, lines, dollars)],
+        notes=[
+            *resolver.notes(named_benchmarks, variant),
+            *too_few,
+            *_budget_notes(limits.budget, lines, dollars),
+        ],
         dollars=dollars,
         disk_free=_free_bytes(out),
     )
@@ -260,18 +268,18 @@ class _LineEstimator(NamedTuple):
         )
 
 
-def _probe_pace(
+def _ask_probe(
     run: RunPlan, responses: ResponseStore, rule: PrecisionRule | ComparisonRule | None
-) -> Pace | None:
+) -> ProbeResult | None:
     """Ask the first samples of a run; returns how fast they ended. Replies are stored as those of
-    the run. Nothing is asked if the model cannot take the benchmark, is not on
+    the run. Nothing is asked, and None returned, if the model cannot take the benchmark, is not on
     this machine, or has a server that the run would start."""
     models = (run.model, *run.roles.values())
     if run.benchmark.requires(run.model.capabilities) or any(
         isinstance(model, UnavailableModel | ManagedModel) for model in models
     ):
         return None
-    return ask_probe(run, responses, rule).pace
+    return ask_probe(run, responses, rule)
 
 
 def _budget_notes(

@@ -18,10 +18,17 @@ def judge_names(run: RunInfo) -> tuple[str, ...]:
     return tuple(model.name for role, model in roles if role.partition("-")[0] == JUDGE)
 
 
+def _benchmark_to_name(run: RunInfo) -> str:
+    """What a command calls the benchmark of a run: data of the user's own by their file."""
+    origin = run.data.origin
+    is_own = origin is not None and origin.kind == "own" and not origin.spec
+    return run.data.path if is_own else run.benchmark
+
+
 def judges_note(reports: Iterable[Report]) -> str:
     """The sentence to print beside scores that judges gave; "" if no judge gave any."""
     judged = {
-        (report.run.benchmark, judge_names(report.run))
+        (_benchmark_to_name(report.run), judge_names(report.run))
         for report in reports
         if report.summary.headline.value is not None
     }
