@@ -47,7 +47,7 @@ def test_a_missing_folder_of_pictures_is_one_sentence(capsys) -> None:
     ("row", "sentence"),
     [
         ("1\tAgain?\tx\ty\tA", "rows 1 and 2 have the same id '1'"),
-        ("2\t\tx\ty\tA", "the cell is empty: fill it in, leave the row out"),
+        ("2\t\tx\ty\tA", "fill in the cell, leave the row out"),
         ("2\tWhich?\tx\ty\tZ", "the answer 'Z' is none of the options"),
     ],
 )

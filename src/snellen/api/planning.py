@@ -4,6 +4,7 @@ nothing but a probe."""
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -122,7 +123,7 @@ def plan(
     matrix.check_extension()
     lines: list[PlanLine] = []
     runs: list[RunPlan] = []
-    too_few: list[str] = []
+    notes = list(resolver.notes(named_benchmarks, variant))
     asks = probe and not resolver.missing
     with ResponseStore(store if asks or store.exists() else None) as responses:
         replicas = options.cluster.replicas if options.cluster else 1
@@ -143,10 +144,9 @@ def plan(
             runs.append(run)
             probed = _ask_probe(run, responses, rule) if asks and has_data else None
             if probed is not None and not probed.samples:
-                name = f"{run.model_name} on {run.benchmark.name}"
-                too_few.append(f"{name}: too few questions for a probe; the time is not known")
+                notes.append(f"{run.benchmark.name}: too few questions to time a probe of them")
             lines.append(estimator.line(run, has_data, probed.pace if probed else None))
-    lines = _tell_apart(lines, runs)
+    lines = list(_tell_apart(lines, runs))
     dollars = _total_dollars(lines)
     studies = (
         [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
@@ -156,31 +156,24 @@ def plan(
         studies=studies,
         missing=resolver.missing,
         downloads=resolver.downloads,
-        notes=[
-            *resolver.notes(named_benchmarks, variant),
-            *too_few,
-            *_budget_notes(limits.budget, lines, dollars),
-        ],
+        notes=[*notes, *_budget_notes(limits.budget, lines, dollars)],
         dollars=dollars,
         disk_free=_free_bytes(out),
     )
 
 
-def _tell_apart(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> list[PlanLine]:
+def _tell_apart(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> Iterator[PlanLine]:
     """The lines; where several are of one model and benchmark, with the parameters in which these
     differ behind the benchmark's name."""
-    alike: dict[tuple[str, str], list[set[tuple[str, str]]]] = {}
+    alike: dict[tuple[str, str], list[Mapping[str, str]]] = defaultdict(list)
     for line, run in zip(lines, runs, strict=True):
-        parameters = set(run.benchmark.parameters.items())
-        alike.setdefault((line.model, line.benchmark), []).append(parameters)
-    told_apart = []
+        alike[line.model, line.benchmark].append(run.benchmark.parameters)
     for line, run in zip(lines, runs, strict=True):
-        shared = set.intersection(*alike[line.model, line.benchmark])
+        others = alike[line.model, line.benchmark]
         own = [f"{key}={value}" for key, value in run.benchmark.parameters.items()
-               if (key, value) not in shared]  # fmt: skip
+               if any(other.get(key) != value for other in others)]  # fmt: skip
         name = f"{line.benchmark}:{','.join(own)}" if own else line.benchmark
-        told_apart.append(structs.replace(line, benchmark=name))
-    return told_apart
+        yield structs.replace(line, benchmark=name)
 
 
 def plan_runs(
@@ -196,6 +189,7 @@ def plan_runs(
     lines = [
         look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs
     ]
+    lines = list(_tell_apart(lines, runs))
     dollars = _total_dollars(lines)
     notes = list(_budget_notes(budget, lines, dollars))
     return Planned(

@@ -137,7 +137,7 @@ class ResponseStore:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._is_made = path is None or path.exists() or not _can_make(path)
+        self._is_made = path is None or path.exists() or not _can_make(path.absolute())
         self._connect(path if self._is_made else None)
         self._models: dict[str, int] = {}
         self._run: int | None = None
@@ -404,8 +404,8 @@ def connect(path: Path | None) -> sqlite3.Connection:
 
 
 def _can_make(path: Path) -> bool:
-    """Whether a file can be made there, with its folders, as far as rights tell."""
-    folder = next((parent for parent in path.absolute().parents if parent.exists()), path)
+    """Whether rights allow a file there, with its folders."""
+    folder = next(parent for parent in path.parents if parent.exists())
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 

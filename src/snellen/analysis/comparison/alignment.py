@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
@@ -217,30 +217,21 @@ def _shared_ids(
             )
         ]
     everything = len(set().union(*tables))
-    if not matching or not (common or (same_data and len(shared) == everything)):
-        difference, remedy = _why_different(runs, tables, same_data, len(shared))
-        if matching:
-            raise UsageError(
-                f"{difference}; compare the samples they share with --common, or {remedy}"
-            )
-        translated = "; a data set and its translation go with --siblings"
-        raise UsageError(
-            f"{difference} and share no question, so that nothing can be compared; give runs that "
-            f"were asked the same questions, or {remedy}{'' if same_data else translated}"
-        )
-    return matching, everything - len(matching)
-
-
-def _why_different(
-    runs: Sequence[RunFolder], tables: Sequence[Sized], same_data: bool, shared: int
-) -> tuple[str, str]:
-    """In what runs differ that do not have the same samples, and what else one can do."""
+    if matching and (common or (same_data and len(shared) == everything)):
+        return matching, everything - len(matching)
     if same_data:
-        sizes = (f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True))
-        what = f"the runs hold different samples ({', '.join(sizes)}; {shared} are in all of them)"
-        return what, "finish the runs"
-    data = (f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED])
-    return f"the runs were made on different data ({', '.join(data)})", "run one of them again"
+        held = [f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True)]
+        what = f"hold different samples ({', '.join(held)}; {len(shared)} are in all of them)"
+        remedy = "finish the runs"
+    else:
+        held = [f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED]]
+        what, remedy = f"were made on different data ({', '.join(held)})", "run one of them again"
+    if matching:
+        remedy = f"compare the samples they share with --common, or {remedy}"
+    else:
+        what += " and share no question, so that nothing can be compared"
+        remedy += "" if same_data else " on the other's; a data set and its translation: --siblings"
+    raise UsageError(f"the runs {what}; {remedy}")
 
 
 def _same_data(runs: Sequence[RunFolder]) -> bool:

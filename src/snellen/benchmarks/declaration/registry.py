@@ -55,7 +55,6 @@ FILE = "file"
 """Option of every benchmark: a data file in place of its own, for this benchmark alone."""
 JUDGE_PROMPT = "judge_prompt"
 """Option of every benchmark that asks judges: a TOML file with other words for their prompts."""
-_LANGUAGE = "lang"
 _OPTIONS = re.compile(r":(?=[a-z_-]+=)")
 _TOML = ".toml"
 _DATA_SUFFIX = re.compile(r"\.(tsv|csv|jsonl?|parquet|xlsx)(\.gz)?$", re.IGNORECASE)
@@ -308,17 +307,16 @@ def data_facts(spec: str) -> dict[str, str]:
 def language_notice(spec: str | Benchmark, benchmark: Benchmark, variant: Variant) -> str:
     """That a benchmark of several languages is asked in one, and how the others are; "" if its name
     or the options say which, or the data are the user's own."""
-    languages = benchmark.options.get(_LANGUAGE, ())
+    languages = benchmark.options.get("lang", ())
     if len(languages) < 2 or isinstance(spec, Benchmark) or variant.data is not None:
         return ""
     name, options = split_spec(spec)
     named = _find_registered(name)
-    chosen = {*options, *variant.options, *(named.options if named is not None else {_LANGUAGE})}
-    if chosen & {_LANGUAGE, FILE}:
+    if named is None or {"lang", FILE} & {*options, *variant.options, *named.options}:
         return ""
-    asked = benchmark.parameters[_LANGUAGE]
-    others = [f"-b {name}:{_LANGUAGE}={each}" for each in languages if each != asked]
-    return f"{name} is asked in one language, {_LANGUAGE}={asked}; the others: {' '.join(others)}"
+    asked = benchmark.parameters["lang"]
+    others = " ".join(f"-b {name}:lang={each}" for each in languages if each != asked)
+    return f"{name} is asked in one language, lang={asked}; the others: {others}"
 
 
 class NamedSource(NamedTuple):

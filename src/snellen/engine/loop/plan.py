@@ -160,14 +160,11 @@ def select_ids(plan: RunPlan, table: Table) -> set[str]:
 
 
 def _missing_question_error(row: str, table: Table) -> DataError:
-    has_column = "question" in table.columns
-    near = [] if has_column else difflib.get_close_matches("question", table.columns, 1)
-    remedy = f"name it with --columns question={near[0] if near else '...'}"
-    if has_column:
-        remedy = f"the cell is empty: fill it in, leave the row out, or {remedy}"
+    near = difflib.get_close_matches("question", {*table.columns} - {"question"}, 1) or ["..."]
+    fill = "fill in the cell, leave the row out, or " if "question" in table.columns else ""
     return DataError(
         f"{table.path}: the row {row!r} has no question to ask; got the columns "
-        f"{', '.join(table.columns)}; {remedy}"
+        f"{', '.join(table.columns)}; {fill}name it with --columns question={near[0]}"
     )
 
 
