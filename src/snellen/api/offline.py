@@ -178,8 +178,7 @@ class OfflineResolver:
             yield f"{name} cannot be opened here: whether replies of it are stored is not known"
             yield from _memory_note(name)
         for named in benchmarks:
-            if notice := language_notice(named.spec, named.benchmark, variant):
-                yield notice
+            yield from filter(None, [language_notice(named.spec, named.benchmark, variant)])
             if named.benchmark.unscorable:
                 yield f"{named.benchmark.name}: {named.benchmark.unscorable}"
             if self.has_data(named) and (sentence := without_answers(named.benchmark)):

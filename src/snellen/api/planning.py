@@ -146,7 +146,7 @@ def plan(
             if probed is not None and not probed.samples:
                 notes.append(f"{run.benchmark.name}: too few questions to time a probe of them")
             lines.append(estimator.line(run, has_data, probed.pace if probed else None))
-    lines = list(_tell_apart(lines, runs))
+    lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
     studies = (
         [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
@@ -162,7 +162,7 @@ def plan(
     )
 
 
-def _tell_apart(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> Iterator[PlanLine]:
+def _distinguish_lines(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> Iterator[PlanLine]:
     """The lines; where several are of one model and benchmark, with the parameters in which these
     differ behind the benchmark's name."""
     alike: dict[tuple[str, str], list[Mapping[str, str]]] = defaultdict(list)
@@ -189,7 +189,7 @@ def plan_runs(
     lines = [
         look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs
     ]
-    lines = list(_tell_apart(lines, runs))
+    lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
     notes = list(_budget_notes(budget, lines, dollars))
     return Planned(

@@ -63,8 +63,7 @@ _BLOCK = 1 << 18
 
 
 def run_folder_name(model: str, benchmark: str, config: RunConfig) -> str:
-    """<model>--<benchmark>--<8 hex of the config digest>, at most 255 bytes, as file systems allow.
-    Names keep the letters, marks and digits of every script."""
+    """<model>--<benchmark>--<8 hex of the config digest>, in at most 255 bytes."""
     digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
     return f"{_in_file_name(model)}--{_in_file_name(benchmark)}--{digest[:8]}"
 
@@ -74,8 +73,8 @@ def _in_file_name(name: str) -> str:
         sign if sign in "._+-" or unicodedata.category(sign)[0] in "LMN" else "/"
         for sign in unicodedata.normalize("NFC", name)
     )
-    joined = re.sub("/+", "_", "".join(kept)).strip("_.")[-80:]
-    return joined.encode()[-110:].decode(errors="ignore")
+    joined = re.sub("/+", "_", "".join(kept)).strip("_.")
+    return joined[-80:].encode()[-110:].decode(errors="ignore")
 
 
 class RunFolder:

@@ -167,10 +167,7 @@ def save_plot(figure: Figure, path: Path) -> None:
         case ".png":
             save(path, _render(figure, "png", dpi=PNG_DPI, metadata={"Software": None}))
         case other:
-            raise UsageError(
-                f"plots are .svg or .png files, not {other or 'without a suffix'!r}; a table is "
-                "printed, and > FILE keeps it: --format latex, html, ... (see --help)"
-            )
+            raise UsageError(f"plots are .svg or .png files, not {other or 'without a suffix'!r}")
 
 
 def _render(figure: Figure, kind: str, **options: Any) -> bytes:
