@@ -319,6 +319,24 @@ def test_other_data_are_refused_in_one_sentence(data: Path, tmp_path: Path, caps
     assert "99 of 120 samples are compared" in found.benchmarks[0].notices[0]
 
 
+@pytest.mark.parametrize("flags", [[], ["--common"]])
+def test_runs_without_a_common_question_are_not_sent_to_common(
+    flags: list[str], data: Path, tmp_path: Path, capsys
+) -> None:
+    """Two benchmarks of one file name: no flag finds a question that both were asked."""
+    (tmp_path / "new").mkdir()
+    others = [{**row, "question": f"Other: {row['question']}"} for row in rows(100)]
+    other = write(tmp_path / "new" / "mine.tsv", others)
+    first = run(Told("first", by_id({})), data, tmp_path / "out")
+    second = run(Told("second", by_id({})), other, tmp_path / "out")
+    assert main(["compare", str(first.path), str(second.path), *flags]) == 2
+    said = capsys.readouterr().err
+    assert "made on different data" in said
+    assert "share no question" in said
+    assert "--common" not in said
+    assert main(["compare", str(first.path), str(second.path), "--siblings"]) == 0
+
+
 def test_a_limit_is_other_samples(data: Path, tmp_path: Path) -> None:
     first = run(Told("first", by_id({})), data, tmp_path / "out")
     second = run(Told("second", by_id({})), data, tmp_path / "out", limit=30)

@@ -43,6 +43,22 @@ def test_a_missing_folder_of_pictures_is_one_sentence(capsys) -> None:
     assert "12 samples failed: e.g. pics.tsv, row 1: there is no image file 'p0.png'" in said
 
 
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ("1\tAgain?\tx\ty\tA", "rows 1 and 2 have the same id '1'"),
+        ("2\t\tx\ty\tA", "fill in the cell, leave the row out"),
+        ("2\tWhich?\tx\ty\tZ", "the answer 'Z' is none of the options"),
+    ],
+)
+def test_refused_data_leave_nothing_behind(row: str, sentence: str, capsys) -> None:
+    data = write("mine.tsv", "index\tquestion\tA\tB\tanswer", "1\tWhich?\tx\ty\tA", row)
+    code, said = call(capsys, "run", "-m", "random", "-b", data)
+    assert (code, said.count("snellen:")) == (2, 1)
+    assert sentence in said
+    assert [path.name for path in Path().iterdir()] == [data]
+
+
 def test_a_repeated_question_is_one_line(capsys) -> None:
     rows = [f"{n}\tsame?\tx\ty\tA" for n in range(30)]
     data = write("rep.tsv", "index\tquestion\tA\tB\tanswer", *rows)

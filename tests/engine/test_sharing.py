@@ -206,7 +206,8 @@ def test_a_run_that_left_is_forgotten(tmp_path: Path) -> None:
 
 def test_a_store_that_is_held_stops_nobody(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
-    with ResponseStore(path):
+    with ResponseStore(path) as store:
+        store.set_run_folder(tmp_path)
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
         mine = InFlightRequests(path)

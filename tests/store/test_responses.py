@@ -43,6 +43,25 @@ def test_two_connections_share_a_store(tmp_path: Path) -> None:
         assert two.get(b"1" * 32) == OUTPUTS[0]
 
 
+def test_a_store_is_made_by_its_first_write(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "store.sqlite"
+    with ResponseStore(path) as store:
+        assert store.get(b"1" * 32) is None
+        assert not store.has_replies_of(MODEL)
+        assert len(store) == 0
+    assert not path.parent.exists()
+    with ResponseStore(path) as store:
+        store.put(b"1" * 32, OUTPUTS[0], store.model_key(MODEL))
+        with ResponseStore(path) as other:
+            assert other.get(b"1" * 32) == OUTPUTS[0]
+
+
+def test_a_place_where_no_store_can_be_made_is_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="choose another place"):
+        ResponseStore(tmp_path / "file" / "store.sqlite")
+
+
 def test_a_file_that_is_no_store_gives_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are not responses " * 100)

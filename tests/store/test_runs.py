@@ -5,9 +5,18 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import DataError, RunLocked, UsageError
+from snellen.core.model import Identity
 from snellen.core.record import Record
+from snellen.core.run import RunConfig
 from snellen.scoring.accuracy import summarise
-from snellen.store.runs import RunWriter, compact_records, find_runs, open_run, read_records
+from snellen.store.runs import (
+    RunWriter,
+    compact_records,
+    find_runs,
+    open_run,
+    read_records,
+    run_folder_name,
+)
 
 RECORDS = [Record(str(i), "choice", f"question {i}", "answered", 1.0) for i in range(3)]
 
@@ -57,6 +66,30 @@ def test_failures_are_owed_again(tmp_path: Path) -> None:
     with RunWriter(tmp_path) as writer:
         assert writer.recover() == []
         assert writer.records() == []
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "folder"),
+    [
+        ("my_questions", "my_questions"),
+        ("题目_utf8", "题目_utf8"),
+        ("हिन्दी", "हिन्दी"),
+        ("Cafe\u0301", "Caf\u00e9"),
+        ("a b/../c:d", "a_b_.._c_d"),
+        ("x" * 90, "x" * 80),
+        ("题" * 90, "题" * 36),
+    ],
+)
+def test_names_of_every_script_are_kept_in_the_folder(
+    benchmark: str, folder: str, tmp_path: Path
+) -> None:
+    config = RunConfig(Identity("random", "random"), benchmark, "1", {}, "0" * 64)
+    name = run_folder_name("题" * 90, benchmark, config)
+    model, kept, digest = name.split("--")
+    assert (model, kept, len(digest)) == ("题" * 36, folder, 8)
+    with RunWriter(tmp_path / name) as writer:
+        writer.append(RECORDS[0])
+    assert (tmp_path / name / "samples.jsonl").is_file()
 
 
 def test_no_run_folder_gives_a_sentence(tmp_path: Path) -> None:

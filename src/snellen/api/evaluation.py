@@ -29,6 +29,7 @@ from snellen.api.progress import ProgressChoice, is_visible, open_progress, prin
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_served_model, served_names
 from snellen.api.results import Results, Run, SkippedRun
+from snellen.benchmarks.declaration.registry import language_notice
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
@@ -160,6 +161,8 @@ def _evaluate(
             own_variant = replace(variant, columns=columns) if columns else variant
             benchmark = resolve_benchmark(spec, own_variant, custom.benchmarks)
             named_benchmarks.append(NamedBenchmark(spec, benchmark, columns))
+            if warned is not None and (notice := language_notice(spec, benchmark, own_variant)):
+                warned(notice)
         # What is on this machine is checked first: a mistake in a data file shows at once.
         downloads = [
             named.benchmark for named in named_benchmarks if named.benchmark.fetch is not None

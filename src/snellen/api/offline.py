@@ -13,7 +13,7 @@ from snellen.api._inputs import without_answers
 from snellen.api._unavailable import UnavailableModel
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_model, resolve_served_model, served_names
-from snellen.benchmarks.declaration.registry import benchmark_sources
+from snellen.benchmarks.declaration.registry import benchmark_sources, language_notice
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import DataMismatch, MissingExtra, UnknownName, UsageError
 from snellen.core.model import AnyModel, Model
@@ -171,13 +171,14 @@ class OfflineResolver:
                 except UsageError as error:
                     self._add_missing("model", str(error))
 
-    def notes(self, benchmarks: Sequence[NamedBenchmark]) -> Iterator[str]:
-        """Sentences about models that were not opened, and benchmarks that cannot be scored as
-        they are run."""
+    def notes(self, benchmarks: Sequence[NamedBenchmark], variant: Variant) -> Iterator[str]:
+        """Sentences about models that were not opened, and benchmarks that are asked in one of
+        their languages, or cannot be scored as they are run."""
         for name in self._unopened_models:
             yield f"{name} cannot be opened here: whether replies of it are stored is not known"
             yield from _memory_note(name)
         for named in benchmarks:
+            yield from filter(None, [language_notice(named.spec, named.benchmark, variant)])
             if named.benchmark.unscorable:
                 yield f"{named.benchmark.name}: {named.benchmark.unscorable}"
             if self.has_data(named) and (sentence := without_answers(named.benchmark)):

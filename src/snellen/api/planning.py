@@ -4,12 +4,13 @@ nothing but a probe."""
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.analysis.comparison.planned_study import Aims, StudyPlan
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs
@@ -37,7 +38,7 @@ from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, par
 from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
-from snellen.engine.loop.probe import ask_probe
+from snellen.engine.loop.probe import ProbeResult, ask_probe
 from snellen.engine.offline.estimate import (
     Assumptions,
     MeasuredPace,
@@ -122,6 +123,7 @@ def plan(
     matrix.check_extension()
     lines: list[PlanLine] = []
     runs: list[RunPlan] = []
+    notes = list(resolver.notes(named_benchmarks, variant))
     asks = probe and not resolver.missing
     with ResponseStore(store if asks or store.exists() else None) as responses:
         replicas = options.cluster.replicas if options.cluster else 1
@@ -140,8 +142,11 @@ def plan(
         for has_data, plan in plans:
             run = replace(plan, fresh=fresh, limits=limits, prices=prices.plan_prices(plan))
             runs.append(run)
-            pace = _probe_pace(run, responses, rule) if asks and has_data else None
-            lines.append(estimator.line(run, has_data, pace))
+            probed = _ask_probe(run, responses, rule) if asks and has_data else None
+            if probed is not None and not probed.samples:
+                notes.append(f"{run.benchmark.name}: too few questions to time a probe of them")
+            lines.append(estimator.line(run, has_data, probed.pace if probed else None))
+    lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
     studies = (
         [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
@@ -151,10 +156,24 @@ def plan(
         studies=studies,
         missing=resolver.missing,
         downloads=resolver.downloads,
-        notes=[*resolver.notes(named_benchmarks), *_budget_notes(limits.budget, lines, dollars)],
+        notes=[*notes, *_budget_notes(limits.budget, lines, dollars)],
         dollars=dollars,
         disk_free=_free_bytes(out),
     )
+
+
+def _distinguish_lines(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> Iterator[PlanLine]:
+    """The lines; where several are of one model and benchmark, with the parameters in which these
+    differ behind the benchmark's name."""
+    alike: dict[tuple[str, str], list[Mapping[str, str]]] = defaultdict(list)
+    for line, run in zip(lines, runs, strict=True):
+        alike[line.model, line.benchmark].append(run.benchmark.parameters)
+    for line, run in zip(lines, runs, strict=True):
+        others = alike[line.model, line.benchmark]
+        own = [f"{key}={value}" for key, value in run.benchmark.parameters.items()
+               if any(other.get(key) != value for other in others)]  # fmt: skip
+        name = f"{line.benchmark}:{','.join(own)}" if own else line.benchmark
+        yield structs.replace(line, benchmark=name)
 
 
 def plan_runs(
@@ -170,6 +189,7 @@ def plan_runs(
     lines = [
         look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs
     ]
+    lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
     notes = list(_budget_notes(budget, lines, dollars))
     return Planned(
@@ -242,18 +262,18 @@ class _LineEstimator(NamedTuple):
         )
 
 
-def _probe_pace(
+def _ask_probe(
     run: RunPlan, responses: ResponseStore, rule: PrecisionRule | ComparisonRule | None
-) -> Pace | None:
+) -> ProbeResult | None:
     """Ask the first samples of a run; returns how fast they ended. Replies are stored as those of
-    the run. Nothing is asked if the model cannot take the benchmark, is not on
+    the run. Nothing is asked, and None returned, if the model cannot take the benchmark, is not on
     this machine, or has a server that the run would start."""
     models = (run.model, *run.roles.values())
     if run.benchmark.requires(run.model.capabilities) or any(
         isinstance(model, UnavailableModel | ManagedModel) for model in models
     ):
         return None
-    return ask_probe(run, responses, rule).pace
+    return ask_probe(run, responses, rule)
 
 
 def _budget_notes(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.run import Report, RunInfo
+from snellen.core.sample import is_own_data
 
 _COMMAND = "snellen score {benchmark} --predictions FILE --judge {judge} --labels right=COLUMN"
 _HOW = "to measure it, mark some of the replies as right or wrong yourself and compare: "
@@ -21,9 +22,8 @@ def judge_names(run: RunInfo) -> tuple[str, ...]:
 def judges_note(reports: Iterable[Report]) -> str:
     """The sentence to print beside scores that judges gave; "" if no judge gave any."""
     judged = {
-        (report.run.benchmark, judge_names(report.run))
-        for report in reports
-        if report.summary.headline.value is not None
+        (run.data.path if is_own_data(run.data) else run.benchmark, judge_names(run))
+        for run in (each.run for each in reports if each.summary.headline.value is not None)
     }
     judged = {(benchmark, judges) for benchmark, judges in judged if judges}
     if not judged:

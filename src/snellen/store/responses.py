@@ -131,19 +131,24 @@ class ReplyOrigin(NamedTuple):
 class ResponseStore:
     """Outputs by request digest. `path=None` keeps them in memory only.
 
-    Raises StorageError when the file cannot be opened, is not a store, or the disk is full.
+    A new file is made by the first write, so that a command that is refused leaves none. Raises
+    StorageError when the file cannot be opened or made, is not a store, or the disk is full.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._connection = connect(path)
-        self._execute = self._connection.cursor().execute
-        """Of one cursor for all statements of single rows: a new one for each takes longer."""
+        self._is_made = path is None or path.exists() or not _can_make(path.absolute())
+        self._connect(path if self._is_made else None)
         self._models: dict[str, int] = {}
         self._run: int | None = None
         self.unreadable: set[bytes] = set()
         """Requests whose stored output was damaged when it was looked up."""
         self._unreadable_media: set[str] = set()
+
+    def _connect(self, path: Path | None) -> None:
+        self._connection = connect(path)
+        self._execute = self._connection.cursor().execute
+        """Of one cursor for all statements of single rows: a new one for each takes longer."""
         self._busy_timeout = WAIT
 
     def close(self) -> None:
@@ -326,6 +331,10 @@ class ResponseStore:
             raise _damaged_error(self.path, error) from error
 
     def _write(self, statement: str, values: tuple[object, ...], wait: float = WAIT) -> None:
+        if not self._is_made:
+            self.close()
+            self._connect(self.path)
+            self._is_made = True
         try:
             if wait != self._busy_timeout:
                 self._set_busy_timeout(wait)
@@ -392,6 +401,12 @@ def connect(path: Path | None) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         raise _damaged_error(path, error) from error
     return connection
+
+
+def _can_make(path: Path) -> bool:
+    """Whether rights allow a file there, with its folders."""
+    folder = next(parent for parent in path.parents if parent.exists())
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _damaged_error(path: Path | None, error: Exception) -> StorageError:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
@@ -62,12 +63,18 @@ _BLOCK = 1 << 18
 
 
 def run_folder_name(model: str, benchmark: str, config: RunConfig) -> str:
-    """<model>--<benchmark>--<8 hex of the config digest>."""
+    """<model>--<benchmark>--<8 hex of the config digest>, in at most 255 bytes."""
     digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
-    names = (
-        re.sub(r"[^A-Za-z0-9._+-]+", "_", name).strip("_.")[-80:] for name in (model, benchmark)
+    return f"{_in_file_name(model)}--{_in_file_name(benchmark)}--{digest[:8]}"
+
+
+def _in_file_name(name: str) -> str:
+    kept = (
+        sign if sign in "._+-" or unicodedata.category(sign)[0] in "LMN" else "/"
+        for sign in unicodedata.normalize("NFC", name)
     )
-    return "--".join([*names, digest[:8]])
+    joined = re.sub("/+", "_", "".join(kept)).strip("_.")
+    return joined[-80:].encode()[-110:].decode(errors="ignore")
 
 
 class RunFolder:

@@ -203,26 +203,9 @@ def _shared_ids(
     first, *others = tables
     everywhere = first.keys() & set.intersection(*map(set, others)) if others else first.keys()
     shared = [name for name in first if name in everywhere]
-    same_data = _same_data(runs)
-    if not same_data and not common:
-        data_text = ", ".join(
-            f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED]
-        )
-        raise UsageError(
-            f"the runs were made on different data ({data_text}); compare the samples they share "
-            "with --common, or run one of them again"
-        )
-    everything = len(set().union(*tables))
-    if len(shared) < everything and not common:
-        sizes = ", ".join(
-            f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True)
-        )
-        raise UsageError(
-            f"the runs hold different samples ({sizes}; {len(shared)} are in all of them); compare "
-            "those with --common, or finish the runs"
-        )
     # On the same data an id is one question by definition; on different data (another language,
     # another revision) the id may have been reused.
+    same_data = _same_data(runs)
     matching = shared
     if not same_data:
         matching = [
@@ -233,7 +216,22 @@ def _shared_ids(
                 for index in range(1, len(runs))
             )
         ]
-    return matching, everything - len(matching)
+    everything = len(set().union(*tables))
+    if matching and (common or (same_data and len(shared) == everything)):
+        return matching, everything - len(matching)
+    if same_data:
+        held = [f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True)]
+        what = f"hold different samples ({', '.join(held)}; {len(shared)} are in all of them)"
+        remedy = "finish the runs"
+    else:
+        held = [f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED]]
+        what, remedy = f"were made on different data ({', '.join(held)})", "run one of them again"
+    if matching:
+        remedy = f"compare the samples they share with --common, or {remedy}"
+    else:
+        what += " and share no question, so that nothing can be compared"
+        remedy += "" if same_data else " on the other's; a data set and its translation: --siblings"
+    raise UsageError(f"the runs {what}; {remedy}")
 
 
 def _same_data(runs: Sequence[RunFolder]) -> bool:

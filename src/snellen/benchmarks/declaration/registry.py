@@ -304,6 +304,21 @@ def data_facts(spec: str) -> dict[str, str]:
     return {**named.source.data.facts(variant, spec), **elsewhere}
 
 
+def language_notice(spec: str | Benchmark, benchmark: Benchmark, variant: Variant) -> str:
+    """That a benchmark of several languages is asked in one, and how the others are; "" if its name
+    or the options say which, or the data are the user's own."""
+    languages = benchmark.options.get("lang", ())
+    if len(languages) < 2 or isinstance(spec, Benchmark) or variant.data is not None:
+        return ""
+    name, options = split_spec(spec)
+    named = _find_registered(name)
+    if named is None or {"lang", FILE} & {*options, *variant.options, *named.options}:
+        return ""
+    asked = benchmark.parameters["lang"]
+    others = " ".join(f"-b {name}:lang={each}" for each in languages if each != asked)
+    return f"{name} is asked in one language, lang={asked}; the others: {others}"
+
+
 class NamedSource(NamedTuple):
     """What a name means: a declaration or factory, and the options that the name stands for."""
 

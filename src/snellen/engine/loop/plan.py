@@ -160,10 +160,11 @@ def select_ids(plan: RunPlan, table: Table) -> set[str]:
 
 
 def _missing_question_error(row: str, table: Table) -> DataError:
-    near = difflib.get_close_matches("question", table.columns, 1) or ["..."]
+    near = difflib.get_close_matches("question", {*table.columns} - {"question"}, 1) or ["..."]
+    fill = "fill in the cell, leave the row out, or " if "question" in table.columns else ""
     return DataError(
         f"{table.path}: the row {row!r} has no question to ask; got the columns "
-        f"{', '.join(table.columns)}; name it with --columns question={near[0]}"
+        f"{', '.join(table.columns)}; {fill}name it with --columns question={near[0]}"
     )
 
 
