@@ -29,9 +29,7 @@ _MIN_DISTINCTIVE_LENGTH = 12
 _CONCLUSION_STEMS = (
     *phrases.CONCLUSION_WORDS.split("|"), "consequently", "to conclude", "in summary"
 )  # fmt: skip
-_CONCLUSION = re.compile(
-    rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}(?:{'|'.join(_CONCLUSION_STEMS)})\b"
-)
+_CONCLUSION = re.compile(rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}(?:{'|'.join(_CONCLUSION_STEMS)})\b")
 
 
 def equal_content(text: CleanedReply, options: Options) -> LabelMatch | None:
