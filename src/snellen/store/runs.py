@@ -381,7 +381,8 @@ def _compact_passes(record: Record | Repeat) -> tuple[Pass, ...]:
     reply was given credit, and that an answer was drawn at random."""
     if record.unscored == "unsupported":
         return record.passes
-    if credits_empty_reply(record.score, record.passes) or is_drawn(record.passes):
+    gives_credit = record.score and credits_empty_reply(record.score, record.passes)
+    if gives_credit or is_drawn(record.passes):
         return tuple(
             msgspec.structs.replace(sample_pass, prompt=(), options={})
             for sample_pass in record.passes

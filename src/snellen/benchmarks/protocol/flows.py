@@ -333,10 +333,13 @@ def credit(
         return 0.0
     if sample.kind == "open":
         return config.open.grade(answer.value, sample)
+    if answer.value in gold:
+        return 1.0
+    if not config.by_meaning or not _is_text_answer(answer):
+        return 0.0
     options = planned.options or sample.options
-    if config.by_meaning and _is_text_answer(answer) and options.get(answer.value, "").strip():
-        return float(any(_same_text(options, answer.value, label) for label in gold))
-    return float(answer.value in gold)
+    words = options.get(answer.value, "").split()
+    return float(bool(words) and any(options.get(label, "").split() == words for label in gold))
 
 
 def _is_text_answer(answer: ParsedAnswer) -> bool:
@@ -346,11 +349,6 @@ def _is_text_answer(answer: ParsedAnswer) -> bool:
     """
     start, end = answer.span or (0, 0)
     return end - start > 1 or "content" in answer.rule
-
-
-def _same_text(options: Mapping[str, str], label: str, gold: str) -> bool:
-    """Whether two options have the same text."""
-    return label == gold or options[label].split() == options.get(gold, "").split()
 
 
 def finish(
