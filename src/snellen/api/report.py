@@ -22,7 +22,7 @@ def report_of(run: RunFolder) -> Report:
     info, benchmark = run.info, benchmark_of(run)
     with infrequent_gc():
         records = compact_records(chain(run.records(), run.failures()))
-    failed = sum(record.unscored == "failed" for record in records)
+    failed = sum([record.unscored == "failed" for record in records])
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)
     summary = summary_of(benchmark, records, info.config.examples)
