@@ -6,6 +6,7 @@ from itertools import chain
 
 import msgspec
 
+from snellen.core.infrequent_gc import infrequent_gc
 from snellen.core.run import Report
 from snellen.store.runs import RunFolder, compact_records
 
@@ -19,8 +20,9 @@ def report_of(run: RunFolder) -> Report:
     from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 
     info, benchmark = run.info, benchmark_of(run)
-    records = compact_records(chain(run.records(), run.failures()))
-    failed = sum(record.unscored == "failed" for record in records)
+    with infrequent_gc():
+        records = compact_records(chain(run.records(), run.failures()))
+    failed = sum([record.unscored == "failed" for record in records])
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)
     summary = summary_of(benchmark, records, info.config.examples)

@@ -37,6 +37,7 @@ from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, judge_roles
 from snellen.core.benchmark import AS_RECORDED, IGNORED, Benchmark, Table, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
+from snellen.core.infrequent_gc import infrequent_gc
 from snellen.core.model import AnyModel, Identity, abilities
 from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
@@ -223,7 +224,7 @@ def score(
         recorded_verdicts=are_verdicts_recorded(judges),
         extractor=extractor is not None,
     )
-    with ExitStack() as stack:
+    with infrequent_gc(), ExitStack() as stack:
 
         @cache
         def open_servers() -> Servers:

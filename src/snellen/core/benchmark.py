@@ -254,7 +254,7 @@ def _credited_empty_replies(benchmark: Benchmark, records: Sequence[Record]) -> 
     draws = [
         draw for record in records for draw in (draws_of(record) if record.repeats else (record,))
     ]
-    count = sum([credits_empty_reply(draw.score, draw.passes) for draw in draws if draw.passes])
+    count = sum([credits_empty_reply(draw.score, draw.passes) for draw in draws if draw.score])
     if not count:
         return ""
     rule = benchmark.parameters.get("rule") or benchmark.parameters.get("reading", "")

@@ -179,7 +179,10 @@ def credits_empty_reply(score: float | None, passes: Sequence[Pass]) -> bool:
 
 def is_drawn(passes: Sequence[Pass]) -> bool:
     """Whether an answer was drawn at random, as some rules of other tools do."""
-    return any(isinstance(one.answer, ParsedAnswer) and one.answer.rule == DRAWN for one in passes)
+    for one in passes:  # noqa: SIM110 - a generator costs more than the look
+        if isinstance(one.answer, ParsedAnswer) and one.answer.rule == DRAWN:
+            return True
+    return False
 
 
 def merge_draws(draws: Sequence[Record]) -> Record:

@@ -241,7 +241,11 @@ def gold_answers(cells: Mapping[str, str], column: str | None) -> tuple[str, ...
 
 def row_gold(row: Row) -> tuple[str, ...]:
     """The row's accepted answers, from the first gold column that has a value."""
-    return gold_answers(row.cells, gold_column(row.cells))
+    cells = row.cells
+    for name in GOLD_COLUMNS:
+        if name in cells:
+            return gold_answers(cells, name)
+    return ()
 
 
 def parse_list(text: str) -> Sequence[object] | None:

@@ -160,6 +160,7 @@ def _clash_of_files(
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
 _MAX_LISTED = 12
+_FAILURE_STARTS = ("Failed", "[LMMS", "Video ")
 _FAILURE_TEXT = re.compile(
     r"Failed to obtain answer|\[LMMS_EVAL_REQUEST_FAILED"
     r"|Video \S+ generate failed, check the source$"
@@ -430,7 +431,7 @@ def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
     place. MathVista's files put an error of a program that a reply holds into `error`, so a reply
     in any column speaks against a failure."""
     reply = cells.get(reply_column, "").strip()
-    if _FAILURE_TEXT.match(reply):
+    if reply.startswith(_FAILURE_STARTS) and _FAILURE_TEXT.match(reply):
         return reply
     if reply or any(cells.get(column, "").strip() for column in REPLY_COLUMNS):
         return None

@@ -37,8 +37,9 @@ _LABEL_Z = re.compile(r"[\s\"'(\[]*(?:(?i:answer|option)[\s:]*)?Z[\s\"')\].]*\Z"
 _DECLINING_STEMS = ("not", "n't", "no", "sorry", "unable", "imposs", "afraid", "apolog", " ai ")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _OPENING_LENGTH = 120
-_NONE_FITS = re.compile(phrases.NONE_FITS, re.IGNORECASE)
-_REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
+_NONE_FITS = (re.compile(phrases.NONE_FITS), re.compile(phrases.NONE_FITS, re.IGNORECASE))
+_REFUSAL = (re.compile(phrases.REFUSALS), re.compile(phrases.REFUSALS, re.IGNORECASE))
+"""For lower-case ASCII text, several times as fast, and for all other."""
 _WEAK_RULES = frozenset(
     {"last line", "only label", "label and content", "chosen label", "mentioned content"}
     | {"concluded content", "part of content", named_options.RULE}
@@ -238,9 +239,10 @@ def _parse_by_content(text: CleanedReply, options: Options) -> LabelMatch | None
 
 
 def _declines(text: CleanedReply) -> bool:
-    if text.low.isascii() and not contains_any(text.low, _DECLINING_STEMS):
-        return False
-    return bool(_REFUSAL.search(text.low) or _NONE_FITS.search(text.low))
+    return bool(
+        _search(_REFUSAL, _DECLINING_STEMS, text.low)
+        or _search(_NONE_FITS, _DECLINING_STEMS, text.low)
+    )
 
 
 def _classify_unparsed(folded: str) -> Answer:
@@ -257,10 +259,14 @@ def _classify_unparsed(folded: str) -> Answer:
     return Unparsed()
 
 
-def _search(pattern: re.Pattern[str], stems: tuple[str, ...], low: str) -> re.Match[str] | None:
-    if low.isascii() and not contains_any(low, stems):
-        return None
-    return pattern.search(low)
+def _search(
+    patterns: tuple[re.Pattern[str], re.Pattern[str]], stems: tuple[str, ...], low: str
+) -> re.Match[str] | None:
+    """Search lower-case text, which in ASCII holds one of the `stems` where there is a match."""
+    of_ascii, of_any = patterns
+    if not low.isascii():
+        return of_any.search(low)
+    return of_ascii.search(low) if contains_any(low, stems) else None
 
 
 def _opens_or_ends(low: str, position: int) -> bool:

@@ -5,7 +5,7 @@ All changes keep the length, so a span in the cleaned text is valid in the raw r
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from snellen.core import lazy_re as re
 
@@ -32,7 +32,10 @@ _MARKUP = re.compile(
     r"|\\(?:text|mathrm|mathbf|textbf|textit|mathbb|mbox|boxed|fbox|rm|bf)\b|[{}~]",
     re.IGNORECASE,
 )
-_MARKUP_HINT = re.compile(r"[<*`_\\{}~#]|\[/?INST")
+_MARKUP_SIGN = re.compile(r"[<*`_\\{}~#]")
+_MARKUP_NAMES = ("[INST", "[/INST")
+"""Markup has one of these signs or names. A single set of signs is searched for at once, where an
+alternative beside it would be tried at every place."""
 
 
 _THINKING_TAGS = (
@@ -49,10 +52,11 @@ _THINKING_START = re.compile(
     r"|<unused94>|<\|channel\|>\s{0,3}analysis\s{0,3}<\|message\|>)",
     re.IGNORECASE,
 )
+_THINKING_SIGNS = frozenset("<◁[")
 _THINKING_HINTS = ("</", "/think", "/THINK", "_of_thought", "<unused95>", "final")
 
 
-class CleanedReply(NamedTuple):
+class CleanedReply(Struct, frozen=True, gc=False):
     """A cleaned reply, the same in lower case, and before its markup was blanked out, character by
     character."""
 
@@ -74,7 +78,7 @@ def fold(text: str) -> str:
 
 def blank_markup(text: str) -> str:
     """Blank out bold, code, LaTeX and special tokens in folded text; same length."""
-    if _MARKUP_HINT.search(text):
+    if _MARKUP_SIGN.search(text) or contains_any(text, _MARKUP_NAMES):
         return _MARKUP.sub(_blank, text)
     return text
 
@@ -114,4 +118,5 @@ def thinking_end(text: str) -> int:
 
 def is_only_thinking(text: str) -> bool:
     """Whether the reply opens with thinking that never ends."""
-    return _THINKING_START.match(text) is not None and _THINKING_END.search(text) is None
+    opens = text.lstrip()[:1] in _THINKING_SIGNS
+    return opens and _THINKING_START.match(text) is not None and _THINKING_END.search(text) is None

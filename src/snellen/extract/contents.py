@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snellen.core import lazy_re as re
 from snellen.extract import phrases
-from snellen.extract.clean import CleanedReply
+from snellen.extract.clean import CleanedReply, contains_any
 from snellen.extract.letters import LabelMatch, is_conditional, is_denied
 from snellen.extract.options import DIGIT_WORDS, NUMBER, Options, normalise_content
 
@@ -26,10 +26,10 @@ _MAX_LINES = 30
 _MAX_MENTIONS = 20
 _MIN_DISTINCTIVE_LENGTH = 12
 """A content of several words and at least this many characters is hardly named in passing."""
-_CONCLUSION = re.compile(
-    rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}"
-    rf"(?:{phrases.CONCLUSION_WORDS}|consequently|to conclude|in summary)\b"
-)
+_CONCLUSION_STEMS = (
+    *phrases.CONCLUSION_WORDS.split("|"), "consequently", "to conclude", "in summary"
+)  # fmt: skip
+_CONCLUSION = re.compile(rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}(?:{'|'.join(_CONCLUSION_STEMS)})\b")
 
 
 def equal_content(text: CleanedReply, options: Options) -> LabelMatch | None:
@@ -105,7 +105,9 @@ def mentioned_content(text: CleanedReply, options: Options) -> LabelMatch | None
         if mention:
             return mention
     last = None
-    for last in _CONCLUSION.finditer(text.low):  # noqa: B007
+    for last in (  # noqa: B007
+        _CONCLUSION.finditer(text.low) if contains_any(text.low, _CONCLUSION_STEMS) else ()
+    ):
         pass
     if last is None or size - last.start() > _MAX_MENTION_LENGTH:
         return None

@@ -181,6 +181,9 @@ _HEADING = re.compile(
     r"|verdict|result)|conclusion|verdict|最终答案|最终结论|结论|最后答案)\s{0,9}(?:[:\n]|-\s)"
 )
 
+_HEADING_STEMS = ("final ", "conclusion", "verdict", "最", "结论")
+"""Every heading has one of these: a cheaper test."""
+
 
 def heading_end(low: str) -> int | None:
     """Offset of the text under the last heading such as "Final answer", or None.
@@ -188,6 +191,8 @@ def heading_end(low: str) -> int | None:
     `low` is a reply in lower case, without markup. None if there is no such heading or nothing
     follows.
     """
+    if not contains_any(low, _HEADING_STEMS):
+        return None
     last = None
     for last in _HEADING.finditer(low):  # noqa: B007
         pass

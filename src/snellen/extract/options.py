@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+from msgspec import Struct
+
 from snellen.core import lazy_re as re
-from snellen.extract.clean import blank_markup, fold
+from snellen.extract.clean import blank_markup, contains_any, fold
 
 NUMBER = re.compile(r"[-+$€£]?\d+(?:[.,]\d+)*(?:/\d+)?%?")
 DIGIT_WORDS = dict(
@@ -18,7 +19,7 @@ DIGIT_WORDS = dict(
     )
 )
 _WORD_DIGITS = dict(zip(DIGIT_WORDS.values(), DIGIT_WORDS, strict=True))
-_ARTICLE = re.compile(r"(?:an?|the) (?=\S)")
+_ARTICLES = ("a ", "an ", "the ")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _LEFT_EDGE = " \n,;:!?\"'(["
 _RIGHT_EDGE = " \n.,;:!?\"')]"
@@ -32,6 +33,7 @@ _FRACTION = re.compile(
 )
 """Its braces may have been blanked out before."""
 _LATEX_SPACING = re.compile(r"\\(?:left|right|displaystyle|quad|[,;:! ()\[\]])|[${}]")
+_FORMULA_SIGNS = ("\\", "$", "{", "}")
 _LATEX_SIGNS = (
     (re.compile(r"\^?\s*\{?\s*\\circ\b\s*\}?"), "°"),
     (re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|operatorname|mbox|rm|bf)\b"), ""),
@@ -44,10 +46,12 @@ _LATEX_SIGNS = (
 
 def normalise_content(text: str) -> str:
     """The form in which contents are compared."""
+    if text.isalnum() and text.isascii():  # a single word: there is nothing to take off
+        low = text.lower()
+        return _WORD_DIGITS.get(low, low)
     low = " ".join(blank_markup(fold(text)).lower().split()).lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE)
-    article = _ARTICLE.match(low)
-    if article:
-        low = low[article.end() :]
+    if low.startswith(_ARTICLES):
+        low = low.partition(" ")[2]
     if low in _WORD_DIGITS:
         return _WORD_DIGITS[low]
     return _THOUSANDS.sub("", low) if "," in low else low
@@ -55,18 +59,20 @@ def normalise_content(text: str) -> str:
 
 def normalise_formula(text: str) -> str:
     r"""A content without LaTeX commands and blanks: "$\frac{1}{2}$" is "1/2"."""
-    low = _FRACTION.sub(_fraction_text, fold(text).lower())
-    for sign, as_text in _LATEX_SIGNS if "\\" in low else ():
-        low = sign.sub(as_text, low)
-    return "".join(normalise_content(_LATEX_SPACING.sub("", low)).split())
+    low = fold(text).lower()
+    if contains_any(low, _FORMULA_SIGNS):
+        low = _FRACTION.sub(_fraction_text, low)
+        for sign, as_text in _LATEX_SIGNS if "\\" in low else ():
+            low = sign.sub(as_text, low)
+        low = _LATEX_SPACING.sub("", low)
+    return "".join(normalise_content(low).split())
 
 
 def _fraction_text(match: re.Match[str]) -> str:
     return f"{match['over'] or match['one'] or ''}/{match['under'] or match['two'] or ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True, gc=False):
     """Labels with their contents; without labels, any capital letter may be one."""
 
     labels: frozenset[str]

@@ -73,7 +73,8 @@ def prompt(
 
 
 def _is_chinese(sample: Sample, options: Mapping[str, str]) -> bool:
-    return any(map(_CHINESE.search, (sample.question, sample.hint, *options.values())))
+    texts = (sample.question, sample.hint, *options.values())
+    return not all(map(str.isascii, texts)) and any(map(_CHINESE.search, texts))
 
 
 def _hint_lines(sample: Sample, template: PromptTemplate) -> list[str]:

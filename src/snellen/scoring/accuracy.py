@@ -357,6 +357,8 @@ def accepted_fraction(record: Record) -> float:
     """The fraction of a closed question's options that are accepted: what a guess in one pass
     scores, 0..1."""
     labels = _YES_NO if record.kind == "yes_no" else record.options
+    if len(record.gold) == 1:
+        return 1 / len(labels)
     return max(1, len(set(labels).intersection(record.gold))) / len(labels)
 
 
@@ -387,8 +389,9 @@ def frequent_right(closed: Sequence[Record]) -> float:
     kinds: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for cluster, record in zip(cluster_samples(closed), closed, strict=True):
         # A question with several accepted answers counts once for each of them.
-        kinds[record.kind].setdefault(cluster or record.id, []).extend(set(record.gold))
-    return sum(_cross_fit(kind, accepted.values()) for kind, accepted in kinds.items())
+        accepted = record.gold if len(record.gold) == 1 else set(record.gold)
+        kinds[record.kind].setdefault(cluster or record.id, []).extend(accepted)
+    return sum(_cross_fit(kind, clusters.values()) for kind, clusters in kinds.items())
 
 
 def _cross_fit(kind: str, clusters: Collection[list[str]]) -> float:

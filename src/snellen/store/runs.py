@@ -57,7 +57,7 @@ _record_decoder = msgspec.json.Decoder(Record)
 _resume_decoder = msgspec.json.Decoder(ResumeRecord)
 _spent_decoder = msgspec.json.Decoder(dict[str, RoleUsage])
 _encode = msgspec.json.Encoder().encode
-_NO_VALUES: dict[str, float] = {}
+_NOTHING: dict[str, Any] = {}
 _BLOCK = 1 << 18
 """Bytes of a samples file that are read at once."""
 
@@ -360,19 +360,26 @@ def compact_records(records: Iterable[Record]) -> list[Record]:
 def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
     # Answers to open questions are rarely equal: looking them up would cost more than it saves.
     closed = record.kind != "open"
+    options, groups, metadata, gold = record.options, record.groups, record.metadata, record.gold
+    key = (*options, 1, *groups.items(), 2, *(gold if closed else ()))
+    together = shared.get(key)
+    if together is None:
+        together = shared[key] = (dict.fromkeys(options, ""), groups, gold)
+    options, groups, shared_gold = together
+    repeats = record.repeats
     return msgspec.structs.replace(
         record,
         passes=_compact_passes(record),
         requests=(),
         score=shared.setdefault(record.score, record.score),
-        options=shared.setdefault(("options", *record.options), dict.fromkeys(record.options, "")),
-        groups=shared.setdefault(("groups", *record.groups.items()), record.groups),
+        options=options,
+        groups=groups,
         # The notice needs the names and an example.
-        metadata=shared.setdefault(("metadata", *record.metadata), record.metadata),
-        gold=shared.setdefault(("gold", *record.gold), record.gold) if closed else record.gold,
+        metadata=shared.setdefault(("metadata", *metadata), metadata) if metadata else _NOTHING,
+        gold=shared_gold if closed else gold,
         answer=shared.setdefault(record.answer, record.answer) if closed else record.answer,
-        values=record.values or _NO_VALUES,
-        repeats=tuple([_compact_repeat(repeat, shared, closed) for repeat in record.repeats]),
+        values=record.values or _NOTHING,
+        repeats=repeats and tuple([_compact_repeat(one, shared, closed) for one in repeats]),
     )
 
 
@@ -381,7 +388,8 @@ def _compact_passes(record: Record | Repeat) -> tuple[Pass, ...]:
     reply was given credit, and that an answer was drawn at random."""
     if record.unscored == "unsupported":
         return record.passes
-    if credits_empty_reply(record.score, record.passes) or is_drawn(record.passes):
+    gives_credit = record.score and credits_empty_reply(record.score, record.passes)
+    if gives_credit or is_drawn(record.passes):
         return tuple(
             msgspec.structs.replace(sample_pass, prompt=(), options={})
             for sample_pass in record.passes
@@ -394,7 +402,7 @@ def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> 
     compact = msgspec.structs.replace(
         repeat,
         passes=_compact_passes(repeat),
-        values=repeat.values or _NO_VALUES,
+        values=repeat.values or _NOTHING,
     )
     # Repeats of closed questions take few different values: they are shared.
     if not closed or repeat.values or compact.passes:

@@ -61,6 +61,8 @@ def _keep_cells(names: Sequence[str], letters: int, sample: Sample, row: Row) ->
         unread = [name for name in searched if name in cells and name not in options]
         if unread:
             raise _unread_options(unread[0], cells[unread[0]], bool(options))
+    if not names:
+        return sample
     # In a row whose first gold column is empty another one may be the gold.
     gold = None if _ALL_GOLDS.isdisjoint(names) else gold_column(cells)
     kept = {name: _cut(cells[name]) for name in names if name in cells and name != gold}

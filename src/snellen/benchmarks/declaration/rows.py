@@ -87,12 +87,11 @@ def rows_to_samples(
     option, or an id that occurs twice.
     """
 
-    def adjusted_rows() -> Iterator[Row]:
-        for row in rows:
-            yield row if adjust_row is None else _at_row(path, row, adjust_row, row)
-
     def kept_rows() -> Iterable[Row]:
-        return adjusted_rows() if keep is None else filter(keep, adjusted_rows())
+        adjusted = (
+            rows if adjust_row is None else (_at_row(path, row, adjust_row, row) for row in rows)
+        )
+        return adjusted if keep is None else filter(keep, adjusted)
 
     def generate() -> Iterator[Sample]:
         """Yield a sample for each row. Raises DataError if two rows have the same id."""
@@ -108,7 +107,11 @@ def rows_to_samples(
                 default_question=question,
                 column=column,
             )
-            sample = _at_row(path, row, adjust, sample, row) if adjust else sample
+            if adjust is not None:
+                try:
+                    sample = adjust(sample, row)
+                except DataError as error:
+                    raise _with_place(error, path, row) from error
             if sample.id in row_of_id:
                 raise DataError(
                     f"{path}: rows {row_of_id[sample.id] + 1} and {row.index + 1} have the same id "
@@ -125,7 +128,11 @@ def _at_row(path: str, row: Row, adjust: Callable[P, T], *args: P.args, **option
     try:
         return adjust(*args, **options)
     except DataError as error:
-        raise DataError(f"{path}, row {row.index + 1}: {error}") from error
+        raise _with_place(error, path, row) from error
+
+
+def _with_place(error: DataError, path: str, row: Row) -> DataError:
+    return DataError(f"{path}, row {row.index + 1}: {error}")
 
 
 def may_rotate(rows: Iterable[Row]) -> bool:
@@ -215,7 +222,9 @@ def _takes_several(cells: Mapping[str, str]) -> bool:
 
 def _label_list(golds: tuple[str, ...], options: Mapping[str, str]) -> str:
     """The gold answer "A,C" or "AC" as "A, C"; empty if it does not name several options."""
-    gold = golds[0].strip() if len(golds) == 1 else ""
+    if len(golds) != 1 or len(golds[0]) == 1:
+        return ""
+    gold = golds[0].strip()
     if _LABEL_LIST.fullmatch(gold) is None or gold in map(str.strip, options.values()):
         return ""
     labels = sorted(re.findall("[A-Z]", gold))

@@ -93,7 +93,11 @@ class IndexedTable:
     def _rows(self, stored_rows: Iterable[StoredRow]) -> Iterator[Row]:
         with FileDigests(self.cache) as files:
             for number, cells, stored in stored_rows:
-                media = tuple([self._medium(item, number + 1, files) for item in stored])
+                media = (
+                    tuple([self._medium(item, number + 1, files) for item in stored])
+                    if stored
+                    else ()
+                )
                 yield Row(number, cells, media)
 
     def ids(self) -> Iterator[str]:

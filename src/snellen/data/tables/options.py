@@ -93,7 +93,9 @@ def spread_options(cells: dict[str, str]) -> None:
     """
     for name in OPTION_LISTS:
         cell = cells.get(name)
-        options = parse_options(cell) if cell else None
+        if not cell:
+            continue
+        options = parse_options(cell)
         letters = labels_of(options) if options is not None else None
         if options is None or letters is None:
             continue

@@ -141,8 +141,20 @@ def split_rows(
         window = window + chunk if window else chunk
         position = len(_BOM) if base == 0 and number == 0 and window.startswith(_BOM) else 0
         finder = _RowSplitter(window, delimiter, ended, limits.columns)
+        # Without a quote, lines are rows as they are, unless \r alone ends some of them.
+        is_plain = b'"' not in window and max_bytes > _MAX_PLAIN_ROW
+        has_returns = b"\r" in window
         try:
             while position < len(window):
+                line = window.find(b"\n", position) if is_plain else -1
+                if 0 < line - position <= _MAX_PLAIN_ROW:
+                    raw = window[position:line]
+                    if has_returns:
+                        raw = raw.removesuffix(b"\r")
+                    if raw and not (has_returns and b"\r" in raw):
+                        yield UnquotedRow(raw, base + position, delimiter)
+                        number, position = number + 1, line + 1
+                        continue
                 cells, after = finder.row(position, base)
                 if after - position > max_bytes:
                     raise LongRow(number, base + position)
