@@ -86,8 +86,8 @@ def send_sign_in(request: Request, hub: HubOf, form: PostedForm) -> Response:
     try:
         done = sign_in(hub.database, name, form.raw("password"), address, hub.config.sessions,
                        request.headers.get("user-agent", ""))  # fmt: skip
-    except AccessDenied:
-        form.refuse("", sentence("too many failed sign-ins; try again in 15 minutes"))
+    except AccessDenied as error:
+        form.refuse("", error)
         return _sign_in_again(request, form, 429)
     with hub.database.writing() as session:
         note_request(
