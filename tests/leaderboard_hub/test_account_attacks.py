@@ -272,9 +272,7 @@ def test_many_addresses_lock_nobody_out_who_is_signed_in(
 
 
 @pytest.mark.attack("a guesser who waits for sign-ins of the account", "earlier guesses count on")
-def test_a_sign_in_gives_no_further_guesses(
-    app: FastAPI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sign_in_gives_no_further_guesses(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "MAX_FAILURES_OF_ACCOUNT", 5)
     guess = {"name": "ann", "password": "a wrong password"}
     for n in range(5):

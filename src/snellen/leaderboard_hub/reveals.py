@@ -13,9 +13,10 @@ from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.boards.changes import note_data_change, note_dates
-from snellen.leaderboard_hub.boards.published import iso_time, latest_scores
+from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.database.tables import FinalScore, HostedBenchmark, Submission
 from snellen.leaderboard_hub.hosting import queue_all
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.publishing import PublicationRefused
 from snellen.leaderboard_hub.question_parts import read_draw
 from snellen.leaderboard_hub.samples.versions import VersionChanges, note_version

@@ -124,9 +124,7 @@ def sign_in(
         if needs_rehash(account.password_hash):
             account.password_hash = hash_password(password)
         # Those from elsewhere stay: a guesser who waits for a sign-in gains no further guesses.
-        session.execute(
-            delete(Attempt).where(Attempt.id.in_(noted) | (Attempt.key == of_pair.key))
-        )
+        session.execute(delete(Attempt).where(Attempt.id.in_(noted) | (Attempt.key == of_pair.key)))
         return account, start_sign_in(session, account, limits, address, agent)
 
 
@@ -143,7 +141,7 @@ def account_called(session: Session, name: str) -> Account | None:
 
 
 def _failure_limits(name: str, address: str) -> tuple[AttemptLimit, AttemptLimit, AttemptLimit]:
-    """What failed sign-ins are counted by: the account, the account at this address, the address."""
+    """What failed sign-ins are counted by: an account, an account at an address, an address."""
     network = network_of(address)
     return (
         AttemptLimit(f"sign-in {name.lower()}", MAX_FAILURES_OF_ACCOUNT, timedelta(days=1)),

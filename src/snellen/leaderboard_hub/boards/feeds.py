@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.changes import changes_of
-from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.config import HubConfig
 from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.moment_text import iso_time
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _ENTRIES = 100

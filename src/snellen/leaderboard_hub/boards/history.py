@@ -12,12 +12,9 @@ from msgspec import Struct
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from snellen.leaderboard_hub.boards.published import (
-    PublishedScore,
-    iso_time,
-    public_rows,
-)
+from snellen.leaderboard_hub.boards.published import PublishedScore, public_rows
 from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, Submission
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.public_scores import PublicScore
 
 MOST_CHANGES = 5_000

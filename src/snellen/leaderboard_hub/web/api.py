@@ -28,7 +28,7 @@ from snellen.leaderboard_hub.intake import (
     ModelFacts,
     NewSubmission,
 )
-from snellen.leaderboard_hub.phases import MOST_PHASES, convert_phases
+from snellen.leaderboard_hub.phase_text import MOST_PHASES, convert_phases
 from snellen.leaderboard_hub.public_scores import public_score
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.reported_numbers.checks import clean_model_name

@@ -8,10 +8,10 @@ from typing import Annotated, NamedTuple
 from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardTable, TableRow
 from snellen.leaderboard_hub.database.tables import HostedSuite
 from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.samples.versions import read_versions
 from snellen.leaderboard_hub.web.board_api import find_benchmark, find_board

@@ -20,7 +20,8 @@ from snellen.leaderboard_hub.hosts import (
 )
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.moment_text import parse_moment
-from snellen.leaderboard_hub.phases import MOST_PHASES, Phase, convert_phases, read_phases
+from snellen.leaderboard_hub.phase_text import MOST_PHASES, Phase, convert_phases
+from snellen.leaderboard_hub.phases import read_phases
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.web.access import client_address, note_request
 from snellen.leaderboard_hub.web.board_api import find_benchmark

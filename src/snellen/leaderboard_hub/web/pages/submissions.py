@@ -9,8 +9,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.finals import read_finals
-from snellen.leaderboard_hub.boards.published import iso_time, scores_by_submission
+from snellen.leaderboard_hub.boards.published import scores_by_submission
 from snellen.leaderboard_hub.database.tables import Submission
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.public_scores import PublicScore, public_score
 from snellen.leaderboard_hub.reported_numbers.other_numbers import (
     BothNumbers,
