@@ -320,7 +320,8 @@ def test_hosts_set_phases_with_the_base_install(served: Served) -> None:
 
     def ask(place: object, *flags: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", without, extra, "hub", "phases", str(place), "hidden-signs", *flags],
+            [sys.executable, "-c", without, extra, "hub", "phases", str(place), "hidden-signs",
+             *flags],
             env=environment(SNELLEN_HUB_TOKEN=served.token), text=True, capture_output=True,
             check=False,
         )  # fmt: skip
