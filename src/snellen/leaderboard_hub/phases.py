@@ -13,12 +13,13 @@ from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.boards.changes import note_dates
 from snellen.leaderboard_hub.database.tables import HostedBenchmark
+from snellen.leaderboard_hub.errors import NotAllowed
 from snellen.leaderboard_hub.moment_text import in_utc, iso_time
 from snellen.leaderboard_hub.phase_text import MOST_PHASES, Phase
 from snellen.leaderboard_hub.reveals import set_dates
 
 
-class NoOpenPhase(UsageError):
+class NoOpenPhase(NotAllowed):
     """The benchmark takes no submissions at this time."""
 
 

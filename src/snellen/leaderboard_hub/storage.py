@@ -85,11 +85,6 @@ class Storage:
         with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
             self._files.rm_file(self._path(key))
 
-    def list_keys(self) -> Iterator[str]:
-        """Every key."""
-        for file in self.list_files():
-            yield file.key
-
     def list_files(self) -> Iterator[StoredFile]:
         """Every file, unfinished ones included."""
         with _outages_as_sentences("read"), suppress(FileNotFoundError):

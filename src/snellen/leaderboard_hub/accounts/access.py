@@ -19,11 +19,7 @@ from snellen.leaderboard_hub.accounts.attempts import (
     count_attempt,
     is_reached,
 )
-from snellen.leaderboard_hub.accounts.passwords import (
-    hash_password,
-    needs_rehash,
-    verify_password,
-)
+from snellen.leaderboard_hub.accounts.passwords import hash_password, needs_rehash, verify_password
 from snellen.leaderboard_hub.accounts.random_secrets import TOKEN_PREFIX, new_secret, secret_digest
 from snellen.leaderboard_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen.leaderboard_hub.config import SessionLimits
@@ -37,13 +33,14 @@ from snellen.leaderboard_hub.database.tables import (
     OpenIdRequest,
     SignIn,
 )
+from snellen.leaderboard_hub.errors import NotThere
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
 _USED_EVERY = timedelta(minutes=5)
 """How exact the time of a token's last use is: a write for every request would cost too much."""
 
 
-class AccessDenied(UsageError):
+class AccessDenied(NotThere):
     """A password, token or invitation that is wrong, expired or used up."""
 
 

@@ -22,6 +22,7 @@ from snellen.leaderboard_hub.accounts.changes import confirm_account
 from snellen.leaderboard_hub.accounts.random_secrets import new_secret, secret_digest
 from snellen.leaderboard_hub.config import SMTP_VARIABLE, HubConfig, MailServer
 from snellen.leaderboard_hub.database.tables import Account, EmailLink
+from snellen.leaderboard_hub.errors import TooMany
 from snellen.settings import read_secret
 
 LIFETIME = timedelta(hours=24)
@@ -31,7 +32,7 @@ _ADDRESS = re.compile(r"[A-Za-z0-9._%'-]{1,64}@([A-Za-z0-9.-]+\.[A-Za-z]{2,})")
 _SECONDS = 20
 
 
-class TooManyLetters(UsageError):
+class TooManyLetters(TooMany):
     """An address or account was sent as many letters as a day allows."""
 
 

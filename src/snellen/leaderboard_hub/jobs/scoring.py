@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from snellen import __version__
 from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.benchmark_data import Protocol, scoring_file
 from snellen.leaderboard_hub.boards.changes import note_change
@@ -32,6 +33,7 @@ from snellen.leaderboard_hub.jobs.scoring_process import (
     ScoringTask,
     score_in_process,
 )
+from snellen.leaderboard_hub.public_scores import score_columns
 from snellen.leaderboard_hub.question_parts import read_draw
 from snellen.leaderboard_hub.reveals import read_pending_finals
 from snellen.leaderboard_hub.uploaded_replies import decode_questions
@@ -171,21 +173,10 @@ def _write_score(
 ) -> None:
     """Write the score of a submission, and of the private parts that it was chosen for."""
     submission = session.get_one(Submission, job.submission_id)
-    session.add(
-        SubmissionScore(
-            submission_id=submission.id,
-            version=job.version,
-            scored_by=__version__,
-            headline=result.headline,
-            low=result.low,
-            high=result.high,
-            samples=result.count,
-            records=stored.records,
-            replies=stored.replies,
-            summary=result.summary,
-            created=now(),
-        )
-    )
+    columns = score_columns(msgspec.convert(result.summary, Summary))
+    session.add(SubmissionScore(submission_id=submission.id, version=job.version, created=now(),
+                                scored_by=__version__, records=stored.records,
+                                replies=stored.replies, **columns))  # fmt: skip
     for final, summary in zip(work.finals, result.parts, strict=True):
         row = session.get_one(FinalScore, final.id)
         row.summary, row.scored_by, row.created = summary, __version__, now()
@@ -200,10 +191,8 @@ def fail_submission(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) 
 
     def write(session: Session) -> None:
         submission = session.get_one(Submission, job.submission_id)
-        submission.status, submission.problem = (
-            "failed",
-            _public_problem(problem, submission.benchmark),
-        )
+        shown = _public_problem(problem, submission.benchmark)
+        submission.status, submission.problem = "failed", shown
 
     fail_job(hub.database, job, problem, write, may_retry=may_retry)
 

@@ -75,12 +75,6 @@ class ScoringResult(Struct, frozen=True, omit_defaults=True):
     """An error of Snellen's own."""
     outage: str = ""
     """A disk of this machine is full."""
-    headline: float | None = None
-    low: float | None = None
-    high: float | None = None
-    top: float = 1.0
-    """The headline of a perfect submission."""
-    count: int = 0
     summary: dict[str, Any] = {}
     ids: tuple[str, ...] = ()
     samples: tuple[float, ...] = ()
@@ -198,16 +192,9 @@ def _score(folder: Path, task: ScoringTask, ids: Sequence[str] | None = None) ->
 
 
 def _as_result(scored: Scored, folder: Path, parts: Sequence[dict[str, Any]]) -> ScoringResult:
-    headline = scored.summary.headline
-    interval = headline.interval
     ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
     contributions = sample_contributions(scored.benchmark, ordered)
     return ScoringResult(
-        headline=headline.value,
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
-        top=headline.top,
-        count=headline.n,
         summary=_without_folder(scored.summary, folder),
         ids=tuple(record.id for record in ordered),
         samples=tuple(record.score or 0.0 for record in ordered),

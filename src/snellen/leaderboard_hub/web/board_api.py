@@ -19,6 +19,7 @@ from snellen.leaderboard_hub.boards.queries import apply_query_to_page, parse_qu
 from snellen.leaderboard_hub.boards.radar import radar_chart
 from snellen.leaderboard_hub.boards.suite_members import find_hosted_suite
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.conditional import not_modified, validators
 from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
@@ -61,7 +62,7 @@ def show_suite(name: BoardName, hub: HubOf) -> dict[str, Any]:
 def show_history(name: BoardName, hub: HubOf) -> Response:
     """Every change of a benchmark's board, and the best number over time."""
     with hub.database.reading() as session:
-        history = board_history(session, find_benchmark(session, name))
+        history = board_history(session, find_hosted_benchmark(session, name))
     return json_response(history)
 
 
@@ -118,19 +119,10 @@ def describe_suite(row: HostedSuite) -> dict[str, Any]:
     }
 
 
-def find_benchmark(session: Session, name: str, *, lock: bool = False) -> HostedBenchmark:
-    """A benchmark, kept from other transactions with `lock`. Raises 404."""
-    query = select(HostedBenchmark).where(HostedBenchmark.name == name)
-    row = session.scalar(query.with_for_update() if lock else query)
-    if row is None:
-        raise HTTPException(404, f"this hub has no benchmark {name}")
-    return row
-
-
 def find_board(session: Session, request: Request, name: str) -> HostedBenchmark | HostedSuite:
     """The benchmark or the suite that the path of a request names. Raises 404."""
     is_suite = "/suites/" in request.scope["route"].path
-    return find_suite_row(session, name) if is_suite else find_benchmark(session, name)
+    return find_suite_row(session, name) if is_suite else find_hosted_benchmark(session, name)
 
 
 def find_suite_row(session: Session, name: str) -> HostedSuite:

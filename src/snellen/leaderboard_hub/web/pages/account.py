@@ -11,11 +11,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.core.literals import parse_finite
-from snellen.leaderboard_hub.accounts.access import (
-    create_token,
-    now,
-    sign_out_everywhere,
-)
+from snellen.leaderboard_hub.accounts.access import create_token, now, sign_out_everywhere
 from snellen.leaderboard_hub.accounts.attempts import MAX_FAILURES, AttemptLimit, count_attempt
 from snellen.leaderboard_hub.accounts.changes import delete_account, set_password
 from snellen.leaderboard_hub.accounts.passwords import verify_password
@@ -31,12 +27,7 @@ from snellen.leaderboard_hub.web.browser import (
     sign_out_browser,
     start_browser,
 )
-from snellen.leaderboard_hub.web.pages.forms import (
-    FormState,
-    PostedForm,
-    render_form,
-    sentence,
-)
+from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.pages.sign_in import check_new_password
 from snellen.leaderboard_hub.web.parameters import Done, HubOf, ReaderBrowser, ReaderForm

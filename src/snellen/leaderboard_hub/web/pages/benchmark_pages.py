@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardTable, TableRow
 from snellen.leaderboard_hub.database.tables import HostedSuite
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.samples.versions import read_versions
-from snellen.leaderboard_hub.web.board_api import find_benchmark, find_board
+from snellen.leaderboard_hub.web.board_api import find_board
 from snellen.leaderboard_hub.web.pages.board_context import board_path
 from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
@@ -45,7 +46,7 @@ def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
     """How the numbers of a board are made."""
 
     def draw(session: Session) -> Response:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         card = find_card(benchmark.spec)
         versions = read_versions(session, benchmark.id)
         return render(

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedMedium, WrongLabelFlag
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.samples.browsing import (
     ItemOnPage,
     ItemReplies,
@@ -30,22 +31,11 @@ from snellen.leaderboard_hub.samples.flags import (
 )
 from snellen.leaderboard_hub.samples.replies import ReplyResult, StoredPass, StoredReply
 from snellen.leaderboard_hub.web.access import note_request
-from snellen.leaderboard_hub.web.board_api import find_benchmark
-from snellen.leaderboard_hub.web.browser import (
-    Browser,
-    browser_of,
-    require_browser,
-    require_form,
-)
+from snellen.leaderboard_hub.web.browser import Browser, browser_of, require_browser, require_form
 from snellen.leaderboard_hub.web.item_addresses import item_path, medium_path
 from snellen.leaderboard_hub.web.pages.frame import redirect, render
 from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
-from snellen.leaderboard_hub.web.samples_api import (
-    Asked,
-    NewFlag,
-    Reader,
-    store_flag,
-)
+from snellen.leaderboard_hub.web.samples_api import Asked, NewFlag, Reader, store_flag
 
 router = APIRouter(include_in_schema=False)
 
@@ -106,7 +96,7 @@ def samples_page(
     if item:
         return sample_page(request, name, item, hub, reader)
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         page = read_page(session, reader, benchmark, query)
         categories = count_categories(session, benchmark)
         shown = {link.digest for each in page.items for link in each.content.media}
@@ -140,7 +130,7 @@ def sample_page(
     """One question, and how every published submission answered it."""
     browser = browser_of(request)
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         read = read_item(session, reader, benchmark, item)
         own = None
         if browser is not None:
@@ -166,7 +156,7 @@ def flag_item(
     """Flag a question, and go back to it."""
     flag = NewFlag(item=item, kind=kind, reason=reason)
     with hub.database.writing() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         store_flag(session, request, benchmark, browser.caller, flag)
     return redirect(item_path(name, item))
 
@@ -203,7 +193,7 @@ def close_flags(
 ) -> Response:
     """Close the flags of an item that needs no change."""
     with hub.database.writing() as session:
-        row = find_benchmark(session, benchmark)
+        row = find_hosted_benchmark(session, benchmark)
         outcome = "the hub's owner looked at it, and the item stays as it is"
         if not settle_flags(session, row.id, item, outcome):
             raise UsageError(f"the item {item[:80]!r} of {benchmark} has no open flag")

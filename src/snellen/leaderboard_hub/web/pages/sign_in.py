@@ -40,12 +40,7 @@ from snellen.leaderboard_hub.web.browser import (
     start_browser,
 )
 from snellen.leaderboard_hub.web.pages.email import deliver
-from snellen.leaderboard_hub.web.pages.forms import (
-    FormState,
-    PostedForm,
-    render_form,
-    sentence,
-)
+from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.parameters import HubOf
 
