@@ -21,24 +21,12 @@ from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
 from snellen.leaderboard_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
-from snellen.leaderboard_hub.web.pages.scales import number_text, range_text
 from snellen.leaderboard_hub.web.pages.timeline import TimedScore, draw_timeline, mark_best
 from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 
 router = APIRouter(include_in_schema=False)
 
 _CHANGES = 60
-
-
-class HistoryRow(NamedTuple):
-    """A line of the history's table."""
-
-    day: str
-    """As exactly as it is known: a year, a month or a day."""
-    row: TableRow
-    text: str
-    range: str
-    is_best: bool
 
 
 @router.get("/benchmarks/{name}/protocol")
@@ -54,7 +42,7 @@ def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
             "protocol_card.html",
             benchmark=benchmark,
             card=card,
-            asking=card_facts(card) if card else [],
+            asking=card_facts(card) if card else {},
             scoring=scoring_facts(benchmark),
             versions=[(number, iso_time(row.created)) for number, row in versions.items()][::-1],
             per_day=hub.config.submissions.per_day,
@@ -112,7 +100,8 @@ def _draw_history(
         has_days=not is_suite,
         rows=rows,
         timeline=draw_timeline([one for one, _ in rows]),
-        lines=[_line(one, row, chosen, days) for one, row in reversed(rows)],
+        lines=[(_day_text(row, days), one, row) for one, row in reversed(rows)],
+        digits=column.digits if (column := chosen.column(chosen.main)) else 1,
         undated=sum(_value(row, chosen) is not None for row in chosen.rows) - len(rows),
     )
 
@@ -140,18 +129,6 @@ def _value(row: TableRow, table: BoardTable) -> BoardCell | None:
     """The main number of a row, unless another protocol made it."""
     cell = row.cells.get(table.main)
     return None if cell is None or cell.value is None or cell.mark else cell
-
-
-def _line(one: TimedScore, row: TableRow, table: BoardTable, days: str) -> HistoryRow:
-    column = table.column(table.main)
-    digits = column.digits if column else 1
-    return HistoryRow(
-        day=_day_text(row, days),
-        row=row,
-        text=number_text(one.value, digits),
-        range=range_text(one.low, one.high, digits),
-        is_best=one.is_best,
-    )
 
 
 def _has_release_dates(table: BoardTable) -> bool:

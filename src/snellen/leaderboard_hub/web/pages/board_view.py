@@ -18,8 +18,8 @@ from snellen.leaderboard_hub.web.pages.scales import (
     scale_of,
 )
 
-MODEL = "model"
-"""What `BoardQuery.sort` calls the heads of the rows."""
+_MODEL = BoardColumn("model", "", "text")
+"""The heads of the rows, as `BoardQuery.sort` calls them."""
 EVIDENCE = "evidence"
 _DRAWN_OTHERWISE = {"rank", "tier"}
 """Columns that every table has at its left, and bands of rows."""
@@ -146,7 +146,7 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
                             row_link(row)))  # fmt: skip
     return TableView(
         table=chosen,
-        model=_model_head(query, path),
+        model=_column_head(_MODEL, table, query, path),
         columns=tuple(_column_head(column, table, query, path) for column in columns),
         rows=tuple(rows),
         footnotes=notes.all(),
@@ -216,23 +216,6 @@ def _view_cell(
     )
 
 
-def _model_head(query: BoardQuery, path: str) -> ColumnView:
-    is_sorted = query.sort == MODEL
-    descending = is_sorted and bool(query.descending)
-    turned = True if is_sorted and not descending else None
-    return ColumnView(
-        key=MODEL,
-        label="",
-        unit="",
-        note="",
-        is_number=False,
-        is_main=False,
-        natural="up",
-        sorting=_sorting(is_sorted, descending),
-        address=address(path, replace(query, sort=MODEL, descending=turned)),
-    )
-
-
 def _column_head(
     column: BoardColumn, table: BoardTable, query: BoardQuery, path: str
 ) -> ColumnView:
@@ -243,6 +226,7 @@ def _column_head(
     turned = not descending if is_sorted else natural
     order = None if turned == natural else turned
     sort = "" if is_main and order is None else column.key
+    direction = "descending" if descending else "ascending"
     return ColumnView(
         key=column.key,
         label=column.label,
@@ -251,10 +235,6 @@ def _column_head(
         is_number=column.kind in ("number", "rank"),
         is_main=is_main,
         natural="down" if natural else "up",
-        sorting=_sorting(is_sorted, descending),
+        sorting=direction if is_sorted else "none",
         address=address(path, replace(query, sort=sort, descending=order)),
     )
-
-
-def _sorting(is_sorted: bool, descending: bool) -> str:
-    return ("descending" if descending else "ascending") if is_sorted else "none"
