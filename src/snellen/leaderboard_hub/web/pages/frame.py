@@ -194,6 +194,7 @@ def _environment(language: str) -> Environment:
         "points": fmt.score_text,
         "number": fmt.count_text,
         "words": fmt.display_name,
+        "metric": fmt.metric_label,
         "decimals": number_text,
         "ends": range_text,
         "day": lambda when: when.strftime("%Y-%m-%d"),

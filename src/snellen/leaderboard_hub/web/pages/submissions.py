@@ -25,7 +25,7 @@ from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page
 from snellen.leaderboard_hub.web.pages.protocol_view import scoring_facts
 from snellen.leaderboard_hub.web.pages.score_view import (
-    headline_row,
+    headline_bar,
     number_groups,
     outcome_parts,
     run_facts,
@@ -99,7 +99,7 @@ def _context(session: Session, row: Submission, scores: list[PublicScore]) -> di
         "published": iso_time(row.published) if row.published else "",
         "created": iso_time(row.created),
         "score": latest,
-        "headline": headline_row(latest) if latest else None,
+        "bar": headline_bar(latest) if latest else None,
         "is_outdated": bool(latest) and row.kind != "reported"
         and scores[-1].version != row.benchmark.version,
         "groups": number_groups(latest) if latest else [],
