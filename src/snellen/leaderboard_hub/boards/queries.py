@@ -121,7 +121,7 @@ def parse_query(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> BoardQu
         sort=given.get("sort", ""),
         descending=given["order"] == "down" if "order" in given else None,
         columns=(ALL_COLUMNS,) if ALL_COLUMNS in keys else tuple(sorted(keys)),
-        filters=BoardFilters(**texts, **choices),
+        filters=msgspec.convert({**texts, **choices}, BoardFilters),
         table=given.get("table", ""),
         as_of=given.get("as-of", ""),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Body, File, Form, HTTPException, Request, Response, UploadFile
+from fastapi import APIRouter, Body, File, Form, Request, Response, UploadFile
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -23,13 +23,13 @@ from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.reported_numbers.checks import clean_model_name
 from snellen.leaderboard_hub.reported_numbers.other_numbers import read_other_numbers
 from snellen.leaderboard_hub.samples.versions import score_history
-from snellen.leaderboard_hub.teams import is_own
 from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.downloads import send_data
 from snellen.leaderboard_hub.web.own_submissions import (
     Change,
     change_own,
     find_own,
+    find_visible,
     own_submissions,
     submit_replies,
 )
@@ -124,11 +124,7 @@ def show_submission(public_id: PublicId, hub: HubOf, identity: AnyToken) -> dict
     """A submission that is published, or of the account or its team, with its numbers on every
     version of the benchmark and what changed between them."""
     with hub.database.reading() as session:
-        row = session.scalar(select(Submission).where(Submission.public_id == public_id))
-        own = row is not None and identity is not None and is_own(session, row, identity.account_id)
-        # To strangers a private submission looks like one that does not exist.
-        if row is None or not (own or row.visibility == "published"):
-            raise HTTPException(404, f"there is no submission {public_id}")
+        row = find_visible(session, public_id, identity and identity.account_id)
         scores = msgspec.to_builtins(score_history(session, row))
         return {**_submission(session, row), "scores": scores}
 

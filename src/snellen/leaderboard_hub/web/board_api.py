@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -66,30 +66,22 @@ def show_history(name: BoardName, hub: HubOf) -> Response:
     return json_response(history)
 
 
-class RadarQuery(NamedTuple):
-    """Which models a radar shows, on which axes, of which moment."""
-
-    models: list[str]
-    axes: list[str]
-    as_of: str
-
-
-def radar_query(models: ModelNames, axes: AxisKeys = "", as_of: Moment = "") -> RadarQuery:
-    """A dependency. Raises UsageError for a moment that is none."""
-    keys = list(filter(None, map(str.strip, axes.split(","))))
-    return RadarQuery(models, keys, parse_query({"as-of": as_of}).as_of)
-
-
-RadarOf = Annotated[RadarQuery, Depends(radar_query)]
-
-
 @board_router.get("/benchmarks/{name}/radar")
 @board_router.get("/suites/{name}/radar")
-def show_radar(request: Request, name: BoardName, hub: HubOf, query: RadarOf) -> Response:
+def show_radar(
+    request: Request,
+    name: BoardName,
+    hub: HubOf,
+    models: ModelNames,
+    axes: AxisKeys = "",
+    as_of: Moment = "",
+) -> Response:
     """Chosen models on the same axes, as shares and with the real values."""
+    moment = parse_query({"as-of": as_of}).as_of
+    keys = list(filter(None, map(str.strip, axes.split(","))))
     with hub.database.reading() as session:
-        page = read_tables(session, hub, find_board(session, request, name), query.as_of)
-    return json_response(radar_chart(page, query.models, query.axes))
+        page = read_tables(session, hub, find_board(session, request, name), moment)
+    return json_response(radar_chart(page, models, keys))
 
 
 @board_router.get("/models")

@@ -21,7 +21,7 @@ from snellen.leaderboard_hub.intake import (
 )
 from snellen.leaderboard_hub.publishing import publish_submission, withdraw_submission
 from snellen.leaderboard_hub.reveals import choose_final
-from snellen.leaderboard_hub.teams import is_shared_with
+from snellen.leaderboard_hub.teams import is_own, is_shared_with
 from snellen.leaderboard_hub.web.access import note_request
 
 Change = Literal["publish", "choose", "withdraw"]
@@ -54,6 +54,15 @@ def find_own(session: Session, public_id: str, caller: Caller, *, lock: bool = F
     row = session.scalar(query.with_for_update(of=Submission) if lock else query)
     if row is None:
         raise HTTPException(404, f"there is no submission {public_id} of yours")
+    return row
+
+
+def find_visible(session: Session, public_id: str, account_id: int | None) -> Submission:
+    """A submission that is published, or of the account or its team. Raises 404: to strangers a
+    private submission looks like one that does not exist."""
+    row = session.scalar(select(Submission).where(Submission.public_id == public_id))
+    if row is None or not (row.visibility == "published" or is_own(session, row, account_id)):
+        raise HTTPException(404, f"there is no submission {public_id}")
     return row
 
 

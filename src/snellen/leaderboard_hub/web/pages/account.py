@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -35,6 +35,14 @@ from snellen.leaderboard_hub.web.token_api import TokenNumber, find_token
 
 router = APIRouter(include_in_schema=False)
 
+
+def own_account(hub: HubOf, browser: ReaderBrowser) -> Account:
+    """A dependency: the account that is signed in."""
+    with hub.database.reading() as session:
+        return _own_account(session, browser)
+
+
+OwnAccount = Annotated[Account, Depends(own_account)]
 _DONE = {
     "sent": "The link is sent: look for the letter, and follow it within 24 hours.",
     "not-sent": "The letter could not be sent; try again later.",
@@ -94,20 +102,16 @@ def end_all_sign_ins(request: Request, hub: HubOf, browser: ReaderForm) -> Respo
 
 
 @router.get("/account/password")
-def password_page(request: Request, hub: HubOf, browser: ReaderBrowser) -> Response:
+def password_page(request: Request, account: OwnAccount) -> Response:
     """The form to change the password."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     return _password_form(request, FormState(), account)
 
 
 @router.post("/account/password")
 def change_password(
-    request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm
+    request: Request, hub: HubOf, browser: ReaderForm, account: OwnAccount, form: PostedForm
 ) -> Response:
     """Change the password, which needs the present one; other browsers are signed out."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     if account.password_hash is None:
         raise HTTPException(409, "this account has no password: you sign in with your organisation")
     check_new_password(form)
@@ -124,18 +128,16 @@ def change_password(
 
 
 @router.get("/account/delete")
-def delete_page(request: Request, hub: HubOf, browser: ReaderBrowser) -> Response:
+def delete_page(request: Request, account: OwnAccount) -> Response:
     """What is deleted with the account and what stays, and the form to do it."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     return _delete_form(request, FormState(), account)
 
 
 @router.post("/account/delete")
-def send_delete(request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm) -> Response:
+def send_delete(
+    request: Request, hub: HubOf, browser: ReaderForm, account: OwnAccount, form: PostedForm
+) -> Response:
     """Delete one's own account, which needs the password."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     if form.value("name") != account.name:
         form.refuse("name", sentence("type the name of your account, {name}", name=account.name))
     if form.problems or not _is_own_password(hub, account, form):

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from snellen.leaderboard_hub.boards.tables import BoardCell, BoardTable, TableRow
-from snellen.leaderboard_hub.database.tables import HostedSuite
+from snellen.leaderboard_hub.boards.tables import BoardCell, BoardPage, BoardTable, TableRow
 from snellen.leaderboard_hub.hosting import find_hosted_benchmark
-from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.samples.versions import read_versions
 from snellen.leaderboard_hub.web.board_api import find_board
 from snellen.leaderboard_hub.web.pages.board_context import board_path
-from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
+from snellen.leaderboard_hub.web.pages.change_lines import ChangeLine, latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
 from snellen.leaderboard_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
@@ -52,48 +50,41 @@ def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
     return public_page(request, draw)
 
 
-class HistoryQuery(NamedTuple):
-    """Which table of a board a history is of, and by which day."""
-
-    table: str
-    by: str
-
-
-def history_query(
-    table: Annotated[str, Query(max_length=120)] = "",
-    by: Annotated[str, Query(pattern="^(released|published)?$")] = "",
-) -> HistoryQuery:
-    """A dependency."""
-    return HistoryQuery(table, by)
-
-
-HistoryOf = Annotated[HistoryQuery, Depends(history_query)]
-
-
 @router.get("/benchmarks/{name}/history")
 @router.get("/suites/{name}/history")
-def history_page(request: Request, name: BoardName, hub: HubOf, query: HistoryOf) -> Response:
+def history_page(
+    request: Request,
+    name: BoardName,
+    hub: HubOf,
+    table: Annotated[str, Query(max_length=120)] = "",
+    by: Annotated[str, Query(pattern="^(released|published)?$")] = "",
+) -> Response:
     """Scores by the day when a model was released, or its score published; of a suite, averages by
     the day of release, and what changed in its benchmarks."""
-    return public_page(request, lambda session: _draw_history(request, session, hub, name, query))
+
+    def draw(session: Session) -> Response:
+        board = find_board(session, request, name)
+        page = read_board_page(request, session, hub, board)
+        changes = latest_changes(session, _CHANGES, board)
+        return _draw_history(request, page, table, by, changes)
+
+    return public_page(request, draw)
 
 
 def _draw_history(
-    request: Request, session: Session, hub: Hub, name: str, query: HistoryQuery
+    request: Request, page: BoardPage, table: str, by: str, changes: list[ChangeLine]
 ) -> Response:
-    board = find_board(session, request, name)
-    page = read_board_page(request, session, hub, board)
-    chosen = page.table(query.table) or page.tables[0]
+    chosen = page.table(table) or page.tables[0]
     # The rows of a suite are averages of several submissions, with no day of publication.
-    is_suite = isinstance(board, HostedSuite)
-    days = "released" if is_suite else query.by
+    is_suite = page.kind == "suite"
+    days = "released" if is_suite else by
     days = days or ("released" if _has_release_dates(chosen) else "published")
     rows = _history_rows(chosen, days)
     return render(
         request,
         "history.html",
         page=page,
-        changes=latest_changes(session, _CHANGES, board),
+        changes=changes,
         path=board_path(page),
         table=chosen,
         by=days,

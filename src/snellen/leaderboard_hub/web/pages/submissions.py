@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,6 +21,7 @@ from snellen.leaderboard_hub.reported_numbers.other_numbers import (
 from snellen.leaderboard_hub.samples.versions import score_history
 from snellen.leaderboard_hub.teams import is_own
 from snellen.leaderboard_hub.web.browser import browser_of
+from snellen.leaderboard_hub.web.own_submissions import find_visible
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page
 from snellen.leaderboard_hub.web.pages.protocol_view import scoring_facts
@@ -41,38 +42,29 @@ _FACTS = ("organisation", "parameters", "weights", "released", "route", "capabil
 @router.get("/submissions/{public_id}")
 def submission_page(request: Request, public_id: PublicId, hub: HubOf) -> Response:
     """A submission that is published; others are shown to their own account alone."""
+    browser = browser_of(request)
+    account = None if browser is None else browser.account_id
     with hub.database.reading() as session:
-        row = _visible(request, session, public_id)
+        row = find_visible(session, public_id, account)
         if row.visibility != "published":
-            response = _draw(request, session, row)
+            response = _draw(request, session, row, account)
             response.headers["Cache-Control"] = "no-store"
             return response
-    return public_page(
-        request, lambda fresh: _draw(request, fresh, _visible(request, fresh, public_id))
-    )
+
+    def draw(session: Session) -> Response:
+        return _draw(request, session, find_visible(session, public_id, account), account)
+
+    return public_page(request, draw)
 
 
-def _visible(request: Request, session: Session, public_id: str) -> Submission:
-    """Raises 404: to strangers a private submission looks like one that does not exist."""
-    row = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    if row is None or not (row.visibility == "published" or _is_own(request, session, row)):
-        raise HTTPException(404, f"there is no submission {public_id}")
-    return row
-
-
-def _is_own(request: Request, session: Session, row: Submission) -> bool:
-    browser = browser_of(request)
-    return browser is not None and is_own(session, row, browser.account_id)
-
-
-def _draw(request: Request, session: Session, row: Submission) -> Response:
+def _draw(request: Request, session: Session, row: Submission, account: int | None) -> Response:
     stored = scores_by_submission(session, [row.id]).get(row.id, [])
     scores = [public_score(each) for each in stored]
     return render(
         request, "submission.html", **_context(session, row, scores),
         finals=read_finals(session, row.benchmark, row),
         scores=score_history(session, row),
-        other_numbers=_other_numbers(session, row, scores), is_own=_is_own(request, session, row),
+        other_numbers=_other_numbers(session, row, scores), is_own=is_own(session, row, account),
     )  # fmt: skip
 
 
