@@ -20,7 +20,12 @@ from snellen.leaderboard_hub.accounts.attempts import (
     is_reached,
 )
 from snellen.leaderboard_hub.accounts.passwords import hash_password, needs_rehash, verify_password
-from snellen.leaderboard_hub.accounts.random_secrets import TOKEN_PREFIX, new_secret, secret_digest
+from snellen.leaderboard_hub.accounts.random_secrets import (
+    TOKEN_PREFIX,
+    find_link,
+    new_secret,
+    secret_digest,
+)
 from snellen.leaderboard_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen.leaderboard_hub.config import SessionLimits
 from snellen.leaderboard_hub.database.connection import Database
@@ -305,10 +310,8 @@ def accept_invitation(session: Session, secret: str, name: str, password: str) -
 def open_invitation(session: Session, secret: str) -> Invitation:
     """The invitation, locked until the transaction ends. Raises AccessDenied if it is used up,
     expired or unknown."""
-    row = session.scalar(
-        select(Invitation).where(Invitation.digest == secret_digest(secret)).with_for_update()
-    )
-    if row is None or row.used_by is not None or row.expires < now():
+    row = find_link(session, Invitation, secret)
+    if row is None or row.used_by is not None:
         raise AccessDenied("this invitation is unknown, used or expired; ask for a new one")
     return row
 

@@ -31,7 +31,7 @@ from snellen.core.summary import Summary
 from snellen.leaderboard_hub.benchmark_data import Protocol
 from snellen.leaderboard_hub.config import ScoringLimits
 from snellen.leaderboard_hub.errors import HubUnavailable
-from snellen.leaderboard_hub.jobs.contributions import sample_contributions
+from snellen.leaderboard_hub.jobs.contributions import RowScores, row_scores
 from snellen.leaderboard_hub.samples.replies import encode_replies
 
 _TASK, _RESULT, _PART = "task.json", "result.json", "result.part"
@@ -76,12 +76,7 @@ class ScoringResult(Struct, frozen=True, omit_defaults=True):
     outage: str = ""
     """A disk of this machine is full."""
     summary: dict[str, Any] = {}
-    ids: tuple[str, ...] = ()
-    samples: tuple[float, ...] = ()
-    """Scores of the samples, in the order of the data; what has none counts 0."""
-    clusters: tuple[str, ...] = ()
-    influences: tuple[float, ...] = ()
-    """As in `SampleContributions`."""
+    samples: RowScores = RowScores()
     parts: tuple[dict[str, Any], ...] = ()
     """The summaries of the task's parts."""
 
@@ -193,13 +188,9 @@ def _score(folder: Path, task: ScoringTask, ids: Sequence[str] | None = None) ->
 
 def _as_result(scored: Scored, folder: Path, parts: Sequence[dict[str, Any]]) -> ScoringResult:
     ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
-    contributions = sample_contributions(scored.benchmark, ordered)
     return ScoringResult(
         summary=_without_folder(scored.summary, folder),
-        ids=tuple(record.id for record in ordered),
-        samples=tuple(record.score or 0.0 for record in ordered),
-        clusters=contributions.clusters,
-        influences=contributions.influences,
+        samples=row_scores(scored.benchmark, ordered),
         parts=tuple(parts),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -10,13 +10,7 @@ from msgspec.structs import replace
 
 from snellen.leaderboard_hub.boards.queries import BoardQuery, apply_query
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardColumn, BoardTable, TableRow
-from snellen.leaderboard_hub.web.pages.scales import (
-    IntervalBar,
-    NumberScale,
-    number_text,
-    range_text,
-    scale_of,
-)
+from snellen.leaderboard_hub.web.pages.scales import IntervalBar, NumberScale, scale_of
 
 _MODEL = BoardColumn("model", "", "text")
 """The heads of the rows, as `BoardQuery.sort` calls them."""
@@ -30,15 +24,10 @@ class CellView(NamedTuple):
     """A cell as it is drawn."""
 
     column: BoardColumn
-    text: str
-    value: str
-    """What the browser sorts by; empty: last."""
-    range: str
-    """The ends of the interval, such as `61.0–64.2`."""
-    n: int | None
+    cell: BoardCell
     bar: IntervalBar | None
     mark: str
-    """The letter of its footnote."""
+    """The letters of its footnotes."""
 
 
 class RowView(NamedTuple):
@@ -138,10 +127,11 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
         starts = row.tier is not None and row.tier != tier
         is_even = is_even != (starts and tier is not None)
         tier = row.tier or tier
-        cells = [
-            _view_cell(row.cells.get(column.key, _MISSING), column, scales, notes)
-            for column in columns
-        ]
+        cells = []
+        for column in columns:
+            cell, scale = row.cells.get(column.key, _MISSING), scales.get(column.key)
+            bar = scale.bar(cell.value, cell.low, cell.high) if scale else None
+            cells.append(CellView(column, cell, bar, notes.letter(cell.mark, cell.note)))
         rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row),
                             row_link(row)))  # fmt: skip
     return TableView(
@@ -195,25 +185,6 @@ def _scale(rows: Sequence[TableRow], column: BoardColumn, *, is_main: bool) -> N
     if column.kind != "number" or not (is_main or any(cell.low is not None for cell in cells)):
         return None
     return scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
-
-
-def _view_cell(
-    cell: BoardCell, column: BoardColumn, scales: Mapping[str, NumberScale], notes: _Footnotes
-) -> CellView:
-    mark = notes.letter(cell.mark, cell.note)
-    if column.kind in ("text", "date"):
-        return CellView(column, cell.text, cell.text.casefold(), "", None, None, mark)
-    scale = scales.get(column.key)
-    text = cell.text or number_text(cell.value, column.digits)
-    return CellView(
-        column=column,
-        text=text,
-        value="" if cell.value is None else repr(cell.value),
-        range=range_text(cell.low, cell.high, column.digits),
-        n=cell.n,
-        bar=scale.bar(cell.value, cell.low, cell.high) if scale else None,
-        mark=mark,
-    )
 
 
 def _column_head(
