@@ -46,7 +46,7 @@ def read_tables_of(connection: Connection) -> list[Table]:
 def dump_rows(connection: Connection, table: Table) -> Iterator[bytes]:
     """A table as lines: the names and kinds of its columns, then each row, by primary key."""
     kinds = [_kind(column) for column in table.columns]
-    names = [column.name for column in table.columns]
+    names = [str(column.name) for column in table.columns]
     yield _line([list(pair) for pair in zip(names, kinds, strict=True)])
     # Rows that refer to others of their table come after these.
     query = select(table).order_by(*table.primary_key.columns)

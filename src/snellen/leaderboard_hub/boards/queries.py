@@ -113,15 +113,15 @@ def parse_query(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> BoardQu
         raise UsageError(f"size={given['size']}: expected {_FORMS['size'][1]}, the smaller first")
     if given.get("size") == "..":
         del given["size"]
-    choices = {name: _chosen(given, name) for name in _CHOICES}
-    texts = {name: given[name] for name in ("text", "size", "since", "until", "route",
-                                            "organisation") if name in given}  # fmt: skip
+    filters: dict[str, object] = {name: _chosen(given, name) for name in _CHOICES}
+    for name in ("text", "size", "since", "until", "route", "organisation"):
+        filters[name] = given.get(name, "")
     keys = set(given.get("columns", "").split(",")) - {""}
     return BoardQuery(
         sort=given.get("sort", ""),
         descending=given["order"] == "down" if "order" in given else None,
         columns=(ALL_COLUMNS,) if ALL_COLUMNS in keys else tuple(sorted(keys)),
-        filters=msgspec.convert({**texts, **choices}, BoardFilters),
+        filters=msgspec.convert(filters, BoardFilters),
         table=given.get("table", ""),
         as_of=given.get("as-of", ""),
     )

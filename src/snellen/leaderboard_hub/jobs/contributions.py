@@ -34,7 +34,7 @@ def row_scores(benchmark: Benchmark, records: Sequence[Record]) -> RowScores:
     return RowScores(
         tuple(record.id for record in records),
         tuple(record.score or 0.0 for record in records),
-        tuple(cluster_samples(records, None if sums is None else list(sums.links))),
+        tuple(cluster_samples(records, () if sums is None else list(sums.links))),
         () if sums is None else tuple(influences(sums.rows, sums.value).tolist()),
     )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 import time
@@ -121,8 +122,6 @@ def start_server() -> None:
 
 
 def _context() -> Any:
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
@@ -206,10 +205,6 @@ def _without_folder(summary: Summary, folder: Path) -> dict[str, Any]:
 def _limit_memory(memory_mb: int) -> None:
     """Limit the address space to what is in use and `memory_mb` beyond; no core files, which would
     hold answers."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # pragma: no cover - Windows
-        return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
