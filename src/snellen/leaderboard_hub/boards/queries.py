@@ -113,7 +113,7 @@ def parse_query(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> BoardQu
         raise UsageError(f"size={given['size']}: expected {_FORMS['size'][1]}, the smaller first")
     if given.get("size") == "..":
         del given["size"]
-    filters: dict[str, object] = {name: _chosen(given, name) for name in _CHOICES}
+    filters: dict[str, object] = {name: _read_choices(given, name) for name in _CHOICES}
     for name in ("text", "size", "since", "until", "route", "organisation"):
         filters[name] = given.get(name, "")
     keys = set(given.get("columns", "").split(",")) - {""}
@@ -237,7 +237,7 @@ def _last_day(date: str) -> str:
     return date + "-12-31"[-(10 - len(date)) :] if len(date) < 10 else date
 
 
-def _chosen(given: Mapping[str, str], name: str) -> tuple[str, ...]:
+def _read_choices(given: Mapping[str, str], name: str) -> tuple[str, ...]:
     """The chosen ones, in their fixed order."""
     choices = _CHOICES[name]
     chosen = {part.strip() for part in given.get(name, "").split(",")} - {""}
