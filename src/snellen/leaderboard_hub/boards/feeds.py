@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -52,8 +53,7 @@ def change_feed(
         folder = "benchmarks" if isinstance(board, HostedBenchmark) else "suites"
         place, title = f"/{folder}/{board.name}", f"{config.title}: {board.title}"
     updated = max((change.at for change in changes), default=_BEGINNING)
-    template = files(__package__).joinpath("feed.xml").read_text(encoding="utf-8")
-    text = Template(template, autoescape=True, trim_blocks=True, lstrip_blocks=True).render(
+    text = _template().render(
         title=title, config=config, place=place, updated=iso_time(updated),
         host=urlsplit(config.url).hostname or "localhost",
         entries=[(entry.change, iso_time(entry.change.at), _line(entry))
@@ -62,6 +62,12 @@ def change_feed(
     # XML 1.0 cannot hold these characters.
     content = _INVALID.sub("", text).encode()
     return ChangeFeed(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"', updated)
+
+
+@cache
+def _template() -> Template:
+    text = files(__package__).joinpath("feed.xml").read_text(encoding="utf-8")
+    return Template(text, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 def describe_change(
