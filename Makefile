@@ -23,8 +23,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
+NGINX := $(shell PATH=$$PATH:/usr/sbin command -v nginx)
+CADDY := $(shell command -v caddy)
 
-.PHONY: demo kinds check test announce test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java clean
+.PHONY: demo kinds check test announce test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java proxies clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -58,7 +60,7 @@ else
 endif
 	@echo "the tests take about a quarter of an hour on two cores"
 
-test-release: $(VENV)/dev.ready browser java
+test-release: $(VENV)/dev.ready browser java proxies
 	$(PYTEST) -m release
 
 intake: $(VENV)/dev.ready
@@ -185,6 +187,16 @@ ifeq ($(JAVA),)
 	  apt-get update -qq >/dev/null && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless >/dev/null; \
 	else echo "no java: install a Java runtime, the tests of METEOR need it"; fi
+endif
+
+# Of examples/hub, for a release.
+proxies:
+ifneq ($(and $(NGINX),$(CADDY)),)
+else
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq >/dev/null && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nginx caddy >/dev/null; \
+	else echo "no nginx or no caddy: install both, a release tests them"; fi
 endif
 
 # pip compiles one file after the other; here all cores do. Some packages ship templates that are no

@@ -28,7 +28,7 @@ from snellen.leaderboard_hub.database.tables import (
 )
 from snellen.leaderboard_hub.hosting import NewBenchmark, Protocol, add_benchmark
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.jobs.scoring import RowScores
+from snellen.leaderboard_hub.jobs.contributions import RowScores
 from snellen.leaderboard_hub.storage import Storage
 from snellen.stats.intervals import wilson
 

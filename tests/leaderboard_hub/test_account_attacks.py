@@ -226,11 +226,60 @@ def test_guessing_a_password_ends_soon(app: FastAPI) -> None:
     browser = HubBrowser(app)
     codes = [browser.send("/sign-in", guess).status_code for _ in range(MAX_FAILURES + 2)]
     assert codes == [422] * MAX_FAILURES + [429] * 2
-    # Neither the right password nor another address helps; another account does not suffer.
+    # The right password does not help there; neither the account elsewhere nor others suffer.
     right = {"name": "ann", "password": PASSWORD}
     assert browser.send("/sign-in", right).status_code == 429
-    assert HubBrowser(app, "10.0.0.2").send("/sign-in", right).status_code == 429
+    HubBrowser(app, "10.0.0.2").sign_in("ann", PASSWORD)
     HubBrowser(app, "10.0.0.3").sign_in("bob", PASSWORD)
+
+
+def guess_from_many_addresses(app: FastAPI, name: str, most: int) -> None:
+    """Fail from as many addresses as an account bears, and see that one more is refused."""
+    codes = [
+        HubBrowser(app, f"10.9.0.{n}")
+        .send("/sign-in", {"name": name, "password": "a wrong password"})
+        .status_code
+        for n in range(most + 1)
+    ]
+    assert codes == [422] * most + [429]
+
+
+@pytest.mark.attack("passwords for one name from many addresses", "refused at new addresses")
+def test_many_addresses_lock_nobody_out_who_is_signed_in(
+    hub: Hub, app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MAX_FAILURES_OF_ACCOUNT", 5)
+    at_home = HubBrowser(app, "2001:db8::1").sign_in("olga", PASSWORD)
+    with hub.database.writing() as session:
+        olga = session.get_one(Account, 1)
+        token = create_token(session, olga, "", frozenset({"admin"}), hub.config.sessions)
+    guess_from_many_addresses(app, "olga", 5)
+    # Nobody signs in elsewhere, and the page says what to do.
+    right = {"name": "olga", "password": PASSWORD}
+    refused = HubBrowser(app, "10.9.1.1").send("/sign-in", right)
+    assert refused.status_code == 429
+    assert "sign in where you are signed in already" in refused.text
+    # The owner goes on: the browser, the token, and another browser of the same network.
+    assert at_home.get("/manage").status_code == 200
+    headers = {"Authorization": f"Bearer {token}"}
+    assert TestClient(app).get("/api/v1/suites", headers=headers).status_code == 200
+    HubBrowser(app, "2001:db8::2").sign_in("olga", PASSWORD)
+    # A new password by a link of an owner opens the account again at every address.
+    link = at_home.send("/manage/accounts/1", {"action": "reset"}, page="/manage").text
+    (path,) = set(re.findall(r"/password-resets/[\w-]+", link))
+    HubBrowser(app, "10.9.1.1").send(path, {"password": NEW, "again": NEW})
+    HubBrowser(app, "10.9.1.1").sign_in("olga", NEW)
+
+
+@pytest.mark.attack("a guesser who waits for sign-ins of the account", "earlier guesses count on")
+def test_a_sign_in_gives_no_further_guesses(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "MAX_FAILURES_OF_ACCOUNT", 5)
+    guess = {"name": "ann", "password": "a wrong password"}
+    for n in range(5):
+        assert HubBrowser(app, f"10.9.0.{n}").send("/sign-in", guess).status_code == 422
+        if n == 2:
+            HubBrowser(app, "10.8.0.1").sign_in("ann", PASSWORD)
+    assert HubBrowser(app, "10.9.0.9").send("/sign-in", guess).status_code == 429
 
 
 @pytest.mark.attack("one password for many names", "the address is refused for a while")
@@ -267,8 +316,13 @@ def test_a_made_up_address_of_a_proxy_is_not_believed(
 
 
 @pytest.mark.attack("many guesses at the same moment", "each is counted")
-def test_many_guesses_at_once_are_many_guesses(hub: Hub, app: FastAPI) -> None:
-    browsers = [HubBrowser(app, f"10.1.0.{n}") for n in range(24)]
+@pytest.mark.parametrize("addresses", [1, 24])
+def test_many_guesses_at_once_are_many_guesses(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch, addresses: int
+) -> None:
+    monkeypatch.setattr(access, "MAX_FAILURES_OF_ACCOUNT", 15)
+    most = MAX_FAILURES if addresses == 1 else 15
+    browsers = [HubBrowser(app, f"10.1.0.{n % addresses}") for n in range(24)]
     secrets = [browser.csrf("/sign-in") for browser in browsers]
 
     def guess(position: int) -> int:
@@ -277,7 +331,7 @@ def test_many_guesses_at_once_are_many_guesses(hub: Hub, app: FastAPI) -> None:
 
     with ThreadPoolExecutor(12) as pool:
         codes = list(pool.map(guess, range(len(browsers))))
-    assert sorted(codes) == [422] * MAX_FAILURES + [429] * (len(browsers) - MAX_FAILURES)
+    assert sorted(codes) == [422] * most + [429] * (len(browsers) - most)
 
 
 @pytest.mark.attack("guesses of the password from a stolen session", "refused for a while")

@@ -310,6 +310,32 @@ def test_hosts_set_phases_from_elsewhere(served: Served) -> None:
         assert "is an address, and this needs the folder" in command("hub", *action, code=2)
 
 
+def test_hosts_set_phases_with_the_base_install(served: Served) -> None:
+    """Without a package of the extra, as `snellen submit`; by a folder the sentence names it."""
+    without = (
+        "import sys; sys.modules |= dict.fromkeys(sys.argv.pop(1).split(','));"
+        "from snellen.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    extra = "sqlalchemy,fastapi,starlette,uvicorn,argon2,authlib,fsspec,cryptography,psycopg"
+
+    def ask(place: object, *flags: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", without, extra, "hub", "phases", str(place), "hidden-signs",
+             *flags],
+            env=environment(SNELLEN_HUB_TOKEN=served.token), text=True, capture_output=True,
+            check=False,
+        )  # fmt: skip
+
+    assert ask(served.url).stdout.startswith("hidden-signs has no phases")
+    refused = ask(served.url, "--phase", "Public,2127-03-01,2127-05-01,50")
+    assert (refused.returncode, refused.stderr) == (
+        2, f"snellen: {served.url}: ann is no host of hidden-signs\n"
+    )  # fmt: skip
+    missing = ask(served.folder)
+    assert missing.returncode == 2
+    assert "pip install 'snellen[hub]'" in missing.stderr
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [

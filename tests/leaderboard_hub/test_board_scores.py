@@ -21,8 +21,7 @@ from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, Su
 from snellen.leaderboard_hub.hosting import NewBenchmark, add_benchmark
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import NewSubmission, take_submission
-from snellen.leaderboard_hub.jobs.contributions import headline_parts
-from snellen.leaderboard_hub.jobs.scoring import RowScores
+from snellen.leaderboard_hub.jobs.contributions import RowScores, headline_parts
 from snellen.leaderboard_hub.jobs.worker import Worker
 from snellen.leaderboard_hub.publishing import publish_submission
 from snellen.leaderboard_hub.storage import Storage

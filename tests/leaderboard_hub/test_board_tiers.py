@@ -16,7 +16,7 @@ from snellen.leaderboard_hub.boards.suite_members import MemberColumn, NewSuite,
 from snellen.leaderboard_hub.boards.tables import BoardCell
 from snellen.leaderboard_hub.boards.tiers import column_tiers, interval_p_value
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.jobs.scoring import RowScores
+from snellen.leaderboard_hub.jobs.contributions import RowScores
 
 N = 400
 

@@ -37,7 +37,8 @@ from snellen.leaderboard_hub.hosts import set_host
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import NewSubmission, TooManySubmissions, take_submission
 from snellen.leaderboard_hub.jobs.worker import Worker
-from snellen.leaderboard_hub.phases import NoOpenPhase, Phase, parse_phase, set_phases
+from snellen.leaderboard_hub.phase_text import Phase, parse_phase
+from snellen.leaderboard_hub.phases import NoOpenPhase, set_phases
 from snellen.leaderboard_hub.publishing import publish_submission
 from snellen.leaderboard_hub.reveals import choose_final, reveal_part
 from snellen.leaderboard_hub.storage import Storage

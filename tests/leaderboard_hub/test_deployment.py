@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,8 +143,7 @@ class Proxied(NamedTuple):
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     """A hub behind nginx, both as processes."""
-    if NGINX is None:
-        pytest.skip("nginx is not installed here")
+    assert NGINX is not None, "a release needs nginx (Debian: apt install nginx)"
     place = tmp_path_factory.mktemp("nginx")
     hub_port, port = free_port(), free_port()
     text = (FOLDER / "nginx.conf").read_text()
@@ -168,23 +167,29 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         file.write('trusted_proxies = ["127.0.0.1"]\n')
     data = write_data(place / "signs.tsv")
     command("hub", "benchmark", folder, "signs", "--data", data)
-    with (place / "log").open("w") as log:
+    with ExitStack() as ending:
+        log = ending.enter_context((place / "log").open("w"))
         server = subprocess.Popen([*HUB, "serve", str(folder), "--port", str(hub_port)],
                                   env=environment(), stderr=log)  # fmt: skip
-    proxy = subprocess.Popen([*flags, "-g", "daemon off;"])
-    url = f"http://127.0.0.1:{port}"
-    end = time.monotonic() + 60
-    while True:
-        try:
-            urllib.request.urlopen(f"{url}/health", timeout=5).close()
-            break
-        except OSError:
-            assert time.monotonic() < end, (place / "log").read_text()
-            time.sleep(0.2)
-    yield Proxied(url, folder, place / "log", server)
-    for process in (proxy, server):
-        process.terminate()
-        process.wait(30)
+        ending.callback(_end, server)
+        proxy = subprocess.Popen([*flags, "-g", "daemon off;"])
+        ending.callback(_end, proxy)
+        url = f"http://127.0.0.1:{port}"
+        end = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(f"{url}/health", timeout=5).close()
+                break
+            except OSError:
+                is_alive = server.poll() is None and time.monotonic() < end
+                assert is_alive, (place / "log").read_text()
+                time.sleep(0.2)
+        yield Proxied(url, folder, place / "log", server)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(30)
 
 
 def logged_addresses(proxied: Proxied, route: str) -> list[str]:
@@ -225,8 +230,7 @@ def test_nobody_chooses_an_address(proxied: Proxied) -> None:
 @pytest.mark.release
 def test_caddy_ends_tls(proxied: Proxied, tmp_path: Path) -> None:
     """With a certificate of its own, since nobody else gives one for localhost."""
-    if CADDY is None:
-        pytest.skip("caddy is not installed here")
+    assert CADDY is not None, "a release needs Caddy (Debian: apt install caddy)"
     port, plain_port = free_port(), free_port()
     text = (FOLDER / "Caddyfile").read_text().replace("proxy:8080", proxied.url[7:])
     own = f"local_certs\n\tskip_install_trust\n\thttp_port {plain_port}"

@@ -81,7 +81,7 @@ def test_the_command_prints_a_table(hub: Hub, capsys: pytest.CaptureFixture[str]
         assert rows["random answers, public"][-1] == "100.0"
         assert len(rows) == 8
         assert main([*words[:3], "none"]) == 2
-        assert "the hub has no benchmark called none" in capsys.readouterr().err
+        assert "this hub has no benchmark none" in capsys.readouterr().err
         with hub.database.writing() as session:
             row = session.scalars(select(HostedBenchmark)).one()
             for _ in range(2):

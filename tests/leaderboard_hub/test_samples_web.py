@@ -247,7 +247,7 @@ def test_only_pictures_of_public_data_leave(hub: Hub, client: httpx.Client) -> N
         assert sorted(archive.namelist()) == ["public.png", "questions.jsonl"]
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
                for name in ("public.png", "secret.png")}  # fmt: skip
-    stored = set(hub.storage.list_keys())
+    stored = {file.key for file in hub.storage.list_files()}
     assert digests["public.png"] in stored
     assert digests["secret.png"] not in stored
     for digest_of in digests.values():

@@ -136,7 +136,7 @@ def test_hidden_answers_are_nowhere_in_the_clear(hub: Hub, tmp_path: Path) -> No
     assert len(sealed) == 1
     assert not list(tmp_path.rglob("snellen-scoring-*"))
     other = Storage(str(tmp_path / "storage"), Secret("another key"))
-    key = next(key for key in other.list_keys() if key.endswith(".sealed"))
+    key = next(file.key for file in other.list_files() if file.key.endswith(".sealed"))
     with pytest.raises(StorageError, match="was sealed with another SNELLEN_HUB_KEY"):
         other.get(key)
     with pytest.raises(UsageError, match="SNELLEN_HUB_KEY is not set"):

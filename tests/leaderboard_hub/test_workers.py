@@ -139,8 +139,9 @@ def task_in(folder: Path, rows: int = 0) -> ScoringTask:
 
 def test_scoring_apart_gives_the_numbers(tmp_path: Path) -> None:
     result = score_in_process(tmp_path, task_in(tmp_path), WIDE, lambda: False)
-    assert (result.headline, result.count, len(result.ids)) == (75.0, 60, 60)
-    assert sum(result.samples) == 45
+    headline = result.summary["headline"]
+    assert (headline["value"], headline["n"], len(result.samples.ids)) == (75.0, 60, 60)
+    assert sum(result.samples.scores) == 45
 
 
 @pytest.mark.attack("a submission brings grades of its own", "they do not count")
@@ -151,7 +152,7 @@ def test_verdicts_in_a_submission_do_not_count(tmp_path: Path) -> None:
     )
     task = ScoringTask("mm-vet", Protocol(), "data.tsv", "predictions.jsonl", "m")
     result = score_in_process(tmp_path, task, WIDE, lambda: False)
-    assert (result.headline, result.problem) == (None, "")
+    assert (result.summary["headline"]["value"], result.problem) == (None, "")
 
 
 @pytest.mark.attack(

@@ -91,6 +91,17 @@ def argument_type(parse: Callable[[str], ValueT]) -> Callable[[str], ValueT]:
     return parse_argument
 
 
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """For `add_argument(type=...)`: a whole number within bounds."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise UsageError(f"{text!r}: expected a number from {least:,} to {most:,}")
+        return int(text)
+
+    return argument_type(parse)
+
+
 def add_models(parser: ArgumentParser, help: str, required: bool = False) -> None:
     parser.add_argument(
         "-m", "--model", action="append", default=None if required else [], required=required,

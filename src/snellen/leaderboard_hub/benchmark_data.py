@@ -49,13 +49,8 @@ class Protocol(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     circular: str | None = None
 
     def variant(self, data: Path | None) -> Variant:
-        return Variant(
-            data=None if data is None else str(data),
-            columns=self.columns,
-            rule=self.rule,
-            failures=self.failures,
-            circular=self.circular,
-        )
+        settings = msgspec.structs.asdict(self)
+        return Variant(data=None if data is None else str(data), **settings)
 
 
 class NewBenchmark(Struct, frozen=True, kw_only=True):
@@ -158,12 +153,7 @@ def data_file(path: Path) -> Path:
 
 def open_hosted(spec: str, protocol: Protocol, data: Path) -> Benchmark:
     """A hosted benchmark on a file of its data."""
-    if not spec:
-        variant = protocol.variant(None)
-        benchmark = open_benchmark(str(data), variant)
-    else:
-        variant = protocol.variant(data)
-        benchmark = open_benchmark(spec, variant)
+    benchmark = open_benchmark(spec or str(data), protocol.variant(data if spec else None))
     if protocol.rule is not None:
         check_rule(benchmark, protocol.rule)
     return benchmark

@@ -18,12 +18,7 @@ from snellen.curate.decisions import read_decisions
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.benchmark_data import NewBenchmark as NewBenchmark
 from snellen.leaderboard_hub.benchmark_data import Protocol as Protocol
-from snellen.leaderboard_hub.benchmark_data import (
-    StoredData,
-    open_hosted,
-    scoring_file,
-    store_data,
-)
+from snellen.leaderboard_hub.benchmark_data import StoredData, open_hosted, scoring_file, store_data
 from snellen.leaderboard_hub.boards.changes import note_data_change
 from snellen.leaderboard_hub.database.tables import (
     HostedBenchmark,
@@ -32,6 +27,7 @@ from snellen.leaderboard_hub.database.tables import (
     Submission,
     SubmissionScore,
 )
+from snellen.leaderboard_hub.errors import NotThere
 from snellen.leaderboard_hub.jobs.queue import add_job
 from snellen.leaderboard_hub.samples.content import (
     IndexedItem,
@@ -57,11 +53,11 @@ _BATCH = 5_000
 
 
 def find_hosted_benchmark(session: Session, name: str, *, lock: bool = False) -> HostedBenchmark:
-    """A benchmark of the hub, kept from other transactions with `lock`. Raises UsageError."""
+    """A benchmark of the hub, kept from other transactions with `lock`. Raises NotThere."""
     query = select(HostedBenchmark).where(HostedBenchmark.name == name)
     row = session.scalar(query.with_for_update() if lock else query)
     if row is None:
-        raise UsageError(f"the hub has no benchmark called {name}")
+        raise NotThere(f"this hub has no benchmark {name}")
     return row
 
 
@@ -117,15 +113,14 @@ def replace_data(
     for name, value in stored.columns.items():
         setattr(row, name, value)
     row.spec, row.protocol = new.spec, msgspec.to_builtins(new.protocol)
-    row.version += 1
     _write_items(session, row, stored.items, stored.media)
     changes = compare_items(before, _read_contents(session, storage, row), is_hidden=row.is_hidden)
     settings = compare_settings(settings_before, {"benchmark": row.spec, **row.protocol})
-    note_version(session, row, "data", msgspec.structs.replace(changes, settings=settings))
+    changes = msgspec.structs.replace(changes, settings=settings)
+    queued = start_version(session, row, "data", changes)
     decisions = read_decisions(new.data) if new.data is not None and new.data.is_dir() else ()
     settle_by_data(session, row, changes, decisions)
-    note_data_change(session, row, row.version - 1)
-    return queue_all(session, row)
+    return queued
 
 
 def rescore(session: Session, row: HostedBenchmark, *, always: bool) -> int:
@@ -133,14 +128,17 @@ def rescore(session: Session, row: HostedBenchmark, *, always: bool) -> int:
     Snellen, or `always`; both numbers are kept. Returns the number of submissions."""
     if not (always or _is_outdated(session, row)):
         return 0
+    return start_version(session, row, "scoring", VersionChanges())
+
+
+def start_version(
+    session: Session, row: HostedBenchmark, reason: str, changes: VersionChanges
+) -> int:
+    """Give a benchmark its next version, and queue every submission that is not withdrawn on it;
+    returns their number."""
     row.version += 1
-    note_version(session, row, "scoring", VersionChanges())
+    note_version(session, row, reason, changes)
     note_data_change(session, row, row.version - 1)
-    return queue_all(session, row)
-
-
-def queue_all(session: Session, row: HostedBenchmark) -> int:
-    """Queue every submission that is not withdrawn on the benchmark's version."""
     query = select(Submission).where(
         Submission.benchmark_id == row.id,
         Submission.visibility != "withdrawn",

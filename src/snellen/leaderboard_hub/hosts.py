@@ -13,13 +13,15 @@ from snellen.leaderboard_hub.accounts.access import account_called, now
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.accounts.roles import Caller
 from snellen.leaderboard_hub.database.tables import BoardHost, HostedBenchmark
-from snellen.leaderboard_hub.phases import Phase, set_phases
+from snellen.leaderboard_hub.errors import NotAllowed
+from snellen.leaderboard_hub.phase_text import Phase
+from snellen.leaderboard_hub.phases import set_phases
 
 BoardRole = Literal["owner", "host"]
 BOARD_ROLES: tuple[BoardRole, ...] = get_args(BoardRole)
 
 
-class NotHost(UsageError):
+class NotHost(NotAllowed):
     """The account does not manage the benchmark, or not as what is needed."""
 
 

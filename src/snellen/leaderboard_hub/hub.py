@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.core.errors import MissingExtra, StorageError, UsageError
+from sqlalchemy.orm import Session
+
+from snellen.core.errors import StorageError, UsageError
+from snellen.leaderboard_hub.accounts.access import create_account
+from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.config import (
     CONFIG_FILE,
     DATABASE_VARIABLE,
@@ -14,6 +18,8 @@ from snellen.leaderboard_hub.config import (
     parse_config,
     read_config,
 )
+from snellen.leaderboard_hub.database.connection import Database
+from snellen.leaderboard_hub.storage import KEY_VARIABLE, Storage
 from snellen.settings import read_secret
 
 _FIRST_CONFIG = """# Every setting has a default; docs/hub.md lists them.
@@ -45,7 +51,7 @@ class Hub:
 def open_hub(folder: Path | str, *, check: bool = True) -> Hub:
     """Open the hub in a folder; with `check`, its schema must be that of this code.
 
-    Raises UsageError if there is none, MissingExtra without the extra, StorageError.
+    Raises UsageError if there is none, StorageError.
     """
     path = Path(folder).expanduser()
     check_overrides(path)
@@ -105,14 +111,3 @@ def _fill_hub(hub: Hub, owner: str | None, password: str) -> None:
             account = create_account(session, owner, "owner", password)
             note_action(session, "init", account_id=account.id)
             session.flush()
-
-
-try:
-    from sqlalchemy.orm import Session
-
-    from snellen.leaderboard_hub.accounts.access import create_account
-    from snellen.leaderboard_hub.accounts.audit import note_action
-    from snellen.leaderboard_hub.database.connection import Database
-    from snellen.leaderboard_hub.storage import KEY_VARIABLE, Storage
-except ModuleNotFoundError as error:  # pragma: no cover - the extra is installed in tests
-    raise MissingExtra("a hub", "hub", str(error.name).split(".")[0]) from error

@@ -17,20 +17,17 @@ from msgspec import Meta, Struct
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import DataError
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.config import HiddenSplits, SubmissionLimits
 from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, Submission
+from snellen.leaderboard_hub.errors import NotAllowed, TooMany
 from snellen.leaderboard_hub.jobs.queue import add_job
 from snellen.leaderboard_hub.phases import find_open_phase
 from snellen.leaderboard_hub.publishing import withdraw_submission
 from snellen.leaderboard_hub.storage import Storage
 from snellen.leaderboard_hub.teams import is_shared_with, team_of
-from snellen.leaderboard_hub.uploaded_replies import (
-    check_replies,
-    decode_questions,
-    read_replies,
-)
+from snellen.leaderboard_hub.uploaded_replies import check_replies, decode_questions, read_replies
 
 _DAY = timedelta(hours=24)
 _HIDDEN = HiddenSplits()
@@ -70,11 +67,11 @@ class NewSubmission(Struct, frozen=True, kw_only=True):
     """Whether questions may have no reply; they count as wrong."""
 
 
-class NotConfirmed(UsageError):
+class NotConfirmed(NotAllowed):
     """The account signed up by itself, and the answers are hidden."""
 
 
-class TooManySubmissions(UsageError):
+class TooManySubmissions(TooMany):
     """The account or its team has used up its submissions to a benchmark for now."""
 
 

@@ -1,4 +1,4 @@
-"""Times as people type them."""
+"""Times as people type and read them."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def parse_moment(text: str) -> datetime:
 def in_utc(moment: datetime) -> datetime:
     """A time in UTC; one without a zone is taken as that."""
     return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+
+
+def iso_time(when: datetime) -> str:
+    """A time in UTC as text, to the second."""
+    return when.isoformat(timespec="seconds").replace("+00:00", "Z")

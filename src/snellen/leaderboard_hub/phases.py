@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.boards.changes import note_dates
-from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.database.tables import HostedBenchmark
-from snellen.leaderboard_hub.moment_text import in_utc, parse_moment
+from snellen.leaderboard_hub.errors import NotAllowed
+from snellen.leaderboard_hub.moment_text import in_utc, iso_time
+from snellen.leaderboard_hub.phase_text import MOST_PHASES, Phase
 from snellen.leaderboard_hub.reveals import set_dates
 
-MOST_PHASES = 20
 
-
-class Phase(Struct, frozen=True, forbid_unknown_fields=True):
-    """A time in which a benchmark takes submissions."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[^,]*$")]
-    opens: datetime
-    closes: datetime
-    """In UTC; the first moment at which it is closed."""
-    submissions: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
-    """Of a team, or an account without one, in the whole phase; None: as many as a day allows."""
-    final: bool = False
-    """Whether a private part is revealed when it closes."""
-
-
-class NoOpenPhase(UsageError):
+class NoOpenPhase(NotAllowed):
     """The benchmark takes no submissions at this time."""
 
 
@@ -87,34 +70,3 @@ def set_phases(session: Session, row: HostedBenchmark, phases: Sequence[Phase]) 
     note_dates(session, row, "phases")
     if row.is_hidden or finals:
         set_dates(session, row, finals)
-
-
-def convert_phases(values: Sequence[Mapping[str, Any]]) -> list[Phase]:
-    """Phases as JSON or a form holds them. Raises UsageError."""
-    try:
-        return msgspec.convert(values, list[Phase])
-    except msgspec.ValidationError as error:
-        raise UsageError(f"the phases cannot be read: {error}") from error
-
-
-def parse_phase(text: str) -> Phase:
-    """Read `NAME,OPENS,CLOSES[,SUBMISSIONS][,final]`. Raises UsageError."""
-    name, *parts = map(str.strip, text.split(","))
-    final = len(parts) > 2 and parts[-1] == "final"
-    parts = parts[:-1] if final else parts
-    if not name or not 2 <= len(parts) <= 3 or not all(map(str.isdecimal, parts[2:])):
-        raise UsageError(
-            f"{text!r} is no phase; expected NAME,OPENS,CLOSES[,SUBMISSIONS][,final], such as "
-            "Public,2027-03-01,2027-05-01,50"
-        )
-    opens, closes = map(parse_moment, parts[:2])
-    typed = {"name": name, "opens": opens, "closes": closes,
-             "submissions": int(parts[2]) if parts[2:] else None, "final": final}  # fmt: skip
-    return convert_phases([typed])[0]
-
-
-def describe_phase(phase: Phase) -> str:
-    """A phase on one line."""
-    most = "" if phase.submissions is None else f", {phase.submissions:,} submissions of a team"
-    final = ", then final scores" if phase.final else ""
-    return f"{phase.name}: {iso_time(phase.opens)} to {iso_time(phase.closes)}{most}{final}"

@@ -6,6 +6,8 @@ so that nothing of it needs to be kept back.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec import Struct
 
@@ -58,6 +60,13 @@ def public_score(score: SubmissionScore) -> PublicScore:
         outcomes={str(name): count for name, count in summary.outcomes.items()},
         notices=summary.notices,
     )
+
+
+def score_columns(summary: Summary) -> dict[str, Any]:
+    """The numbers of a score as columns of its table."""
+    number = public_number(summary.headline)
+    return {"headline": number.value, "low": number.low, "high": number.high,
+            "samples": number.n, "summary": msgspec.to_builtins(summary)}  # fmt: skip
 
 
 def public_number(metric: Metric) -> PublicNumber:

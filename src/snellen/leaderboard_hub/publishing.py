@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.boards.changes import note_change
 from snellen.leaderboard_hub.database.tables import Submission
+from snellen.leaderboard_hub.errors import WrongState
 
 
-class PublicationRefused(UsageError):
+class PublicationRefused(WrongState):
     """The submission is not in a state in which it can be published or withdrawn."""
 
 

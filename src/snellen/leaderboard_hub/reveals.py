@@ -12,13 +12,14 @@ from sqlalchemy.orm import Session
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.accounts.audit import note_action
-from snellen.leaderboard_hub.boards.changes import note_data_change, note_dates
-from snellen.leaderboard_hub.boards.published import iso_time, latest_scores
+from snellen.leaderboard_hub.boards.changes import note_dates
+from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.database.tables import FinalScore, HostedBenchmark, Submission
-from snellen.leaderboard_hub.hosting import queue_all
+from snellen.leaderboard_hub.hosting import start_version
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.publishing import PublicationRefused
 from snellen.leaderboard_hub.question_parts import read_draw
-from snellen.leaderboard_hub.samples.versions import VersionChanges, note_version
+from snellen.leaderboard_hub.samples.versions import VersionChanges
 from snellen.leaderboard_hub.teams import read_founders
 
 
@@ -90,12 +91,9 @@ def reveal_part(session: Session, row: HostedBenchmark, moment: datetime) -> Rev
     session.flush()
     session.add_all(_new_final(each, part, entry) for entry, (_, each) in best.items())
     row.revealed = part
-    row.version += 1
-    note_version(session, row, "reveal", VersionChanges())
-    note_data_change(session, row, row.version - 1)
+    queued = start_version(session, row, "reveal", VersionChanges())
     session.flush()
-    finals = len(session.scalars(_finals(row.id, part)).all())
-    return Revealed(part, finals, queue_all(session, row))
+    return Revealed(part, len(session.scalars(_finals(row.id, part)).all()), queued)
 
 
 def reveal_due(session: Session) -> list[str]:

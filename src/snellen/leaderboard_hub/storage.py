@@ -48,7 +48,8 @@ class Storage:
         try:
             self._files, root = fsspec.core.url_to_fs(url)
         except ImportError as error:
-            raise MissingExtra(f"the storage {_scheme(url)}://", "hub", str(error)) from error
+            scheme = url.partition("://")[0]
+            raise MissingExtra(f"the storage {scheme}://", "hub", str(error)) from error
         except ValueError as error:
             raise UsageError(f"the URL of the storage cannot be read: {error}") from error
         self._root = str(root).rstrip("/")
@@ -85,11 +86,6 @@ class Storage:
         with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
             self._files.rm_file(self._path(key))
 
-    def list_keys(self) -> Iterator[str]:
-        """Every key."""
-        for file in self.list_files():
-            yield file.key
-
     def list_files(self) -> Iterator[StoredFile]:
         """Every file, unfinished ones included."""
         with _outages_as_sentences("read"), suppress(FileNotFoundError):
@@ -122,12 +118,8 @@ class Storage:
         path = self._path(key)
         with _outages_as_sentences("written"):
             self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-            if self.folder is not None:
-                part = f"{path}.{token_hex(4)}.part"
+            with self._complete(path) as part:
                 self._files.put_file(str(source), part)
-                Path(part).replace(path)
-            else:
-                self._files.put_file(str(source), path)
 
     @property
     def has_key(self) -> bool:
@@ -142,7 +134,9 @@ class Storage:
     @property
     def folder(self) -> Path | None:
         """Where the files are, if they are on a disk of this machine."""
-        return Path(self._root) if isinstance(self._files, _local_type()) else None
+        from fsspec.implementations.local import LocalFileSystem
+
+        return Path(self._root) if isinstance(self._files, LocalFileSystem) else None
 
     def check(self) -> None:
         """Write a file and read it. Raises StorageError."""
@@ -158,24 +152,28 @@ class Storage:
         path = self._path(key)
         with _outages_as_sentences("written"):
             self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-            if self.folder is None:
-                self._files.pipe_file(path, content)
-                return key
             # What is there keeps its content and gets today's date: `snellen hub doctor --fix`
             # deletes old files to which no row refers, as none may do yet.
-            try:
-                os.utime(path)
-                return key
-            except PermissionError:
-                # Another user's worker wrote it.
-                return key
-            except FileNotFoundError:
-                pass
-            # Under its name once it is complete.
-            part = f"{path}.{token_hex(4)}.part"
-            Path(part).write_bytes(content)
-            Path(part).replace(path)
+            with suppress(FileNotFoundError):
+                if self.folder is not None:
+                    # Another user's worker may have written it.
+                    with suppress(PermissionError):
+                        os.utime(path)
+                    return key
+            with self._complete(path) as part:
+                self._files.pipe_file(part, content)
         return key
+
+    @contextmanager
+    def _complete(self, path: str) -> Iterator[str]:
+        """A name to write to: a file of a disk has its own once it is complete, as objects of a
+        store have anyway."""
+        if self.folder is None:
+            yield path
+            return
+        part = f"{path}.{token_hex(4)}.part"
+        yield part
+        Path(part).replace(path)
 
     def _read(self, key: str, start: int = 0, length: int | None = None) -> bytes:
         span = {} if length is None else {"start": start, "end": start + length}
@@ -233,14 +231,3 @@ def _change_time(info: dict[str, Any]) -> datetime:
     """When a file was changed, as the file systems of fsspec say it: as seconds or as a date."""
     value = info.get("LastModified") or info.get("mtime") or info.get("created") or 0
     return value if isinstance(value, datetime) else datetime.fromtimestamp(float(value), UTC)
-
-
-def _scheme(url: str) -> str:
-    return url.partition("://")[0] if "://" in url else "file"
-
-
-def _local_type() -> type:
-    from fsspec.implementations.local import LocalFileSystem
-
-    kind: type = LocalFileSystem
-    return kind

@@ -49,8 +49,10 @@ def is_shared_with(account_id: int) -> ColumnElement[bool]:
     return or_(Submission.account_id == account_id, Submission.account_id.in_(mates))
 
 
-def is_own(session: Session, row: Submission, account_id: int) -> bool:
-    """Whether a submission is of an account, or of its team."""
+def is_own(session: Session, row: Submission, account_id: int | None) -> bool:
+    """Whether a submission is of an account, or of its team; of nobody's it is not."""
+    if account_id is None:
+        return False
     query = select(Submission.id).where(Submission.id == row.id, is_shared_with(account_id))
     return session.scalar(query) is not None
 

@@ -13,16 +13,19 @@ from sqlalchemy.orm import Session, joinedload
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.attempts import (
     MAX_FAILURES,
+    MAX_FAILURES_OF_ACCOUNT,
     MAX_FAILURES_OF_ADDRESS,
     AttemptLimit,
     count_attempt,
+    is_reached,
 )
-from snellen.leaderboard_hub.accounts.passwords import (
-    hash_password,
-    needs_rehash,
-    verify_password,
+from snellen.leaderboard_hub.accounts.passwords import hash_password, needs_rehash, verify_password
+from snellen.leaderboard_hub.accounts.random_secrets import (
+    TOKEN_PREFIX,
+    find_link,
+    new_secret,
+    secret_digest,
 )
-from snellen.leaderboard_hub.accounts.random_secrets import TOKEN_PREFIX, new_secret, secret_digest
 from snellen.leaderboard_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen.leaderboard_hub.config import SessionLimits
 from snellen.leaderboard_hub.database.connection import Database
@@ -35,13 +38,14 @@ from snellen.leaderboard_hub.database.tables import (
     OpenIdRequest,
     SignIn,
 )
+from snellen.leaderboard_hub.errors import NotThere
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
 _USED_EVERY = timedelta(minutes=5)
 """How exact the time of a token's last use is: a write for every request would cost too much."""
 
 
-class AccessDenied(UsageError):
+class AccessDenied(NotThere):
     """A password, token or invitation that is wrong, expired or used up."""
 
 
@@ -94,11 +98,22 @@ def sign_in(
 
     Raises AccessDenied after too many failures, whether the password is right or not.
     """
-    limits_of_failures = _failure_limits(name, address)
+    of_account, of_pair, of_address = _failure_limits(name, address)
     with database.writing() as session:
+        limits_of_failures = [of_address]
+        if is_account_name(name):
+            limits_of_failures.append(of_pair)
+            # Whoever fails elsewhere locks nobody out of an address where the account is signed in.
+            if not _is_signed_in_at(session, name, network_of(address)):
+                limits_of_failures.append(of_account)
         # Counted before the password is checked, so that many guesses at once are many guesses.
         noted = count_attempt(session, *limits_of_failures)
         if noted is None:
+            if of_account in limits_of_failures and is_reached(session, of_account):
+                raise AccessDenied(
+                    "too many failed sign-ins to this account; try again tomorrow, sign in where "
+                    "you are signed in already, or ask an owner of this hub for a new password"
+                )
             raise AccessDenied("too many failed sign-ins; try again in 15 minutes")
         account = account_called(session, name)
     right = verify_password(account.password_hash if account else None, password)
@@ -110,8 +125,8 @@ def sign_in(
             return None
         if needs_rehash(account.password_hash):
             account.password_hash = hash_password(password)
-        by_name = Attempt.key == limits_of_failures[0].key
-        session.execute(delete(Attempt).where(Attempt.id.in_(noted) | by_name))
+        # Those from elsewhere stay: a guesser who waits for a sign-in gains no further guesses.
+        session.execute(delete(Attempt).where(Attempt.id.in_(noted) | (Attempt.key == of_pair.key)))
         return account, start_sign_in(session, account, limits, address, agent)
 
 
@@ -127,12 +142,30 @@ def account_called(session: Session, name: str) -> Account | None:
     return session.scalar(select(Account).where(func.lower(Account.name) == name.lower()))
 
 
-def _failure_limits(name: str, address: str) -> tuple[AttemptLimit, ...]:
-    """What failed sign-ins are counted by; the name first, if it can be one."""
-    of_address = AttemptLimit(f"sign-in from {network_of(address)}", MAX_FAILURES_OF_ADDRESS)
-    if not is_account_name(name):
-        return (of_address,)
-    return AttemptLimit(f"sign-in {name.lower()}", MAX_FAILURES), of_address
+def _failure_limits(name: str, address: str) -> tuple[AttemptLimit, AttemptLimit, AttemptLimit]:
+    """What failed sign-ins are counted by: an account, an account at an address, an address."""
+    network = network_of(address)
+    return (
+        AttemptLimit(f"sign-in {name.lower()}", MAX_FAILURES_OF_ACCOUNT, timedelta(days=1)),
+        AttemptLimit(f"sign-in {name.lower()} from {network}", MAX_FAILURES),
+        AttemptLimit(f"sign-in from {network}", MAX_FAILURES_OF_ADDRESS),
+    )
+
+
+def _is_signed_in_at(session: Session, name: str, network: str) -> bool:
+    """Whether a browser of this network is signed in to the account of a name."""
+    addresses = session.scalars(
+        select(SignIn.address)
+        .join(SignIn.account)
+        .where(func.lower(Account.name) == name.lower(), SignIn.expires > now())
+    )
+    return network in map(network_of, addresses)
+
+
+def forget_failures(session: Session, account: Account) -> None:
+    """Let an account be signed in to again after failures from many addresses."""
+    (of_account, *_) = _failure_limits(account.name, "")
+    session.execute(delete(Attempt).where(Attempt.key == of_account.key))
 
 
 def network_of(address: str) -> str:
@@ -277,10 +310,8 @@ def accept_invitation(session: Session, secret: str, name: str, password: str) -
 def open_invitation(session: Session, secret: str) -> Invitation:
     """The invitation, locked until the transaction ends. Raises AccessDenied if it is used up,
     expired or unknown."""
-    row = session.scalar(
-        select(Invitation).where(Invitation.digest == secret_digest(secret)).with_for_update()
-    )
-    if row is None or row.used_by is not None or row.expires < now():
+    row = find_link(session, Invitation, secret)
+    if row is None or row.used_by is not None:
         raise AccessDenied("this invitation is unknown, used or expired; ask for a new one")
     return row
 

@@ -12,10 +12,12 @@ from sqlalchemy.orm import Session
 from snellen.leaderboard_hub.database.tables import Attempt
 
 MAX_FAILURES = 10
-"""Failed sign-ins of an account after which further ones are refused."""
+"""Failed sign-ins to an account from one address after which further ones are refused."""
 MAX_FAILURES_OF_ADDRESS = 50
-"""The same from an address, behind which there may be many people."""
+"""The same from an address to any account: there may be many people behind it."""
 FAILURE_WINDOW = timedelta(minutes=15)
+MAX_FAILURES_OF_ACCOUNT = 100
+"""The same to an account from all addresses at which it is not signed in, in a day."""
 
 
 class AttemptLimit(NamedTuple):

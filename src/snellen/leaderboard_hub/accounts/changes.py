@@ -6,7 +6,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen.leaderboard_hub.accounts.access import now, sign_out_everywhere
+from snellen.leaderboard_hub.accounts.access import forget_failures, now, sign_out_everywhere
 from snellen.leaderboard_hub.accounts.passwords import hash_password
 from snellen.leaderboard_hub.accounts.roles import check_role
 from snellen.leaderboard_hub.database.tables import (
@@ -30,12 +30,14 @@ def set_role(session: Session, account: Account, role: str) -> None:
 
 
 def set_password(session: Session, account: Account, password: str) -> None:
-    """Give an account a password; its sign-ins and links for a new password end.
+    """Give an account a password; its sign-ins and links for a new password end, and failures with
+    the earlier password count no more, but for those of an address.
 
     Raises UsageError for a password that is too short or too long.
     """
     account.password_hash = hash_password(password)
     sign_out_everywhere(session, account.id)
+    forget_failures(session, account)
     session.execute(
         update(PasswordReset)
         .where(PasswordReset.account_id == account.id, PasswordReset.used.is_(None))

@@ -11,7 +11,7 @@ import ssl
 from datetime import timedelta
 from email.message import EmailMessage
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -19,9 +19,10 @@ from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.access import AccessDenied, now
 from snellen.leaderboard_hub.accounts.attempts import AttemptLimit, count_attempt
 from snellen.leaderboard_hub.accounts.changes import confirm_account
-from snellen.leaderboard_hub.accounts.random_secrets import new_secret, secret_digest
+from snellen.leaderboard_hub.accounts.random_secrets import find_link, new_secret, secret_digest
 from snellen.leaderboard_hub.config import SMTP_VARIABLE, HubConfig, MailServer
 from snellen.leaderboard_hub.database.tables import Account, EmailLink
+from snellen.leaderboard_hub.errors import TooMany
 from snellen.settings import read_secret
 
 LIFETIME = timedelta(hours=24)
@@ -31,7 +32,7 @@ _ADDRESS = re.compile(r"[A-Za-z0-9._%'-]{1,64}@([A-Za-z0-9.-]+\.[A-Za-z]{2,})")
 _SECONDS = 20
 
 
-class TooManyLetters(UsageError):
+class TooManyLetters(TooMany):
     """An address or account was sent as many letters as a day allows."""
 
 
@@ -65,9 +66,8 @@ def create_email_link(session: Session, account: Account, email: str) -> str:
 def open_email_link(session: Session, secret: str) -> EmailLink:
     """The link, locked until the transaction ends. Raises AccessDenied if it is used, expired or
     unknown."""
-    query = select(EmailLink).where(EmailLink.digest == secret_digest(secret))
-    row = session.scalar(query.with_for_update())
-    if row is None or row.expires < now() or row.account.disabled is not None:
+    row = find_link(session, EmailLink, secret)
+    if row is None or row.account.disabled is not None:
         raise AccessDenied("this link is unknown, used or expired; ask for a new one on the page "
                            "of your account")  # fmt: skip
     return row

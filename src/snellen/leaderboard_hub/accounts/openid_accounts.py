@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.accounts.access import (
@@ -17,7 +17,7 @@ from snellen.leaderboard_hub.accounts.access import (
     is_account_name,
     now,
 )
-from snellen.leaderboard_hub.accounts.random_secrets import new_secret, secret_digest
+from snellen.leaderboard_hub.accounts.random_secrets import find_link, new_secret, secret_digest
 from snellen.leaderboard_hub.config import OpenIdProvider
 from snellen.leaderboard_hub.database.tables import Account, OpenIdRequest
 
@@ -37,12 +37,11 @@ def start_request(session: Session, next_path: str) -> str:
 def take_request(session: Session, secret: str) -> str | None:
     """Where the browser of this secret wanted to go; None if it went to no provider, took too long,
     or has come back before."""
-    digest = secret_digest(secret)
-    row = session.scalar(
-        select(OpenIdRequest).where(OpenIdRequest.digest == digest).with_for_update()
-    )
-    session.execute(delete(OpenIdRequest).where(OpenIdRequest.digest == digest))
-    return None if row is None or row.expires < now() else row.next_path
+    row = find_link(session, OpenIdRequest, secret)
+    if row is None:
+        return None
+    session.delete(row)
+    return row.next_path
 
 
 def account_of_claims(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from sqlalchemy import select, update
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.accounts.access import AccessDenied, now
 from snellen.leaderboard_hub.accounts.changes import set_password
-from snellen.leaderboard_hub.accounts.random_secrets import new_secret, secret_digest
+from snellen.leaderboard_hub.accounts.random_secrets import find_link, new_secret, secret_digest
 from snellen.leaderboard_hub.database.tables import Account, PasswordReset
 
 LIFETIME = timedelta(hours=24)
@@ -35,18 +35,8 @@ def create_reset(session: Session, account: Account, made_by: int) -> str:
 def open_reset(session: Session, secret: str) -> PasswordReset:
     """The link, locked until the transaction ends. Raises AccessDenied if it is used, expired or
     unknown."""
-    row = session.scalar(
-        select(PasswordReset)
-        .where(PasswordReset.digest == secret_digest(secret))
-        .options(joinedload(PasswordReset.account, innerjoin=True))
-        .with_for_update()
-    )
-    if (
-        row is None
-        or row.used is not None
-        or row.expires < now()
-        or row.account.disabled is not None
-    ):
+    row = find_link(session, PasswordReset, secret)
+    if row is None or row.used is not None or row.account.disabled is not None:
         raise AccessDenied("this link is unknown, used or expired; ask an owner for a new one")
     return row
 

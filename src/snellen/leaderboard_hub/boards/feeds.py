@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from xml.etree import ElementTree
 
+from jinja2 import Template
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.changes import changes_of
-from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.config import HubConfig
 from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.moment_text import iso_time
 
-_ATOM = "http://www.w3.org/2005/Atom"
+_INVALID = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ENTRIES = 100
 _CHANGES = 1_000
 _TOGETHER = timedelta(hours=1)
@@ -50,18 +53,21 @@ def change_feed(
         folder = "benchmarks" if isinstance(board, HostedBenchmark) else "suites"
         place, title = f"/{folder}/{board.name}", f"{config.title}: {board.title}"
     updated = max((change.at for change in changes), default=_BEGINNING)
-    feed = ElementTree.Element(f"{{{_ATOM}}}feed")
-    _text(feed, "title", title)
-    _text(feed, "id", f"{config.url}{place}/feed.xml")
-    _text(feed, "updated", iso_time(updated))
-    _text(ElementTree.SubElement(feed, f"{{{_ATOM}}}author"), "name", config.title)
-    _link(feed, "self", f"{config.url}{place}/feed.xml")
-    _link(feed, "alternate", f"{config.url}{place or '/'}")
-    for entry in _entries(changes)[:_ENTRIES]:
-        _add_entry(feed, config, entry)
-    ElementTree.register_namespace("", _ATOM)
-    content = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)
+    text = _template().render(
+        title=title, config=config, place=place, updated=iso_time(updated),
+        host=urlsplit(config.url).hostname or "localhost",
+        entries=[(entry.change, iso_time(entry.change.at), _line(entry))
+                 for entry in _entries(changes)[:_ENTRIES]],
+    )  # fmt: skip
+    # XML 1.0 cannot hold these characters.
+    content = _INVALID.sub("", text).encode()
     return ChangeFeed(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"', updated)
+
+
+@cache
+def _template() -> Template:
+    text = files(__package__).joinpath("feed.xml").read_text(encoding="utf-8")
+    return Template(text, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 def describe_change(
@@ -105,22 +111,13 @@ def _entries(changes: Sequence[BoardChange]) -> list[_FeedEntry]:
     return entries
 
 
-def _add_entry(feed: ElementTree.Element, config: HubConfig, entry: _FeedEntry) -> None:
+def _line(entry: _FeedEntry) -> str:
     change = entry.change
-    assert change.benchmark is not None
-    title, place = change.benchmark.title, f"{config.url}/benchmarks/{change.benchmark.name}"
+    title = change.benchmark.title if change.benchmark is not None else ""
     model = change.submission.model if change.submission is not None else ""
-    line = describe_change(change.kind, model, change.before, change.after, title)
     if entry.changes > 1:
-        line = f"{title}: {entry.changes} reported numbers, {model} among them"
-    element = ElementTree.SubElement(feed, f"{{{_ATOM}}}entry")
-    _text(element, "title", line)
-    host = urlsplit(config.url).hostname or "localhost"
-    _text(element, "id", f"tag:{host},2026:board-change-{change.id}")
-    _text(element, "updated", iso_time(change.at))
-    _text(element, "summary", line)
-    # The board as it stood then, whatever changes later.
-    _link(element, "alternate", f"{place}?as-of=@{change.id}")
+        return f"{title}: {entry.changes} reported numbers, {model} among them"
+    return describe_change(change.kind, model, change.before, change.after, title)
 
 
 def _number(displayed: dict[str, Any]) -> str:
@@ -133,23 +130,3 @@ def _number(displayed: dict[str, Any]) -> str:
     if low is not None and high is not None:
         text += f" ({low:.{digits}f} to {high:.{digits}f})"
     return text + (f", n = {n:,}" if n else "")
-
-
-def _text(parent: ElementTree.Element, name: str, text: str) -> None:
-    ElementTree.SubElement(parent, f"{{{_ATOM}}}{name}").text = _valid_text(text)
-
-
-def _link(parent: ElementTree.Element, relation: str, address: str) -> None:
-    ElementTree.SubElement(parent, f"{{{_ATOM}}}link", rel=relation, href=_valid_text(address))
-
-
-def _valid_text(text: str) -> str:
-    """The text without the characters that XML 1.0 cannot hold."""
-    return "".join(
-        letter
-        for letter in text
-        if letter in "\t\n\r"
-        or " " <= letter <= "\ud7ff"
-        or "\ue000" <= letter <= "\ufffd"
-        or "\U00010000" <= letter <= "\U0010ffff"
-    )

@@ -12,12 +12,10 @@ from msgspec import Struct
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from snellen.leaderboard_hub.boards.published import (
-    PublishedScore,
-    iso_time,
-    public_rows,
-)
+from snellen.leaderboard_hub.boards.changes import changes_of
+from snellen.leaderboard_hub.boards.published import PublishedScore, public_rows
 from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, Submission
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.public_scores import PublicScore
 
 MOST_CHANGES = 5_000
@@ -90,14 +88,7 @@ class ModelHistory(Struct, frozen=True):
 
 def board_history(session: Session, benchmark: HostedBenchmark) -> BoardHistory:
     """The history of a benchmark's board."""
-    query = (
-        select(BoardChange)
-        .where(BoardChange.benchmark_id == benchmark.id)
-        .options(joinedload(BoardChange.submission))
-        .order_by(BoardChange.id.desc())
-        .limit(MOST_CHANGES)
-    )
-    changes = list(reversed(session.scalars(query).all()))
+    changes = session.scalars(changes_of(benchmark, MOST_CHANGES)).all()[::-1]
     entries = list(map(entry_of_change, changes))
     unlike = {
         change.submission.public_id
@@ -187,28 +178,16 @@ def _best_scores(entries: Sequence[HistoryEntry], unlike: set[str]) -> list[Best
             current.pop(entry.submission, None)
         elif entry.submission not in unlike:
             current[entry.submission] = entry
-        candidates = [
-            one
-            for one in current.values()
+        values = {
+            name: float(one.after["value"])
+            for name, one in current.items()
             if one.after.get("value") is not None
             and (one.kind == "imported" or one.after.get("version", version) >= version)
-        ]
-        if not candidates:
+        }
+        if not values:
             continue
-        first = max(candidates, key=_value)
-        latest = best[-1] if best else None
-        if latest is None or (latest.model, latest.value, latest.version) != (
-            first.model,
-            _value(first),
-            version,
-        ):
-            best.append(
-                BestScore(entry.at, entry.change, first.model, first.submission, _value(first),
-                          version)
-            )  # fmt: skip
+        first = max(values, key=values.__getitem__)
+        shown = (current[first].model, values[first], version)
+        if not best or shown != (best[-1].model, best[-1].value, best[-1].version):
+            best.append(BestScore(entry.at, entry.change, shown[0], first, values[first], version))
     return best
-
-
-def _value(entry: HistoryEntry) -> float:
-    value = entry.after.get("value")
-    return float(value) if value is not None else float("-inf")

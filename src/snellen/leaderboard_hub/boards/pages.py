@@ -12,17 +12,14 @@ from snellen.leaderboard_hub.boards.grouped import grouped_tables
 from snellen.leaderboard_hub.boards.layouts import find_layout, layout_name
 from snellen.leaderboard_hub.boards.moments import BoardMoment, find_moment, version_at
 from snellen.leaderboard_hub.boards.plain import plain_table
-from snellen.leaderboard_hub.boards.published import (
-    PublishedScore,
-    iso_time,
-    read_published,
-)
+from snellen.leaderboard_hub.boards.published import PublishedScore, read_published
 from snellen.leaderboard_hub.boards.suite_members import suite_members
 from snellen.leaderboard_hub.boards.suites import SuiteColumn, member_scale, suite_table
 from snellen.leaderboard_hub.boards.tables import BoardPage, BoardTable
 from snellen.leaderboard_hub.boards.tiers import headline_p_values, table_with_tiers
 from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.storage import Storage
 

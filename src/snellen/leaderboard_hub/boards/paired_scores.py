@@ -13,8 +13,7 @@ import msgspec
 from snellen.core.errors import StorageError, UsageError
 from snellen.leaderboard_hub.boards.published import PublishedScore
 from snellen.leaderboard_hub.bounded_cache import BoundedCache
-from snellen.leaderboard_hub.jobs.contributions import headline_parts
-from snellen.leaderboard_hub.jobs.scoring import RowScores
+from snellen.leaderboard_hub.jobs.contributions import RowScores, headline_parts
 from snellen.leaderboard_hub.public_scores import PublicNumber
 from snellen.leaderboard_hub.storage import Storage
 from snellen.stats.intervals import DEFAULT_LEVEL

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen.leaderboard_hub.boards.moments import BoardMoment, version_at, visible_submissions
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission, SubmissionScore
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.public_scores import PublicScore, public_score
 
 
@@ -124,11 +125,6 @@ def latest_scores(session: Session, submissions: Sequence[int]) -> Mapping[int, 
     """The score of each submission on the latest version of its benchmark, by its id."""
     scores = scores_by_submission(session, submissions)
     return {submission: own[-1] for submission, own in scores.items()}
-
-
-def iso_time(when: datetime) -> str:
-    """A time in UTC as text, to the second."""
-    return when.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _rank_key(one: PublishedScore) -> tuple[bool, float, str]:

@@ -15,13 +15,28 @@ from snellen.leaderboard_hub.boards.tables import EVIDENCE, BoardPage, BoardTabl
 
 ALL_COLUMNS = "all"
 _LONGEST = 2_000
-_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
-_KEY = re.compile(r"[\w.+-]{1,120}")
-_MOMENT = re.compile(r"@\d{1,18}|\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d)?Z)?)?)?")
+_DATE = r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
+_KEY = r"[\w.+-]{1,120}"
 _NUMBER = r"\d{1,7}(?:\.\d{1,6})?"
-_RANGE = re.compile(rf"({_NUMBER})?\.\.({_NUMBER})?|{_NUMBER}")
-_WEIGHTS = ("open", "closed")
-_LEVELS = ("L1", "L2", "L3", "L4")
+_FORMS = {
+    "sort": (_KEY, "the key of a column"),
+    "order": ("up|down", "up or down"),
+    "columns": (rf",*({_KEY}(,+{_KEY})*)?,*", "keys of columns, separated by commas"),
+    "table": (_KEY, "the name of a table"),
+    "size": (rf"({_NUMBER})?\.\.({_NUMBER})?|{_NUMBER}",
+             "billions of parameters such as 7, ..7, 7.. or 7..13"),
+    "since": (_DATE, "a date such as 2024-05"),
+    "until": (_DATE, "a date such as 2024-05"),
+    "as-of": (r"@\d{1,18}|\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d)?Z)?)?)?",
+              "a date such as 2026-05-31, a time such as 2026-05-31T12:00Z, or @ and the number of "
+              "a change"),
+}  # fmt: skip
+"""Patterns of values in a link, and what a sentence says of them."""
+_CHOICES = {
+    "weights": ("open", "closed"),
+    "evidence": EVIDENCE,
+    "capability": ("L1", "L2", "L3", "L4"),
+}
 
 
 class BoardFilters(Struct, frozen=True, omit_defaults=True):
@@ -41,6 +56,13 @@ class BoardFilters(Struct, frozen=True, omit_defaults=True):
     organisation: str = ""
     capability: tuple[str, ...] = ()
 
+    def in_use(self) -> dict[str, str]:
+        """Those that are set, as a link has them."""
+        return {
+            name: value if isinstance(value, str) else ",".join(value)
+            for name, value in msgspec.to_builtins(self).items()
+        }
+
 
 class BoardQuery(Struct, frozen=True, omit_defaults=True):
     """A reader's view of a board."""
@@ -59,25 +81,11 @@ class BoardQuery(Struct, frozen=True, omit_defaults=True):
 
     def text(self) -> str:
         """The query of a permanent link: the same view has the same text."""
-        filters = self.filters
         order = "" if self.descending is None else "down" if self.descending else "up"
-        pairs = [
-            ("table", self.table),
-            ("text", filters.text),
-            ("size", filters.size),
-            ("weights", ",".join(filters.weights)),
-            ("since", filters.since),
-            ("until", filters.until),
-            ("evidence", ",".join(filters.evidence)),
-            ("route", filters.route),
-            ("organisation", filters.organisation),
-            ("capability", ",".join(filters.capability)),
-            ("sort", self.sort),
-            ("order", order),
-            ("columns", ",".join(self.columns)),
-            ("as-of", self.as_of),
-        ]
-        return urlencode([pair for pair in pairs if pair[1]], safe=",@:")
+        columns = ",".join(self.columns)
+        values = {"table": self.table, **self.filters.in_use(), "sort": self.sort, "order": order,
+                  "columns": columns, "as-of": self.as_of}  # fmt: skip
+        return urlencode({name: value for name, value in values.items() if value}, safe=",@:")
 
 
 def parse_query(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> BoardQuery:
@@ -93,32 +101,30 @@ def parse_query(pairs: Mapping[str, str] | Iterable[tuple[str, str]]) -> BoardQu
             given[name] = f"{given[name]},{cleaned}" if name in given else cleaned
     if sum(map(len, given.values())) > _LONGEST:
         raise UsageError(f"the query is too long; expected at most {_LONGEST:,} characters")
-    size = given.get("size", "")
-    if not size and ("size-from" in given or "size-to" in given):
+    if "size" not in given and ("size-from" in given or "size-to" in given):
         # The two fields of a form.
-        size = f"{given.get('size-from', '')}..{given.get('size-to', '')}"
+        given["size"] = f"{given.get('size-from', '')}..{given.get('size-to', '')}"
+    for name, (pattern, expected) in _FORMS.items():
+        value = given.get(name, "")
+        if value and not re.fullmatch(pattern, value):
+            raise UsageError(f"{name}={value[:80]}: expected {expected}")
+    low, high = _ends(given.get("size", ""))
+    if low is not None and high is not None and low > high:
+        raise UsageError(f"size={given['size']}: expected {_FORMS['size'][1]}, the smaller first")
+    if given.get("size") == "..":
+        del given["size"]
+    filters: dict[str, object] = {name: _read_choices(given, name) for name in _CHOICES}
+    for name in ("text", "size", "since", "until", "route", "organisation"):
+        filters[name] = given.get(name, "")
+    keys = set(given.get("columns", "").split(",")) - {""}
     return BoardQuery(
-        sort=_matching(given.get("sort", ""), _KEY, "sort", "the key of a column"),
-        descending=_order(given.get("order", "")),
-        columns=_columns(given.get("columns", "")),
-        filters=BoardFilters(
-            text=given.get("text", ""),
-            size=_size(size),
-            weights=_choices(given, "weights", _WEIGHTS),
-            since=_matching(given.get("since", ""), _DATE, "since", "a date such as 2024-05"),
-            until=_matching(given.get("until", ""), _DATE, "until", "a date such as 2024-05"),
-            evidence=_choices(given, "evidence", EVIDENCE),
-            route=given.get("route", ""),
-            organisation=given.get("organisation", ""),
-            capability=_choices(given, "capability", _LEVELS),
-        ),
-        table=_matching(given.get("table", ""), _KEY, "table", "the name of a table"),
-        as_of=_matching(
-            given.get("as-of", ""), _MOMENT, "as-of",
-            "a date such as 2026-05-31, a time such as 2026-05-31T12:00Z, or @ and the number of "
-            "a change",
-        ),
-    )  # fmt: skip
+        sort=given.get("sort", ""),
+        descending=given["order"] == "down" if "order" in given else None,
+        columns=(ALL_COLUMNS,) if ALL_COLUMNS in keys else tuple(sorted(keys)),
+        filters=msgspec.convert(filters, BoardFilters),
+        table=given.get("table", ""),
+        as_of=given.get("as-of", ""),
+    )
 
 
 def apply_query(table: BoardTable, query: BoardQuery) -> BoardTable:
@@ -163,20 +169,11 @@ def _sort_rows(table: BoardTable, rows: list[TableRow], query: BoardQuery) -> li
     descending = query.descending
     if descending is None or key != query.sort:
         descending = column.kind in ("number", "date")
-    ordered = sorted(rows, key=lambda row: row.model.casefold())
-    return _sort_rows_by(
-        ordered, key, is_text=column.kind in ("text", "date"), descending=descending
-    )
-
-
-def _sort_rows_by(
-    rows: list[TableRow], key: str, *, is_text: bool, descending: bool
-) -> list[TableRow]:
-    """Rows by a column, those without a cell last in either direction. Equal rows keep their
-    order."""
+    is_text = column.kind in ("text", "date")
     present: list[tuple[str | float, TableRow]] = []
     absent: list[TableRow] = []
-    for row in rows:
+    # Equal rows keep the order of their names; those without a cell are last in either direction.
+    for row in sorted(rows, key=lambda row: row.model.casefold()):
         cell = row.cells.get(key)
         value = None if cell is None else (cell.text.casefold() or None) if is_text else cell.value
         if value is None:
@@ -240,39 +237,9 @@ def _last_day(date: str) -> str:
     return date + "-12-31"[-(10 - len(date)) :] if len(date) < 10 else date
 
 
-def _matching(value: str, pattern: re.Pattern[str], name: str, expected: str) -> str:
-    if value and not pattern.fullmatch(value):
-        raise UsageError(f"{name}={value[:80]}: expected {expected}")
-    return value
-
-
-def _order(value: str) -> bool | None:
-    if value not in ("", "up", "down"):
-        raise UsageError(f"order={value[:80]}: expected up or down")
-    return None if not value else value == "down"
-
-
-def _columns(value: str) -> tuple[str, ...]:
-    keys = tuple(dict.fromkeys(filter(None, value.split(","))))
-    for key in keys:
-        _matching(key, _KEY, "columns", "keys of columns, separated by commas")
-    return (ALL_COLUMNS,) if ALL_COLUMNS in keys else tuple(sorted(keys))
-
-
-def _size(value: str) -> str:
-    if value == "..":
-        return ""
-    expected = "billions of parameters such as 7, ..7, 7.. or 7..13"
-    _matching(value, _RANGE, "size", expected)
-    if value:
-        low, high = _ends(value)
-        if low is not None and high is not None and low > high:
-            raise UsageError(f"size={value[:80]}: expected {expected}, the smaller first")
-    return value
-
-
-def _choices(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+def _read_choices(given: Mapping[str, str], name: str) -> tuple[str, ...]:
     """The chosen ones, in their fixed order."""
+    choices = _CHOICES[name]
     chosen = {part.strip() for part in given.get(name, "").split(",")} - {""}
     unknown = sorted(chosen - set(choices))
     if unknown:

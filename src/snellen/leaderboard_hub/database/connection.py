@@ -23,12 +23,7 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import MissingExtra, StorageError, UsageError
-from snellen.leaderboard_hub.database.schema import (
-    SCHEMA,
-    check_known,
-    read_schema,
-    write_schema,
-)
+from snellen.leaderboard_hub.database.schema import SCHEMA, check_known, read_schema, write_schema
 from snellen.leaderboard_hub.errors import HubUnavailable
 
 _BUSY_SECONDS = 30

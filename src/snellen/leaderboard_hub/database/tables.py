@@ -18,7 +18,6 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     String,
     Text,
     TypeDecorator,
@@ -26,14 +25,6 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-
-_NAMES = {
-    "ix": "ix_%(column_0_label)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
-"""Names of constraints, so that a migration can name what it changes."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -54,7 +45,6 @@ class UtcDateTime(TypeDecorator[datetime]):
 class HubTable(DeclarativeBase):
     """Base of all tables."""
 
-    metadata = MetaData(naming_convention=_NAMES)
     type_annotation_map = {  # noqa: RUF012 - as SQLAlchemy reads it
         datetime: UtcDateTime,
         dict[str, Any]: JSON,

@@ -19,13 +19,7 @@ from snellen.leaderboard_hub.backup.rows import (
 from snellen.leaderboard_hub.database.connection import check_references
 from snellen.leaderboard_hub.database.schema import SCHEMA
 from snellen.leaderboard_hub.database.tables import Account
-from snellen.leaderboard_hub.doctor.findings import (
-    HubFinding,
-    fine,
-    list_some,
-    problem,
-    warning,
-)
+from snellen.leaderboard_hub.doctor.findings import HubFinding, fine, list_some, problem, warning
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.storage import KEY_VARIABLE, PROBE_KEY, SEALED
 

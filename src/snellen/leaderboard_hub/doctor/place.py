@@ -12,13 +12,7 @@ from urllib.parse import urlsplit
 
 from snellen.leaderboard_hub.accounts.openid_client import SECRET_VARIABLE
 from snellen.leaderboard_hub.config import CONFIG_FILE
-from snellen.leaderboard_hub.doctor.findings import (
-    HubFinding,
-    fine,
-    list_some,
-    problem,
-    warning,
-)
+from snellen.leaderboard_hub.doctor.findings import HubFinding, fine, list_some, problem, warning
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs.clear_copies import left_copies
 from snellen.settings import read_secret

@@ -10,13 +10,7 @@ from sqlalchemy import func, select
 from snellen import __version__
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.database.tables import ScoringJob, Submission, SubmissionScore
-from snellen.leaderboard_hub.doctor.findings import (
-    HubFinding,
-    fine,
-    list_some,
-    problem,
-    warning,
-)
+from snellen.leaderboard_hub.doctor.findings import HubFinding, fine, list_some, problem, warning
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs.heartbeat import is_alive, read_workers
 from snellen.leaderboard_hub.jobs.queue import add_job

@@ -15,24 +15,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class SampleContributions(NamedTuple):
-    """Of samples in the order of the data."""
+class RowScores(NamedTuple):
+    """Scores of a submission's samples, in the order of the data; what has none counts 0."""
 
-    clusters: tuple[str, ...]
+    ids: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    clusters: tuple[str, ...] = ()
     """Samples of one name are not independent; an empty name is a cluster of its own."""
-    influences: tuple[float, ...]
+    influences: tuple[float, ...] = ()
     """How much each sample moves the headline, to first order, on its scale. Empty if the headline
     is the mean of the samples' scores."""
 
 
-def sample_contributions(benchmark: Benchmark, records: Sequence[Record]) -> SampleContributions:
-    """The clusters of the samples, and their influence on a headline that is no mean of them."""
+def row_scores(benchmark: Benchmark, records: Sequence[Record]) -> RowScores:
+    """The scores of samples, with their clusters and their influence on a headline that is no mean
+    of them."""
     sums = benchmark.headline_sums(records) if benchmark.headline_sums is not None else None
-    if sums is None:
-        return SampleContributions(tuple(cluster_samples(records)), ())
-    return SampleContributions(
-        tuple(cluster_samples(records, list(sums.links))),
-        tuple(influences(sums.rows, sums.value).tolist()),
+    return RowScores(
+        tuple(record.id for record in records),
+        tuple(record.score or 0.0 for record in records),
+        tuple(cluster_samples(records, () if sums is None else list(sums.links))),
+        () if sums is None else tuple(influences(sums.rows, sums.value).tolist()),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from snellen import __version__
 from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.benchmark_data import Protocol, scoring_file
 from snellen.leaderboard_hub.boards.changes import note_change
@@ -32,31 +33,12 @@ from snellen.leaderboard_hub.jobs.scoring_process import (
     ScoringTask,
     score_in_process,
 )
+from snellen.leaderboard_hub.public_scores import score_columns
 from snellen.leaderboard_hub.question_parts import read_draw
 from snellen.leaderboard_hub.reveals import read_pending_finals
 from snellen.leaderboard_hub.uploaded_replies import decode_questions
 
 _PREDICTIONS = "predictions.jsonl"
-
-
-class RowScores(NamedTuple):
-    """Scores of a submission's samples, in the order of the data; what has none counts 0."""
-
-    ids: tuple[str, ...]
-    scores: tuple[float, ...]
-    clusters: tuple[str, ...] = ()
-    influences: tuple[float, ...] = ()
-    """As in `SampleContributions`; both are empty in files of earlier versions."""
-
-
-class _StoredSamples(NamedTuple):
-    """The samples of a score, and where they were stored."""
-
-    scores: RowScores
-    records: str
-    """Key of `scores`."""
-    replies: str | None
-    """Key of the file of replies, of a public split."""
 
 
 class _Work(NamedTuple):
@@ -83,13 +65,10 @@ def score_submission(
         return
     try:
         result, replies = _score(hub, work, is_abandoned)
-        samples = RowScores(result.ids, result.samples, result.clusters, result.influences)
-        content = msgspec.json.encode(samples)
-        stored = _StoredSamples(
-            samples,
-            hub.storage.put(content, seal=work.benchmark.is_hidden),
-            None if replies is None else hub.storage.put(replies),
-        )
+        content = msgspec.json.encode(result.samples)
+        # Where scores of samples are stored, and of a public split the replies.
+        files = {"records": hub.storage.put(content, seal=work.benchmark.is_hidden),
+                 "replies": None if replies is None else hub.storage.put(replies)}  # fmt: skip
     except HubUnavailable:
         raise
     except StorageError as error:
@@ -98,7 +77,7 @@ def score_submission(
     except SnellenError as error:
         fail_submission(hub, job, str(error), may_retry=False)
         return
-    finish_job(hub.database, job, lambda session: _write_score(session, job, result, stored, work))
+    finish_job(hub.database, job, lambda session: _write_score(session, job, result, files, work))
 
 
 def _read_work(database: Database, job: LeasedJob) -> _Work | None:
@@ -167,25 +146,17 @@ def _item_names(database: Database, benchmark: HostedBenchmark) -> tuple[str, ..
 
 
 def _write_score(
-    session: Session, job: LeasedJob, result: ScoringResult, stored: _StoredSamples, work: _Work
+    session: Session,
+    job: LeasedJob,
+    result: ScoringResult,
+    files: Mapping[str, str | None],
+    work: _Work,
 ) -> None:
     """Write the score of a submission, and of the private parts that it was chosen for."""
     submission = session.get_one(Submission, job.submission_id)
-    session.add(
-        SubmissionScore(
-            submission_id=submission.id,
-            version=job.version,
-            scored_by=__version__,
-            headline=result.headline,
-            low=result.low,
-            high=result.high,
-            samples=result.count,
-            records=stored.records,
-            replies=stored.replies,
-            summary=result.summary,
-            created=now(),
-        )
-    )
+    columns = score_columns(msgspec.convert(result.summary, Summary))
+    session.add(SubmissionScore(submission_id=submission.id, version=job.version, created=now(),
+                                scored_by=__version__, **files, **columns))  # fmt: skip
     for final, summary in zip(work.finals, result.parts, strict=True):
         row = session.get_one(FinalScore, final.id)
         row.summary, row.scored_by, row.created = summary, __version__, now()
@@ -200,10 +171,8 @@ def fail_submission(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) 
 
     def write(session: Session) -> None:
         submission = session.get_one(Submission, job.submission_id)
-        submission.status, submission.problem = (
-            "failed",
-            _public_problem(problem, submission.benchmark),
-        )
+        shown = _public_problem(problem, submission.benchmark)
+        submission.status, submission.problem = "failed", shown
 
     fail_job(hub.database, job, problem, write, may_retry=may_retry)
 

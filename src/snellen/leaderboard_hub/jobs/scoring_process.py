@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 import time
@@ -31,7 +32,7 @@ from snellen.core.summary import Summary
 from snellen.leaderboard_hub.benchmark_data import Protocol
 from snellen.leaderboard_hub.config import ScoringLimits
 from snellen.leaderboard_hub.errors import HubUnavailable
-from snellen.leaderboard_hub.jobs.contributions import sample_contributions
+from snellen.leaderboard_hub.jobs.contributions import RowScores, row_scores
 from snellen.leaderboard_hub.samples.replies import encode_replies
 
 _TASK, _RESULT, _PART = "task.json", "result.json", "result.part"
@@ -75,19 +76,8 @@ class ScoringResult(Struct, frozen=True, omit_defaults=True):
     """An error of Snellen's own."""
     outage: str = ""
     """A disk of this machine is full."""
-    headline: float | None = None
-    low: float | None = None
-    high: float | None = None
-    top: float = 1.0
-    """The headline of a perfect submission."""
-    count: int = 0
     summary: dict[str, Any] = {}
-    ids: tuple[str, ...] = ()
-    samples: tuple[float, ...] = ()
-    """Scores of the samples, in the order of the data; what has none counts 0."""
-    clusters: tuple[str, ...] = ()
-    influences: tuple[float, ...] = ()
-    """As in `SampleContributions`."""
+    samples: RowScores = RowScores()
     parts: tuple[dict[str, Any], ...] = ()
     """The summaries of the task's parts."""
 
@@ -132,8 +122,6 @@ def start_server() -> None:
 
 
 def _context() -> Any:
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
@@ -198,21 +186,10 @@ def _score(folder: Path, task: ScoringTask, ids: Sequence[str] | None = None) ->
 
 
 def _as_result(scored: Scored, folder: Path, parts: Sequence[dict[str, Any]]) -> ScoringResult:
-    headline = scored.summary.headline
-    interval = headline.interval
     ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
-    contributions = sample_contributions(scored.benchmark, ordered)
     return ScoringResult(
-        headline=headline.value,
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
-        top=headline.top,
-        count=headline.n,
         summary=_without_folder(scored.summary, folder),
-        ids=tuple(record.id for record in ordered),
-        samples=tuple(record.score or 0.0 for record in ordered),
-        clusters=contributions.clusters,
-        influences=contributions.influences,
+        samples=row_scores(scored.benchmark, ordered),
         parts=tuple(parts),
     )
 
@@ -228,10 +205,6 @@ def _without_folder(summary: Summary, folder: Path) -> dict[str, Any]:
 def _limit_memory(memory_mb: int) -> None:
     """Limit the address space to what is in use and `memory_mb` beyond; no core files, which would
     hold answers."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # pragma: no cover - Windows
-        return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -34,12 +34,9 @@ from snellen.leaderboard_hub.database.tables import (
 )
 from snellen.leaderboard_hub.hosting import NewBenchmark, Protocol, add_benchmark
 from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.public_scores import score_columns
 from snellen.leaderboard_hub.publishing import withdraw_submission
-from snellen.leaderboard_hub.reported_numbers.checks import (
-    changed_numbers,
-    check_rows,
-    values_of,
-)
+from snellen.leaderboard_hub.reported_numbers.checks import changed_numbers, check_rows, values_of
 from snellen.leaderboard_hub.reported_numbers.numbers import (
     ReportedBoard,
     ReportedRow,
@@ -195,23 +192,10 @@ def _add_row(
     session.add(submission)
     session.flush()
     score = SubmissionScore(submission_id=submission.id, version=benchmark.version, created=when,
-                            scored_by=__version__, **_score_columns(row))  # fmt: skip
+                            scored_by=__version__, **score_columns(row.summary))  # fmt: skip
     session.add(score)
     session.flush()
     note_change(session, submission, "imported")
-
-
-def _score_columns(row: ReportedRow) -> dict[str, Any]:
-    headline = row.summary.headline
-    interval = headline.interval
-    return {
-        "headline": headline.value,
-        "low": None if interval is None else interval.low,
-        "high": None if interval is None else interval.high,
-        "samples": headline.n,
-        "records": None,
-        "summary": msgspec.to_builtins(row.summary),
-    }
 
 
 def _update_row(
@@ -238,7 +222,7 @@ def _update_row(
         return "unchanged"
     for name, value in described.items():
         setattr(stored, name, value)
-    for name, value in _score_columns(row).items():
+    for name, value in score_columns(row.summary).items():
         setattr(score, name, value)
     stored.visibility = "published"
     session.flush()

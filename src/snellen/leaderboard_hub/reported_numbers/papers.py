@@ -169,8 +169,9 @@ class _Leaf(NamedTuple):
     note: str = ""
 
 
-def read_paper(name: str) -> ReportedTables:
-    """The boards of a paper. Raises UnknownName."""
+def read_paper(name: str, other_protocol: str = "") -> ReportedTables:
+    """The boards of a paper; `other_protocol` takes the place of what it says of its rows. Raises
+    UnknownName."""
     if name not in PAPERS:
         raise UnknownName("paper", name, PAPERS)
     paper = read_toml(str(Path(__file__).with_name("tables") / f"{name}.toml"))
@@ -178,7 +179,7 @@ def read_paper(name: str) -> ReportedTables:
     suites, warnings = [], []
     for settings in paper["boards"]:
         reader = _BoardReader(msgspec.convert(paper["board"] | settings, PaperBoard))
-        boards[reader.board.name] = reader.read(paper["title"], paper["url"])
+        boards[reader.board.name] = reader.read(paper["title"], paper["url"], other_protocol)
         warnings += reader.warnings
     for suite in msgspec.convert(paper.get("suites", []), list[PaperSuite]):
         wrong = list(_wrong_averages(suite, boards))
@@ -216,15 +217,16 @@ class _BoardReader:
         self._sources: dict[str, str] = {}
         """The first table of each model."""
 
-    def read(self, title: str, url: str) -> ReportedBoard:
+    def read(self, title: str, url: str, other_protocol: str) -> ReportedBoard:
         board = self.board
         rows = []
         for model, cells in self._join_tables().items():
             facts = dict(_facts(board.facts, cells))
             table = facts.pop("table", self._sources[model])
             source = ReportSource(title, url, table, board.note.format_map(cells))
+            protocol = facts.pop("other_protocol", "")
             rows.append(ReportedRow(
-                model=model, source=source, other_protocol=facts.pop("other_protocol", ""),
+                model=model, source=source, other_protocol=other_protocol or protocol,
                 summary=_RowReader(self, self._hierarchy, model, cells).read(),
                 facts=facts_of_model(model, **facts)))  # fmt: skip
         for remark in board.remarks:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.database.tables import (
     HostedBenchmark,
@@ -25,6 +24,7 @@ from snellen.leaderboard_hub.database.tables import (
     HostedMedium,
     Submission,
 )
+from snellen.leaderboard_hub.errors import NotThere
 from snellen.leaderboard_hub.samples.content import ItemContent, read_content
 from snellen.leaderboard_hub.samples.replies import (
     RESULTS,
@@ -46,7 +46,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 Ask = Literal["right", "wrong", ""]
 
 
-class NoSuchItem(UsageError):
+class NoSuchItem(NotThere):
     """An item, or a benchmark with items to show, that is not there."""
 
 

@@ -15,6 +15,7 @@ from snellen.core.errors import UsageError
 from snellen.curate.decisions import Decision
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, WrongLabelFlag
+from snellen.leaderboard_hub.errors import TooMany
 from snellen.leaderboard_hub.samples.browsing import find_item
 from snellen.leaderboard_hub.samples.versions import VersionChanges
 
@@ -36,7 +37,7 @@ _OUTCOMES = {
 }
 
 
-class TooManyFlags(UsageError):
+class TooManyFlags(TooMany):
     """An account has raised as many flags as it may for now."""
 
 

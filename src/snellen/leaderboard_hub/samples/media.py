@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import MediaError, UsageError
@@ -64,17 +65,9 @@ class MediaStore:
 
     def rows(self, benchmark_id: int) -> list[dict[str, Any]]:
         """The media as values of their table."""
-        return [
-            {
-                "benchmark_id": benchmark_id,
-                "digest": each.digest,
-                "kind": each.kind,
-                "content_type": each.content_type,
-                "size": each.size,
-                "paths": sorted(each.paths),
-            }
-            for each in self.media.values()
-        ]
+        described = map(msgspec.structs.asdict, self.media.values())
+        return [{**each, "benchmark_id": benchmark_id, "paths": sorted(each["paths"])}
+                for each in described]  # fmt: skip
 
     def _links(self, ref: MediaRef) -> list[MediumLink]:
         source = ref.source

@@ -19,15 +19,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from snellen.core.errors import StorageError
-from snellen.core.output import (
-    Failure,
-    Generated,
-    NoMatch,
-    Outcome,
-    ParsedAnswer,
-    Ranked,
-    Refused,
-)
+from snellen.core.output import Failure, Generated, NoMatch, Outcome, ParsedAnswer, Ranked, Refused
 from snellen.core.record import Pass, Record
 from snellen.leaderboard_hub.bounded_cache import BoundedCache
 from snellen.leaderboard_hub.storage import Storage

@@ -12,12 +12,9 @@ from sqlalchemy.orm import Session
 
 from snellen import __version__
 from snellen.leaderboard_hub.accounts.access import now
-from snellen.leaderboard_hub.boards.published import iso_time, scores_by_submission
-from snellen.leaderboard_hub.database.tables import (
-    BenchmarkVersion,
-    HostedBenchmark,
-    Submission,
-)
+from snellen.leaderboard_hub.boards.published import scores_by_submission
+from snellen.leaderboard_hub.database.tables import BenchmarkVersion, HostedBenchmark, Submission
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.public_scores import PublicScore, public_score
 from snellen.leaderboard_hub.samples.content import ItemContent, changed_fields
 

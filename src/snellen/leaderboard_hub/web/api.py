@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import (
-    APIRouter,
-    Body,
-    File,
-    Form,
-    HTTPException,
-    Request,
-    Response,
-    UploadFile,
-)
+from fastapi import APIRouter, Body, File, Form, Request, Response, UploadFile
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -23,25 +14,22 @@ from snellen.leaderboard_hub.accounts.access import one_line
 from snellen.leaderboard_hub.boards.finals import read_finals
 from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedMedium, Submission
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hosts import host_phases
-from snellen.leaderboard_hub.intake import (
-    ModelFacts,
-    NewSubmission,
-)
-from snellen.leaderboard_hub.phases import MOST_PHASES, convert_phases
+from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission
+from snellen.leaderboard_hub.phase_text import MOST_PHASES, convert_phases
 from snellen.leaderboard_hub.public_scores import public_score
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.reported_numbers.checks import clean_model_name
 from snellen.leaderboard_hub.reported_numbers.other_numbers import read_other_numbers
 from snellen.leaderboard_hub.samples.versions import score_history
-from snellen.leaderboard_hub.teams import is_own
 from snellen.leaderboard_hub.web.access import client_address
-from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.downloads import send_data
 from snellen.leaderboard_hub.web.own_submissions import (
     Change,
     change_own,
     find_own,
+    find_visible,
     own_submissions,
     submit_replies,
 )
@@ -64,7 +52,7 @@ def list_benchmarks(hub: HubOf) -> list[dict[str, Any]]:
 def show_benchmark(name: BoardName, hub: HubOf) -> dict[str, Any]:
     """One benchmark."""
     with hub.database.reading() as session:
-        return _describe(find_benchmark(session, name))
+        return _describe(find_hosted_benchmark(session, name))
 
 
 @router.put("/benchmarks/{name}/phases")
@@ -78,7 +66,7 @@ def change_phases(
     """Give a benchmark other phases: `name`, `opens`, `closes`, `submissions` and `final` of each.
     Only its hosts may."""
     with hub.database.writing() as session:
-        row = find_benchmark(session, name, lock=True)
+        row = find_hosted_benchmark(session, name, lock=True)
         host_phases(session, row, identity, convert_phases(phases), client_address(request))
         return row.phases
 
@@ -88,7 +76,7 @@ def download_data(name: BoardName, hub: HubOf) -> Response:
     """The data without answers, if they are offered; the complete data of an open benchmark. With
     the pictures beside them, if there are any, as a zip."""
     with hub.database.reading() as session:
-        row = find_benchmark(session, name)
+        row = find_hosted_benchmark(session, name)
         query = select(HostedMedium).where(HostedMedium.benchmark_id == row.id)
         media = session.scalars(query.order_by(HostedMedium.id)).all()
     return send_data(hub.storage, row, media)
@@ -136,11 +124,7 @@ def show_submission(public_id: PublicId, hub: HubOf, identity: AnyToken) -> dict
     """A submission that is published, or of the account or its team, with its numbers on every
     version of the benchmark and what changed between them."""
     with hub.database.reading() as session:
-        row = session.scalar(select(Submission).where(Submission.public_id == public_id))
-        own = row is not None and identity is not None and is_own(session, row, identity.account_id)
-        # To strangers a private submission looks like one that does not exist.
-        if row is None or not (own or row.visibility == "published"):
-            raise HTTPException(404, f"there is no submission {public_id}")
+        row = find_visible(session, public_id, identity and identity.account_id)
         scores = msgspec.to_builtins(score_history(session, row))
         return {**_submission(session, row), "scores": scores}
 

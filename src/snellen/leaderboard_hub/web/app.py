@@ -13,16 +13,9 @@ from starlette.exceptions import HTTPException
 
 from snellen import __version__
 from snellen.core.errors import StorageError, UsageError
-from snellen.leaderboard_hub.accounts.access import AccessDenied
-from snellen.leaderboard_hub.accounts.email_links import TooManyLetters
 from snellen.leaderboard_hub.database.connection import unreachable
-from snellen.leaderboard_hub.hosts import NotHost
+from snellen.leaderboard_hub.errors import NotAllowed, NotThere, TooMany, WrongState
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.intake import NotConfirmed, TooManySubmissions
-from snellen.leaderboard_hub.phases import NoOpenPhase
-from snellen.leaderboard_hub.publishing import PublicationRefused
-from snellen.leaderboard_hub.samples.browsing import NoSuchItem
-from snellen.leaderboard_hub.samples.flags import TooManyFlags
 from snellen.leaderboard_hub.web.api import router as api_router
 from snellen.leaderboard_hub.web.board_api import board_router
 from snellen.leaderboard_hub.web.browser import SignInNeeded
@@ -46,13 +39,8 @@ _HEADERS = {
     "Cache-Control": "no-cache",
 }
 _TRY_AGAIN = {"Retry-After": "10"}
-_API_ROUTERS = (
-    api_router,
-    board_router,
-    samples_router,
-    token_router,
-    feed_router,
-)
+_STATUS = {NotThere: 404, NotAllowed: 403, WrongState: 409, TooMany: 429}
+_API_ROUTERS = (api_router, board_router, samples_router, token_router, feed_router)
 
 
 def create_app(hub: Hub) -> FastAPI:
@@ -95,21 +83,12 @@ def _add_errors(app: FastAPI) -> None:
         return answer(request, 422, "; ".join(problems))
 
     def answer_usage_error(request: Request, error: Exception) -> Response:
-        status = 422
-        if isinstance(error, TooManySubmissions | TooManyFlags | TooManyLetters):
-            status = 429
-        elif isinstance(error, NoSuchItem | AccessDenied):
-            status = 404
-        elif isinstance(error, NotConfirmed | NotHost | NoOpenPhase):
-            status = 403
-        elif isinstance(error, PublicationRefused):
-            status = 409
-        elif isinstance(error, StorageError):
-            status = 503
+        if isinstance(error, StorageError):
             log_error("outage", why=str(error))
             # Who is signed in stands in the database.
             request.state.browser = None
-            return answer(request, status, str(error), _TRY_AGAIN)
+            return answer(request, 503, str(error), _TRY_AGAIN)
+        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 422)
         return answer(request, status, str(error))
 
     def answer_database_error(request: Request, error: Exception) -> Response:

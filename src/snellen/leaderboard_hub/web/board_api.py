@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -19,6 +19,7 @@ from snellen.leaderboard_hub.boards.queries import apply_query_to_page, parse_qu
 from snellen.leaderboard_hub.boards.radar import radar_chart
 from snellen.leaderboard_hub.boards.suite_members import find_hosted_suite
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.conditional import not_modified, validators
 from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
@@ -61,34 +62,26 @@ def show_suite(name: BoardName, hub: HubOf) -> dict[str, Any]:
 def show_history(name: BoardName, hub: HubOf) -> Response:
     """Every change of a benchmark's board, and the best number over time."""
     with hub.database.reading() as session:
-        history = board_history(session, find_benchmark(session, name))
+        history = board_history(session, find_hosted_benchmark(session, name))
     return json_response(history)
-
-
-class RadarQuery(NamedTuple):
-    """Which models a radar shows, on which axes, of which moment."""
-
-    models: list[str]
-    axes: list[str]
-    as_of: str
-
-
-def radar_query(models: ModelNames, axes: AxisKeys = "", as_of: Moment = "") -> RadarQuery:
-    """A dependency. Raises UsageError for a moment that is none."""
-    keys = list(filter(None, map(str.strip, axes.split(","))))
-    return RadarQuery(models, keys, parse_query({"as-of": as_of}).as_of)
-
-
-RadarOf = Annotated[RadarQuery, Depends(radar_query)]
 
 
 @board_router.get("/benchmarks/{name}/radar")
 @board_router.get("/suites/{name}/radar")
-def show_radar(request: Request, name: BoardName, hub: HubOf, query: RadarOf) -> Response:
+def show_radar(
+    request: Request,
+    name: BoardName,
+    hub: HubOf,
+    models: ModelNames,
+    axes: AxisKeys = "",
+    as_of: Moment = "",
+) -> Response:
     """Chosen models on the same axes, as shares and with the real values."""
+    moment = parse_query({"as-of": as_of}).as_of
+    keys = list(filter(None, map(str.strip, axes.split(","))))
     with hub.database.reading() as session:
-        page = read_tables(session, hub, find_board(session, request, name), query.as_of)
-    return json_response(radar_chart(page, query.models, query.axes))
+        page = read_tables(session, hub, find_board(session, request, name), moment)
+    return json_response(radar_chart(page, models, keys))
 
 
 @board_router.get("/models")
@@ -118,19 +111,10 @@ def describe_suite(row: HostedSuite) -> dict[str, Any]:
     }
 
 
-def find_benchmark(session: Session, name: str, *, lock: bool = False) -> HostedBenchmark:
-    """A benchmark, kept from other transactions with `lock`. Raises 404."""
-    query = select(HostedBenchmark).where(HostedBenchmark.name == name)
-    row = session.scalar(query.with_for_update() if lock else query)
-    if row is None:
-        raise HTTPException(404, f"this hub has no benchmark {name}")
-    return row
-
-
 def find_board(session: Session, request: Request, name: str) -> HostedBenchmark | HostedSuite:
     """The benchmark or the suite that the path of a request names. Raises 404."""
     is_suite = "/suites/" in request.scope["route"].path
-    return find_suite_row(session, name) if is_suite else find_benchmark(session, name)
+    return find_suite_row(session, name) if is_suite else find_hosted_benchmark(session, name)
 
 
 def find_suite_row(session: Session, name: str) -> HostedSuite:

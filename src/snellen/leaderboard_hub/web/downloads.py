@@ -6,10 +6,12 @@ everything else is a download. Videos are read in parts, as browsers ask for the
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import HTTPException, Response
@@ -107,21 +109,15 @@ def _blocks(storage: Storage, key: str, start: int, end: int) -> Iterator[bytes]
         start += len(data)
 
 
-class _Outlet:
+class _Outlet(io.RawIOBase):
     """What a zip is written to, piece by piece."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
 
-    def write(self, data: bytes, /) -> int:
+    def write(self, data: Any, /) -> int:
         self._pieces.append(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def close(self) -> None:
-        """Nothing is open."""
+        return len(self._pieces[-1])
 
     def take(self) -> bytes:
         """What was written since the last call."""

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen.leaderboard_hub.accounts.roles import Caller
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import (
     NewSubmission,
@@ -20,9 +21,8 @@ from snellen.leaderboard_hub.intake import (
 )
 from snellen.leaderboard_hub.publishing import publish_submission, withdraw_submission
 from snellen.leaderboard_hub.reveals import choose_final
-from snellen.leaderboard_hub.teams import is_shared_with
+from snellen.leaderboard_hub.teams import is_own, is_shared_with
 from snellen.leaderboard_hub.web.access import note_request
-from snellen.leaderboard_hub.web.board_api import find_benchmark
 
 Change = Literal["publish", "choose", "withdraw"]
 DONE: Mapping[Change, str] = {
@@ -54,6 +54,15 @@ def find_own(session: Session, public_id: str, caller: Caller, *, lock: bool = F
     row = session.scalar(query.with_for_update(of=Submission) if lock else query)
     if row is None:
         raise HTTPException(404, f"there is no submission {public_id} of yours")
+    return row
+
+
+def find_visible(session: Session, public_id: str, account_id: int | None) -> Submission:
+    """A submission that is published, or of the account or its team. Raises 404: to strangers a
+    private submission looks like one that does not exist."""
+    row = session.scalar(select(Submission).where(Submission.public_id == public_id))
+    if row is None or not (row.visibility == "published" or is_own(session, row, account_id)):
+        raise HTTPException(404, f"there is no submission {public_id}")
     return row
 
 
@@ -91,12 +100,12 @@ def submit_replies(
     `take_submission`."""
     limits, hidden = hub.config.submissions, hub.config.hidden
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         check_may_submit(session, benchmark, caller.account_id, limits, hidden)
         find_replaced(session, benchmark, caller, replaces)
     stored = store_replies(hub.storage, benchmark, new, limits)
     with hub.database.writing() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         earlier = find_replaced(session, benchmark, caller, replaces, lock=True)
         row = take_submission(session, hub.storage, benchmark, caller.account_id, new, limits,
                               stored=stored, replaces=earlier, hidden=hidden)  # fmt: skip

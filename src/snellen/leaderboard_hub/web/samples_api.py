@@ -13,6 +13,7 @@ from starlette.datastructures import State
 
 from snellen.leaderboard_hub.accounts.roles import Caller
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, WrongLabelFlag
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.samples.browsing import (
     Ask,
     ComparedSubmission,
@@ -27,7 +28,7 @@ from snellen.leaderboard_hub.samples.browsing import (
 from snellen.leaderboard_hub.samples.flags import MAX_REASON, flag_json, raise_flag, read_flags
 from snellen.leaderboard_hub.samples.replies import RepliesReader, StoredReply
 from snellen.leaderboard_hub.web.access import note_request
-from snellen.leaderboard_hub.web.board_api import find_benchmark, json_response
+from snellen.leaderboard_hub.web.board_api import json_response
 from snellen.leaderboard_hub.web.downloads import send_medium
 from snellen.leaderboard_hub.web.item_addresses import item_path, medium_path
 from snellen.leaderboard_hub.web.parameters import BoardName, HubOf, SubmitToken
@@ -80,7 +81,7 @@ def list_samples(
     with `replies` also how the replies of the best 20 begin. `q` searches, `category` selects,
     `submission` and `result` (right or wrong) select by how one submission did."""
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         page = read_page(session, reader, benchmark, query)
         categories = count_categories(session, benchmark)
     texts = read_replies(reader, page) if replies else {}
@@ -111,7 +112,7 @@ def list_samples(
 def show_sample(name: BoardName, item: str, hub: HubOf, reader: Reader) -> Response:
     """One question with the reply of every published submission."""
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         read = read_item(session, reader, benchmark, item)
     value = item_json(name, read.item)
     value["replies"] = [
@@ -126,7 +127,7 @@ def show_sample(name: BoardName, item: str, hub: HubOf, reader: Reader) -> Respo
 def show_medium(request: Request, name: BoardName, digest: str, hub: HubOf) -> Response:
     """A picture or video of a public split."""
     with hub.database.reading() as session:
-        medium = find_medium(session, find_benchmark(session, name), digest[:64])
+        medium = find_medium(session, find_hosted_benchmark(session, name), digest[:64])
     return send_medium(hub.storage, medium, request.headers.get("range"))
 
 
@@ -137,7 +138,7 @@ def add_flag(
     """Flag an item of a public split: `kind` is `wrong-answer`, `ambiguous`, `broken-image`,
     `text-only` or `duplicate`, `reason` a short sentence. Once per account and item."""
     with hub.database.writing() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         row = store_flag(session, request, benchmark, identity, flag)
         return flag_json(row)
 
@@ -147,7 +148,7 @@ def list_flags(name: BoardName, hub: HubOf, identity: SubmitToken) -> Response:
     """The open flags by item for the hub's owner; for others those that they raised, with what
     became of them."""
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         if identity.may("admin"):
             value: list[dict[str, Any]] = [
                 {

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.accounts.random_secrets import secret_digest
-from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.database.tables import AccessToken
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.web.access import check_token, note_request, token_of
 from snellen.leaderboard_hub.web.parameters import AnyToken, HubOf, ReadToken
 

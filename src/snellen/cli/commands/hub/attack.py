@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from snellen.cli.commands.hub import add_folder
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import argument_type
+from snellen.cli.flags import whole_number
 from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
 
 _ACCOUNTS = (1, 10, 100, 1_000)
 _ATTACKS = ("random answers", "one change at a time", "from an 80 % model")
@@ -19,7 +18,7 @@ def add(parser: ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("name", metavar="BENCHMARK", help="a benchmark whose answers are hidden")
     parser.add_argument(
-        "--draws", type=argument_type(_parse_draws), default=5, metavar="N",
+        "--draws", type=whole_number(1, 1_000), default=5, metavar="N",
         help="boards with other answers that each attack is tried on (default: 5)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws")
@@ -62,9 +61,3 @@ def main(arguments: Namespace) -> int:
 
 def _percent(shares: Sequence[float]) -> str:
     return f"{100 * sum(shares) / len(shares):.1f}"
-
-
-def _parse_draws(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000:
-        raise UsageError(f"{text!r} draws; expected 1 to 1,000")
-    return int(text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snellen.api.flags import parse_pairs
 from snellen.cli.commands.hub import add_folder
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import argument_type
+from snellen.cli.flags import argument_type, whole_number
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.config import PUBLIC_SHARE
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from snellen.leaderboard_hub.database.tables import HostedBenchmark
     from snellen.leaderboard_hub.hub import Hub
     from snellen.leaderboard_hub.samples.flags import FlaggedItem
-
-
-_MOST_PARTS = 100
 
 
 def add(parser: ArgumentParser) -> None:
@@ -53,7 +50,7 @@ def add(parser: ArgumentParser) -> None:
         f"are scored at a reveal (default: {PUBLIC_SHARE:g})",
     )  # fmt: skip
     parser.add_argument(
-        "--private-parts", type=argument_type(_parse_parts), default=1, metavar="N",
+        "--private-parts", type=whole_number(1, 100), default=1, metavar="N",
         help="with --hidden: parts of the private questions, each for a reveal (default: 1)",
     )  # fmt: skip
     parser.add_argument(
@@ -182,12 +179,6 @@ def _parse_share(text: str) -> float:
     if not 0 < share < 1:
         raise UsageError(f"{text!r} is no share; expected more than 0 and less than 1, such as 0.3")
     return share
-
-
-def _parse_parts(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_PARTS:
-        raise UsageError(f"{text!r} parts; expected 1 to {_MOST_PARTS}")
-    return int(text)
 
 
 def _count_flags(flagged: list[FlaggedItem]) -> int:

@@ -157,30 +157,11 @@ def _import_numbers(hub: Hub, arguments: Namespace, files: list[Path]) -> None:
 
 
 def _papers(arguments: Namespace) -> list[ReportedTables]:
-    from msgspec import structs
-
     from snellen.leaderboard_hub.reported_numbers.papers import PAPERS, read_paper
 
     names = dict.fromkeys(name.lower() for name in arguments.paper)
-    if "all" in names:
-        names = dict.fromkeys(PAPERS)
-    imports = []
-    for name in names:
-        tables = read_paper(name)
-        if arguments.other_protocol:
-            boards = tuple(
-                structs.replace(
-                    board,
-                    rows=tuple(
-                        structs.replace(row, other_protocol=arguments.other_protocol)
-                        for row in board.rows
-                    ),
-                )
-                for board in tables.boards
-            )
-            tables = structs.replace(tables, boards=boards)
-        imports.append(tables)
-    return imports
+    chosen = PAPERS if "all" in names else names
+    return [read_paper(name, arguments.other_protocol) for name in chosen]
 
 
 def _files(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from snellen.cli.commands.hub import is_address
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
+
+if TYPE_CHECKING:
+    from snellen.leaderboard_hub.phase_text import Phase
 
 
 def add(parser: ArgumentParser) -> None:
@@ -27,35 +31,42 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
-    """Print the phases of a competition, after setting others."""
-    from msgspec import to_builtins
-
-    from snellen.leaderboard_hub.accounts.audit import note_action
-    from snellen.leaderboard_hub.client import HubClient
-    from snellen.leaderboard_hub.hosting import find_hosted_benchmark
-    from snellen.leaderboard_hub.hub import open_hub
-    from snellen.leaderboard_hub.phases import (
-        convert_phases,
-        describe_phase,
-        parse_phase,
-        read_phases,
-        set_phases,
-    )
+    """Print the phases of a competition, after setting others. By an address this needs no more
+    than the base install, as `snellen submit`."""
+    from snellen.leaderboard_hub.phase_text import describe_phase, parse_phase
 
     phases = [parse_phase(text) for text in arguments.phase]
-    is_change = bool(phases) or arguments.no_phases
-    if is_address(arguments.folder):
-        sent = to_builtins(phases) if is_change else None
-        phases = convert_phases(HubClient(arguments.folder).phases(arguments.name, sent))
-    else:
-        with open_hub(arguments.folder) as hub, hub.database.writing() as session:
-            row = find_hosted_benchmark(session, arguments.name, lock=is_change)
-            if is_change:
-                set_phases(session, row, phases)
-                note_action(session, "phases", subject=row.name, phases=row.phases)
-            phases = read_phases(row)
+    change = phases if phases or arguments.no_phases else None
+    reach = _reach_server if is_address(arguments.folder) else _reach_folder
+    phases = reach(arguments.folder, arguments.name, change)
     for phase in phases:
         print_line(describe_phase(phase))
     if not phases:
         print_line(f"{arguments.name} has no phases: it takes submissions at any time")
     return COMPLETE
+
+
+def _reach_server(address: str, benchmark: str, change: list[Phase] | None) -> list[Phase]:
+    """The phases of a benchmark of a hub elsewhere, after a change of them."""
+    from msgspec import to_builtins
+
+    from snellen.leaderboard_hub.client import HubClient
+    from snellen.leaderboard_hub.phase_text import convert_phases
+
+    sent = None if change is None else to_builtins(change)
+    return convert_phases(HubClient(address).phases(benchmark, sent))
+
+
+def _reach_folder(folder: str, benchmark: str, change: list[Phase] | None) -> list[Phase]:
+    """The same of a hub that lies here."""
+    from snellen.leaderboard_hub.accounts.audit import note_action
+    from snellen.leaderboard_hub.hosting import find_hosted_benchmark
+    from snellen.leaderboard_hub.hub import open_hub
+    from snellen.leaderboard_hub.phases import read_phases, set_phases
+
+    with open_hub(folder) as hub, hub.database.writing() as session:
+        row = find_hosted_benchmark(session, benchmark, lock=change is not None)
+        if change is not None:
+            set_phases(session, row, change)
+            note_action(session, "phases", subject=row.name, phases=row.phases)
+        return read_phases(row)

@@ -7,7 +7,6 @@ from argparse import ArgumentParser, Namespace
 from snellen.cli.commands.hub import add_folder
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
 
 
 def add(parser: ArgumentParser) -> None:
@@ -28,18 +27,14 @@ def main(arguments: Namespace) -> int:
     from snellen import __version__
     from snellen.leaderboard_hub.accounts.audit import note_action
     from snellen.leaderboard_hub.database.tables import HostedBenchmark
-    from snellen.leaderboard_hub.hosting import rescore
+    from snellen.leaderboard_hub.hosting import find_hosted_benchmark, rescore
     from snellen.leaderboard_hub.hub import open_hub
 
     lines = []
     with open_hub(arguments.folder) as hub, hub.database.writing() as session:
-        query = select(HostedBenchmark).order_by(HostedBenchmark.name)
-        if arguments.name:
-            query = query.where(HostedBenchmark.name == arguments.name)
-        rows = session.scalars(query).all()
-        if arguments.name and not rows:
-            raise UsageError(f"the hub has no benchmark called {arguments.name}")
-        for row in rows:
+        every = select(HostedBenchmark).order_by(HostedBenchmark.name)
+        named = [find_hosted_benchmark(session, arguments.name)] if arguments.name else None
+        for row in named or session.scalars(every):
             count = rescore(session, row, always=arguments.always)
             done = f"version {row.version}; {count:,} submissions are scored again"
             if not count:

@@ -22,16 +22,14 @@ def add(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM; requests that are going on may end."""
     from snellen.leaderboard_hub.hub import open_hub
-    from snellen.leaderboard_hub.key_check import check_divided, check_key, has_hidden_splits
+    from snellen.leaderboard_hub.key_check import check_key
     from snellen.leaderboard_hub.storage import KEY_VARIABLE
     from snellen.leaderboard_hub.web.app import create_app
     from snellen.leaderboard_hub.web.logs import start_log
     from snellen.leaderboard_hub.web.server import bind_socket, serve_app
 
     with open_hub(arguments.folder) as hub:
-        check_key(hub)
-        check_divided(hub)
-        if not hub.storage.has_key and has_hidden_splits(hub):
+        if not check_key(hub):
             print_line(f"{KEY_VARIABLE} is not set: submissions to hidden splits are refused",
                        error=True)  # fmt: skip
         with bind_socket(arguments.host, arguments.port) as bound:

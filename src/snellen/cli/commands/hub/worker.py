@@ -7,23 +7,17 @@ import sys
 import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from snellen.cli.commands.hub import add_folder
 from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import whole_number
 from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from snellen.leaderboard_hub.hub import Hub
-
-_MOST_PROCESSES = 256
 
 
 def add(parser: ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument(
-        "--processes", type=int, default=1, metavar="N",
+        "--processes", type=whole_number(1, 256), default=1, metavar="N",
         help="workers to run, a process each (default: 1)",
     )  # fmt: skip
     parser.add_argument(
@@ -37,13 +31,10 @@ def main(arguments: Namespace) -> int:
     from snellen.leaderboard_hub.hub import open_hub
     from snellen.leaderboard_hub.jobs.supervisor import WorkerGroup
     from snellen.leaderboard_hub.jobs.worker import Worker
+    from snellen.leaderboard_hub.key_check import check_key
 
-    if not 1 <= arguments.processes <= _MOST_PROCESSES:
-        raise UsageError(
-            f"--processes {arguments.processes}: expected a number from 1 to {_MOST_PROCESSES}"
-        )
     with open_hub(arguments.folder) as hub:
-        _check_key(hub)
+        check_key(hub, is_needed=True)
         if arguments.processes == 1:
             worker = Worker(hub, _print)
             _on_signal(worker.stop)
@@ -55,20 +46,6 @@ def main(arguments: Namespace) -> int:
     group = WorkerGroup(command, arguments.processes, _print)
     _on_signal(group.stop)
     return group.run()
-
-
-def _check_key(hub: Hub) -> None:
-    """Raises UsageError."""
-    from snellen.leaderboard_hub.key_check import check_divided, check_key, has_hidden_splits
-    from snellen.leaderboard_hub.storage import KEY_VARIABLE
-
-    check_key(hub)
-    check_divided(hub)
-    if not hub.storage.has_key and has_hidden_splits(hub):
-        raise UsageError(
-            f"{KEY_VARIABLE} is not set, and the answers of some benchmarks are hidden; set the "
-            "key with which they were stored"
-        )
 
 
 def _print(line: str) -> None:

@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from snellen.leaderboard_hub.web.pages import (
     account,
     benchmark_pages,
     boards,
     compare,
     email,
-    errors,
     frame,
     home,
     host,
@@ -28,24 +25,6 @@ from snellen.leaderboard_hub.web.pages import (
     team,
 )
 
-ROUTERS: tuple[APIRouter, ...] = (
-    frame.router,
-    home.router,
-    boards.router,
-    benchmark_pages.router,
-    submissions.router,
-    compare.router,
-    samples.router,
-    sign_in.router,
-    account.router,
-    email.router,
-    own_submissions.router,
-    submit.router,
-    team.router,
-    manage.router,
-    host.router,
-    manage_accounts.router,
-    openid.router,
-)
-
-__all__ = ["ROUTERS", "errors"]
+_PAGES = (frame, home, boards, benchmark_pages, submissions, compare, samples, sign_in, account,
+          email, own_submissions, submit, team, manage, host, manage_accounts, openid)  # fmt: skip
+ROUTERS = tuple(page.router for page in _PAGES)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.core.literals import parse_finite
-from snellen.leaderboard_hub.accounts.access import (
-    create_token,
-    now,
-    sign_out_everywhere,
-)
+from snellen.leaderboard_hub.accounts.access import create_token, now, sign_out_everywhere
 from snellen.leaderboard_hub.accounts.attempts import MAX_FAILURES, AttemptLimit, count_attempt
 from snellen.leaderboard_hub.accounts.changes import delete_account, set_password
 from snellen.leaderboard_hub.accounts.passwords import verify_password
@@ -31,12 +27,7 @@ from snellen.leaderboard_hub.web.browser import (
     sign_out_browser,
     start_browser,
 )
-from snellen.leaderboard_hub.web.pages.forms import (
-    FormState,
-    PostedForm,
-    render_form,
-    sentence,
-)
+from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.pages.sign_in import check_new_password
 from snellen.leaderboard_hub.web.parameters import Done, HubOf, ReaderBrowser, ReaderForm
@@ -44,6 +35,14 @@ from snellen.leaderboard_hub.web.token_api import TokenNumber, find_token
 
 router = APIRouter(include_in_schema=False)
 
+
+def own_account(hub: HubOf, browser: ReaderBrowser) -> Account:
+    """A dependency: the account that is signed in."""
+    with hub.database.reading() as session:
+        return _own_account(session, browser)
+
+
+OwnAccount = Annotated[Account, Depends(own_account)]
 _DONE = {
     "sent": "The link is sent: look for the letter, and follow it within 24 hours.",
     "not-sent": "The letter could not be sent; try again later.",
@@ -103,20 +102,16 @@ def end_all_sign_ins(request: Request, hub: HubOf, browser: ReaderForm) -> Respo
 
 
 @router.get("/account/password")
-def password_page(request: Request, hub: HubOf, browser: ReaderBrowser) -> Response:
+def password_page(request: Request, account: OwnAccount) -> Response:
     """The form to change the password."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     return _password_form(request, FormState(), account)
 
 
 @router.post("/account/password")
 def change_password(
-    request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm
+    request: Request, hub: HubOf, browser: ReaderForm, account: OwnAccount, form: PostedForm
 ) -> Response:
     """Change the password, which needs the present one; other browsers are signed out."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     if account.password_hash is None:
         raise HTTPException(409, "this account has no password: you sign in with your organisation")
     check_new_password(form)
@@ -133,18 +128,16 @@ def change_password(
 
 
 @router.get("/account/delete")
-def delete_page(request: Request, hub: HubOf, browser: ReaderBrowser) -> Response:
+def delete_page(request: Request, account: OwnAccount) -> Response:
     """What is deleted with the account and what stays, and the form to do it."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     return _delete_form(request, FormState(), account)
 
 
 @router.post("/account/delete")
-def send_delete(request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm) -> Response:
+def send_delete(
+    request: Request, hub: HubOf, browser: ReaderForm, account: OwnAccount, form: PostedForm
+) -> Response:
     """Delete one's own account, which needs the password."""
-    with hub.database.reading() as session:
-        account = _own_account(session, browser)
     if form.value("name") != account.name:
         form.refuse("name", sentence("type the name of your account, {name}", name=account.name))
     if form.problems or not _is_own_password(hub, account, form):

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from snellen.leaderboard_hub.boards.published import iso_time
-from snellen.leaderboard_hub.boards.tables import BoardCell, BoardTable, TableRow
-from snellen.leaderboard_hub.database.tables import HostedSuite
-from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.boards.tables import BoardCell, BoardPage, BoardTable, TableRow
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.samples.versions import read_versions
-from snellen.leaderboard_hub.web.board_api import find_benchmark, find_board
+from snellen.leaderboard_hub.web.board_api import find_board
 from snellen.leaderboard_hub.web.pages.board_context import board_path
-from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
+from snellen.leaderboard_hub.web.pages.change_lines import ChangeLine, latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
 from snellen.leaderboard_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
-from snellen.leaderboard_hub.web.pages.scales import number_text, range_text
 from snellen.leaderboard_hub.web.pages.timeline import TimedScore, draw_timeline, mark_best
 from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 
@@ -29,23 +27,12 @@ router = APIRouter(include_in_schema=False)
 _CHANGES = 60
 
 
-class HistoryRow(NamedTuple):
-    """A line of the history's table."""
-
-    day: str
-    """As exactly as it is known: a year, a month or a day."""
-    row: TableRow
-    text: str
-    range: str
-    is_best: bool
-
-
 @router.get("/benchmarks/{name}/protocol")
 def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
     """How the numbers of a board are made."""
 
     def draw(session: Session) -> Response:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         card = find_card(benchmark.spec)
         versions = read_versions(session, benchmark.id)
         return render(
@@ -53,7 +40,7 @@ def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
             "protocol_card.html",
             benchmark=benchmark,
             card=card,
-            asking=card_facts(card) if card else [],
+            asking=card_facts(card) if card else {},
             scoring=scoring_facts(benchmark),
             versions=[(number, iso_time(row.created)) for number, row in versions.items()][::-1],
             per_day=hub.config.submissions.per_day,
@@ -63,55 +50,49 @@ def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
     return public_page(request, draw)
 
 
-class HistoryQuery(NamedTuple):
-    """Which table of a board a history is of, and by which day."""
-
-    table: str
-    by: str
-
-
-def history_query(
-    table: Annotated[str, Query(max_length=120)] = "",
-    by: Annotated[str, Query(pattern="^(released|published)?$")] = "",
-) -> HistoryQuery:
-    """A dependency."""
-    return HistoryQuery(table, by)
-
-
-HistoryOf = Annotated[HistoryQuery, Depends(history_query)]
-
-
 @router.get("/benchmarks/{name}/history")
 @router.get("/suites/{name}/history")
-def history_page(request: Request, name: BoardName, hub: HubOf, query: HistoryOf) -> Response:
+def history_page(
+    request: Request,
+    name: BoardName,
+    hub: HubOf,
+    table: Annotated[str, Query(max_length=120)] = "",
+    by: Annotated[str, Query(pattern="^(released|published)?$")] = "",
+) -> Response:
     """Scores by the day when a model was released, or its score published; of a suite, averages by
     the day of release, and what changed in its benchmarks."""
-    return public_page(request, lambda session: _draw_history(request, session, hub, name, query))
+
+    def draw(session: Session) -> Response:
+        board = find_board(session, request, name)
+        page = read_board_page(request, session, hub, board)
+        changes = latest_changes(session, _CHANGES, board)
+        return _draw_history(request, page, table, by, changes)
+
+    return public_page(request, draw)
 
 
 def _draw_history(
-    request: Request, session: Session, hub: Hub, name: str, query: HistoryQuery
+    request: Request, page: BoardPage, table: str, by: str, changes: list[ChangeLine]
 ) -> Response:
-    board = find_board(session, request, name)
-    page = read_board_page(request, session, hub, board)
-    chosen = page.table(query.table) or page.tables[0]
+    chosen = page.table(table) or page.tables[0]
     # The rows of a suite are averages of several submissions, with no day of publication.
-    is_suite = isinstance(board, HostedSuite)
-    days = "released" if is_suite else query.by
+    is_suite = page.kind == "suite"
+    days = "released" if is_suite else by
     days = days or ("released" if _has_release_dates(chosen) else "published")
     rows = _history_rows(chosen, days)
     return render(
         request,
         "history.html",
         page=page,
-        changes=latest_changes(session, _CHANGES, board),
+        changes=changes,
         path=board_path(page),
         table=chosen,
         by=days,
         has_days=not is_suite,
         rows=rows,
         timeline=draw_timeline([one for one, _ in rows]),
-        lines=[_line(one, row, chosen, days) for one, row in reversed(rows)],
+        lines=[(_day_text(row, days), one, row) for one, row in reversed(rows)],
+        digits=column.digits if (column := chosen.column(chosen.main)) else 1,
         undated=sum(_value(row, chosen) is not None for row in chosen.rows) - len(rows),
     )
 
@@ -139,18 +120,6 @@ def _value(row: TableRow, table: BoardTable) -> BoardCell | None:
     """The main number of a row, unless another protocol made it."""
     cell = row.cells.get(table.main)
     return None if cell is None or cell.value is None or cell.mark else cell
-
-
-def _line(one: TimedScore, row: TableRow, table: BoardTable, days: str) -> HistoryRow:
-    column = table.column(table.main)
-    digits = column.digits if column else 1
-    return HistoryRow(
-        day=_day_text(row, days),
-        row=row,
-        text=number_text(one.value, digits),
-        range=range_text(one.low, one.high, digits),
-        is_best=one.is_best,
-    )
 
 
 def _has_release_dates(table: BoardTable) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import msgspec
 from msgspec.structs import replace
 
 from snellen.leaderboard_hub.boards.queries import (
@@ -157,7 +156,7 @@ def filter_fields(table: BoardTable, filters: BoardFilters) -> list[FilterChoice
         "organisation": [(value, value) for value in names["organisation"][:_MOST_OPTIONS]],
         "route": [(value, value) for value in names["route"][:_MOST_OPTIONS]],
     }
-    chosen = filter_values(filters)
+    chosen = filters.in_use()
     fields = []
     for name, choices in options.items():
         value = chosen.get(name, "")
@@ -168,18 +167,9 @@ def filter_fields(table: BoardTable, filters: BoardFilters) -> list[FilterChoice
     return fields
 
 
-def filter_values(filters: BoardFilters) -> dict[str, str]:
-    """The filters in use, as a link has them."""
-    return {
-        name: value if isinstance(value, str) else ",".join(value)
-        for name, value in msgspec.to_builtins(filters).items()
-        if value
-    }
-
-
 def _chips(query: BoardQuery, path: str) -> list[FilterChip]:
     chips = []
-    for name, value in filter_values(query.filters).items():
+    for name, value in query.filters.in_use().items():
         empty = getattr(BoardFilters(), name)
         left = replace(query, filters=replace(query.filters, **{name: empty}))
         chips.append(FilterChip(_LABELS[name], value, address(path, left)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -10,16 +10,10 @@ from msgspec.structs import replace
 
 from snellen.leaderboard_hub.boards.queries import BoardQuery, apply_query
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardColumn, BoardTable, TableRow
-from snellen.leaderboard_hub.web.pages.scales import (
-    IntervalBar,
-    NumberScale,
-    number_text,
-    range_text,
-    scale_of,
-)
+from snellen.leaderboard_hub.web.pages.scales import IntervalBar, NumberScale, scale_of
 
-MODEL = "model"
-"""What `BoardQuery.sort` calls the heads of the rows."""
+_MODEL = BoardColumn("model", "", "text")
+"""The heads of the rows, as `BoardQuery.sort` calls them."""
 EVIDENCE = "evidence"
 _DRAWN_OTHERWISE = {"rank", "tier"}
 """Columns that every table has at its left, and bands of rows."""
@@ -30,15 +24,10 @@ class CellView(NamedTuple):
     """A cell as it is drawn."""
 
     column: BoardColumn
-    text: str
-    value: str
-    """What the browser sorts by; empty: last."""
-    range: str
-    """The ends of the interval, such as `61.0–64.2`."""
-    n: int | None
+    cell: BoardCell
     bar: IntervalBar | None
     mark: str
-    """The letter of its footnote."""
+    """The letters of its footnotes."""
 
 
 class RowView(NamedTuple):
@@ -138,15 +127,16 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
         starts = row.tier is not None and row.tier != tier
         is_even = is_even != (starts and tier is not None)
         tier = row.tier or tier
-        cells = [
-            _view_cell(row.cells.get(column.key, _MISSING), column, scales, notes)
-            for column in columns
-        ]
+        cells = []
+        for column in columns:
+            cell, scale = row.cells.get(column.key, _MISSING), scales.get(column.key)
+            bar = scale.bar(cell.value, cell.low, cell.high) if scale else None
+            cells.append(CellView(column, cell, bar, notes.letter(cell.mark, cell.note)))
         rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row),
                             row_link(row)))  # fmt: skip
     return TableView(
         table=chosen,
-        model=_model_head(query, path),
+        model=_column_head(_MODEL, table, query, path),
         columns=tuple(_column_head(column, table, query, path) for column in columns),
         rows=tuple(rows),
         footnotes=notes.all(),
@@ -197,42 +187,6 @@ def _scale(rows: Sequence[TableRow], column: BoardColumn, *, is_main: bool) -> N
     return scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
 
 
-def _view_cell(
-    cell: BoardCell, column: BoardColumn, scales: Mapping[str, NumberScale], notes: _Footnotes
-) -> CellView:
-    mark = notes.letter(cell.mark, cell.note)
-    if column.kind in ("text", "date"):
-        return CellView(column, cell.text, cell.text.casefold(), "", None, None, mark)
-    scale = scales.get(column.key)
-    text = cell.text or number_text(cell.value, column.digits)
-    return CellView(
-        column=column,
-        text=text,
-        value="" if cell.value is None else repr(cell.value),
-        range=range_text(cell.low, cell.high, column.digits),
-        n=cell.n,
-        bar=scale.bar(cell.value, cell.low, cell.high) if scale else None,
-        mark=mark,
-    )
-
-
-def _model_head(query: BoardQuery, path: str) -> ColumnView:
-    is_sorted = query.sort == MODEL
-    descending = is_sorted and bool(query.descending)
-    turned = True if is_sorted and not descending else None
-    return ColumnView(
-        key=MODEL,
-        label="",
-        unit="",
-        note="",
-        is_number=False,
-        is_main=False,
-        natural="up",
-        sorting=_sorting(is_sorted, descending),
-        address=address(path, replace(query, sort=MODEL, descending=turned)),
-    )
-
-
 def _column_head(
     column: BoardColumn, table: BoardTable, query: BoardQuery, path: str
 ) -> ColumnView:
@@ -243,6 +197,7 @@ def _column_head(
     turned = not descending if is_sorted else natural
     order = None if turned == natural else turned
     sort = "" if is_main and order is None else column.key
+    direction = "descending" if descending else "ascending"
     return ColumnView(
         key=column.key,
         label=column.label,
@@ -251,10 +206,6 @@ def _column_head(
         is_number=column.kind in ("number", "rank"),
         is_main=is_main,
         natural="down" if natural else "up",
-        sorting=_sorting(is_sorted, descending),
+        sorting=direction if is_sorted else "none",
         address=address(path, replace(query, sort=sort, descending=order)),
     )
-
-
-def _sorting(is_sorted: bool, descending: bool) -> str:
-    return ("descending" if descending else "ascending") if is_sorted else "none"

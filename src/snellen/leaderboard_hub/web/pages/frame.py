@@ -20,6 +20,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of, checked_target, local_target
+from snellen.leaderboard_hub.web.pages.scales import number_text, range_text
 from snellen.leaderboard_hub.web.pages.sentence_patterns import translate_sentence
 from snellen.report import format as fmt
 from snellen.report.page.layout import page_file
@@ -193,6 +194,9 @@ def _environment(language: str) -> Environment:
         "points": fmt.score_text,
         "number": fmt.count_text,
         "words": fmt.display_name,
+        "metric": fmt.metric_label,
+        "decimals": number_text,
+        "ends": range_text,
         "day": lambda when: when.strftime("%Y-%m-%d"),
         "moment": lambda when: when.strftime("%Y-%m-%d %H:%M"),
     }

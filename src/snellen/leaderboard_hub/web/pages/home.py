@@ -27,13 +27,8 @@ class BoardCard(NamedTuple):
 
     page: BoardPage
     path: str
-    models: int
-    metric: str
     best: tuple[SmallRow, ...]
-    is_group: bool
-    """Whether the best are a group that cannot be told apart."""
-    more: int
-    """Models of that group that are left out."""
+    """Of the group that cannot be told apart from the best; without one, the first three."""
 
 
 @router.get("/")
@@ -45,7 +40,7 @@ def home(request: Request, hub: HubOf) -> Response:
         suites = session.scalars(select(HostedSuite).order_by(HostedSuite.title)).all()
         cards = [_card(read_board_page(request, session, hub, row)) for row in benchmarks]
         # Boards that are in use come before those without models.
-        cards.sort(key=lambda card: not card.models)
+        cards.sort(key=lambda card: not card.page.tables[0].rows)
         return render(
             request,
             "home.html",
@@ -60,16 +55,5 @@ def home(request: Request, hub: HubOf) -> Response:
 
 def _card(page: BoardPage) -> BoardCard:
     table = page.tables[0]
-    column = table.column(table.main)
-    first = [row for row in table.rows if row.tier == 1]
-    rows = first or table.rows[:3]
-    best = best_rows(table, rows[:_BEST])
-    return BoardCard(
-        page=page,
-        path=board_path(page),
-        models=len(table.rows),
-        metric=column.label if column else "",
-        best=best,
-        is_group=len(first) > 1,
-        more=max(0, len(first) - len(best)),
-    )
+    rows = [row for row in table.rows if row.tier == 1] or table.rows[:3]
+    return BoardCard(page, board_path(page), best_rows(table, rows[:_BEST]))

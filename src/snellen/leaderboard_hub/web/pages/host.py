@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.database.tables import HostedBenchmark
 from snellen.leaderboard_hub.entries import read_entries
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hosts import (
     BOARD_ROLES,
     NotHost,
@@ -20,10 +21,10 @@ from snellen.leaderboard_hub.hosts import (
 )
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.moment_text import parse_moment
-from snellen.leaderboard_hub.phases import MOST_PHASES, Phase, convert_phases, read_phases
+from snellen.leaderboard_hub.phase_text import MOST_PHASES, Phase, convert_phases
+from snellen.leaderboard_hub.phases import read_phases
 from snellen.leaderboard_hub.question_parts import describe_parts
 from snellen.leaderboard_hub.web.access import client_address, note_request
-from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.browser import Browser
 from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form
 from snellen.leaderboard_hub.web.pages.frame import redirect
@@ -61,7 +62,7 @@ def change_board(
     is_phases = form.value("action") == "phases"
     try:
         with hub.database.writing() as session:
-            benchmark = find_benchmark(session, name, lock=True)
+            benchmark = find_hosted_benchmark(session, name, lock=True)
             if is_phases:
                 host_phases(session, benchmark, browser.caller, _read_rows(form),
                             client_address(request))  # fmt: skip
@@ -86,7 +87,7 @@ def _page(
     done: str | None = None,
 ) -> Response:
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         check_host(session, benchmark, browser.caller)
         is_owner = board_role(session, benchmark, browser.caller) == "owner"
         hosts, entries = read_hosts(session, benchmark), read_entries(session, benchmark)

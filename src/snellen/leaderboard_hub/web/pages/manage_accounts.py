@@ -22,12 +22,7 @@ from snellen.leaderboard_hub.accounts.roles import ROLES
 from snellen.leaderboard_hub.database.tables import Account, Invitation, Submission
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import note_request
-from snellen.leaderboard_hub.web.pages.forms import (
-    FormState,
-    PostedForm,
-    render_form,
-    sentence,
-)
+from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.parameters import Done, HubOf, OwnerBrowser, OwnerForm
 

@@ -8,11 +8,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from snellen.core.errors import UsageError
-from snellen.leaderboard_hub.accounts.access import (
-    AccessDenied,
-    network_of,
-    now,
-)
+from snellen.leaderboard_hub.accounts.access import AccessDenied, network_of, now
 from snellen.leaderboard_hub.accounts.attempts import AttemptLimit, count_attempt
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.accounts.openid_accounts import (

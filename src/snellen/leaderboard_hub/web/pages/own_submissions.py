@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import func, select
@@ -43,14 +43,6 @@ _DONE = {
 }
 
 
-class OwnSubmission(NamedTuple):
-    """A submission of the account, with what may be shown of its scores."""
-
-    row: Submission
-    scores: Sequence[PublicScore]
-    """One of each version of the benchmark, the latest first."""
-
-
 @router.get("/account/submissions")
 def submissions_page(
     request: Request,
@@ -75,7 +67,7 @@ def own_submission_page(
     """One submission of the account: its state, scores of every version, and what it replaced."""
     with hub.database.reading() as session:
         row = find_own(session, public_id, browser.caller)
-        (own,) = _with_scores(session, [row])
+        ((_, scores),) = _with_scores(session, [row])
         history = _replaced_submissions(session, row)
         later = session.scalar(
             select(Submission).where(Submission.replaces_id == row.id).order_by(Submission.id)
@@ -84,7 +76,7 @@ def own_submission_page(
         chosen = find_choice(session, row)
     is_chosen = chosen is not None and chosen.submission_id == row.id
     can_choose = row.visibility == "published" and describe_parts(benchmark).get("private")
-    return render_form(request, "own_submission.html", FormState(), title=row.model, own=own,
+    return render_form(request, "own_submission.html", FormState(), title=row.model, scores=scores,
                        row=row, benchmark=benchmark, history=history, later=later,
                        is_chosen=is_chosen, may_choose=can_choose and not is_chosen,
                        done=_DONE.get(done))  # fmt: skip
@@ -109,11 +101,13 @@ def change_submission(
     return redirect(f"/account/submissions/{public_id}?done={DONE[change]}")
 
 
-def _with_scores(session: Session, rows: Sequence[Submission]) -> list[OwnSubmission]:
+def _with_scores(
+    session: Session, rows: Sequence[Submission]
+) -> list[tuple[Submission, list[PublicScore]]]:
+    """Submissions with what may be shown of their scores: one of each version, the latest first."""
     stored = scores_by_submission(session, [row.id for row in rows])
     return [
-        OwnSubmission(row, [public_score(score) for score in reversed(stored.get(row.id, []))])
-        for row in rows
+        (row, [public_score(score) for score in reversed(stored.get(row.id, []))]) for row in rows
     ]
 
 

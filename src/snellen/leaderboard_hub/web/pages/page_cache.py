@@ -50,25 +50,13 @@ PageKey = tuple[str, str, str]
 """Path and query, language, theme."""
 
 
-class StateCache(Generic[Value]):
+class StateCache(BoundedCache[Any, tuple[State, Value]], Generic[Value]):
     """Values by key, each of one state."""
 
-    def __init__(self, capacity: int, size: Callable[[Value], int]) -> None:
-        self._kept: BoundedCache[Any, tuple[State, Value]] = BoundedCache(
-            capacity, lambda pair: size(pair[1])
-        )
-
-    def get(self, key: Any, state: State) -> Value | None:
+    def of_state(self, key: Any, state: State) -> Value | None:
         """None if there is none of this state."""
-        found = self._kept.get(key)
+        found = self.get(key)
         return None if found is None or found[0] != state else found[1]
-
-    def __contains__(self, key: object) -> bool:
-        """Whether there is a value of any state."""
-        return key in self._kept
-
-    def put(self, key: Any, state: State, value: Value) -> None:
-        self._kept.put(key, (state, value))
 
 
 class KeptPage(NamedTuple):
@@ -215,12 +203,12 @@ class KeptPages:
         Raises HubUnavailable.
         """
         state = caches.state.peek() or await caches.state.wait()
-        kept = caches.pages.get(key, state)
+        kept = caches.pages.of_state(key, state)
         drawing = self._drawing.get(key)
         if kept is None and drawing is not None:
             await drawing.wait()
             state = caches.state.peek() or await caches.state.wait()
-            kept = caches.pages.get(key, state)
+            kept = caches.pages.of_state(key, state)
         return kept
 
     def _is_signed_in(self, scope: Scope) -> bool:
@@ -239,7 +227,7 @@ def public_page(request: Request, draw: Callable[[Session], Response]) -> Respon
     key = _page_key(request)
     with hub_of(request).database.reading() as session:
         state = caches.state.read(session)
-        kept = caches.pages.get(key, state) if is_anonymous else None
+        kept = caches.pages.of_state(key, state) if is_anonymous else None
         if kept is None:
             response = draw(session)
             if response.status_code != 200:
@@ -247,7 +235,7 @@ def public_page(request: Request, draw: Callable[[Session], Response]) -> Respon
             body = bytes(response.body)
             kept = KeptPage(body, _tag(body), request.scope.get("route"))
             if is_anonymous:
-                caches.pages.put(key, state, kept)
+                caches.pages.put(key, (state, kept))
     return _answer(request, kept)
 
 
@@ -292,10 +280,10 @@ def read_board_page(
     caches = caches_of(request)
     boards, state = caches.boards, caches.state.read(session)
     key = (type(board).__name__, board.name, as_of)
-    page = boards.get(key, state)
+    page = boards.of_state(key, state)
     if page is None:
         page = read_tables(session, hub, board, as_of)
-        boards.put(key, state, page)
+        boards.put(key, (state, page))
     return page
 
 
@@ -304,8 +292,8 @@ def caches_of(request: Request) -> HubCaches:
     state = request.app.state
     if not hasattr(state, "hub_caches"):
         state.hub_caches = HubCaches(
-            StateCache(PAGE_BYTES, lambda page: len(page.body)),
-            StateCache(BOARDS, lambda _: 1),
+            StateCache(PAGE_BYTES, lambda pair: len(pair[1].body)),
+            StateCache(BOARDS),
             LatestState(hub_of(request).database),
         )
     return cast(HubCaches, state.hub_caches)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
 
 import msgspec
 
@@ -22,30 +22,34 @@ FAILURE_POLICIES = {
 }
 
 
-class ScoringFact(NamedTuple):
-    """A line of the card; both are texts of the page, values as they are."""
-
-    name: str
-    value: str
-
-
-def scoring_facts(benchmark: HostedBenchmark) -> list[ScoringFact]:
-    """How replies become numbers."""
+def scoring_facts(benchmark: HostedBenchmark) -> dict[str, str]:
+    """How replies become numbers: lines of the card. Names are texts of the page, values as they
+    are."""
     protocol = msgspec.convert(benchmark.protocol, Protocol)
     card = find_card(benchmark.spec)
-    facts = [
-        ScoringFact("Benchmark of Snellen", benchmark.spec),
-        ScoringFact("Parsing rule", protocol.rule or (card.reader if card else "the default rule")),
-        ScoringFact("Failures", FAILURE_POLICIES.get(protocol.failures, protocol.failures)),
-        ScoringFact("Rotated options", protocol.circular or ""),
-        ScoringFact(
-            "Columns of the data",
-            ", ".join(f"{ours}: {theirs}" for ours, theirs in protocol.columns.items()),
-        ),
-        ScoringFact("Headline", fmt.metric_label(card.headline) if card else ""),
-        ScoringFact("Judge", card.judge if card else ""),
-    ]
-    return [fact for fact in facts if fact.value]
+    return _with_value({
+        "Benchmark of Snellen": benchmark.spec,
+        "Parsing rule": protocol.rule or (card.reader if card else "the default rule"),
+        "Failures": FAILURE_POLICIES.get(protocol.failures, protocol.failures),
+        "Rotated options": protocol.circular,
+        "Columns of the data": ", ".join(f"{our}: {theirs}"
+                                         for our, theirs in protocol.columns.items()),
+        "Headline": fmt.metric_label(card.headline) if card else "",
+        "Judge": card.judge if card else "",
+    })  # fmt: skip
+
+
+def card_facts(card: ProtocolCard) -> dict[str, str]:
+    """How questions are put to a model, as `scoring_facts`."""
+    return _with_value({
+        "Decoding": card.decoding, "Media": card.media, "Data": card.source,
+        "Data file": card.published, "Coverage": card.coverage,
+        "Digest of the card": card.digest,
+    })  # fmt: skip
+
+
+def _with_value(facts: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in facts.items() if value}
 
 
 @cache
@@ -60,16 +64,3 @@ def find_card(spec: str) -> ProtocolCard | None:
     variant = ",".join(f"{option}={value}" for option, value in sorted(options.items()))
     cards = stored_cards()
     return cards.get(f"{name}@{variant}" if variant else name) or cards.get(name)
-
-
-def card_facts(card: ProtocolCard) -> list[ScoringFact]:
-    """How questions are put to a model."""
-    facts = [
-        ScoringFact("Decoding", card.decoding),
-        ScoringFact("Media", card.media),
-        ScoringFact("Data", card.source),
-        ScoringFact("Data file", card.published),
-        ScoringFact("Coverage", card.coverage),
-        ScoringFact("Digest of the card", card.digest),
-    ]
-    return [fact for fact in facts if fact.value]

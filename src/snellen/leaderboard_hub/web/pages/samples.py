@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Query, Request, Response
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedMedium, WrongLabelFlag
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.samples.browsing import (
     ItemOnPage,
     ItemReplies,
@@ -20,7 +21,6 @@ from snellen.leaderboard_hub.samples.browsing import (
     read_item,
     read_page,
 )
-from snellen.leaderboard_hub.samples.content import MediumLink
 from snellen.leaderboard_hub.samples.flags import (
     FLAG_KINDS,
     MAX_REASON,
@@ -28,24 +28,13 @@ from snellen.leaderboard_hub.samples.flags import (
     read_flags,
     settle_flags,
 )
-from snellen.leaderboard_hub.samples.replies import ReplyResult, StoredPass, StoredReply
+from snellen.leaderboard_hub.samples.replies import ReplyResult
 from snellen.leaderboard_hub.web.access import note_request
-from snellen.leaderboard_hub.web.board_api import find_benchmark
-from snellen.leaderboard_hub.web.browser import (
-    Browser,
-    browser_of,
-    require_browser,
-    require_form,
-)
-from snellen.leaderboard_hub.web.item_addresses import item_path, medium_path
+from snellen.leaderboard_hub.web.browser import Browser, browser_of, require_browser, require_form
+from snellen.leaderboard_hub.web.item_addresses import item_path
 from snellen.leaderboard_hub.web.pages.frame import redirect, render
 from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
-from snellen.leaderboard_hub.web.samples_api import (
-    Asked,
-    NewFlag,
-    Reader,
-    store_flag,
-)
+from snellen.leaderboard_hub.web.samples_api import Asked, NewFlag, Reader, store_flag
 
 router = APIRouter(include_in_schema=False)
 
@@ -68,31 +57,6 @@ _LONG = 600
 """Characters of a reply beyond which it is folded."""
 
 
-class PictureView(NamedTuple):
-    """A picture or video of a page."""
-
-    kind: str
-    url: str
-    """Empty if it could not be read."""
-    is_displayable: bool
-    label: str = ""
-    """The option that it belongs to."""
-
-
-class ReplyPart(NamedTuple):
-    """A reply, split around the text that the answer was read from."""
-
-    before: str
-    evidence: str
-    after: str
-    answer: str | None
-    rule: str
-    verdict: str
-    is_long: bool
-    length: int
-    """Characters of the complete reply, if it is cut; else 0."""
-
-
 @router.get("/benchmarks/{name}/samples")
 def samples_page(
     request: Request,
@@ -106,7 +70,7 @@ def samples_page(
     if item:
         return sample_page(request, name, item, hub, reader)
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         page = read_page(session, reader, benchmark, query)
         categories = count_categories(session, benchmark)
         shown = {link.digest for each in page.items for link in each.content.media}
@@ -115,7 +79,6 @@ def samples_page(
         {
             "item": each,
             "url": item_path(name, each.name),
-            "picture": _first_picture(name, each, types),
             "answer": _answer_text(each),
             "verdict": _VERDICTS[each.results.get(query.submission, "none")]
             if query.submission
@@ -125,7 +88,7 @@ def samples_page(
     ]
     return render(
         request, "samples.html", benchmark=benchmark, page=page, rows=rows, categories=categories,
-        query=page.query, first=_page_url(name, page.query, 1),
+        types=types, query=page.query, first=_page_url(name, page.query, 1),
         previous=_page_url(name, page.query, page.query.page - 1) if page.query.page > 1 else "",
         following=_page_url(name, page.query, page.query.page + 1)
         if page.query.page < page.pages else "",
@@ -140,7 +103,7 @@ def sample_page(
     """One question, and how every published submission answered it."""
     browser = browser_of(request)
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         read = read_item(session, reader, benchmark, item)
         own = None
         if browser is not None:
@@ -166,7 +129,7 @@ def flag_item(
     """Flag a question, and go back to it."""
     flag = NewFlag(item=item, kind=kind, reason=reason)
     with hub.database.writing() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         store_flag(session, request, benchmark, browser.caller, flag)
     return redirect(item_path(name, item))
 
@@ -203,7 +166,7 @@ def close_flags(
 ) -> Response:
     """Close the flags of an item that needs no change."""
     with hub.database.writing() as session:
-        row = find_benchmark(session, benchmark)
+        row = find_hosted_benchmark(session, benchmark)
         outcome = "the hub's owner looked at it, and the item stays as it is"
         if not settle_flags(session, row.id, item, outcome):
             raise UsageError(f"the item {item[:80]!r} of {benchmark} has no open flag")
@@ -219,32 +182,17 @@ def _sample_context(name: str, read: ItemReplies, types: Mapping[str, bool]) -> 
         "here_url": item_path(name, read.item.name),
         "previous": "" if read.before is None else item_path(name, read.before),
         "following": "" if read.after is None else item_path(name, read.after),
-        "pictures": [_picture(name, link, types) for link in content.media],
-        "option_pictures": {
-            label: _picture(name, MediumLink("image", digest), types, label)
-            for label, digest in content.option_images.items()
-        },
+        "types": types,
         "answer": _answer_text(read.item),
         "groups": {column: text for column, text in content.groups.items() if text},
         "replies": [
-            (submission, reply, _VERDICTS[read.item.results[submission.public_id]], _parts(reply))
+            (submission, reply, _VERDICTS[read.item.results[submission.public_id]])
             for submission, reply in read.replies
         ],
         "outcomes": OUTCOME_TITLES,
+        "long": _LONG,
         "left_out": read.left_out,
     }
-
-
-def _parts(reply: StoredReply | None) -> list[ReplyPart]:
-    return [] if reply is None else list(map(_reply_part, reply.passes))
-
-
-def _reply_part(turn: StoredPass) -> ReplyPart:
-    start, end = turn.span or (len(turn.reply), len(turn.reply))
-    verdict = {True: "right", False: "wrong"}.get(turn.correct, "") if turn.correct is not None \
-        else ""  # fmt: skip
-    return ReplyPart(turn.reply[:start], turn.reply[start:end], turn.reply[end:], turn.answer,
-                     turn.rule, verdict, len(turn.reply) > _LONG, turn.length)  # fmt: skip
 
 
 def _answer_text(item: ItemOnPage) -> str:
@@ -254,23 +202,6 @@ def _answer_text(item: ItemOnPage) -> str:
         for gold in content.gold
     ]
     return " / ".join(texts)
-
-
-def _first_picture(name: str, item: ItemOnPage, types: Mapping[str, bool]) -> PictureView | None:
-    pictures = (_picture(name, link, types) for link in item.content.media)
-    return next((each for each in pictures if each.kind == "image" and each.is_displayable), None)
-
-
-def _picture(
-    name: str, link: MediumLink, types: Mapping[str, bool], label: str = ""
-) -> PictureView:
-    if not link.digest or link.digest not in types:
-        return PictureView(link.kind, "", is_displayable=False, label=label)
-    url = medium_path(name, link.digest)
-    if link.start is not None or link.end is not None:
-        clip = f"{link.start or 0:g}" + ("" if link.end is None else f",{link.end:g}")
-        url += f"#t={clip}"
-    return PictureView(link.kind, url, types[link.digest], label)
 
 
 def _displayable(

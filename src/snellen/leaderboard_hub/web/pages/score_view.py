@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from snellen.core.output import OUTCOMES
 from snellen.leaderboard_hub.public_scores import PublicNumber, PublicScore
-from snellen.leaderboard_hub.web.pages.scales import (
-    IntervalBar,
-    NumberScale,
-    number_text,
-    range_text,
-    scale_of,
-)
+from snellen.leaderboard_hub.web.pages.scales import IntervalBar, NumberScale, scale_of
 from snellen.report import format as fmt
 
 _RUN_FACTS = {
@@ -31,22 +25,13 @@ _LONGEST = 300
 _MOST_FACTS = 40
 
 
-class NumberRow(NamedTuple):
-    """A number under its name."""
-
-    label: str
-    text: str
-    range: str
-    n: int
-    bar: IntervalBar | None
-    note: str = ""
-
-
 class NumberGroup(NamedTuple):
     """Numbers of one grouping on a common scale."""
 
     title: str
-    rows: tuple[NumberRow, ...]
+    numbers: Mapping[str, PublicNumber]
+    """By their names."""
+    scale: NumberScale
 
 
 class OutcomePart(NamedTuple):
@@ -71,36 +56,23 @@ class RunFact(NamedTuple):
     """Whether the name is a text of the pages; else it is as the submitter sent it."""
 
 
-def number_row(
-    label: str, number: PublicNumber, scale: NumberScale | None = None, digits: int = 1
-) -> NumberRow:
-    """A number as it is drawn."""
-    return NumberRow(
-        label=label,
-        text=number_text(number.value, digits),
-        range=range_text(number.low, number.high, digits),
-        n=number.n,
-        bar=scale.bar(number.value, number.low, number.high) if scale else None,
-        note=number.note,
-    )
-
-
-def headline_row(score: PublicScore) -> NumberRow:
+def headline_bar(score: PublicScore) -> IntervalBar | None:
     """The headline on the scale of all that is possible."""
     number = score.headline
     scale = NumberScale(min(0.0, number.value or 0.0), number.top)
-    return number_row(fmt.metric_label(score.name), number, scale)
+    return scale.bar(number.value, number.low, number.high)
 
 
 def number_groups(score: PublicScore) -> list[NumberGroup]:
     """Further metrics, then each grouping."""
-    groups = []
-    metrics = {name: number for name, number in score.metrics.items() if name != score.name}
-    if metrics:
-        groups.append(_group("Further metrics", metrics, is_metric=True))
-    for column, labels in score.groups.items():
-        groups.append(_group(column, labels))
-    return groups
+    metrics = {fmt.metric_label(name): number for name, number in score.metrics.items()
+               if name != score.name}  # fmt: skip
+    groups = {"Further metrics": metrics} if metrics else {}
+    return [
+        NumberGroup(title, numbers, scale_of(
+            end for one in numbers.values() for end in (one.value, one.low, one.high)))
+        for title, numbers in (groups | score.groups).items()
+    ]  # fmt: skip
 
 
 def outcome_parts(score: PublicScore) -> list[OutcomePart]:
@@ -148,19 +120,3 @@ def _plain(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value)[:_LONGEST]
-
-
-def _group(
-    title: str, numbers: Mapping[str, PublicNumber], *, is_metric: bool = False
-) -> NumberGroup:
-    ends: Sequence[float | None] = [
-        end for number in numbers.values() for end in (number.value, number.low, number.high)
-    ]
-    scale = scale_of(ends)
-    return NumberGroup(
-        title,
-        tuple(
-            number_row(fmt.metric_label(label) if is_metric else label, number, scale)
-            for label, number in numbers.items()
-        ),
-    )

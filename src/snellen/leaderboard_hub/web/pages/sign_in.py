@@ -40,12 +40,7 @@ from snellen.leaderboard_hub.web.browser import (
     start_browser,
 )
 from snellen.leaderboard_hub.web.pages.email import deliver
-from snellen.leaderboard_hub.web.pages.forms import (
-    FormState,
-    PostedForm,
-    render_form,
-    sentence,
-)
+from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.parameters import HubOf
 
@@ -86,8 +81,8 @@ def send_sign_in(request: Request, hub: HubOf, form: PostedForm) -> Response:
     try:
         done = sign_in(hub.database, name, form.raw("password"), address, hub.config.sessions,
                        request.headers.get("user-agent", ""))  # fmt: skip
-    except AccessDenied:
-        form.refuse("", sentence("too many failed sign-ins; try again in 15 minutes"))
+    except AccessDenied as error:
+        form.refuse("", error)
         return _sign_in_again(request, form, 429)
     with hub.database.writing() as session:
         note_request(

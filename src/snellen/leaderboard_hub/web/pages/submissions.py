@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.finals import read_finals
-from snellen.leaderboard_hub.boards.published import iso_time, scores_by_submission
+from snellen.leaderboard_hub.boards.published import scores_by_submission
 from snellen.leaderboard_hub.database.tables import Submission
+from snellen.leaderboard_hub.moment_text import iso_time
 from snellen.leaderboard_hub.public_scores import PublicScore, public_score
 from snellen.leaderboard_hub.reported_numbers.other_numbers import (
     BothNumbers,
@@ -20,11 +21,12 @@ from snellen.leaderboard_hub.reported_numbers.other_numbers import (
 from snellen.leaderboard_hub.samples.versions import score_history
 from snellen.leaderboard_hub.teams import is_own
 from snellen.leaderboard_hub.web.browser import browser_of
+from snellen.leaderboard_hub.web.own_submissions import find_visible
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page
 from snellen.leaderboard_hub.web.pages.protocol_view import scoring_facts
 from snellen.leaderboard_hub.web.pages.score_view import (
-    headline_row,
+    headline_bar,
     number_groups,
     outcome_parts,
     run_facts,
@@ -40,38 +42,29 @@ _FACTS = ("organisation", "parameters", "weights", "released", "route", "capabil
 @router.get("/submissions/{public_id}")
 def submission_page(request: Request, public_id: PublicId, hub: HubOf) -> Response:
     """A submission that is published; others are shown to their own account alone."""
+    browser = browser_of(request)
+    account = None if browser is None else browser.account_id
     with hub.database.reading() as session:
-        row = _visible(request, session, public_id)
+        row = find_visible(session, public_id, account)
         if row.visibility != "published":
-            response = _draw(request, session, row)
+            response = _draw(request, session, row, account)
             response.headers["Cache-Control"] = "no-store"
             return response
-    return public_page(
-        request, lambda fresh: _draw(request, fresh, _visible(request, fresh, public_id))
-    )
+
+    def draw(session: Session) -> Response:
+        return _draw(request, session, find_visible(session, public_id, account), account)
+
+    return public_page(request, draw)
 
 
-def _visible(request: Request, session: Session, public_id: str) -> Submission:
-    """Raises 404: to strangers a private submission looks like one that does not exist."""
-    row = session.scalar(select(Submission).where(Submission.public_id == public_id))
-    if row is None or not (row.visibility == "published" or _is_own(request, session, row)):
-        raise HTTPException(404, f"there is no submission {public_id}")
-    return row
-
-
-def _is_own(request: Request, session: Session, row: Submission) -> bool:
-    browser = browser_of(request)
-    return browser is not None and is_own(session, row, browser.account_id)
-
-
-def _draw(request: Request, session: Session, row: Submission) -> Response:
+def _draw(request: Request, session: Session, row: Submission, account: int | None) -> Response:
     stored = scores_by_submission(session, [row.id]).get(row.id, [])
     scores = [public_score(each) for each in stored]
     return render(
         request, "submission.html", **_context(session, row, scores),
         finals=read_finals(session, row.benchmark, row),
         scores=score_history(session, row),
-        other_numbers=_other_numbers(session, row, scores), is_own=_is_own(request, session, row),
+        other_numbers=_other_numbers(session, row, scores), is_own=is_own(session, row, account),
     )  # fmt: skip
 
 
@@ -98,7 +91,7 @@ def _context(session: Session, row: Submission, scores: list[PublicScore]) -> di
         "published": iso_time(row.published) if row.published else "",
         "created": iso_time(row.created),
         "score": latest,
-        "headline": headline_row(latest) if latest else None,
+        "bar": headline_bar(latest) if latest else None,
         "is_outdated": bool(latest) and row.kind != "reported"
         and scores[-1].version != row.benchmark.version,
         "groups": number_groups(latest) if latest else [],

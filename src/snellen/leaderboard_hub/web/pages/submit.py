@@ -12,21 +12,13 @@ from snellen.data.tables.open_table import SUFFIXES
 from snellen.leaderboard_hub.accounts.access import one_line
 from snellen.leaderboard_hub.boards.layouts import has_levels
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.intake import (
-    NewSubmission,
-    TooManySubmissions,
-)
+from snellen.leaderboard_hub.intake import NewSubmission, TooManySubmissions
 from snellen.leaderboard_hub.teams import team_of
-from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.browser import Browser
 from snellen.leaderboard_hub.web.own_submissions import find_replaced, submit_replies
-from snellen.leaderboard_hub.web.pages.forms import (
-    FormState,
-    PostedForm,
-    render_form,
-    sentence,
-)
+from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.pages.model_form import (
     describe_earlier,
@@ -103,7 +95,7 @@ def send_submission(
 
 def _open_benchmark(session: Session, name: str) -> HostedBenchmark:
     """A benchmark that takes submissions. Raises 404."""
-    row = find_benchmark(session, name)
+    row = find_hosted_benchmark(session, name)
     if not row.has_data:
         raise HTTPException(404, f"{name} has no data here, and takes no submissions")
     return row

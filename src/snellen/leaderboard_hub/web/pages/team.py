@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.database.tables import Team
+from snellen.leaderboard_hub.hosting import find_hosted_benchmark
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.teams import (
     create_team,
@@ -19,7 +20,6 @@ from snellen.leaderboard_hub.teams import (
     team_of,
 )
 from snellen.leaderboard_hub.web.access import note_request
-from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.browser import Browser
 from snellen.leaderboard_hub.web.pages.forms import FormState, PostedForm, render_form
 from snellen.leaderboard_hub.web.pages.frame import redirect
@@ -42,7 +42,7 @@ def change_team(
     action, link, account = form.value("action"), "", browser.account_id
     try:
         with hub.database.writing() as session:
-            benchmark = find_benchmark(session, name)
+            benchmark = find_hosted_benchmark(session, name)
             team = team_of(session, benchmark.id, account)
             if action == "create":
                 team = create_team(session, benchmark, account, form.value("team"))
@@ -91,7 +91,7 @@ def _page(
 ) -> Response:
     account = browser.account_id
     with hub.database.reading() as session:
-        benchmark = find_benchmark(session, name)
+        benchmark = find_hosted_benchmark(session, name)
         team = team_of(session, benchmark.id, account)
         context = {} if team is None else _describe(session, team)
     return render_form(request, "team.html", form, title="Team", benchmark=benchmark, link=link,
