@@ -4,12 +4,12 @@ rows. By seed."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from string import ascii_uppercase
 from typing import NamedTuple
 
 from snellen.benchmarks.abilities.seedbench.levels import dimension_by_name
-from snellen.core.sample import MediaRef, Sample, sampling_key
+from snellen.core.sample import Sample, sampling_key
 from snellen.curate.attribution import PICTURE_COLUMNS, join_pictures
 from snellen.curate.items import Item
 from snellen.curate.metadata.draw import place_options
@@ -17,7 +17,6 @@ from snellen.curate.questions.records import Draft, PictureRecords
 from snellen.curate.questions.rules import DISTRACTORS
 from snellen.curate.questions.several_pictures import in_context_drafts
 from snellen.curate.questions.sources import Picture, PictureSource
-from snellen.data.tables.seed_json import IMAGE_OPTIONS
 
 PICTURE_COLUMN = "picture"
 """Column: the ids of the pictures that an item shows, with commas between them."""
@@ -140,38 +139,3 @@ def _item(draft: Draft, displayed: list[Picture], place: int, seed: int) -> Item
     gold, media = (ascii_uppercase[place],), tuple(one.medium for one in displayed)
     question = written.question.strip()
     return Item(Sample(draft.id, "choice", question, gold, options, media, groups=groups), cells)
-
-
-def image_options_item(
-    name: str,
-    dimension: str,
-    question: str,
-    before: Sequence[MediaRef],
-    pictures: Sequence[MediaRef],
-    place: int,
-    cells: Mapping[str, str],
-    seed: int,
-) -> Item:
-    """An item whose options are pictures, in the columns of SEED-Bench's part 3: the pictures of
-    the question first, then those of its options in the order of the labels. The first of
-    `pictures` is the answer, and stands at `place`.
-
-    The texts of the options say nothing ("picture 1"): the pictures are the options.
-    """
-    by_digest = {ref.digest: ref for ref in pictures}
-    first, *others = by_digest
-    ordered = place_options(first, others, place, name, seed)
-    options = {label: f"picture {number}" for number, label in enumerate(ordered, 1)}
-    known = dimension_by_name(dimension)
-    assert known is not None
-    sample = Sample(
-        name,
-        "choice",
-        question,
-        (ascii_uppercase[place],),
-        options,
-        (*before, *(by_digest[digest] for digest in ordered.values())),
-        groups={"category": dimension, "l2-category": known.subpart},
-    )
-    columns = {TYPE_COLUMN: str(known.number), IMAGE_OPTIONS: str(len(pictures))}
-    return Item(sample, {**cells, **columns})

@@ -15,7 +15,7 @@ class QuestionsResult(Struct, frozen=True):
 
     folder: str
     pictures: int
-    """Pictures, videos or captions that were looked at."""
+    """Pictures and videos that were looked at."""
     items: int
     failed: int
     """Those of which a request failed; the same call asks again."""
@@ -25,8 +25,6 @@ class QuestionsResult(Struct, frozen=True):
     """Questions that were kept, by dimension."""
     abort_reason: str = ""
     """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
-    sources: str = "picture"
-    """What `pictures` counts: picture, caption or video."""
     missing: dict[str, int] = {}
     """Pictures that a file of extractions says nothing about, by the extractor's name."""
 
@@ -37,7 +35,7 @@ class QuestionsResult(Struct, frozen=True):
     def counts(self) -> dict[str, object]:
         """The numbers for `step.json`."""
         return {
-            f"{self.sources}s": self.pictures,
+            "pictures": self.pictures,
             "items": self.items,
             "failed": self.failed,
             "dropped": self.by_rule,
@@ -46,18 +44,13 @@ class QuestionsResult(Struct, frozen=True):
 
 
 def finish_questions(
-    step: Step,
-    pictures: int,
-    by_dimension: dict[str, int],
-    failed: int = 0,
-    abort_reason: str = "",
-    sources: str = "picture",
+    step: Step, pictures: int, by_dimension: dict[str, int], failed: int, abort_reason: str
 ) -> QuestionsResult:
     """End a step, and say what it came to."""
     dropped = Counter(one.rule for one in step.decisions.values() if one.action == "drop")
     result = QuestionsResult(
         str(step.folder), pictures, sum(by_dimension.values()), failed,
-        dict(sorted(dropped.items())), by_dimension, abort_reason, sources,
+        dict(sorted(dropped.items())), by_dimension, abort_reason,
     )  # fmt: skip
     step.finish(result.counts(), "complete" if result.is_complete else "waiting")
     return result

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 _OF_PICTURES = (
     "extract", "reasoner", "checker", "text-only", "rule", "dimension", "dimensions", "count",
-    "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity", "draw",
-    "next-image",
+    "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity",
 )  # fmt: skip
 _MEANINGS = {
     "options": "too few wrong options that differ from the right one and from each other",
