@@ -216,7 +216,6 @@ def test_what_is_in_training_data_is_dropped_when_asked(
         (["eyechart", "--drop"], "--drop needs --out DIR"),
         (["eyechart", "--against", "nothing.parquet"], "there is no file or folder"),
         (["eyechart", "--against", "eyechatr"], "did you mean eyechart"),
-        (["eyechart", "--clip", "random"], "--clip random: it embeds no pictures"),
         (["x", "--index", "--out", "i", "--drop"], "leave out --drop"),
         (["x", "--index"], "--index needs --out DIR"),
         (

@@ -10,10 +10,9 @@ from snellen.core.summary import Interval
 from snellen.curate.duplicates.compare_items import RelationKind, TextRule, TextThresholds
 from snellen.curate.duplicates.picture_rule import PictureRule
 
-PictureHow = Literal["bytes", "pixels", "near", "overlap", "turned", "embedding"]
+PictureHow = Literal["bytes", "pixels", "near", "overlap", "turned"]
 """`bytes`: the same file; `pixels`: the same pixels in another file; `near`: by perceptual hash;
-`overlap`: by local features, one cropped or framed; `turned`: mirrored or turned by quarters;
-`embedding`: by a CLIP model."""
+`overlap`: by local features, one cropped or framed; `turned`: mirrored or turned by quarters."""
 
 
 class PictureMatch(Struct, frozen=True, omit_defaults=True):
@@ -25,8 +24,6 @@ class PictureMatch(Struct, frozen=True, omit_defaults=True):
     dhash: int | None = None
     likeness: float | None = None
     """Correlation of the small copies."""
-    cosine: float | None = None
-    """Cosine of the embeddings."""
     points: int | None = None
     """Corners that lie alike in both, of at most 300."""
     share: float | None = None
@@ -150,8 +147,6 @@ class DuplicateSettings(Struct, frozen=True):
     texts: TextThresholds = TextThresholds()
     keep: Literal["first", "last", "largest"] = "first"
     """Which item of a cluster stays: the first or last of the file, or that with most pixels."""
-    clip: str = ""
-    clip_threshold: float = 0.95
     against: tuple[str, ...] = ()
 
 

@@ -41,8 +41,8 @@ def _write_index(arguments: Namespace) -> Finished:
         _print_progress(arguments, arguments.data, progress)
 
     index = write_index(
-        arguments.data, Path(arguments.out), clip=arguments.clip or "",
-        processes=arguments.processes, on_progress=on_progress,
+        arguments.data, Path(arguments.out), processes=arguments.processes,
+        on_progress=on_progress,
     )  # fmt: skip
     info, seconds = index.info, time.perf_counter() - started
 
@@ -105,7 +105,7 @@ def _settings(arguments: Namespace) -> DuplicateSettings:
                 f"--{flag.replace('_', '-')} {value}: expected 0 to 16 of 64 bits; unrelated "
                 "pictures differ in about 32"
             )
-    for flag in ("likeness", "text_similarity", "clip_threshold"):
+    for flag in ("likeness", "text_similarity"):
         value = getattr(arguments, flag)
         if value is not None and not 0 < value <= 1:
             raise UsageError(f"--{flag.replace('_', '-')} {value}: expected more than 0, at most 1")
