@@ -24,24 +24,23 @@ from snellen.core.flow import Steps
 from snellen.core.media import Source
 from snellen.core.output import ParsedAnswer
 from snellen.core.request import Generation, Media, Message, Part, Text, user
-from snellen.core.sample import MediaRef, Sample, sampling_key
+from snellen.core.sample import Sample, sampling_key
 from snellen.curate.asking import ask_json, ask_text
 from snellen.curate.metadata.draw import place_options
 from snellen.curate.questions.extraction import NEEDS, VisualFacts, describe
 from snellen.curate.questions.rules import WrittenQuestion, WrittenQuestions
+from snellen.curate.questions.sources import Picture
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import prompt
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
-
-Shown = Literal["image", "video", "album", "examples"]
 
 
 class DimensionPrompt(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked about in one evaluation dimension; see the head of `dimensions.toml`."""
 
     name: str
-    media: Shown
+    media: Literal["image", "video"]
     needs: tuple[str, ...]
     text: str
     shows: bool = False
@@ -144,16 +143,15 @@ def write_questions(
     role: str,
     dimension: DimensionPrompt,
     extraction: VisualFacts,
-    picture: str,
-    media: Sequence[MediaRef] = (),
+    picture: Picture,
     *,
     count: int,
 ) -> Steps[list[WrittenQuestion]]:
-    """Up to `count` questions of one dimension; `media` are shown if the dimension says so.
+    """Up to `count` questions of one dimension; the picture is shown if the dimension says so.
 
     Raises NotJson and AskFailed.
     """
-    shown = tuple(media) if dimension.shows else ()
+    shown = (picture.medium,) if dimension.shows else ()
     messages = prompt_messages(
         "writing",
         *(Media(ref.kind, ref.digest) for ref in shown),
@@ -165,7 +163,7 @@ def write_questions(
     )
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in shown}
     written = yield from ask_json(
-        role, messages, WrittenQuestions, picture, media=sources, settings=_SETTINGS
+        role, messages, WrittenQuestions, picture.id, media=sources, settings=_SETTINGS
     )
     return written.questions[:count]
 
