@@ -178,7 +178,7 @@ class _Build:
         pairs = [(draft.template.subtask, draft.size) for draft in drafts]
         places = balance_positions(pairs, self.options.seed)
         records = len(self.catalogue)
-        counts = count_questions(drafts, places, available, self.outcomes, records, checks)
+        counts = count_questions(drafts, available, self.outcomes, records, checks)
         if self.models is not None and self.models.abort_reason:
             counts.stopped = self.models.abort_reason
             self.step.finish(counts.as_dict(), "waiting")

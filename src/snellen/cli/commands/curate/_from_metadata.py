@@ -87,14 +87,6 @@ def _print_counts(counts: QuestionCounts, out: str) -> None:
         print_line(f"{name:<32} {subtask.items:>6} {sizes:>8} {guessed:>14} {chance:>7}  {sources}")
         if check is not None and check.left_out:
             print_line(f"  left out, because the texts alone answered them: {check.left_out}")
-    for size, positions in counts.positions.items():
-        places = ", ".join(f"{label} {count}" for label, count in positions.items())
-        print_line(f"right answers of {size} options: {places}")
-    if counts.words is not None:
-        print_line(
-            f"words of an option: {counts.words.option_mean:.1f}; they differ by "
-            f"{counts.words.spread:.2f} within an item (standard deviation)"
-        )
     for sentence in counts.findings:
         print_line(f"{sentence}; see snellen curate statistics")
     for rule, count in counts.unused.items():
