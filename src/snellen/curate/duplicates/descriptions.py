@@ -135,12 +135,6 @@ def _lines(report: DuplicateReport) -> Iterator[str]:
         yield f"possibly the same   {fmt.plural(len(report.possible), 'pair')}: to be reviewed"
         yield from _pair_lines(report.possible)
     yield f"pictures alike      {fmt.plural(len(report.picture_pairs), 'pair')} of different files"
-    shared = sum(len(one.items) for one in report.shared_pictures)
-    yield (
-        f"shared pictures     {fmt.plural(len(report.shared_pictures), 'picture')} with "
-        f"{fmt.plural(shared, 'item')}: normal, other questions"
-    )
-    yield f"repeated questions  {fmt.plural(len(report.repeated_questions), 'question')}: templates"
     if report.flat:
         pictures = fmt.plural(report.flat, "picture")
         yield f"no contrast         {pictures}: compared by bytes and pixels alone"

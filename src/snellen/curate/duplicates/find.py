@@ -35,8 +35,6 @@ from snellen.curate.duplicates.within import (
     find_item_pairs,
     make_clusters,
     picture_pairs,
-    repeated_questions,
-    shared_pictures,
 )
 from snellen.curate.items import ITEMS_FILE, ItemTable, open_items
 from snellen.settings import Settings
@@ -194,9 +192,6 @@ def _report(
     contradictions = [pair for pair in pairs if "contradiction" in pair.kind]
     contradictions.sort(key=lambda pair: pair.kind != "contradiction")
     clusters = make_clusters(read, pairs, settings.keep, sizes)
-    excluded = frozenset(
-        name for cluster in clusters for name in cluster.items if name != cluster.kept
-    )
     broken += [BrokenMedium((name,), reason) for name, reason in read.problems.items()]
     return DuplicateReport(
         data=read.table.name,
@@ -210,8 +205,6 @@ def _report(
         possible=tuple(pair for pair in pairs if pair.kind == "possible duplicate"),
         clusters=tuple(clusters),
         picture_pairs=tuple(picture_pairs(read, graph)),
-        shared_pictures=tuple(shared_pictures(read, graph, excluded)),
-        repeated_questions=tuple(repeated_questions(read)),
         broken=tuple(broken),
         flat=index.info.flat if index is not None else 0,
     )

@@ -67,21 +67,6 @@ class DuplicateCluster(Struct, frozen=True):
     """The one that stays, by the rule of the settings; the others are on the exclusion list."""
 
 
-class SharedPicture(Struct, frozen=True):
-    """A picture about which there are several questions: normal in many benchmarks."""
-
-    picture: str
-    items: tuple[str, ...]
-
-
-class RepeatedQuestion(Struct, frozen=True):
-    """A question asked about several pictures: normal, a template."""
-
-    question: str
-    items: int
-    pictures: int
-
-
 class BrokenMedium(Struct, frozen=True):
     """A picture that cannot be read, or an item that cannot be asked."""
 
@@ -166,8 +151,6 @@ class DuplicateReport(Struct, frozen=True, omit_defaults=True):
     """Pairs that may ask the same: for a person to decide, never on the exclusion list."""
     clusters: tuple[DuplicateCluster, ...]
     picture_pairs: tuple[PicturePair, ...]
-    shared_pictures: tuple[SharedPicture, ...]
-    repeated_questions: tuple[RepeatedQuestion, ...]
     broken: tuple[BrokenMedium, ...]
     flat: int = 0
     against: tuple[OverlapReport, ...] = ()

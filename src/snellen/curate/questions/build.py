@@ -87,7 +87,7 @@ def model_roles(
     roles[REASONER] = options.reasoner or options.writer
     if options.checker:
         roles[CHECKER] = options.checker
-    return roles | {f"text{number}": one for number, one in enumerate(options.text_only, 1)}
+    return roles
 
 
 class _PictureQuestions:

@@ -11,7 +11,6 @@ from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
 from snellen.curate.asking import AskFailed, Job, NotJson
 from snellen.curate.decisions import Decision, Evidence, Exclusion
-from snellen.curate.filter.rules import parse_rule
 from snellen.curate.questions.extraction import VisualFacts
 from snellen.curate.questions.fact_extraction import FactExtraction
 from snellen.curate.questions.options import QuestionOptions
@@ -26,7 +25,6 @@ from snellen.curate.questions.rules import (
     NOT_JSON,
     REPEATED,
     SINGLE_FRAME,
-    TEXT_ONLY,
     TOO_CLOSE,
     UNANSWERED,
     UNREADABLE,
@@ -46,7 +44,6 @@ from snellen.curate.questions.writing import (
     DimensionPrompt,
     ask_close_distractors,
     ask_single_frame,
-    is_answered_without_picture,
     write_questions,
 )
 from snellen.report.format import plural
@@ -191,20 +188,6 @@ class PictureJobs:
             yield TOO_CLOSE, ask_close_distractors(CHECKER, written, item)
             if prompt.media == "video":
                 yield SINGLE_FRAME, ask_single_frame(CHECKER, written, work.facts, item)
-        if self.options.text_only:
-            yield TEXT_ONLY, self._without_picture(item, written)
-
-    def _without_picture(self, item: str, written: WrittenQuestion) -> Steps[str]:
-        """Ask the text-only models one by one, until more replies could not change the verdict."""
-        rule, models = parse_rule(self.options.text_rule), len(self.options.text_only)
-        threshold, right = rule.threshold(models), 0
-        for number in range(1, models + 1):
-            right += yield from is_answered_without_picture(f"text{number}", written, item)
-            if right >= threshold:
-                return f"{right} of {models} models answer it without the picture: {rule.sentence}"
-            if right + models - number < threshold:
-                break
-        return ""
 
 
 def final_rule(error: AskFailed) -> str:

@@ -117,7 +117,7 @@ NO_FACTS, TOO_LONG, NO_QUESTION = "nothing-to-ask", "too-long", "no-question"
 NO_LICENSE, UNANSWERED = "no-license", "unanswered"
 MISSING, TOO_CLOSE, GIVEN_AWAY = "missing-parts", "distractor-too-close", "answer-given-away"
 MENTIONS_DESCRIPTION, REPEATED = "mentions-description", "asked-before"
-SINGLE_FRAME, TEXT_ONLY, BALANCE = "single-frame", "text-only", "balance"
+SINGLE_FRAME, BALANCE = "single-frame", "balance"
 WRITTEN = "written"
 _Texts = Annotated[list[str], Meta(max_length=20)]
 

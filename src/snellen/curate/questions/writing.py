@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -22,16 +21,11 @@ from msgspec import Struct
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.flow import Steps
 from snellen.core.media import Source
-from snellen.core.output import ParsedAnswer
 from snellen.core.request import Generation, Media, Message, Part, Text, user
-from snellen.core.sample import Sample, sampling_key
-from snellen.curate.asking import ask_json, ask_text
-from snellen.curate.metadata.draw import place_options
+from snellen.curate.asking import ask_json
 from snellen.curate.questions.extraction import NEEDS, VisualFacts, describe
 from snellen.curate.questions.rules import WrittenQuestion, WrittenQuestions
 from snellen.curate.questions.sources import Picture
-from snellen.extract.choice import parse_choice
-from snellen.prompts.choice import prompt
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
@@ -121,7 +115,6 @@ WRITER, REASONER, CHECKER = "writer", "reasoner", "checker"
 """Roles: who writes the questions, those that take reasoning, and who checks options and videos."""
 _SETTINGS = Generation(max_new_tokens=2048)
 _VERDICT = Generation(max_new_tokens=256)
-_REPLY = Generation(max_new_tokens=64)
 
 
 class _FrameVerdict(Struct, frozen=True):
@@ -206,14 +199,3 @@ def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Ste
     )  # fmt: skip
     named = [repr(written.distractors[number - 1]) for number in verdict.too_close]
     return f"{', '.join(named)}: {verdict.reason or 'as right as the answer'}" if named else ""
-
-
-def is_answered_without_picture(role: str, written: WrittenQuestion, item: str) -> Steps[bool]:
-    """Whether a text-only model answers the question without the picture (Sec. 3.4.1.3)."""
-    place = sampling_key("text-only", item)[0] % (len(written.distractors) + 1)
-    options = place_options(written.answer, written.distractors, place, item)
-    gold = ascii_uppercase[place]
-    sample = Sample(item, "choice", written.question, (gold,), options)
-    reply = yield from ask_text(role, prompt(sample), item, settings=_REPLY)
-    answer = parse_choice(reply, options)
-    return isinstance(answer, ParsedAnswer) and answer.value == gold

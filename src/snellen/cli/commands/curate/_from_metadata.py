@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from snellen.curate.metadata.question_counts import QuestionCounts
 
 _OF_PICTURES = (
-    "extract", "reasoner", "checker", "text-only", "rule", "dimension", "dimensions", "count",
+    "extract", "reasoner", "checker", "dimension", "dimensions", "count",
     "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity",
 )  # fmt: skip
 _MEANINGS = {

@@ -66,13 +66,10 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
     from snellen.curate.questions.sources import open_pictures
     from snellen.curate.questions.writing import choose_dimensions, load_dimensions
 
-    if len(arguments.rule) > 1:
-        raise UsageError(f"--rule {' '.join(arguments.rule)}: expected one rule of --text-only")
-    rule = {"text_rule": arguments.rule[0]} if arguments.rule else {}
     options = read_fields(
         arguments, QuestionOptions, writer=arguments.model or "",
         dimensions=choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension),
-        require_license=bool(arguments.drop), **rule,
+        require_license=bool(arguments.drop),
     )  # fmt: skip
     asking = read_options(arguments, StepOptions)
     pictures = open_pictures(arguments.data[0])
