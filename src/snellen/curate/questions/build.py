@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from snellen.api.progress import ProgressChoice
 from snellen.core.errors import UsageError
@@ -26,7 +26,6 @@ from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.picture_job import STEP, PictureJobs
 from snellen.curate.questions.question_items import Candidate, balance, build_items
 from snellen.curate.questions.records import PictureRecord, PictureRecords
-from snellen.curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen.curate.questions.rules import BALANCE, WRITTEN
 from snellen.curate.questions.sources import PictureSource
 from snellen.curate.questions.writing import CHECKER, REASONER, WRITER
@@ -34,6 +33,39 @@ from snellen.curate.step import Step, open_step
 from snellen.curate.step_options import StepOptions
 
 _DEFAULTS = StepOptions()
+
+
+class QuestionsResult(Struct, frozen=True):
+    """How many questions were made, of how much, and what was dropped."""
+
+    folder: str
+    pictures: int
+    """Pictures and videos that were looked at."""
+    items: int
+    failed: int
+    """Those of which a request failed; the same call asks again."""
+    by_rule: dict[str, int]
+    """Pictures and questions that were dropped, by rule."""
+    by_dimension: dict[str, int]
+    """Questions that were kept, by dimension."""
+    abort_reason: str = ""
+    """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
+    missing: dict[str, int] = {}
+    """Pictures that a file of extractions says nothing about, by the extractor's name."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.failed and not self.abort_reason
+
+    def counts(self) -> dict[str, object]:
+        """The numbers for `step.json`."""
+        return {
+            "pictures": self.pictures,
+            "items": self.items,
+            "failed": self.failed,
+            "dropped": self.by_rule,
+            "dimensions": self.by_dimension,
+        }
 
 
 def make_questions(
@@ -72,8 +104,8 @@ def make_questions(
         jobs = PictureJobs(
             FactExtraction(extractors, options.min_nouns, options.max_seconds), options
         )
-        result = _PictureQuestions(pictures, jobs, step, records, models).make(source.rows)
-        return replace(result, missing={name: count for name, count in missing.items() if count})
+        missing = {name: count for name, count in missing.items() if count}
+        return _PictureQuestions(pictures, jobs, step, records, models).make(source.rows, missing)
 
 
 def model_roles(
@@ -105,7 +137,7 @@ class _PictureQuestions:
         self._step, self._records, self._models = step, records, models
         self._failed = 0
 
-    def make(self, total: int) -> QuestionsResult:
+    def make(self, total: int, missing: dict[str, int]) -> QuestionsResult:
         """Ask about pictures; balance, place the answers, and write the items, unless something is
         still to be done."""
         for record in self._records.records():
@@ -117,7 +149,14 @@ class _PictureQuestions:
         self._models.drive(pictures, self._add_result, "pictures", left)
         reason = self._models.abort_reason
         by_dimension = {} if self._failed or reason else self._write_items()
-        return finish_questions(self._step, total, by_dimension, self._failed, reason)
+        decided = self._step.decisions.values()
+        dropped = Counter(one.rule for one in decided if one.action == "drop")
+        result = QuestionsResult(
+            str(self._step.folder), total, sum(by_dimension.values()), self._failed,
+            dict(sorted(dropped.items())), by_dimension, reason, missing,
+        )  # fmt: skip
+        self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
+        return result
 
     def _add_result(self, result: Result[PictureRecord]) -> None:
         """Write a picture's line, then its decisions."""
@@ -166,4 +205,6 @@ class _PictureQuestions:
     def _decide(self, decisions: Iterable[Decision]) -> None:
         """Log decisions, but for those that an earlier start has logged."""
         for decision in decisions:
-            decide_once(self._step, decision)
+            logged = self._step.decisions.get(decision.item)
+            if logged is None or (logged.action, logged.rule) != (decision.action, decision.rule):
+                self._step.decide(decision)

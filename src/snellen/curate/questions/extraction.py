@@ -165,8 +165,6 @@ class View:
     ref: MediaRef
     width: int
     height: int
-    second: float | None = None
-    """When the frame was taken; None for a picture."""
 
 
 @dataclass(frozen=True, kw_only=True)

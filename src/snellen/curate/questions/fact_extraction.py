@@ -101,20 +101,18 @@ class FactExtraction:
                 found = found.join(recorded.with_sources(extractor.aspects, extractor.name))
         starts = _interval_starts(seconds, CAPTION_EVERY)
         for start, ref in zip(starts, sample_video(picture.medium, starts), strict=True):
-            frame = yield from self._frame(picture, ref, start, ("caption",))
+            frame = yield from self._frame(picture, ref, ("caption",))
             found = _with_moment(found, frame, start, min(start + CAPTION_EVERY, seconds))
         parts = _interval_starts(seconds, DENSE_EVERY)
         middles = [(start + min(start + DENSE_EVERY, seconds)) / 2 for start in parts]
         for start, ref in zip(parts, sample_video(picture.medium, middles), strict=True):
-            frame = yield from self._frame(
-                picture, ref, start, ("instances", "attributes", "dense")
-            )
+            frame = yield from self._frame(picture, ref, ("instances", "attributes", "dense"))
             found = _with_moment(found, frame, start, min(start + DENSE_EVERY, seconds))
         ordered = sorted(found.moments, key=lambda one: (one.start, one.end))
         return replace(found, moments=tuple(ordered))
 
     def _frame(
-        self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]
+        self, picture: Picture, ref: MediaRef, aspects: Sequence[Aspect]
     ) -> Steps[VisualFacts]:
         """What the extractors find in one frame, of these aspects."""
         roles = [
@@ -125,7 +123,7 @@ class FactExtraction:
         if not roles:
             return VisualFacts()
         width, height = read_size(ref)
-        view = View(picture=picture.id, ref=ref, width=width, height=height, second=second)
+        view = View(picture=picture.id, ref=ref, width=width, height=height)
         return (yield from self._find(view, VisualFacts(), roles, aspects))
 
 

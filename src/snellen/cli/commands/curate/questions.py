@@ -14,7 +14,7 @@ from snellen.core.errors import UsageError
 from snellen.curate.step_options import StepOptions
 
 if TYPE_CHECKING:
-    from snellen.curate.questions.results import QuestionsResult
+    from snellen.curate.questions.build import QuestionsResult
 
 
 def main(arguments: Namespace) -> Finished:
