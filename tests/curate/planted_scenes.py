@@ -78,8 +78,6 @@ SCENES = [
                  "the table near the window", "the bed", "the floor", "the roof")]}),
     _scene(14, "station", {"scene-understanding": [
         question("What does the caption say is there?", "a cup", "a pot", "a hat", "a map")]}),
-    _scene(15, "beach", {"scene-understanding": [
-        question("What colour is a ripe banana?", "yellow", "blue", "violet", "black")]}),
     _scene(16, "museum", {"scene-understanding": {"questions": []}}),
     _scene(17, "broken", {}),
     _scene(18, "harbour", {
@@ -125,7 +123,6 @@ EXPECTED = {
     "shop.png/scene-understanding/1": "missing-parts",
     "library.png/scene-understanding/1": "answer-given-away",
     "station.png/scene-understanding/1": "mentions-description",
-    "beach.png/scene-understanding/1": "text-only",
     "museum.png/scene-understanding": "no-question",
     "still.mp4/global-video-understanding/1": "single-frame",
     "sign.png/scene-understanding": "no-question",
@@ -203,10 +200,7 @@ def reply(text: str, pictures: Sequence[bytes]) -> str:
     if "wrong answers could also be accepted" in text:
         close = [1] if "a sofa" in text else []
         return json.dumps({"too_close": close, "reason": "a couch is a sofa"})
-    if "ripe banana" in text:
-        line = next(line for line in text.splitlines() if line.endswith(". yellow"))
-        return line[0]
-    return "I cannot tell without the picture."
+    return "I cannot tell."
 
 
 def _see(picture: bytes) -> str:

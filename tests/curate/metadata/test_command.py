@@ -32,13 +32,15 @@ def test_the_summary_as_json(
     assert printed["items"] == 96
     assert printed["options"]["2"] == 8
     assert sum(printed["options"].values()) == 96
-    assert printed["positions"]["2"] == dict.fromkeys("AB", 4)
     assert printed["subtasks"]["text reading"]["task"] == "ocr"
     assert sorted(printed["subtasks"]["weighing"]["sources"].values()) == [2, 3, 3]
     # Words that follow from the form of an option, as in MMT-Bench's Table A14.
-    words = {name: each.get("words") for name, each in printed["subtasks"].items()}
+    out = str(tmp_path / "out")
+    main(["curate", "statistics", out, "--by", "category", "--probe", "0", "--json"])
+    groups = json.loads(capsys.readouterr().out)["groups"]["category"]
+    words = {each["label"]: each["words"]["option"] for each in groups}
     for name, mean in (("object counting", 1.0), ("object detection", 4.0)):
-        assert (words[name]["option_mean"], words[name]["option_std"]) == (mean, 0.0)
+        assert (words[name]["mean"], words[name]["deviation"]) == (mean, 0.0)
 
 
 def test_the_summary_for_people(
@@ -46,7 +48,6 @@ def test_the_summary_for_people(
 ) -> None:
     assert main(command(drawn, tmp_path / "out", "--drop", "no-licence", "--alike-length")) == 0
     printed = capsys.readouterr().out
-    assert "right answers of 2 options: A 4, B 4\n" in printed
     # The third source states no licence.
     assert "records without an item: 12 (licence: nobody states one)\n" in printed
     assert f"{tmp_path}/out: 96 questions of 48 records\n" in printed

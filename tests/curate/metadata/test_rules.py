@@ -23,7 +23,6 @@ from snellen.curate.metadata.draw import (
 from snellen.curate.metadata.options import (
     OptionFilter,
     choose_options,
-    length_spread,
 )
 from snellen.curate.metadata.perturbations import (
     BoxSettings,
@@ -172,11 +171,6 @@ def test_alike_lengths_leave_no_longest() -> None:
         longest += len(gold) > max(map(len, wrong))
     # Ties are for nobody; 100 of 400 would be chance.
     assert 40 < longest < 140
-
-
-def test_length_spread_by_hand() -> None:
-    # 1, 1, 3, 3 words: mean 2, each 1 away.
-    assert length_spread(["a", "b", "a b c", "d e f"]) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def arguments(server: StandIn, folder: Path, out: Path, *more: str) -> list[str]
     dimensions = [part for name in DIMENSIONS for part in ("--dimension", name)]
     return [
         "curate", "questions", str(folder), "--out", str(out), "--extract", model,
-        "-m", model, "--checker", model, "--text-only", model, "--text-only", model,
+        "-m", model, "--checker", model,
         "--count", "3", "--max-seconds", str(MAX_SECONDS), *dimensions, *more,
     ]  # fmt: skip
 
@@ -83,7 +83,7 @@ def test_every_planted_case_is_dropped_by_its_rule_and_nothing_else(
     assert right / len(dropped) == 1.0, "precision"
     assert right / len(EXPECTED) == 1.0, "recall"
     assert {name for name, one in decisions(made[0]).items() if one.action == "add"} == KEPT
-    assert "22 pictures, 8 questions" in made[1]
+    assert "21 pictures, 8 questions" in made[1]
     assert read_step(made[0]).status == "complete"
 
 
@@ -113,14 +113,10 @@ def test_items_can_be_run_and_say_where_they_come_from(made: tuple[Path, str]) -
 def test_decisions_hold_every_request(made: tuple[Path, str]) -> None:
     added = decisions(made[0])["sign.png/text-recognition/1"]
     models = [one.model for one in added.evidence]
-    # Seen, written, distractors checked, and asked without the picture until one is wrong.
-    assert models == ["tiny"] * 4
+    # Seen, written, distractors checked.
+    assert models == ["tiny"] * 3
     assert all(len(one.request) == 64 for one in added.evidence)
     assert '"EXIT 7"' in added.evidence[0].reply
-    guessed = decisions(made[0])["beach.png/scene-understanding/1"]
-    assert guessed.reason == (
-        "2 of 2 models answer it without the picture: all text-only models are right"
-    )
     dropped = decisions(made[0])["lounge.png/scene-understanding/1"]
     assert dropped.reason == "'a couch': a couch is a sofa"
     broken = decisions(made[0])["broken.png"]
@@ -169,7 +165,7 @@ def test_a_killed_command_goes_on_where_it_was(
     code, printed = run(*words, "--json")
     assert code == 0
     result = json.loads(printed)
-    assert (result["pictures"], result["items"], result["failed"]) == (22, 8, 0)
+    assert (result["pictures"], result["items"], result["failed"]) == (21, 8, 0)
     assert result["by_rule"]["distractor-too-close"] == 4
 
 
@@ -291,12 +287,6 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
         (["."], "name the data set folder: --out DIR"),
         ([".", "--out", "x", "--dimension", "colour"], "unknown dimension 'colour'"),
         ([".", "--out", "x", "--dimensions", "no.toml"], "cannot read no.toml"),
-        ([".", "--out", "x", "--rule", "vision-none"], "expected a rule of text-only models"),
-        ([".", "--out", "x", "--rule", "none"], "unknown rule 'none'"),
-        (
-            [".", "--out", "x", "--text-only", "random", "--rule", "text-more-than:2"],
-            "it could flag nothing",
-        ),
         ([".", "--out", "x", "--count", "0"], "--count 0: expected 1 to 20 questions"),
     ],
 )

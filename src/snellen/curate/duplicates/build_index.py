@@ -10,7 +10,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.core.media import Source
 from snellen.curate.duplicates.hashing import HashSources, open_hasher
 from snellen.curate.duplicates.index_format import (
     HAS_COPY,
@@ -42,9 +41,6 @@ bytes and pixels alone."""
 _TEXT_BATCH = 2_000
 
 Columns = dict[str, Array | Sequence[str]]
-Embed = Callable[[Sequence[Source | None]], Array | None]
-"""Embeddings of pictures, (n, features) in float16; rows of zeros for what cannot be embedded, None
-if nothing can."""
 
 
 class ListChanged(UsageError):
@@ -70,8 +66,6 @@ def build_index(
     processes: int | None = None,
     shard_size: int = SHARD_SIZE,
     has_turned: bool = False,
-    embed: Embed | None = None,
-    embedder: str = "",
     on_progress: OnProgress | None = None,
 ) -> IndexInfo:
     """Hash the pictures of a list into the folder `out`, or go on where an earlier start was.
@@ -79,7 +73,7 @@ def build_index(
     Raises UsageError for a folder that holds something else or an index of another list, RunLocked
     if another process writes it, DataError for a list without entries, and StorageError.
     """
-    wanted = IndexInfo(listing.spec, listing.kind, shard_size, has_turned, embedder)
+    wanted = IndexInfo(listing.spec, listing.kind, shard_size, has_turned)
     lock = lock_folder(
         out, f"another process is writing the index {out}; wait for it, or use another folder"
     )
@@ -88,7 +82,7 @@ def build_index(
         with open_hasher(processes) as hash_sources:
 
             def make(batch: Sequence[ListEntry]) -> Columns:
-                return _make_shard(batch, has_turned, hash_sources, embed)
+                return _make_shard(batch, has_turned, hash_sources)
 
             sizes = _write_shards(listing, out, info, make, on_progress)
         if not info.complete:
@@ -109,7 +103,7 @@ def _start(out: Path, wanted: IndexInfo) -> IndexInfo:
         save_info(out, wanted)
         return wanted
     info = read_info(out)
-    for name in ("source", "kind", "shard_size", "has_turned", "embedder"):
+    for name in ("source", "kind", "shard_size", "has_turned"):
         before, now = getattr(info, name), getattr(wanted, name)
         if before != now:
             raise UsageError(
@@ -165,9 +159,7 @@ def _count(out: Path, shards: int) -> dict[str, int]:
     return counts
 
 
-def _make_shard(
-    batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources, embed: Embed | None
-) -> Columns:
+def _make_shard(batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources) -> Columns:
     """Hash the pictures of consecutive entries and compute the keys of their captions."""
     problems = [one.problem for one in batch]
     columns: Columns = {"names": [one.name for one in batch]}
@@ -177,9 +169,6 @@ def _make_shard(
     if any(captions):
         columns["captions"] = captions
         columns["bands"] = np.concatenate(list(_caption_keys(captions)))
-    embeddings = embed([one.source for one in batch]) if embed is not None else None
-    if embeddings is not None:
-        columns["embeddings"] = embeddings
     return columns
 
 

@@ -24,7 +24,6 @@ _HOW = {
     "near": "near duplicate",
     "overlap": "near duplicate, cropped or framed",
     "turned": "near duplicate, mirrored or turned",
-    "embedding": "alike by embedding",
 }
 _SHARE_HEADS = ("what is there too", "items", "of", "share", "95 % interval")
 _MAX_LINES = 10
@@ -48,8 +47,6 @@ def describe_picture_match(match: PictureMatch) -> tuple[str, ...]:
             facts.append(f"likeness {match.likeness:.3f}")
     if match.points is not None and match.share is not None:
         facts.append(f"{match.points} corners alike, {match.share:.0%} of the larger in both")
-    if match.cosine is not None:
-        facts.append(f"cosine {match.cosine:.3f}")
     return tuple(facts)
 
 
@@ -83,17 +80,12 @@ def describe_rules(settings: DuplicateSettings) -> str:
         if rule.crops
         else ""
     )
-    clip = (
-        f" By embeddings of {settings.clip}: a cosine of at least {settings.clip_threshold:g}."
-        if settings.clip
-        else ""
-    )
     return (
         f"Pictures are near duplicates if their pHashes differ in at most {rule.radius} of 64 "
         f"bits and their small copies of 16 x 16 pixels correlate by at least {rule.likeness:g}; "
         "where a list holds hashes alone, if pHashes differ in at most "
         f"{rule.hash_radius} bits and dHashes in at most {rule.dhash_radius}, or pHashes alone in "
-        f"at most {rule.lone_radius}.{turned}{clip} Questions are near duplicates if key and "
+        f"at most {rule.lone_radius}.{turned} Questions are near duplicates if key and "
         "options agree, no word differs that counts, and letter by letter they are alike by "
         f"{texts.characters:g}. They may be the same if words are missing or in another order, "
         f"and question and options share {texts.similarity:g} of their shingles (Jaccard)."
@@ -143,12 +135,6 @@ def _lines(report: DuplicateReport) -> Iterator[str]:
         yield f"possibly the same   {fmt.plural(len(report.possible), 'pair')}: to be reviewed"
         yield from _pair_lines(report.possible)
     yield f"pictures alike      {fmt.plural(len(report.picture_pairs), 'pair')} of different files"
-    shared = sum(len(one.items) for one in report.shared_pictures)
-    yield (
-        f"shared pictures     {fmt.plural(len(report.shared_pictures), 'picture')} with "
-        f"{fmt.plural(shared, 'item')}: normal, other questions"
-    )
-    yield f"repeated questions  {fmt.plural(len(report.repeated_questions), 'question')}: templates"
     if report.flat:
         pictures = fmt.plural(report.flat, "picture")
         yield f"no contrast         {pictures}: compared by bytes and pixels alone"

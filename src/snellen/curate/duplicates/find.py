@@ -11,7 +11,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from snellen.core.errors import UsageError
 from snellen.curate.duplicates.against import OtherData, find_overlap
 from snellen.curate.duplicates.build_index import (
     SHARD_SIZE,
@@ -20,7 +19,6 @@ from snellen.curate.duplicates.build_index import (
     OnProgress,
     build_index,
 )
-from snellen.curate.duplicates.embeddings import PictureEmbedder
 from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen.curate.duplicates.item_facts import ReadItems, read_items
@@ -37,8 +35,6 @@ from snellen.curate.duplicates.within import (
     find_item_pairs,
     make_clusters,
     picture_pairs,
-    repeated_questions,
-    shared_pictures,
 )
 from snellen.curate.items import ITEMS_FILE, ItemTable, open_items
 from snellen.settings import Settings
@@ -66,15 +62,9 @@ class DuplicateSearchResult:
 class _Indexes:
     """Makes indexes of data sets and lists in the cache, or opens those that are there."""
 
-    def __init__(
-        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None
-    ) -> None:
-        self._clip, self._on_phase = settings.clip, on_phase
+    def __init__(self, processes: int | None, on_phase: OnPhase | None) -> None:
+        self._processes, self._on_phase = processes, on_phase
         self._cache = Settings.from_environment().cache / "picture-hashes"
-        self._build = partial(
-            build_index, processes=processes, embedder=settings.clip,
-            embed=PictureEmbedder(settings.clip).embed if settings.clip else None,
-        )  # fmt: skip
 
     def of_items(self, read: ReadItems) -> HashIndex | None:
         """An index of a data set's pictures; None if it has none."""
@@ -95,11 +85,12 @@ class _Indexes:
         self, listing: Listing, key: str, name: str, has_turned: bool, shard_size: int
     ) -> HashIndex:
         # Whatever `build_index` refuses to find changed: a cache never stands in the way.
-        facts = f"{VERSION} {has_turned} {shard_size} {self._clip} {key}"
+        facts = f"{VERSION} {has_turned} {shard_size} {key}"
         folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
         on_progress = partial(self._on_phase, name) if self._on_phase else None
-        build = partial(self._build, listing, folder, shard_size=shard_size,
-                        has_turned=has_turned, on_progress=on_progress)  # fmt: skip
+        build = partial(build_index, listing, folder, processes=self._processes,
+                        shard_size=shard_size, has_turned=has_turned,
+                        on_progress=on_progress)  # fmt: skip
         try:
             build()
         except ListChanged:
@@ -122,9 +113,9 @@ def find_duplicates(
 
     Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
     """
-    indexes = _Indexes(settings, processes, on_phase)
+    indexes = _Indexes(processes, on_phase)
     # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
-    opened = {spec: _open_other(spec, settings) for spec in settings.against}
+    opened = {spec: _open_other(spec) for spec in settings.against}
     read = read_items(open_items(data, columns))
     index = indexes.of_items(read)
     others: dict[str, ReadItems | HashIndex] = {}
@@ -143,39 +134,26 @@ def find_duplicates(
     return DuplicateSearchResult(replace(report, against=reports), read, others)
 
 
-def _open_other(spec: str, settings: DuplicateSettings) -> ItemTable | HashIndex | Listing:
+def _open_other(spec: str) -> ItemTable | HashIndex | Listing:
     """What is compared with: a benchmark, an index, or a list of pictures. Raises UsageError."""
     if is_benchmark(spec):
         return open_items(spec)
     path = Path(spec).expanduser()
-    if not (path / INDEX_FILE).is_file():
-        return open_listing(spec)
-    index = HashIndex(path)
-    if settings.clip and index.info.embedder != settings.clip:
-        raise UsageError(
-            f"{spec} was written without the embeddings of {settings.clip}; write it again with "
-            f"--clip {settings.clip}, or leave --clip out"
-        )
-    return index
+    return HashIndex(path) if (path / INDEX_FILE).is_file() else open_listing(spec)
 
 
 def write_index(
     spec: str,
     out: Path,
     *,
-    clip: str = "",
     processes: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> HashIndex:
     """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
 
     Raises UsageError."""
-    embedder = PictureEmbedder(clip) if clip else None
     listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
-    build_index(
-        listing, out, processes=processes, embed=embedder.embed if embedder else None,
-        embedder=clip, on_progress=on_progress,
-    )  # fmt: skip
+    build_index(listing, out, processes=processes, on_progress=on_progress)
     return HashIndex(out)
 
 
@@ -214,9 +192,6 @@ def _report(
     contradictions = [pair for pair in pairs if "contradiction" in pair.kind]
     contradictions.sort(key=lambda pair: pair.kind != "contradiction")
     clusters = make_clusters(read, pairs, settings.keep, sizes)
-    excluded = frozenset(
-        name for cluster in clusters for name in cluster.items if name != cluster.kept
-    )
     broken += [BrokenMedium((name,), reason) for name, reason in read.problems.items()]
     return DuplicateReport(
         data=read.table.name,
@@ -230,8 +205,6 @@ def _report(
         possible=tuple(pair for pair in pairs if pair.kind == "possible duplicate"),
         clusters=tuple(clusters),
         picture_pairs=tuple(picture_pairs(read, graph)),
-        shared_pictures=tuple(shared_pictures(read, graph, excluded)),
-        repeated_questions=tuple(repeated_questions(read)),
         broken=tuple(broken),
         flat=index.info.flat if index is not None else 0,
     )

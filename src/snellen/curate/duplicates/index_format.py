@@ -39,8 +39,6 @@ class IndexInfo(Struct, frozen=True):
     shard_size: int
     has_turned: bool = False
     """Whether the hashes of the mirrored and turned pictures are stored as well."""
-    embedder: str = ""
-    """The model of the stored embeddings; empty if there are none."""
     format: str = FORMAT
     version: int = VERSION
     complete: bool = False

@@ -1,4 +1,4 @@
-"""Which pictures match, and how: by bytes, pixels, hashes, local features or embeddings."""
+"""Which pictures match, and how: by bytes, pixels, hashes or local features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from snellen.core.sample import MediaRef
 from snellen.curate.duplicates.crops import crop_pairs
-from snellen.curate.duplicates.embeddings import near_embeddings
 from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import HAS_PIXELS, HAS_SHA256
 from snellen.curate.duplicates.local_features import OverlapFinder
@@ -55,10 +54,6 @@ def match_pictures(
                 overlap = finder.compare(index.text("names", query), other.text("names", row))
                 if overlap is not None:
                     add(query, row, overlap)
-    embeddings = index.find_column("embeddings") if settings.clip else None
-    if embeddings is not None:
-        for query, row, cosine in near_embeddings(embeddings, other, settings.clip_threshold):
-            add(query, row, PictureMatch("embedding", cosine=round(cosine, 4)))
     return found
 
 

@@ -111,13 +111,6 @@ def page_text(found: DuplicateSearchResult) -> str:
         counts=_counts(report, len(alike)),
         keep=KEEP[report.settings.keep],
         against=against,
-        shared=[
-            writer.shared_row(one.picture, one.items) for one in report.shared_pictures[:_MAX_ROWS]
-        ],
-        shared_count=len(report.shared_pictures),
-        shared_items=sum(len(one.items) for one in report.shared_pictures),
-        repeated=report.repeated_questions[:_MAX_ROWS],
-        repeated_count=len(report.repeated_questions),
         broken=[(_names(one.items), one.reason) for one in report.broken[:_MAX_ROWS]],
         rule=describe_rules(report.settings),
         count=len(read.items),
@@ -214,9 +207,6 @@ class _CardWriter:
             "notes": report.notes,
             "list": Cards(tuple(cards), len(report.matches) - len(cards) + report.left_out),
         }
-
-    def shared_row(self, digest: str, names: Sequence[str]) -> tuple[str, str, str]:
-        return self._url(self._found.read, digest), fmt.count_text(len(names)), _names(names)
 
     def _side(self, item: ItemFacts, read: ReadItems, mark: str, digest: str | None = None) -> Side:
         digest = digest or next(iter(item.media), "")

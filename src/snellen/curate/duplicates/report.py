@@ -10,10 +10,9 @@ from snellen.core.summary import Interval
 from snellen.curate.duplicates.compare_items import RelationKind, TextRule, TextThresholds
 from snellen.curate.duplicates.picture_rule import PictureRule
 
-PictureHow = Literal["bytes", "pixels", "near", "overlap", "turned", "embedding"]
+PictureHow = Literal["bytes", "pixels", "near", "overlap", "turned"]
 """`bytes`: the same file; `pixels`: the same pixels in another file; `near`: by perceptual hash;
-`overlap`: by local features, one cropped or framed; `turned`: mirrored or turned by quarters;
-`embedding`: by a CLIP model."""
+`overlap`: by local features, one cropped or framed; `turned`: mirrored or turned by quarters."""
 
 
 class PictureMatch(Struct, frozen=True, omit_defaults=True):
@@ -25,8 +24,6 @@ class PictureMatch(Struct, frozen=True, omit_defaults=True):
     dhash: int | None = None
     likeness: float | None = None
     """Correlation of the small copies."""
-    cosine: float | None = None
-    """Cosine of the embeddings."""
     points: int | None = None
     """Corners that lie alike in both, of at most 300."""
     share: float | None = None
@@ -68,21 +65,6 @@ class DuplicateCluster(Struct, frozen=True):
     items: tuple[str, ...]
     kept: str
     """The one that stays, by the rule of the settings; the others are on the exclusion list."""
-
-
-class SharedPicture(Struct, frozen=True):
-    """A picture about which there are several questions: normal in many benchmarks."""
-
-    picture: str
-    items: tuple[str, ...]
-
-
-class RepeatedQuestion(Struct, frozen=True):
-    """A question asked about several pictures: normal, a template."""
-
-    question: str
-    items: int
-    pictures: int
 
 
 class BrokenMedium(Struct, frozen=True):
@@ -150,8 +132,6 @@ class DuplicateSettings(Struct, frozen=True):
     texts: TextThresholds = TextThresholds()
     keep: Literal["first", "last", "largest"] = "first"
     """Which item of a cluster stays: the first or last of the file, or that with most pixels."""
-    clip: str = ""
-    clip_threshold: float = 0.95
     against: tuple[str, ...] = ()
 
 
@@ -171,8 +151,6 @@ class DuplicateReport(Struct, frozen=True, omit_defaults=True):
     """Pairs that may ask the same: for a person to decide, never on the exclusion list."""
     clusters: tuple[DuplicateCluster, ...]
     picture_pairs: tuple[PicturePair, ...]
-    shared_pictures: tuple[SharedPicture, ...]
-    repeated_questions: tuple[RepeatedQuestion, ...]
     broken: tuple[BrokenMedium, ...]
     flat: int = 0
     against: tuple[OverlapReport, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
@@ -15,8 +15,6 @@ from snellen.curate.duplicates.report import (
     ItemPair,
     PictureMatch,
     PicturePair,
-    RepeatedQuestion,
-    SharedPicture,
 )
 from snellen.curate.duplicates.texts import near_pairs
 
@@ -177,39 +175,3 @@ def picture_pairs(read: ReadItems, graph: PictureGraph) -> list[PicturePair]:
                     PicturePair(left, right, match, tuple(users[left]), tuple(users[right]))
                 )
     return sorted(pairs, key=lambda pair: (pair.match.distance, pair.left, pair.right))
-
-
-def shared_pictures(
-    read: ReadItems, graph: PictureGraph, excluded: frozenset[str]
-) -> list[SharedPicture]:
-    """Pictures about which several different questions are asked, most first. Items that are on the
-    exclusion list do not count."""
-    users: dict[str, list[str]] = defaultdict(list)
-    questions: dict[str, set[str]] = defaultdict(set)
-    for item in read.items:
-        if item.id not in excluded:
-            for digest in dict.fromkeys(map(graph.node, item.media)):
-                users[digest].append(item.id)
-                questions[digest].add(item.question)
-    shared = [
-        SharedPicture(node, tuple(names))
-        for node, names in users.items()
-        if len(questions[node]) > 1
-    ]
-    return sorted(shared, key=lambda one: -len(one.items))
-
-
-def repeated_questions(read: ReadItems) -> list[RepeatedQuestion]:
-    """Questions that are asked about several pictures, most often first."""
-    counts: Counter[str] = Counter()
-    media: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-    texts: dict[str, str] = {}
-    for item in read.items:
-        counts[item.question] += 1
-        media[item.question].add(item.media)
-        texts.setdefault(item.question, item.raw_question)
-    return [
-        RepeatedQuestion(texts[question], count, len(media[question]))
-        for question, count in counts.most_common()
-        if count > 1 and len(media[question]) > 1
-    ]

@@ -147,7 +147,7 @@ def _shuffle(
 ) -> list[str]:
     """The labels in random order, those that are right more often earlier."""
     if settings.seen:
-        return context.frequencies.order(labels, context.rng, unseen=0.0)
+        return context.frequencies.order(labels, context.rng)
     shuffled = list(labels)
     context.rng.shuffle(shuffled)
     return shuffled

@@ -119,13 +119,13 @@ class AnswerFrequencies(NamedTuple):
     """Records by answer."""
     records: int = 0
 
-    def order(self, texts: Iterable[str], rng: Random, unseen: float = 0.0) -> list[str]:
+    def order(self, texts: Iterable[str], rng: Random) -> list[str]:
         """The texts in random order, the likelier ones earlier: the first n are drawn without
-        replacement, each with the frequency of the answer as its weight. An answer that is never
-        right has the weight `unseen`; those without a weight come last.
+        replacement, each with the frequency of the answer as its weight. Answers that are never
+        right come last.
         """
         texts = list(texts)
-        weights = [self.counts.get(text, 0) + unseen for text in texts]
+        weights = [self.counts.get(text, 0) for text in texts]
         return [texts[place] for place in draw_order(weights, rng)]
 
     def prefer_seen(self, texts: Iterable[str]) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from statistics import pstdev
 from typing import Annotated
 
 import msgspec
@@ -24,7 +23,6 @@ from snellen.curate.asking import ask_json
 from snellen.curate.metadata.spaces import option_key
 from snellen.curate.metadata.targets import QuestionTarget
 from snellen.curate.metadata.templates import QuestionTemplate
-from snellen.curate.statistics.words import count_words
 
 _MAX_PROPOSALS = 2_000
 """Proposals looked at for one item, of strategies that would go on for ever."""
@@ -101,11 +99,6 @@ def _alike_in_length(gold: str, pool: Sequence[str], most: int, rng: Random) -> 
     rest = most - len(equal)
     from_below = min(len(below), max(rng.randint(0, rest), rest - len(above)))
     return [*equal, *below[:from_below], *above[: rest - from_below]]
-
-
-def length_spread(options: Sequence[str]) -> float:
-    """Standard deviation (of a population) of the number of words of an item's options."""
-    return pstdev(map(count_words, options))
 
 
 WRITER = "writer"

@@ -1,5 +1,5 @@
 """What became of every record, in `records.jsonl` of a data set folder, a line for each; and the
-questions in numbers: options, answer positions, lengths, sources, per subtask.
+questions in numbers: options, sources and what the texts give away, per subtask.
 
 Records of which nothing was wanted are not in `decisions.jsonl`, which is about items and what was
 looked at for them: of a million records, 200 per subtask are drawn.
@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, pstdev
-from string import ascii_uppercase
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -23,9 +22,7 @@ from snellen.curate.decisions import FAILED, Evidence, Exclusion
 from snellen.curate.metadata.catalogue import Catalogue
 from snellen.curate.metadata.drafts import QuestionDraft
 from snellen.curate.metadata.guess_check import GuessCheck
-from snellen.curate.metadata.options import length_spread
 from snellen.curate.metadata.record_file import RecordFiles
-from snellen.curate.statistics.words import count_words
 
 RECORDS_FILE = "records.jsonl"
 NOT_DRAWN = Exclusion("not drawn", "others were drawn for the subtasks that it fits")
@@ -138,18 +135,6 @@ class RecordOutcomes:
             ) from error
 
 
-class WordCounts(Struct, omit_defaults=True):
-    """Mean and standard deviation of the number of words, as in MMT-Bench's Table A14."""
-
-    question_mean: float
-    question_std: float
-    option_mean: float
-    option_std: float
-    spread: float
-    """Standard deviation of the words of an item's options, on average over the items: how alike
-    in length they are. MMT-Bench says 1.1 of its options (Appendix I.2)."""
-
-
 class SubtaskCounts(Struct, omit_defaults=True):
     task: str
     items: int
@@ -159,9 +144,6 @@ class SubtaskCounts(Struct, omit_defaults=True):
     """Records that the template takes, by source."""
     options: dict[str, int]
     """Items by number of options."""
-    positions: dict[str, dict[str, int]]
-    """Items by number of options, then by label of the right one."""
-    words: WordCounts | None = None
     guessing: GuessCheck | None = None
     """What the texts of its questions give away."""
 
@@ -178,12 +160,8 @@ class QuestionCounts(Struct, omit_defaults=True):
     subtasks: dict[str, SubtaskCounts] = {}
     sources: dict[str, int] = {}
     options: dict[str, int] = {}
-    positions: dict[str, dict[str, int]] = {}
     chance: float | None = None
     """Percent right by guessing."""
-    words: WordCounts | None = None
-    media: dict[str, int] = {}
-    """Items with one image, several images, and a video, as MMT-Bench's Table A15 divides them."""
     without_licence: int = 0
     problems: dict[str, str] = {}
     """The first records that could not be used, with the reason."""
@@ -207,23 +185,21 @@ class QuestionCounts(Struct, omit_defaults=True):
 
 def count_questions(
     drafts: Sequence[QuestionDraft],
-    places: Sequence[int],
     available: Mapping[str, Mapping[str, int]],
     outcomes: RecordOutcomes,
     records: int,
     guessing: Mapping[str, GuessCheck],
 ) -> QuestionCounts:
-    """Count drafts whose right options stand at `places`."""
+    """Count what was made. `snellen curate statistics` counts words, places and media."""
     subtasks: dict[str, SubtaskCounts] = {}
     for name, by_source in available.items():
-        chosen = [index for index, draft in enumerate(drafts) if draft.template.subtask == name]
-        of_subtask = [drafts[index] for index in chosen]
+        of_subtask = [draft for draft in drafts if draft.template.subtask == name]
         tasks = Counter(draft.template.task or draft.record.task for draft in of_subtask)
         subtasks[name] = SubtaskCounts(
             task=tasks.most_common(1)[0][0] if tasks else "",
             available=dict(by_source),
             guessing=guessing.get(name),
-            **_describe(of_subtask, [places[index] for index in chosen]),
+            **_describe(of_subtask),
         )
     return QuestionCounts(
         records=records,
@@ -231,53 +207,17 @@ def count_questions(
         failed=len(outcomes.failed),
         subtasks=subtasks,
         chance=round(100 * fmean(1 / draft.size for draft in drafts), 2) if drafts else None,
-        media=dict(Counter(map(_medium, drafts))),
         without_licence=sum(not draft.license for draft in drafts),
         problems=outcomes.examples(),
-        **_describe(drafts, places),
+        **_describe(drafts),
     )
 
 
-def _describe(drafts: Sequence[QuestionDraft], places: Sequence[int]) -> dict[str, Any]:
+def _describe(drafts: Sequence[QuestionDraft]) -> dict[str, Any]:
     """What is counted of all questions, and of each subtask's."""
+    sizes = Counter(draft.size for draft in drafts)
     return {
         "items": len(drafts),
         "sources": dict(Counter(draft.record.source for draft in drafts)),
-        "options": _count_sizes(drafts),
-        "positions": _count_places(drafts, places),
-        "words": _count_words(drafts),
+        "options": {str(size): count for size, count in sorted(sizes.items())},
     }
-
-
-def _count_sizes(drafts: Sequence[QuestionDraft]) -> dict[str, int]:
-    return {str(size): count for size, count in sorted(Counter(d.size for d in drafts).items())}
-
-
-def _count_places(
-    drafts: Sequence[QuestionDraft], places: Sequence[int]
-) -> dict[str, dict[str, int]]:
-    pairs = Counter((draft.size, place) for draft, place in zip(drafts, places, strict=True))
-    sizes = sorted({size for size, _ in pairs})
-    return {
-        str(size): {ascii_uppercase[place]: pairs[size, place] for place in range(size)}
-        for size in sizes
-    }
-
-
-def _count_words(drafts: Sequence[QuestionDraft]) -> WordCounts | None:
-    """Words of questions and of options that are texts; None without any."""
-    with_texts = [draft for draft in drafts if not draft.candidates]
-    if not with_texts:
-        return None
-    questions = [count_words(draft.question) for draft in with_texts]
-    options = [count_words(text) for draft in with_texts for text in (draft.gold, *draft.wrong)]
-    spreads = [length_spread((draft.gold, *draft.wrong)) for draft in with_texts]
-    numbers = (fmean(questions), pstdev(questions), fmean(options), pstdev(options), fmean(spreads))
-    return WordCounts(*(round(number, 3) for number in numbers))
-
-
-def _medium(draft: QuestionDraft) -> str:
-    media = (*draft.media, *draft.candidates)
-    if any(ref.kind == "video" for ref in media):
-        return "video"
-    return "one image" if len(media) == 1 else "several images"

@@ -9,7 +9,6 @@ from typing import Any
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
 from snellen.curate.asking import model_setting
-from snellen.curate.filter.rules import TEXT_ALL, check_rule, parse_rule
 from snellen.curate.questions.rules import MAX_SIMILARITY, MIN_NOUNS
 from snellen.curate.questions.writing import DimensionPrompt, prompt_texts
 
@@ -26,10 +25,6 @@ class QuestionOptions:
     """Writes those of dimensions that take reasoning; empty: the writer (the paper: GPT-4)."""
     checker: AnyModel = ""
     """Checks distractors and whether a frame suffices; empty: not checked by a model."""
-    text_only: Sequence[AnyModel] = ()
-    """Models that are asked each question without its picture."""
-    text_rule: str = TEXT_ALL
-    """How many of them must answer it, as `snellen curate filter` names it."""
     dimensions: Mapping[str, DimensionPrompt]
     count: int = 1
     """Questions that the writer is asked for, for each picture and dimension."""
@@ -54,11 +49,6 @@ class QuestionOptions:
             raise UsageError(f"--count {self.count}: expected 1 to 20 questions")
         if not 0 <= self.max_similarity <= 1:
             raise UsageError(f"--max-similarity {self.max_similarity}: expected 0 to 1")
-        rule = parse_rule(self.text_rule)
-        if rule.kind != "text-only":
-            raise UsageError(f"--rule {self.text_rule}: expected a rule of text-only models")
-        if self.text_only:
-            check_rule(rule, len(self.text_only))
         if not self.max_seconds > 0:
             raise UsageError(f"--max-seconds {self.max_seconds}: expected more than 0")
 
@@ -68,7 +58,6 @@ class QuestionOptions:
         for name in ("writer", "reasoner", "checker"):
             values[name] = model_setting(values[name])
         values["extract"] = list(self.extract)
-        values["text_only"] = [model_setting(model) for model in self.text_only]
         values["dimensions"] = {
             slug: {"name": one.name, "text": one.text} for slug, one in self.dimensions.items()
         }

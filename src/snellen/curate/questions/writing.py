@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -22,26 +21,20 @@ from msgspec import Struct
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.flow import Steps
 from snellen.core.media import Source
-from snellen.core.output import ParsedAnswer
 from snellen.core.request import Generation, Media, Message, Part, Text, user
-from snellen.core.sample import MediaRef, Sample, sampling_key
-from snellen.curate.asking import ask_json, ask_text
-from snellen.curate.metadata.draw import place_options
+from snellen.curate.asking import ask_json
 from snellen.curate.questions.extraction import NEEDS, VisualFacts, describe
 from snellen.curate.questions.rules import WrittenQuestion, WrittenQuestions
-from snellen.extract.choice import parse_choice
-from snellen.prompts.choice import prompt
+from snellen.curate.questions.sources import Picture
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
-
-Shown = Literal["image", "video", "album", "examples"]
 
 
 class DimensionPrompt(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked about in one evaluation dimension; see the head of `dimensions.toml`."""
 
     name: str
-    media: Shown
+    media: Literal["image", "video"]
     needs: tuple[str, ...]
     text: str
     shows: bool = False
@@ -122,7 +115,6 @@ WRITER, REASONER, CHECKER = "writer", "reasoner", "checker"
 """Roles: who writes the questions, those that take reasoning, and who checks options and videos."""
 _SETTINGS = Generation(max_new_tokens=2048)
 _VERDICT = Generation(max_new_tokens=256)
-_REPLY = Generation(max_new_tokens=64)
 
 
 class _FrameVerdict(Struct, frozen=True):
@@ -144,16 +136,15 @@ def write_questions(
     role: str,
     dimension: DimensionPrompt,
     extraction: VisualFacts,
-    picture: str,
-    media: Sequence[MediaRef] = (),
+    picture: Picture,
     *,
     count: int,
 ) -> Steps[list[WrittenQuestion]]:
-    """Up to `count` questions of one dimension; `media` are shown if the dimension says so.
+    """Up to `count` questions of one dimension; the picture is shown if the dimension says so.
 
     Raises NotJson and AskFailed.
     """
-    shown = tuple(media) if dimension.shows else ()
+    shown = (picture.medium,) if dimension.shows else ()
     messages = prompt_messages(
         "writing",
         *(Media(ref.kind, ref.digest) for ref in shown),
@@ -165,7 +156,7 @@ def write_questions(
     )
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in shown}
     written = yield from ask_json(
-        role, messages, WrittenQuestions, picture, media=sources, settings=_SETTINGS
+        role, messages, WrittenQuestions, picture.id, media=sources, settings=_SETTINGS
     )
     return written.questions[:count]
 
@@ -208,14 +199,3 @@ def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Ste
     )  # fmt: skip
     named = [repr(written.distractors[number - 1]) for number in verdict.too_close]
     return f"{', '.join(named)}: {verdict.reason or 'as right as the answer'}" if named else ""
-
-
-def is_answered_without_picture(role: str, written: WrittenQuestion, item: str) -> Steps[bool]:
-    """Whether a text-only model answers the question without the picture (Sec. 3.4.1.3)."""
-    place = sampling_key("text-only", item)[0] % (len(written.distractors) + 1)
-    options = place_options(written.answer, written.distractors, place, item)
-    gold = ascii_uppercase[place]
-    sample = Sample(item, "choice", written.question, (gold,), options)
-    reply = yield from ask_text(role, prompt(sample), item, settings=_REPLY)
-    answer = parse_choice(reply, options)
-    return isinstance(answer, ParsedAnswer) and answer.value == gold

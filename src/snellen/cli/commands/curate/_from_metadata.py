@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from snellen.curate.metadata.question_counts import QuestionCounts
 
 _OF_PICTURES = (
-    "extract", "reasoner", "checker", "text-only", "rule", "dimension", "dimensions", "count",
-    "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity", "draw",
-    "next-image",
+    "extract", "reasoner", "checker", "dimension", "dimensions", "count",
+    "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity",
 )  # fmt: skip
 _MEANINGS = {
     "options": "too few wrong options that differ from the right one and from each other",
@@ -34,7 +33,7 @@ _MEANINGS = {
     "size": "its boxes are for a picture of another size",
 }
 """What the rules mean by which a record gives no item."""
-OF_METADATA = ("per-subtask", "alike-length", "flag-share")
+OF_METADATA = ("per-subtask", "alike-length")
 """Flags that only questions of metadata records have."""
 
 
@@ -50,23 +49,20 @@ def main_metadata(arguments: Namespace) -> Finished:
         [find_metadata(path) or path for path in paths],
         arguments.templates or DEFAULT_TEMPLATES,
         arguments.out,
-        read_fields(
-            arguments, MetadataQuestionOptions, require_license=bool(arguments.drop),
-            check_share=arguments.flag_share or 0.0,
-        ),
+        read_fields(arguments, MetadataQuestionOptions, require_license=bool(arguments.drop)),
         writer=arguments.model,
         asking=read_options(arguments, StepOptions),
         progress=progress(arguments),
     )  # fmt: skip
-    is_flagged = bool(counts.without_licence or arguments.flag_share)
-    status: Status = "flagged" if is_flagged or counts.findings else "clean"
+    has_flags = bool(counts.without_licence)
+    status: Status = "flagged" if has_flags or counts.findings else "clean"
     if counts.failed or counts.stopped:
         status = "incomplete"
     # What the texts give away is in no single item: people look at all.
     next = ("curate", "review", arguments.out, "--all", "--out", f"{arguments.out}-reviewed")
     return Finished(
         status, counts, lambda: _print_counts(counts, arguments.out),
-        next if status == "flagged" and not is_flagged else None,
+        next if status == "flagged" and not has_flags else None,
     )  # fmt: skip
 
 
@@ -91,14 +87,6 @@ def _print_counts(counts: QuestionCounts, out: str) -> None:
         print_line(f"{name:<32} {subtask.items:>6} {sizes:>8} {guessed:>14} {chance:>7}  {sources}")
         if check is not None and check.left_out:
             print_line(f"  left out, because the texts alone answered them: {check.left_out}")
-    for size, positions in counts.positions.items():
-        places = ", ".join(f"{label} {count}" for label, count in positions.items())
-        print_line(f"right answers of {size} options: {places}")
-    if counts.words is not None:
-        print_line(
-            f"words of an option: {counts.words.option_mean:.1f}; they differ by "
-            f"{counts.words.spread:.2f} within an item (standard deviation)"
-        )
     for sentence in counts.findings:
         print_line(f"{sentence}; see snellen curate statistics")
     for rule, count in counts.unused.items():

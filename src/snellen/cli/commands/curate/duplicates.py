@@ -41,8 +41,8 @@ def _write_index(arguments: Namespace) -> Finished:
         _print_progress(arguments, arguments.data, progress)
 
     index = write_index(
-        arguments.data, Path(arguments.out), clip=arguments.clip or "",
-        processes=arguments.processes, on_progress=on_progress,
+        arguments.data, Path(arguments.out), processes=arguments.processes,
+        on_progress=on_progress,
     )  # fmt: skip
     info, seconds = index.info, time.perf_counter() - started
 
@@ -93,29 +93,12 @@ def _find(arguments: Namespace) -> Finished:
 
 
 def _settings(arguments: Namespace) -> DuplicateSettings:
-    """The settings that were typed. Raises UsageError for a value out of range."""
-    from snellen.curate.duplicates.compare_items import TextThresholds
+    """The settings that were typed."""
     from snellen.curate.duplicates.picture_rule import PictureRule
     from snellen.curate.duplicates.report import DuplicateSettings
 
-    for flag in ("radius", "hash_radius"):
-        value = getattr(arguments, flag)
-        if value is not None and not 0 <= value <= 16:
-            raise UsageError(
-                f"--{flag.replace('_', '-')} {value}: expected 0 to 16 of 64 bits; unrelated "
-                "pictures differ in about 32"
-            )
-    for flag in ("likeness", "text_similarity", "clip_threshold"):
-        value = getattr(arguments, flag)
-        if value is not None and not 0 < value <= 1:
-            raise UsageError(f"--{flag.replace('_', '-')} {value}: expected more than 0, at most 1")
-    rule = read_fields(
-        arguments, PictureRule, turned=not arguments.no_turned, crops=not arguments.no_crops
-    )
-    texts = TextThresholds()
-    if arguments.text_similarity is not None:
-        texts = TextThresholds(arguments.text_similarity)
-    return read_fields(arguments, DuplicateSettings, pictures=rule, texts=texts)
+    rule = PictureRule(turned=not arguments.no_turned, crops=not arguments.no_crops)
+    return read_fields(arguments, DuplicateSettings, pictures=rule)
 
 
 def _print_progress(arguments: Namespace, name: str, progress: IndexProgress) -> None:
