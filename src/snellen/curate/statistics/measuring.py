@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import UnknownName
 from snellen.curate.items import ItemTable, open_items
 from snellen.curate.statistics.item_columns import ItemColumns
-from snellen.curate.statistics.options import StatisticsOptions
 from snellen.curate.statistics.results import DatasetStatistics
 from snellen.curate.statistics.shortcuts import adjust_tests
 from snellen.curate.statistics.summarising import ItemArrays, mean_frequent
@@ -19,9 +19,23 @@ _STEP = 1_000
 """Items after which progress is reported."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticsOptions:
+    """What is measured."""
+
+    by: Sequence[str] | None = None
+    """Columns to group by; None takes the data's groups, sources and licences."""
+    columns: Mapping[str, str] | None = None
+    """Columns of the data file: our name to theirs."""
+    read_media: bool = True
+    """Whether the headers of images and videos are read."""
+    probe: int = 20_000
+    """Most closed questions that the text probe is trained and tested on; 0 for no probe."""
+
+
 def measure_data(
     data: str | Path | ItemTable,
-    options: StatisticsOptions = StatisticsOptions(),  # noqa: B008 - frozen
+    options: StatisticsOptions = StatisticsOptions(),
     progress: Callable[[int, int], None] | None = None,
 ) -> DatasetStatistics:
     """Measure a benchmark, a data file or a data set folder.

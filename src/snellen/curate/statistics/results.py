@@ -154,22 +154,6 @@ class TextProbe(Struct, frozen=True):
     """The whole classifier first, then what each part of its features reaches alone."""
 
 
-class BlindScore(Struct, frozen=True):
-    """A model's answers without the media. Shares 0..1."""
-
-    model: str
-    n: int
-    accuracy: float
-    interval: Interval | None
-    chance: float
-    above_chance: float
-    """Share of the questions answerable beyond chance: (accuracy - chance) / (1 - chance)."""
-    above_chance_interval: Interval | None
-    run: str
-    """The run folder."""
-    metric: str = "accuracy"
-
-
 class DatasetStatistics(Struct, frozen=True):
     """Everything that is measured about a data set."""
 
@@ -201,5 +185,4 @@ class DatasetStatistics(Struct, frozen=True):
     """By column: the mean over groups of the most frequent place of each, as MMT-Bench's baseline
     `Frequency Guess`."""
     probe: TextProbe | None = None
-    blind: Sequence[BlindScore] = ()
     notices: Sequence[str] = ()

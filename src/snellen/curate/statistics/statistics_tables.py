@@ -74,8 +74,6 @@ def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[R
                           tuple(map(_shortcut, statistics.shortcuts)))  # fmt: skip
     if statistics.probe is not None:
         yield _probe(statistics)
-    if statistics.blind:
-        yield _blind(statistics)
     for column, groups in statistics.groups.items():
         yield _groups(column, groups, max_groups)
         alarms = [(group.label or NO_LABEL, *_shortcut(test))
@@ -114,13 +112,6 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
             f"texts alone answer {_percent(score.share)} % of the closed questions "
             f"({_percent_interval(score.interval)}), guessing {_percent(score.chance)} %"
         )
-    for blind in statistics.blind:
-        interval = blind.above_chance_interval
-        if interval is not None and interval.low > 0:
-            yield (
-                f"{blind.model} answers {_percent(blind.above_chance)} % of the questions "
-                f"({_percent_interval(interval)}) beyond chance, without the images"
-            )
     for column, groups in statistics.groups.items():
         uneven = [group.label or NO_LABEL for group in groups if group.positions.is_alarm()]
         if uneven:
@@ -282,23 +273,6 @@ def _probe(statistics: DatasetStatistics) -> ResultTable:
     return ResultTable(title, ("sees", "right %", "95 % interval", "chance", "p"), rows)
 
 
-def _blind(statistics: DatasetStatistics) -> ResultTable:
-    rows = tuple(
-        (
-            score.model,
-            fmt.count_text(score.n),
-            _percent(score.accuracy),
-            _percent_interval(score.interval),
-            _percent(score.chance),
-            _percent(score.above_chance),
-            _percent_interval(score.above_chance_interval),
-        )
-        for score in statistics.blind
-    )
-    heads = ("model", "n", "right %", "95 % interval", "chance", "beyond chance %", "95 % interval")
-    return ResultTable("without images: answers of models", heads, rows)
-
-
 def _groups(column: str, groups: Sequence[GroupStatistics], max_groups: int | None) -> ResultTable:
     shown = groups if max_groups is None else groups[:max_groups]
     rest = len(groups) - len(shown)
@@ -391,7 +365,7 @@ def _leaves(value: object) -> Iterator[tuple[tuple[str, ...], object]]:
 
 def _element_name(index: int, element: object) -> str:
     named = element if isinstance(element, Mapping) else {}
-    return next((str(named[key]) for key in ("rule", "features", "model") if key in named),
+    return next((str(named[key]) for key in ("rule", "features") if key in named),
                 str(index))  # fmt: skip
 
 
