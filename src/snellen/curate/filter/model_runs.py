@@ -19,10 +19,10 @@ from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
-from snellen.curate.filter.options import FilterOptions
 from snellen.curate.filter.rules import ModelKind
 from snellen.curate.items import ItemTable, item_record
 from snellen.curate.step import MediaWriter
+from snellen.curate.step_options import FilterOptions
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.store.runs import RunFolder, find_runs
