@@ -28,7 +28,7 @@ from snellen.curate.decisions import DECISIONS_FILE, Decision, read_decisions, u
 from snellen.curate.folder_lock import LOCK_FILE, lock_folder
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, folder_outside, item_record
 from snellen.models.remote.media import media_type
-from snellen.store.runs import end_of_last_line
+from snellen.store.runs import end_of_last_line, write_json
 
 MEDIA_FOLDER = "media"
 _SYNC_EVERY = 64
@@ -392,4 +392,4 @@ def _open_log(path: Path) -> int:
 
 
 def _save_info(folder: Path, info: StepInfo) -> None:
-    save(folder / STEP_FILE, msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n")
+    write_json(folder / STEP_FILE, info)
