@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from snellen.core.summary import Interval
-from snellen.curate.statistics.positions import PositionBalance
+from snellen.curate.statistics.positions import Baselines, PositionBalance
 from snellen.curate.statistics.shortcuts import ShortcutTest
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -70,22 +70,6 @@ class YesNoBalance(Struct, frozen=True):
     yes: int
     no: int
     p: float
-
-
-class Baselines(Struct, frozen=True):
-    """What guessing scores, 0..1, over the items with an answer; open questions score 0."""
-
-    n: int
-    chance: float
-    """Uniform guessing."""
-    circular: float
-    """The same where every rotation must be right (CircularEval), guessing anew in each."""
-    circular_same_text: float
-    """CircularEval if the guess is one text, kept through all rotations."""
-    frequent: float
-    """Always the most frequent place, chosen on one half of the items and scored on the other."""
-    frequent_in_sample: float
-    """The same, chosen on the items it is scored on, as in MMT-Bench."""
 
 
 class OptionStatistics(Struct, frozen=True):
