@@ -12,7 +12,12 @@ import msgspec
 from snellen.core.csv_cells import text_cells
 from snellen.core.summary import Interval
 from snellen.curate.statistics.positions import PositionBalance
-from snellen.curate.statistics.results import DatasetStatistics, Distribution, GroupStatistics
+from snellen.curate.statistics.results import (
+    DatasetStatistics,
+    Distribution,
+    GroupStatistics,
+    ProbeScore,
+)
 from snellen.curate.statistics.shortcuts import ShortcutTest
 from snellen.curate.step_report import (
     StepReport,
@@ -22,6 +27,7 @@ from snellen.curate.step_report import (
 )
 from snellen.report import format as fmt
 from snellen.report.result_tables import ResultTable
+from snellen.stats.paired import holm
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,10 +112,10 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
             f"(p {fmt.p_clause(yes_no.p)})"
         )
     probe = statistics.probe
-    if probe is not None and probe.scores[0].p <= 0.05:
-        score = probe.scores[0]
+    for score in better_than_chance(probe.scores) if probe is not None else ():
+        part = "" if score is probe.scores[0] else f" by {score.features}"
         yield (
-            f"texts alone answer {_percent(score.share)} % of the closed questions "
+            f"texts alone answer {_percent(score.share)} % of the closed questions{part} "
             f"({_percent_interval(score.interval)}), guessing {_percent(score.chance)} %"
         )
     for column, groups in statistics.groups.items():
@@ -122,6 +128,16 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
     options = statistics.options
     if options.equal:
         yield f"{fmt.plural(options.equal, 'item')} with two options of the same text"
+
+
+def better_than_chance(scores: Sequence[ProbeScore]) -> list[ProbeScore]:
+    """The whole classifier, if it is better than chance; else the parts that are, corrected for
+    their number."""
+    whole, *parts = scores
+    if whole.p <= 0.05:
+        return [whole]
+    adjusted = holm([part.p for part in parts])
+    return [part for part, p in zip(parts, adjusted, strict=True) if p <= 0.05]
 
 
 def _overview(statistics: DatasetStatistics) -> ResultTable:
