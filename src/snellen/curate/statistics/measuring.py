@@ -21,13 +21,13 @@ from snellen.curate.items import ItemTable, open_items
 from snellen.curate.statistics.item_columns import KINDS, MISSING, ItemColumns
 from snellen.curate.statistics.positions import (
     AnswerArrays,
+    Baselines,
     PositionBalance,
     balance_of_counts,
     guess_baselines,
 )
 from snellen.curate.statistics.results import (
     QUANTILES,
-    Baselines,
     DatasetStatistics,
     Distribution,
     GroupStatistics,

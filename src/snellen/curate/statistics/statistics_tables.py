@@ -19,6 +19,7 @@ from snellen.curate.statistics.results import (
     ProbeScore,
 )
 from snellen.curate.statistics.shortcuts import ShortcutTest
+from snellen.curate.statistics.text_probe import ALL
 from snellen.curate.step_report import (
     StepReport,
     print_report,
@@ -113,7 +114,7 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
         )
     probe = statistics.probe
     for score in better_than_chance(probe.scores) if probe is not None else ():
-        part = "" if score is probe.scores[0] else f" by {score.features}"
+        part = "" if score.features == ALL else f" by {score.features}"
         yield (
             f"texts alone answer {_percent(score.share)} % of the closed questions{part} "
             f"({_percent_interval(score.interval)}), guessing {_percent(score.chance)} %"
