@@ -166,9 +166,9 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
         raise DataError(f"{table.path}: no item is left to publish")
     held_out: frozenset[str] = frozenset()
     if options.hold_out is not None:
-        held_out = _held_out(entries, candidates, options.hold_out, options.seed)
+        held_out = _choose_share(entries, candidates, options.hold_out, options.seed)
     elif options.split_like:
-        held_out = _held_out_like(entries, options.split_like)
+        held_out = _choose_like(entries, options.split_like)
     for name in held_out:
         entries[name] = entries[name]._replace(is_held_out=True)
     numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
@@ -301,7 +301,7 @@ def _refuse_missing_licences(
         )
 
 
-def _held_out(
+def _choose_share(
     entries: Collection[str], items: list[SplitCandidate], share: float, seed: int
 ) -> frozenset[str]:
     """The ids that are held out. Raises UsageError if there are none."""
@@ -315,7 +315,7 @@ def _held_out(
     return chosen
 
 
-def _held_out_like(entries: Collection[str], folder: str) -> frozenset[str]:
+def _choose_like(entries: Collection[str], folder: str) -> frozenset[str]:
     """The ids that another publication holds out, whatever the questions say: its public part has
     the answers of the others. Raises UsageError if there are none."""
     chosen = read_held_out_ids(Path(folder)) & set(entries)

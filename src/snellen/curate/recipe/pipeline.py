@@ -34,7 +34,7 @@ from snellen.curate.recipe.progress_state import (
     write_state,
 )
 from snellen.curate.recipe.recipe_file import CurationRecipe, OptionValue, RecipeStep
-from snellen.curate.recipe.step_commands import StepCommand
+from snellen.curate.recipe.step_commands import NOT_DECIDING, StepCommand
 from snellen.curate.spending import Spending, read_spending
 from snellen.curate.step import STEP_FILE, read_step
 from snellen.store.responses import STORE_FILE
@@ -97,7 +97,7 @@ class RecipePipeline:
             for phase in command.wanted_phases(self._options(step)):
                 words = command.arguments(["DATA"], "OUT", self._options(step), phase)
                 command.parse(words, step.label)
-        for key in self.recipe.options:
+        for key in self.recipe.options.keys() - NOT_DECIDING:
             if not any(key in self.commands[step.action].flags() for step in self.recipe.steps):
                 self.commands[self.recipe.steps[0].action].check_options({key: ""}, "every step")
 

@@ -29,7 +29,6 @@ ANNOTATORS_FILE = "annotators.json"
 CHANGES_FILE = "changes.jsonl"
 UndecidedAction = Literal["refuse", "keep", "drop", "flag"]
 """What becomes of items that nobody decided, or about which a conflict is open."""
-_encode = msgspec.json.Encoder().encode
 
 
 class FinishedReview(NamedTuple):
@@ -142,7 +141,7 @@ def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
         for decision in (step.decisions[name],)
         for field, (before, after) in decision.changes.items()
     ]
-    save(step.folder / CHANGES_FILE, b"".join(_encode(row) + b"\n" for row in rows))
+    save(step.folder / CHANGES_FILE, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     return len(rows)
 
 

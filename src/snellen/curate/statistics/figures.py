@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,27 +23,21 @@ def save_figures(statistics: DatasetStatistics, folder: str | Path) -> list[Path
 
     Raises MissingExtra without matplotlib, StorageError.
     """
-    paths = []
+    figures: dict[str, Figure] = {}
+    if statistics.positions.n:
+        figures["places"] = _places(statistics)
+    if statistics.shortcuts:
+        figures["shortcuts"] = _shortcuts(statistics)
+    if statistics.probe is not None:
+        figures["texts-alone"] = _texts_alone(statistics.name, statistics.probe.scores)
     home = Path(folder).expanduser()
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"cannot make the folder {home}: {error.strerror or error}") from error
-    for name, figure in draw_figures(statistics):
-        path = home / f"{name}.svg"
-        save_plot(figure, path)
-        paths.append(path)
-    return paths
-
-
-def draw_figures(statistics: DatasetStatistics) -> Iterator[tuple[str, Figure]]:
-    """Names and figures: places of the right answer, shortcuts, texts alone."""
-    if statistics.positions.n:
-        yield "places", _places(statistics)
-    if statistics.shortcuts:
-        yield "shortcuts", _shortcuts(statistics)
-    if statistics.probe is not None:
-        yield "texts-alone", _texts_alone(statistics.name, statistics.probe.scores)
+    for name, figure in figures.items():
+        save_plot(figure, home / f"{name}.svg")
+    return [home / f"{name}.svg" for name in figures]
 
 
 def _places(statistics: DatasetStatistics) -> Figure:
