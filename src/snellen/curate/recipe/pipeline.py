@@ -97,7 +97,7 @@ class RecipePipeline:
             for phase in command.wanted_phases(self._options(step)):
                 words = command.arguments(["DATA"], "OUT", self._options(step), phase)
                 command.parse(words, step.label)
-        for key in self.recipe.options.keys() - NOT_DECIDING:
+        for key in sorted(self.recipe.options.keys() - NOT_DECIDING):
             if not any(key in self.commands[step.action].flags() for step in self.recipe.steps):
                 self.commands[self.recipe.steps[0].action].check_options({key: ""}, "every step")
 
