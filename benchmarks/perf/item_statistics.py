@@ -88,8 +88,7 @@ def measured(part: str, path: Path) -> dict[str, float]:
 
 
 def take_statistics(path: Path, probe: int) -> None:
-    from snellen.curate.statistics.measuring import measure_data
-    from snellen.curate.statistics.options import StatisticsOptions
+    from snellen.curate.statistics.measuring import StatisticsOptions, measure_data
 
     measure_data(path, StatisticsOptions(probe=probe))
 

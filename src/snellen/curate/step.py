@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,11 +25,17 @@ from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
-from snellen.curate.decisions import DECISIONS_FILE, Decision, read_decisions, utc_now
+from snellen.curate.decisions import (
+    DECISIONS_FILE,
+    Decision,
+    latest_decisions,
+    read_decisions,
+    utc_now,
+)
 from snellen.curate.folder_lock import LOCK_FILE, lock_folder
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, folder_outside, item_record
 from snellen.models.remote.media import media_type
-from snellen.store.runs import end_of_last_line
+from snellen.store.runs import end_of_last_line, write_json
 
 MEDIA_FOLDER = "media"
 _SYNC_EVERY = 64
@@ -342,7 +349,7 @@ def _resumed_info(
 
 def _has_decided(folder: Path, info: StepInfo) -> bool:
     """Whether an earlier start made a decision of its own."""
-    return any(number >= info.inherited for number, _ in enumerate(read_decisions(folder)))
+    return next(islice(read_decisions(folder), info.inherited, None), None) is not None
 
 
 def _is_from_killed_start(name: str) -> bool:
@@ -371,11 +378,7 @@ def _inherit(folder: Path, sources: Iterable[ItemTable | SourceInfo]) -> int:
 
 def _own_decisions(folder: Path, info: StepInfo) -> dict[str, Decision]:
     """This step's decisions of earlier starts, without those that are to be made again."""
-    decisions: dict[str, Decision] = {}
-    for number, decision in enumerate(read_decisions(folder)):
-        if number < info.inherited:
-            continue
-        decisions[decision.item] = decision
+    decisions = latest_decisions(islice(read_decisions(folder), info.inherited, None))
     return {name: each for name, each in decisions.items() if not each.is_retryable}
 
 
@@ -392,4 +395,4 @@ def _open_log(path: Path) -> int:
 
 
 def _save_info(folder: Path, info: StepInfo) -> None:
-    save(folder / STEP_FILE, msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n")
+    write_json(folder / STEP_FILE, info)

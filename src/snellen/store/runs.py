@@ -458,7 +458,7 @@ def _first_unreadable(lines: Iterable[bytes], decoder: msgspec.json.Decoder[T]) 
     return 0
 
 
-def write_json(path: Path, value: Struct) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write a value as indented JSON, atomically. Raises StorageError."""
     save(path, msgspec.json.format(_encode(value), indent=2) + b"\n")
 

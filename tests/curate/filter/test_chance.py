@@ -10,13 +10,15 @@ import pytest
 
 from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.sample import Rotation, Sample
-from snellen.curate.filter.chance import (
+from snellen.curate.filter.rules import (
     Guess,
+    Judgement,
     expected_flags,
     flag_probabilities,
     guess_of,
+    judge,
+    parse_rule,
 )
-from snellen.curate.filter.rules import Judgement, judge, parse_rule
 
 FOUR = {"A": "red", "B": "blue", "C": "green", "D": "black"}
 

@@ -17,10 +17,10 @@ from snellen.core.request import Generate
 from snellen.curate.decisions import Decision, flagged_items, latest_decisions, read_decisions
 from snellen.curate.filter.filtering import FilterRules, filter_items
 from snellen.curate.filter.model_runs import RUNS_FOLDER
-from snellen.curate.filter.options import FilterOptions
 from snellen.curate.filter.summary import FilterResult
 from snellen.curate.items import open_items
 from snellen.curate.step import read_step
+from snellen.curate.step_options import FilterOptions
 
 
 @pytest.fixture(scope="module")

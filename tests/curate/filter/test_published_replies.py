@@ -14,7 +14,7 @@ import pytest
 
 from snellen.curate.decisions import latest_decisions, read_decisions
 from snellen.curate.filter.filtering import FilterRules, filter_items
-from snellen.curate.filter.options import FilterOptions
+from snellen.curate.step_options import FilterOptions
 
 QUESTIONS = 400
 

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from snellen.cli import main
+from snellen.curate.metadata.guess_check import GuessCheck
 from snellen.curate.metadata.record_file import write_records
 from snellen.curate.metadata.records import Corners, MetadataHeader, MetadataRecord, ObjectBox
 
@@ -81,3 +82,9 @@ def test_a_subtask_that_texts_answer_is_not_done(
     assert checks["false"]["counting"]["low"] > 40
     assert "counting can be guessed: the texts alone answer " in printed
     assert "counting can be guessed: the answer '1' is right in " in printed
+
+
+def test_a_probe_with_a_small_p_is_named_whatever_its_interval() -> None:
+    for p, named in ((0.005, True), (0.2, False)):
+        check = GuessCheck(200, 25.0, right=33.0, low=24.8, high=41.2, p=p)
+        assert any("texts alone answer 33.0 %" in each for each in check.findings()) is named

@@ -149,7 +149,7 @@ def test_paths_are_relative_to_the_recipe(data, capsys, tmp_path, monkeypatch) -
          "option of step 1 (publish) 'holdout'; did you mean hold-out?"),
         ("data = 'd'\n[[step]]\nstep = 'publish'\nhold-out = '300%'\n",
          "step 1 (publish): argument --hold-out: '300%' is no share"),
-        ("data = 'd'\n[options]\nretires = 1\n[[step]]\nstep = 'statistics'\n",
+        ("data = 'd'\n[options]\nretires = 1\n[[step]]\nstep = 'filter'\n",
          "'retires'; did you mean retries"),
         ("data = 'd'\n[[step]]\nstep = 'publish'\nseed = 'x'\n",
          "step 1 (publish): argument --seed: got 'x'; expected a whole number"),

@@ -13,8 +13,8 @@ from reviewing import ask, decide, opened, read_lines, serving, write_data
 from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.curate.review.entries import ReviewEntry
-from snellen.curate.review.gold import GoldItem, read_gold
 from snellen.curate.review.opening import open_review
+from snellen.curate.review.queue import GoldItem, read_gold
 
 QUALITY = {"ann": 0.95, "ben": 0.9, "cas": 0.85, "rob": None, "kim": None}
 """How often a person decides rightly: otherwise, and without a share, by chance; `kim` says keep

@@ -17,8 +17,7 @@ from reviewing import decide, opened, read_lines, start_serving, write_data
 
 from snellen.cli.main import main
 from snellen.core.errors import UsageError
-from snellen.curate.review.exchange import export_review
-from snellen.curate.review.importing import import_reviews
+from snellen.curate.review.exchange import export_review, import_reviews
 
 FILES = {
     "csv": "decisions.csv",

@@ -16,8 +16,8 @@ from snellen.core.errors import UsageError
 from snellen.curate.decisions import Decision, Evidence, read_decisions
 from snellen.curate.items import open_items
 from snellen.curate.review.entries import REVIEWS_FILE
+from snellen.curate.review.exchange import import_reviews
 from snellen.curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_lines
-from snellen.curate.review.importing import import_reviews
 from snellen.curate.review.opening import default_folder, open_review
 from snellen.curate.review.queue import QUEUE_FILE
 from snellen.curate.review.server import describe_item

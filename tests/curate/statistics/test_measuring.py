@@ -19,8 +19,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen.curate.items import open_items
 from snellen.curate.statistics import item_columns
-from snellen.curate.statistics.measuring import measure_data
-from snellen.curate.statistics.options import StatisticsOptions
+from snellen.curate.statistics.measuring import StatisticsOptions, measure_data
 from snellen.curate.statistics.results import DatasetStatistics
 from snellen.curate.statistics.shortcuts import ChoiceQuestion, measure_shortcuts
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.curate.statistics.measuring import measure_data
-from snellen.curate.statistics.options import StatisticsOptions
+from snellen.curate.statistics.measuring import StatisticsOptions, measure_data
 
 Golden = Callable[[str], Path]
 UNSPACED = {("494", "B"): 111, ("494", "D"): 29, ("500", "B"): 42, ("511", "D"): 33}

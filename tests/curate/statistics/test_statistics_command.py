@@ -1,4 +1,4 @@
-"""`snellen curate statistics`: its forms, its figures, models without images, and mistakes."""
+"""`snellen curate statistics`: its forms, its figures, and mistakes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import pytest
 from made_videos import write_video
 from PIL import Image
 
-from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.benchmark import Variant
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
@@ -126,40 +124,6 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert unread["media"]["frames"] is None
 
 
-def test_a_model_without_images(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Asked once, then read from the stored run, by the same command and by its folder."""
-    words = ("eyechart", "--json", "--probe", 0, "--no-media", "--text-only")
-    code, out, _ = run(capsys, *words, "random", "--out", tmp_path)
-    (score,) = json.loads(out)["blind"]
-    assert (code, score["model"], score["n"]) == (0, "random", 812)
-    assert score["above_chance"] == pytest.approx(
-        (score["accuracy"] - score["chance"]) / (1 - score["chance"])
-    )
-    low, high = (score["above_chance_interval"][end] for end in ("low", "high"))
-    assert low < score["above_chance"] < high
-    (finished,) = evaluate("random", "eyechart", out=tmp_path, html=False,
-                           variant=Variant(control="blind"))  # fmt: skip
-    assert finished.was_complete
-    assert 100 * score["accuracy"] == pytest.approx(finished.score)
-    for model in ("random", score["run"]):
-        code, out, _ = run(capsys, *words, model, "--out", tmp_path)
-        assert (code, json.loads(out)["blind"]) == (0, [score])
-    table = run(capsys, "eyechart", "--text-only", score["run"])[1]
-    assert "without images: answers of models" in table
-
-
-def test_stored_runs_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (saw,) = evaluate("random", "eyechart", out=tmp_path, html=False, limit=3)
-    code, _, err = run(capsys, "eyechart", "--text-only", saw.path)
-    assert (code, "this run saw the images" in err) == (2, True)
-    (blind,) = evaluate("random", "eyechart", out=tmp_path, html=False, limit=3,
-                        variant=Variant(control="blind"))  # fmt: skip
-    path = tmp_path / "other.jsonl"
-    path.write_text('{"index": 1, "question": "What?", "answer": "x"}\n')
-    code, _, err = run(capsys, path, "--text-only", blind.path)
-    assert (code, "asked other data than" in err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -167,7 +131,6 @@ def test_stored_runs_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_pat
         (["no-such-benchmark"], "unknown benchmark 'no-such-benchmark'"),
         (["eyechart", "--by", "colour"], "unknown column 'colour'"),
         (["eyechart", "--probe", "-1"], "--probe is -1; expected a number of questions, or 0"),
-        (["eyechart", "--text-only", "no/such-model"], "no/such-model"),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
@@ -211,36 +174,6 @@ def test_a_data_set_folder(
     content = json.loads(run(capsys, folder, "--json")[1])
     assert (content["name"], content["items"]) == ("made", 60)
     shutil.rmtree(folder)
-
-
-def test_blind_with_columns_of_another_name(
-    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "other.tsv"
-    path.write_text(questions.read_text().replace("question", "asks", 1))
-    words = (path, "--columns", "question=asks", "--json", "--text-only", "random", "--limit", 20)
-    code, out, _ = run(capsys, *words, "--out", tmp_path / "runs")
-    content = json.loads(out)
-    assert (code, content["blind"][0]["n"], content["missing"]["question"]) == (1, 20, 0)
-
-
-def test_rows_that_cannot_be_asked_are_left_out(
-    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path
-) -> None:
-    head, first, *others = questions.read_text().splitlines()
-    place = head.split("\t").index("answer")
-    cells = first.split("\t")
-    cells[place] = "Q"
-    path = tmp_path / "bad.tsv"
-    path.write_text("\n".join([head, "\t".join(cells), *others]) + "\n")
-    words = (path, "--json", "--probe", 0, "--out", tmp_path / "runs", "--text-only")
-    code, out, _ = run(capsys, *words, "random")
-    content = json.loads(out)
-    (score,) = content["blind"]
-    assert (code, score["n"], content["items"]) == (1, len(others), len(others) + 1)
-    assert "1 row left out of the blind runs: row 1: the answer 'Q'" in " ".join(content["notices"])
-    code, out, _ = run(capsys, *words, score["run"])
-    assert (code, json.loads(out)["blind"]) == (1, [score])
 
 
 def test_findings_name_a_few_groups(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

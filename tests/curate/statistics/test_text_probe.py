@@ -9,6 +9,8 @@ import pytest
 from scipy import optimize, stats
 
 from snellen.curate.statistics.item_columns import SampledQuestion
+from snellen.curate.statistics.results import ProbeScore
+from snellen.curate.statistics.statistics_tables import better_than_chance
 from snellen.curate.statistics.text_probe import (
     FEATURES,
     MIN_PROBED,
@@ -147,3 +149,15 @@ def test_false_alarms_stay_below_the_level() -> None:
         for seed in range(200)
     )
     assert alarms < stats.binom.isf(0.01, 200, 0.05)
+
+
+def test_a_part_that_is_better_than_chance_is_named() -> None:
+    """The whole classifier may lose among its features what one part of them finds."""
+
+    def score(features: str, p: float) -> ProbeScore:
+        return ProbeScore(features, 400, 130, 0.25, None, p)
+
+    parts = [score("places", 0.005), score("lengths", 0.03), score("words", 0.9)]
+    assert better_than_chance([score("all", 0.2), *parts]) == parts[:1]
+    assert better_than_chance([whole := score("all", 0.04), *parts]) == [whole]
+    assert better_than_chance([score("all", 0.2), *parts[1:]]) == []

@@ -352,7 +352,7 @@ MISTAKES = [
     (["-m", "MODEL", "--fields", ""], "got nothing"),
     (["-m", "MODEL", "--attempts", "0"], "--attempts is 0"),
     (["-m", "MODEL", "--min-chrf", "2"], "--min-chrf is 2"),
-    (["-m", "MODEL", "--glossary", "lost.tsv"], "no such file"),
+    (["-m", "MODEL", "--glossary", "lost.toml"], "no such file"),
     (["-m", "MODEL", "--keep", "lost.txt"], "no such file"),
     (["-m", "MODEL", "--check", "DATA"], "--check asks nothing"),
     (["--check", "lost.jsonl"], "lost.jsonl"),
@@ -440,8 +440,8 @@ def test_terms_that_are_not_translated_alike_are_reported(
     terms = json.loads((out / "terms.json").read_text())
     assert terms[0]["items"] == {"红色": ["1", "3"], "红": ["2"]}
     # With a glossary the same reply is wrong, and the model is told.
-    glossary = tmp_path / "terms.tsv"
-    glossary.write_text("red\t红色\n", encoding="utf-8")
+    glossary = tmp_path / "terms.toml"
+    glossary.write_text('red = "红色"\n', encoding="utf-8")
     assert translate(data, strong.model, tmp_path / "two", "--glossary", str(glossary)) == 0
     assert "not translated alike" not in capsys.readouterr().out
     assert any("'red' is to be translated as '红色'" in asked[-1]["content"]

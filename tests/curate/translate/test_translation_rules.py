@@ -238,22 +238,15 @@ def test_texts_are_compared_bare() -> None:
 
 
 def test_glossaries(tmp_path: Path) -> None:
-    terms = {"cat": "猫", "red circle": "红圆"}
-    tab = tmp_path / "terms.tsv"
-    tab.write_text("# terms\ncat\t猫\n\nred circle\t红圆\n", encoding="utf-8")
-    toml = tmp_path / "terms.toml"
-    toml.write_text('cat = "猫"\n"red circle" = "红圆"\n', encoding="utf-8")
-    plain = tmp_path / "terms.json"
-    plain.write_text(json.dumps(terms), encoding="utf-8")
-    for path in (tab, toml, plain):
-        assert read_glossary(path) == terms
-    for text, name in (("cat 猫\n", "a.tsv"), ("cat = 1\n", "b.toml"), ("cat =", "c.toml"),
-                       ("[1]", "d.json"), ("{", "e.json")):  # fmt: skip
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "terms.toml"
+    path.write_text('cat = "猫"\n"red circle" = "红圆"\n', encoding="utf-8")
+    assert read_glossary(str(path)) == {"cat": "猫", "red circle": "红圆"}
+    for text in ("cat = 1\n", "cat =", "cat\t猫\n"):
+        path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError):
-            read_glossary(tmp_path / name)
-    with pytest.raises(UsageError, match="no such file"):
-        read_glossary(tmp_path / "none.tsv")
+            read_glossary(str(path))
+    with pytest.raises(DataError, match="no such file"):
+        read_glossary(str(tmp_path / "none.toml"))
     kept = tmp_path / "keep.txt"
     kept.write_text("Rialto\n\nMadison\n", encoding="utf-8")
     assert read_terms([str(kept), "NASA"]) == ("Rialto", "Madison", "NASA")

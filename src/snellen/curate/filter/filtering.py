@@ -13,10 +13,8 @@ import numpy as np
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import AnyModel, Identity
 from snellen.curate.decisions import FAILED, Action, Decision
-from snellen.curate.filter.evidence import EvidenceReader, brief_evidence
 from snellen.curate.filter.judging import JudgedItems, judge_items
 from snellen.curate.filter.model_runs import Reports, run_models
-from snellen.curate.filter.options import FilterOptions
 from snellen.curate.filter.rules import (
     KINDS,
     Judgement,
@@ -28,14 +26,17 @@ from snellen.curate.filter.rules import (
 )
 from snellen.curate.filter.summary import FilterResult, summarise
 from snellen.curate.filter.verdicts import (
+    EvidenceReader,
     ItemIndex,
     RunVerdicts,
+    brief_evidence,
     index_items,
     read_verdicts,
     run_kind,
 )
 from snellen.curate.items import ItemTable, open_items
 from snellen.curate.step import Step, open_step
+from snellen.curate.step_options import FilterOptions
 from snellen.report.format import plural
 from snellen.report.terminal.comparison import comparison_names
 from snellen.store.runs import RunFolder, distinct_runs

@@ -13,8 +13,6 @@ from numpy import bool_, float64, int8, intp
 from numpy.typing import NDArray
 
 from snellen.core.errors import UsageError
-from snellen.curate.filter.chance import flag_probabilities
-from snellen.curate.filter.evidence import EvidenceReader
 from snellen.curate.filter.rules import (
     FORMS,
     KINDS,
@@ -22,10 +20,12 @@ from snellen.curate.filter.rules import (
     ModelKind,
     Rule,
     check_rule,
+    flag_probabilities,
     judge,
     parse_rule,
 )
 from snellen.curate.filter.verdicts import (
+    EvidenceReader,
     ItemIndex,
     ItemVerdict,
     RunVerdicts,

@@ -11,15 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+import msgspec
+
 from snellen.api.evaluation import evaluate
 from snellen.api.options import RunOptions
+from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
-from snellen.curate.askable_items import write_askable
-from snellen.curate.filter.options import FilterOptions
 from snellen.curate.filter.rules import ModelKind
-from snellen.curate.items import ItemTable
+from snellen.curate.items import ItemTable, item_record
+from snellen.curate.step import MediaWriter
+from snellen.curate.step_options import FilterOptions
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.store.runs import RunFolder, find_runs
@@ -55,7 +58,7 @@ def run_models(
     """
     data, columns = table.spec, dict(options.columns or {})
     if has_problems:
-        data, columns = str(write_askable(table, folder)), {}
+        data, columns = str(_write_askable(table, folder)), {}
     runs_folder = folder / RUNS_FOLDER
     made: list[tuple[ModelKind, RunFolder]] = []
     budget = options.budget
@@ -87,6 +90,19 @@ def run_models(
                 reports.notify(str(lost))
         budget = _remaining(budget, _spending(runs_folder, budget) - before)
     return made
+
+
+def _write_askable(table: ItemTable, folder: Path) -> Path:
+    """Write the items that can be asked, with their media, into a folder; returns the data file. A
+    run refuses data some of whose rows cannot be asked."""
+    media = MediaWriter(folder)
+    path = folder / "asked.jsonl"
+    with atomic_file(path) as part, part.open("wb") as file:
+        for item in table:
+            if not item.problem:
+                cells = {**item_record(item), **media.cells(item.sample.media)}
+                file.write(msgspec.json.encode(cells) + b"\n")
+    return path
 
 
 def _prices_for(prices: Sequence[str], others: Sequence[AnyModel]) -> list[str]:

@@ -1,4 +1,5 @@
-"""What a filter found, in numbers: by rule, by model, by source and ability."""
+"""What a filter found, by rule, by model, by source and ability: the numbers, and the sentences and
+tables of them that are printed."""
 
 from __future__ import annotations
 
@@ -13,11 +14,13 @@ from msgspec import Struct
 from numpy import float64, intp
 from numpy.typing import NDArray
 
-from snellen.curate.filter.chance import expected_flags
-from snellen.curate.filter.judging import JudgedItems, JudgedRule
-from snellen.curate.filter.rules import Judgement, ModelKind
+from snellen.curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE, JudgedItems, JudgedRule
+from snellen.curate.filter.rules import Judgement, ModelKind, expected_flags
 from snellen.curate.filter.verdicts import ItemVerdict, RunVerdicts
 from snellen.curate.step import Status
+from snellen.curate.step_report import StepReport
+from snellen.report import format as fmt
+from snellen.report.result_tables import ResultTable
 
 
 class ModelCount(Struct, frozen=True):
@@ -227,3 +230,116 @@ def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
                 f"{count.model} is right on {count.right} of {replied} items, and guessing on "
                 f"{count.chance:.0f}: what it misses says little about an item"
             )
+
+
+_NO_VALUE = "(none)"
+_PROBLEMS = {
+    UNREADABLE: "a row or picture that cannot be read",
+    NO_PICTURE: "no picture",
+    NO_ANSWER: "no answer",
+}
+
+
+def filter_report(result: FilterResult, max_rows: int) -> StepReport:
+    """Counts and rules as sentences, and tables of rules, of models, and of the shares by column,
+    of which each has at most `max_rows` rows."""
+    tables = tuple(_tables(result, max_rows))
+    return StepReport(result.notices, tuple(filter_lines(result)), tables, GUESSING)
+
+
+def _tables(result: FilterResult, max_rows: int) -> Iterator[ResultTable]:
+    headings = ("rule", "flagged", "share", "undecided", "by guessing", "same text")
+    yield ResultTable("flagged by rule", headings, tuple(map(_rule_cells, result.rules)))
+    for kind, title in _KINDS.items():
+        rows = tuple(_model_cells(count) for count in result.models if count.kind == kind)
+        if rows:
+            yield ResultTable(title, ("model", "right", "share", "no reply", "by guessing"), rows)
+    applied = [rule for rule in result.rules if rule.is_applied]
+    for column in dict.fromkeys(group.column for group in result.groups):
+        groups = [group for group in result.groups if group.column == column]
+        # The most doubtful first; of equal ones in the order of the data.
+        groups.sort(key=lambda group: -group.by_any / max(1, group.items))
+        more = len(groups) - max_rows
+        title = f"flagged by {fmt.display_name(column)}"
+        title += f", {more} more in --json" if more > 0 else ""
+        rows = tuple(_group_cells(group, applied) for group in groups[:max_rows])
+        yield ResultTable(title, _group_headings(applied), rows)
+
+
+_KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
+
+
+def _rule_cells(rule: RuleCount) -> tuple[str, ...]:
+    expected = same_text = fmt.NONE
+    if rule.expected is not None:
+        expected = f"{rule.expected:.1f} ({rule.expected_low}–{rule.expected_high})"
+    if rule.expected_same_text is not None:
+        same_text = f"{rule.expected_same_text:.1f}"
+    return (
+        rule.rule if rule.is_applied else f"({rule.rule})",
+        fmt.count_text(rule.flagged),
+        _share(rule.flagged, rule.items),
+        fmt.count_text(rule.undecided),
+        expected,
+        same_text,
+    )
+
+
+def _model_cells(count: ModelCount) -> tuple[str, ...]:
+    return (
+        count.model,
+        fmt.count_text(count.right),
+        _share(count.right, count.right + count.wrong),
+        fmt.count_text(count.silent),
+        f"{count.chance:.1f}",
+    )
+
+
+def _group_headings(applied: list[RuleCount]) -> tuple[str, ...]:
+    return ("value", "items", *(head for rule in applied for head in _rule_headings(rule)))
+
+
+def _rule_headings(rule: RuleCount) -> tuple[str, ...]:
+    """What guessing flags is shown of rules that flag what is right: of others it is most items."""
+    return (rule.rule, "by guessing") if rule.kind == "text-only" else (rule.rule,)
+
+
+def _group_cells(group: GroupCount, applied: list[RuleCount]) -> tuple[str, ...]:
+    cells = [fmt.display_name(group.value) or _NO_VALUE, fmt.count_text(group.items)]
+    for rule in applied:
+        flagged = group.flagged[rule.rule]
+        cells.append(f"{fmt.count_text(flagged)}, {_share(flagged, group.items)}")
+        if rule.kind == "text-only":
+            cells.append(f"{group.expected[rule.rule]:.1f}")
+    return tuple(cells)
+
+
+def _share(part: int, whole: int) -> str:
+    return fmt.share_text(part / whole if whole else None)
+
+
+def filter_lines(result: FilterResult) -> Iterator[str]:
+    """Sentences before the tables."""
+    parts = [f"{fmt.count_text(result.kept)} kept"]
+    for count, words in (
+        (result.flagged, "flagged"),
+        (result.dropped, "dropped"),
+        (result.undecided, "undecided (too few replies)"),
+        *((count, f"with {_PROBLEMS[rule]}") for rule, count in result.problems.items()),
+    ):
+        if count:
+            parts.append(f"{fmt.count_text(count)} {words}")
+    yield f"{result.data}: {fmt.plural(result.items, 'item')}; {', '.join(parts)}"
+    for rule in result.rules:
+        compared = "" if rule.is_applied else "; to compare"
+        yield f"{rule.rule}: {rule.sentence} ({rule.source}{compared})"
+    if result.pairs:
+        pairs = fmt.plural(result.pairs, "pair")
+        yield f"{pairs} of yes/no questions: right only if both questions are"
+    yield f"items: {result.folder}/items.jsonl"
+
+
+GUESSING = (
+    "by guessing: items that the rule would flag if every model guessed independently in every "
+    "pass (in 95 of 100 such data sets from-to); same text: if it kept to the option it drew first"
+)

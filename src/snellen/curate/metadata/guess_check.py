@@ -42,6 +42,9 @@ _MAX_PROBED = 5_000
 """Questions of a subtask that the probe sees."""
 _MIN_OFFERED = 20
 """Questions with an answer among their options, below which it is not tested by itself."""
+_LEVEL = 0.025
+"""The largest p of the probe for which a subtask is named: that of one side of a 95 % interval,
+which is wider where questions about one picture are answered alike."""
 _MOST_RULES = 3
 """Rules of a subtask that are printed."""
 
@@ -71,12 +74,14 @@ class GuessCheck(Struct, omit_defaults=True):
     low: float = 0.0
     high: float = 100.0
     """The 95 % interval of `right`."""
+    p: float = 1.0
+    """One-sided: as many right by guessing, each question for itself."""
     left_out: int = 0
     """Questions left out because the probe answered them."""
 
     def findings(self) -> Iterator[str]:
         """A sentence for each thing to look at."""
-        if self.right is not None and self.low > self.chance:
+        if self.right is not None and (self.low > self.chance or self.p <= _LEVEL):
             yield (
                 f"the texts alone answer {self.right:.1f} % ({self.low:.1f} to {self.high:.1f}), "
                 f"guessing {self.chance:.1f} %"
@@ -138,7 +143,7 @@ def check_guessing(subtasks: Mapping[str, ProbedDrafts]) -> dict[str, GuessCheck
             left_out=len(left_out),
         )
         if score is not None:
-            check.right = _percent(score.share)
+            check.right, check.p = _percent(score.share), score.p
             if score.interval is not None:
                 check.low, check.high = map(_percent, (score.interval.low, score.interval.high))
     return checks

@@ -18,17 +18,6 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"),
 _KIND_TASKS = {"choice": "multiple-choice", "multi": "multiple-choice"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LicenceLine:
-    """A line of the licence table."""
-
-    source: str
-    licence: str
-    items: int
-    url: str = ""
-    attribution: str = ""
-
-
 class Publication(Struct, frozen=True, kw_only=True):
     """Content of `publication.json`: what was published."""
 
@@ -64,14 +53,15 @@ class CardFacts:
     """Path and bytes of the Parquet file of each split."""
     tsv_md5: Mapping[str, str]
     """MD5 by name of the TSV file."""
-    licences: Sequence[LicenceLine]
+    licences: Sequence[Sequence[str]]
+    """Source, licence, questions, address and attribution, a line for each source and licence."""
     specs: Mapping[str, str]
     """The TOML description of each split."""
 
     @property
     def hub_licences(self) -> list[str]:
         own = [self.options.licence] if self.options.licence else []
-        stated = sorted({part for line in self.licences for part in line.licence.split(" AND ")})
+        stated = sorted({part for line in self.licences for part in line[1].split(" AND ")})
         return hub_licences([*own, *stated])
 
 
@@ -148,8 +138,8 @@ def _body(facts: CardFacts) -> str:
         "licence of each picture: `ATTRIBUTION.tsv`.\n",
         _table(
             ("source", "licence", "questions", "address", "attribution"),
-            [(line.source or "not stated", line.licence or "**unknown**", str(line.items),
-              line.url, line.attribution) for line in facts.licences],
+            [(source or "not stated", licence or "**unknown**", *others)
+             for source, licence, *others in facts.licences],
         ),
         _making(facts),
         "## Checksums\n",

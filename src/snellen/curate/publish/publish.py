@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from snellen.curate.attribution import licence_url
 from snellen.curate.decisions import Decision
 from snellen.curate.folder_lock import set_aside
 from snellen.curate.items import Item, ItemTable, open_items
-from snellen.curate.publish.card import CardFacts, LicenceLine, Publication, write_card
+from snellen.curate.publish.card import CardFacts, Publication, write_card
 from snellen.curate.publish.licences import (
     LicenceTable,
     check_licence,
@@ -50,6 +50,7 @@ from snellen.curate.step import (
     open_step,
     read_step,
 )
+from snellen.store.runs import write_json
 
 STEP = "publish"
 PUBLICATION_FILE = "publication.json"
@@ -187,11 +188,11 @@ class _Writer:
         publication = self._publication(splits, sealed)
         specs = self._write_specs(parquet)
         lines = self._licence_lines()
-        self._save(PUBLICATION_FILE, _pretty_json(publication))
-        self._save(
-            "evidence.json", _pretty_json({self.options.name: BenchmarkEvidence("from the text")})
-        )
-        self._save("LICENCES.tsv", b"".join(map(tsv_line, _licence_rows(lines))))
+        write_json(self.folder / PUBLICATION_FILE, publication)
+        evidence = {self.options.name: BenchmarkEvidence("from the text")}
+        write_json(self.folder / "evidence.json", evidence)
+        heads = ["source", "licence", "questions", "url", "attribution"]
+        self._save("LICENCES.tsv", b"".join(map(tsv_line, [heads, *lines])))
         self._save("ATTRIBUTION.tsv", b"".join(map(tsv_line, self._attribution_rows())))
         md5 = {name: _digest(self.folder / name, "md5") for name in sorted(tables)}
         self._save("MD5SUMS", _sums(md5))
@@ -398,20 +399,14 @@ class _Writer:
             specs[split] = f"{name}.toml"
         return specs
 
-    def _licence_lines(self) -> list[LicenceLine]:
+    def _licence_lines(self) -> list[list[str]]:
+        """Source, licence, questions, address and attribution of the published items."""
         counts = Counter((entry.source, entry.licence) for entry in self.survey.entries.values())
         lines = []
         for (source, licence), count in sorted(counts.items()):
             entry = self.licences.entry(source)
-            lines.append(
-                LicenceLine(
-                    source=source,
-                    licence=licence,
-                    items=count,
-                    url=entry.url or licence_url(licence),
-                    attribution=entry.attribution,
-                )
-            )
+            url = entry.url or licence_url(licence)
+            lines.append([source, licence, str(count), url, entry.attribution])
         return lines
 
     def _conditions(self) -> str:
@@ -461,12 +456,6 @@ def _tsv_notes(tables: Mapping[str, TsvWriter]) -> Iterator[str]:
             yield f"{name}: VLMEvalKit leaves out {table.without_image} rows without an image"
 
 
-def _licence_rows(lines: Iterable[LicenceLine]) -> Iterator[list[str]]:
-    yield ["source", "licence", "questions", "url", "attribution"]
-    for line in lines:
-        yield [line.source, line.licence, str(line.items), line.url, line.attribution]
-
-
 def _check_target(target: Path) -> None:
     """Raises UsageError if a folder holds something that is no publication."""
     if target.exists() and not target.is_dir():
@@ -507,10 +496,6 @@ def _digest(path: Path, algorithm: str) -> str:
 def _sums(digests: Mapping[str, str]) -> bytes:
     """Lines as `sha256sum` and `md5sum` write and check them."""
     return "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
-
-
-def _pretty_json(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def _toml_text(text: str) -> str:

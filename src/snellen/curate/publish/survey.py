@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -164,10 +164,13 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     _refuse_missing_licences(findings, options)
     if not entries:
         raise DataError(f"{table.path}: no item is left to publish")
+    held_out: frozenset[str] = frozenset()
     if options.hold_out is not None:
-        _hold_out(entries, candidates, options.hold_out, options.seed)
+        held_out = _choose_share(entries, candidates, options.hold_out, options.seed)
     elif options.split_like:
-        _hold_out_like(entries, options.split_like)
+        held_out = _choose_like(entries, options.split_like)
+    for name in held_out:
+        entries[name] = entries[name]._replace(is_held_out=True)
     numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
     return Survey(
         columns.layout(),
@@ -298,10 +301,10 @@ def _refuse_missing_licences(
         )
 
 
-def _hold_out(
-    entries: dict[str, PublishedEntry], items: list[SplitCandidate], share: float, seed: int
-) -> None:
-    """Mark the held-out entries. Raises UsageError if there are none."""
+def _choose_share(
+    entries: Collection[str], items: list[SplitCandidate], share: float, seed: int
+) -> frozenset[str]:
+    """The ids that are held out. Raises UsageError if there are none."""
     chosen = choose_held_out(items, share, seed)
     if not chosen or len(chosen) == len(entries):
         raise UsageError(
@@ -309,18 +312,16 @@ def _hold_out(
             f"{'all' if chosen else 'none'} back: questions about one picture stay together, and "
             "those that state their answer are published; choose another share"
         )
-    for name in chosen:
-        entries[name] = entries[name]._replace(is_held_out=True)
+    return chosen
 
 
-def _hold_out_like(entries: dict[str, PublishedEntry], folder: str) -> None:
-    """Mark the entries whose ids another publication holds out, whatever the questions say: its
-    public part has the answers of the others. Raises UsageError."""
+def _choose_like(entries: Collection[str], folder: str) -> frozenset[str]:
+    """The ids that another publication holds out, whatever the questions say: its public part has
+    the answers of the others. Raises UsageError if there are none."""
     chosen = read_held_out_ids(Path(folder)) & set(entries)
     if not chosen:
         raise UsageError(f"--split-like {folder}: it holds out none of the {len(entries)} ids")
-    for name in chosen:
-        entries[name] = entries[name]._replace(is_held_out=True)
+    return chosen
 
 
 def read_held_out_ids(folder: Path) -> frozenset[str]:

@@ -25,6 +25,7 @@ from snellen.curate.attribution import LICENCE_COLUMNS, PICTURE_COLUMNS
 from snellen.curate.items import TYPE_COLUMN, UNIT_COLUMN, Item, item_kind
 from snellen.curate.publish.licences import SOURCE_COLUMN
 from snellen.data.tables.arrow_columns import image_type
+from snellen.data.tables.convert import delimited_line
 
 LICENCE_COLUMN = "license"
 SPLIT_COLUMN = "split"
@@ -311,13 +312,7 @@ def _base64_cell(data: bytes) -> str:
 
 def tsv_line(cells: Sequence[str]) -> bytes:
     """A line of a TSV file: cells with tabs, quotes or line breaks are quoted."""
-    return ("\t".join(map(_quote_cell, cells)) + "\n").encode()
-
-
-def _quote_cell(cell: str) -> str:
-    if any(sign in cell for sign in '\t"\n\r'):
-        return '"' + cell.replace('"', '""') + '"'
-    return cell
+    return delimited_line(cells, "\t")
 
 
 def _some(rows: Sequence[str]) -> str:

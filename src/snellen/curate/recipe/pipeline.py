@@ -19,6 +19,7 @@ from time import monotonic
 from typing import Literal, TextIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
 from snellen.curate.folder_lock import lock_folder, set_aside
@@ -30,11 +31,10 @@ from snellen.curate.recipe.progress_state import (
     digest_data,
     digest_files,
     read_state,
-    with_status,
     write_state,
 )
 from snellen.curate.recipe.recipe_file import CurationRecipe, OptionValue, RecipeStep
-from snellen.curate.recipe.step_commands import StepCommand
+from snellen.curate.recipe.step_commands import NOT_DECIDING, StepCommand
 from snellen.curate.spending import Spending, read_spending
 from snellen.curate.step import STEP_FILE, read_step
 from snellen.store.responses import STORE_FILE
@@ -97,7 +97,7 @@ class RecipePipeline:
             for phase in command.wanted_phases(self._options(step)):
                 words = command.arguments(["DATA"], "OUT", self._options(step), phase)
                 command.parse(words, step.label)
-        for key in self.recipe.options:
+        for key in sorted(self.recipe.options.keys() - NOT_DECIDING):
             if not any(key in self.commands[step.action].flags() for step in self.recipe.steps):
                 self.commands[self.recipe.steps[0].action].check_options({key: ""}, "every step")
 
@@ -106,7 +106,7 @@ class RecipePipeline:
         planned: list[PlannedStep] = []
         is_known = True
         for step in self.recipe.steps:
-            todo, reason = self._todo(step) if is_known else self._todo_unknown(step)
+            todo, reason = self._todo(step, is_known=is_known)
             writes_items = self.commands[step.action].writes_items
             is_known = is_known and (todo == "done" or not writes_items)
             planned.append(
@@ -142,17 +142,19 @@ class RecipePipeline:
                     notify(f"{head}: {step.action}")
                 state = self._run_step(step, head, notify)
                 if state.status != "complete":
-                    return self._outcome(state.status, step, state.message)
+                    return RecipeOutcome(
+                        steps=self.plan(), status=state.status, stopped_at=step.name,
+                        message=state.message, folder=str(self.out),
+                    )  # fmt: skip
             return self._end()
 
     def _run_step(self, step: RecipeStep, head: str, notify: Notify) -> StepState:
         """Run the commands of a step, and note how it ended."""
         command = self.commands[step.action]
         folder = self._folder(step)
-        state = with_status(self._state(step), "running", 0.0)
-        before = read_state(self.out, step.name)
+        state, before = self._state(step), read_state(self.out, step.name)
         if before is not None and not differences(before, state):
-            state = with_status(state, "running", before.seconds)
+            state = replace(state, seconds=before.seconds)
         write_state(self.out, step.name, state)
         folder.parent.mkdir(parents=True, exist_ok=True)
         begin = monotonic()
@@ -160,9 +162,9 @@ class RecipePipeline:
         message = ""
         with (self.out / f"{step.name}.txt").open("w", encoding="utf-8") as log:
             for phase in command.wanted_phases(self._options(step)):
-                words = self._words(step, phase)
+                words = self._words(step, self._options(step), phase)
                 arguments = command.parse(words, step.label)
-                arguments.command_line = shlex.join(["snellen", "curate", step.action, *words])
+                arguments.command_line = _command_line(step, words)
                 arguments.action = step.action
                 try:
                     with contextlib.redirect_stdout(_Tee(sys.stdout, log)):
@@ -181,19 +183,19 @@ class RecipePipeline:
             if written != "complete":
                 status = "incomplete"
                 message = f"{step.label} has not ended; go on with: {self.again}"
-        seconds = monotonic() - begin
-        ended = with_status(state, status, seconds, message, folder.exists())
+        seconds = round(state.seconds + monotonic() - begin, 3)
+        ended = replace(
+            state, status=status, seconds=seconds, message=message, wrote_folder=folder.exists()
+        )
         write_state(self.out, step.name, ended)
         notify(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spending_of(step))}")
         return ended
 
     def _waiting_message(self, step: RecipeStep, sentence: str) -> str:
-        command = self.commands[step.action]
-        words = command.arguments(self._data(step), str(self._folder(step)), self._options(step))
-        line = shlex.join(["snellen", "curate", step.action, *words])
+        line = _command_line(step, self._words(step, self._options(step)))
         return (
-            f"{step.label} waits for people: {sentence}\n{command.people}: {line}\n"
-            f"then go on with: {self.again}"
+            f"{step.label} waits for people: {sentence}\n"
+            f"{self.commands[step.action].people}: {line}\nthen go on with: {self.again}"
         )
 
     def _end(self) -> RecipeOutcome:
@@ -204,7 +206,9 @@ class RecipePipeline:
         start = self._data(first)[0] if self.commands[first.action].reads_items else ""
         items = write_provenance(self.out / "provenance.jsonl", folders, self._lineages(), start)
         write_summary(self.out / "summary.md", self.recipe, folders)
-        return self._outcome("complete", None, "", items)
+        return RecipeOutcome(
+            steps=self.plan(), status="complete", items=items, folder=str(self.out)
+        )
 
     def _lineages(self) -> dict[str, set[str]]:
         """The steps that no other step reads and that decided something, each with the steps that
@@ -229,22 +233,13 @@ class RecipePipeline:
             lineages[step.name] = passed
         return lineages
 
-    def _outcome(
-        self, status: StepStatus, step: RecipeStep | None, message: str, items: int = 0
-    ) -> RecipeOutcome:
-        return RecipeOutcome(
-            steps=self.plan(),
-            status=status,
-            stopped_at=step.name if step else "",
-            message=message,
-            items=items,
-            folder=str(self.out),
-        )
-
-    def _todo(self, step: RecipeStep) -> tuple[Todo, str]:
+    def _todo(self, step: RecipeStep, *, is_known: bool = True) -> tuple[Todo, str]:
+        """What is left of a step, and why; `is_known`: whether its data are."""
         before = read_state(self.out, step.name)
         if before is None:
             return "run", ""
+        if not is_known:
+            return "unknown", "if the data of the steps before change"
         changes = differences(before, self._state(step))
         if changes:
             todo: Todo = "resume" if self._goes_on_despite(step, changes) else "again"
@@ -261,12 +256,6 @@ class RecipePipeline:
         continued_by = {*self.commands[step.action].continued_by}
         files = {str(options[key]) for key in continued_by if key in options}
         return set(changes) <= continued_by | files
-
-    def _todo_unknown(self, step: RecipeStep) -> tuple[Todo, str]:
-        before = read_state(self.out, step.name)
-        return (
-            ("run", "") if before is None else ("unknown", "if the data of the steps before change")
-        )
 
     def _state(self, step: RecipeStep) -> StepState:
         options = self.commands[step.action].decisive_options(self._options(step))
@@ -294,10 +283,17 @@ class RecipePipeline:
                 options[folder] = str(self._folder(before))
         return options
 
-    def _words(self, step: RecipeStep, phase: Sequence[str]) -> list[str]:
-        return self.commands[step.action].arguments(
-            self._data(step), str(self._folder(step)), self._options(step), phase
-        )
+    def _words(
+        self,
+        step: RecipeStep,
+        options: Mapping[str, OptionValue],
+        phase: Sequence[str] = (),
+        *,
+        planned: bool = False,
+    ) -> list[str]:
+        """The words behind `snellen curate ACTION`."""
+        data = self._data(step, planned=planned)
+        return self.commands[step.action].arguments(data, str(self._folder(step)), options, phase)
 
     def _data(self, step: RecipeStep, *, planned: bool = False) -> list[str]:
         """What a step reads: earlier steps, paths, or the last items that were written, if
@@ -341,11 +337,8 @@ class RecipePipeline:
 
     def _command(self, step: RecipeStep) -> str:
         """The command of a step, without what only says how models are reached."""
-        command = self.commands[step.action]
-        options = command.decisive_options(self._options(step))
-        data = self._data(step, planned=True)
-        words = command.arguments(data, str(self._folder(step)), options)
-        return shlex.join(["snellen", "curate", step.action, *words])
+        options = self.commands[step.action].decisive_options(self._options(step))
+        return _command_line(step, self._words(step, options, planned=True))
 
     def _set_aside(self, step: RecipeStep, notify: Notify) -> None:
         """Rename the folder of a step that is run again: people may have worked on it."""
@@ -381,6 +374,10 @@ class _Tee(io.TextIOBase):
 
     def isatty(self) -> bool:
         return self._screen.isatty()
+
+
+def _command_line(step: RecipeStep, words: Sequence[str]) -> str:
+    return shlex.join(["snellen", "curate", step.action, *words])
 
 
 def _prices_of(prices: OptionValue, options: Mapping[str, OptionValue]) -> list[str]:

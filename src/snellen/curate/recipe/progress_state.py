@@ -86,18 +86,6 @@ def differences(before: StepState, now: StepState) -> dict[str, str]:
     return found
 
 
-def with_status(
-    state: StepState,
-    status: StepStatus,
-    seconds: float,
-    message: str = "",
-    wrote_folder: bool = False,
-) -> StepState:
-    """The state after a start of so many seconds."""
-    total = round(state.seconds + seconds, 3)
-    return replace(state, status=status, seconds=total, message=message, wrote_folder=wrote_folder)
-
-
 def digest_data(path: Path) -> str:
     """SHA-256 of what a step reads at a path, in hex: of a data set folder, its items and decisions
     without their times; of any other folder, its files; of a file, its content."""

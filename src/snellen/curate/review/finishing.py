@@ -19,6 +19,7 @@ from snellen.curate.review.edits import apply_changes, changes_before_and_after
 from snellen.curate.review.entries import ReviewEntry
 from snellen.curate.step import Step
 from snellen.report.format import plural
+from snellen.store.runs import write_json
 
 STEP = "review"
 RULE = "person"
@@ -28,7 +29,6 @@ ANNOTATORS_FILE = "annotators.json"
 CHANGES_FILE = "changes.jsonl"
 UndecidedAction = Literal["refuse", "keep", "drop", "flag"]
 """What becomes of items that nobody decided, or about which a conflict is open."""
-_encode = msgspec.json.Encoder().encode
 
 
 class FinishedReview(NamedTuple):
@@ -64,7 +64,7 @@ def finish_review(
     changed = _write_changes(step, outcomes)
     agreement = [msgspec.to_builtins(each) for each in board.agreement()]
     for name, value in ((AGREEMENT_FILE, agreement), (ANNOTATORS_FILE, board.figures()._asdict())):
-        save(step.folder / name, msgspec.json.format(_encode(value), indent=2) + b"\n")
+        write_json(step.folder / name, value)
     actions = Counter(step.decisions[name].action for name in outcomes)
     result = FinishedReview(
         written, actions["keep"], actions["fix"], actions["drop"], len(open_items), changed
@@ -141,7 +141,7 @@ def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
         for decision in (step.decisions[name],)
         for field, (before, after) in decision.changes.items()
     ]
-    save(step.folder / CHANGES_FILE, b"".join(_encode(row) + b"\n" for row in rows))
+    save(step.folder / CHANGES_FILE, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     return len(rows)
 
 

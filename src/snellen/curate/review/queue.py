@@ -1,7 +1,8 @@
 """Which items people review, and what they are to know of each: flags and models' replies.
 
 `queue.jsonl` holds the queue in its order, an item a line, for other annotation tools; in a blind
-review without keys, groups, flags and other cells.
+review without keys, groups, flags and other cells. Gold items, whose right decision is known, are
+mixed in: every annotator gets each of them, and no page of an annotator says which they are.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from random import Random
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from snellen.core.atomic_write import save
@@ -25,9 +27,15 @@ from snellen.core.record import Record
 from snellen.core.sample import MediaRef, sampling_key
 from snellen.curate.decisions import Decision, Evidence, flagged_items, read_decisions
 from snellen.curate.items import MULTI, Item, ItemTable, item_kind
-from snellen.curate.review.edits import SPLIT_COLUMN
-from snellen.curate.review.entries import read_lines
-from snellen.curate.review.gold import GoldItem, check_hidden, mix_gold, present_gold
+from snellen.curate.review.edits import (
+    ANSWER,
+    SPLIT_COLUMN,
+    answer_value,
+    apply_changes,
+    check_changes,
+    key_value,
+)
+from snellen.curate.review.entries import MAX_FIELDS, Text, read_lines
 from snellen.curate.step import MediaWriter
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.store.runs import distinct_runs
@@ -40,6 +48,20 @@ ABILITY_COLUMN = "category"
 """The finest grouping of a question by ability, where the data have it."""
 MAX_REPLY = 20_000
 """Characters of a model's reply that are displayed."""
+
+
+class GoldItem(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One line of a file of gold items."""
+
+    item: str
+    action: Literal["keep", "fix", "drop", "answer"]
+    """The right decision."""
+    answer: Text = ""
+    """Of `answer`: the right answer; empty for the key of the data."""
+    planted: Annotated[dict[str, Text], Meta(max_length=MAX_FIELDS)] = {}
+    """Field to its text on the page: a fault that annotators are to find. The data keep theirs."""
+    why: Text = ""
+    """Stands on the page as the reason why the item is in the queue, where it has no flag."""
 
 
 class ReviewSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -346,3 +368,60 @@ def _pass_verdict(correct: bool | None) -> str:
 def evidence_of(flags: Iterable[Decision]) -> Iterator[Evidence]:
     """The evidence of several flags, each once."""
     return iter(dict.fromkeys(each for flag in flags for each in flag.evidence))
+
+
+def read_gold(path: Path) -> tuple[GoldItem, ...]:
+    """The gold items of a file of JSON lines. Raises UsageError."""
+    found: dict[str, GoldItem] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            gold = msgspec.json.decode(line, type=GoldItem)
+        except msgspec.DecodeError as error:
+            raise UsageError(
+                f"{path}, line {number} is no gold item ({error}); expected a line such as "
+                '{"item": "7", "action": "keep"}'
+            ) from None
+        if gold.item in found:
+            raise UsageError(f"{path}, line {number}: item {gold.item} stands twice")
+        found[gold.item] = gold
+    if not found:
+        raise UsageError(f"{path} is empty; expected a gold item a line")
+    return tuple(found.values())
+
+
+def present_gold(gold: GoldItem, item: Item, blind: bool) -> Item:
+    """A gold item as annotators see it. Raises UsageError for a decision that they cannot make."""
+    if blind and (gold.action not in ("answer", "drop") or ANSWER in gold.planted):
+        raise UsageError(
+            f"gold item {gold.item}: this review is blind, so that its right decision is answer or "
+            "drop, and no key is planted"
+        )
+    if gold.action == "answer":
+        if not blind:
+            raise UsageError(f"gold item {gold.item}: answers are for blind reviews")
+        answer_value(item, gold.answer or key_value(item))
+    if not gold.planted:
+        return item
+    return apply_changes(item, check_changes(item, gold.planted))
+
+
+def mix_gold(names: Sequence[str], gold: Collection[str], seed: int) -> list[str]:
+    """The items of a queue with the gold items at random places."""
+    total, chance = len(names) + len(gold), Random(f"gold {seed}")
+    places = dict(zip(sorted(chance.sample(range(total), len(gold))), gold, strict=True))
+    others = iter(names)
+    return [places[at] if at in places else next(others) for at in range(total)]
+
+
+def check_hidden(
+    gold: Mapping[str, GoldItem], flagged: Collection[str], names: Sequence[str]
+) -> None:
+    """Raises UsageError if annotators would recognise a gold item by its missing flag."""
+    bare = [name for name, each in gold.items() if name not in flagged and not each.why]
+    if bare and names and all(name in flagged for name in names):
+        raise UsageError(
+            f"gold item {bare[0]} has no flag, though all items of the queue have one: annotators "
+            'would recognise it; give its line a "why" such as "vision-none: no model is right"'
+        )

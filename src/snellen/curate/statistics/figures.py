@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import StorageError
-from snellen.curate.statistics.results import DatasetStatistics
+from snellen.curate.statistics.results import DatasetStatistics, ProbeScore
 from snellen.curate.statistics.statistics_tables import place_letter
 from snellen.report.findings.finding import percent_interval
 from snellen.report.plots.figure import save_plot
@@ -23,27 +23,21 @@ def save_figures(statistics: DatasetStatistics, folder: str | Path) -> list[Path
 
     Raises MissingExtra without matplotlib, StorageError.
     """
-    paths = []
+    figures: dict[str, Figure] = {}
+    if statistics.positions.n:
+        figures["places"] = _places(statistics)
+    if statistics.shortcuts:
+        figures["shortcuts"] = _shortcuts(statistics)
+    if statistics.probe is not None:
+        figures["texts-alone"] = _texts_alone(statistics.name, statistics.probe.scores)
     home = Path(folder).expanduser()
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"cannot make the folder {home}: {error.strerror or error}") from error
-    for name, figure in draw_figures(statistics):
-        path = home / f"{name}.svg"
-        save_plot(figure, path)
-        paths.append(path)
-    return paths
-
-
-def draw_figures(statistics: DatasetStatistics) -> Iterator[tuple[str, Figure]]:
-    """Names and figures: places of the right answer, shortcuts, texts alone."""
-    if statistics.positions.n:
-        yield "places", _places(statistics)
-    if statistics.shortcuts:
-        yield "shortcuts", _shortcuts(statistics)
-    if statistics.probe is not None or statistics.blind:
-        yield "texts-alone", _texts_alone(statistics)
+    for name, figure in figures.items():
+        save_plot(figure, home / f"{name}.svg")
+    return [home / f"{name}.svg" for name in figures]
 
 
 def _places(statistics: DatasetStatistics) -> Figure:
@@ -75,19 +69,15 @@ def _shortcuts(statistics: DatasetStatistics) -> Figure:
     )
 
 
-def _texts_alone(statistics: DatasetStatistics) -> Figure:
+def _texts_alone(name: str, scores: Sequence[ProbeScore]) -> Figure:
     answered: dict[str, Value] = {}
     chance: dict[str, Value] = {}
-    if statistics.probe is not None:
-        for score in statistics.probe.scores:
-            row = f"classifier: {score.features}"
-            answered[row] = Value(100 * score.share, percent_interval(score.interval))
-            chance[row] = Value(100 * score.chance)
-    for blind in statistics.blind:
-        answered[blind.model] = Value(100 * blind.accuracy, percent_interval(blind.interval))
-        chance[blind.model] = Value(100 * blind.chance)
+    for score in scores:
+        row = f"classifier: {score.features}"
+        answered[row] = Value(100 * score.share, percent_interval(score.interval))
+        chance[row] = Value(100 * score.chance)
     return dot_plot(
-        f"{statistics.name}: answered without the images",
+        f"{name}: answered without the images",
         {"right": answered, "guessing": chance},
         fit_axis=True,
         label="% of the questions, with 95 % intervals",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from snellen.core.summary import Interval
-from snellen.curate.statistics.positions import PositionBalance
+from snellen.curate.statistics.positions import Baselines, PositionBalance
 from snellen.curate.statistics.shortcuts import ShortcutTest
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -70,22 +70,6 @@ class YesNoBalance(Struct, frozen=True):
     yes: int
     no: int
     p: float
-
-
-class Baselines(Struct, frozen=True):
-    """What guessing scores, 0..1, over the items with an answer; open questions score 0."""
-
-    n: int
-    chance: float
-    """Uniform guessing."""
-    circular: float
-    """The same where every rotation must be right (CircularEval), guessing anew in each."""
-    circular_same_text: float
-    """CircularEval if the guess is one text, kept through all rotations."""
-    frequent: float
-    """Always the most frequent place, chosen on one half of the items and scored on the other."""
-    frequent_in_sample: float
-    """The same, chosen on the items it is scored on, as in MMT-Bench."""
 
 
 class OptionStatistics(Struct, frozen=True):
@@ -154,22 +138,6 @@ class TextProbe(Struct, frozen=True):
     """The whole classifier first, then what each part of its features reaches alone."""
 
 
-class BlindScore(Struct, frozen=True):
-    """A model's answers without the media. Shares 0..1."""
-
-    model: str
-    n: int
-    accuracy: float
-    interval: Interval | None
-    chance: float
-    above_chance: float
-    """Share of the questions answerable beyond chance: (accuracy - chance) / (1 - chance)."""
-    above_chance_interval: Interval | None
-    run: str
-    """The run folder."""
-    metric: str = "accuracy"
-
-
 class DatasetStatistics(Struct, frozen=True):
     """Everything that is measured about a data set."""
 
@@ -201,5 +169,4 @@ class DatasetStatistics(Struct, frozen=True):
     """By column: the mean over groups of the most frequent place of each, as MMT-Bench's baseline
     `Frequency Guess`."""
     probe: TextProbe | None = None
-    blind: Sequence[BlindScore] = ()
     notices: Sequence[str] = ()

@@ -12,8 +12,14 @@ import msgspec
 from snellen.core.csv_cells import text_cells
 from snellen.core.summary import Interval
 from snellen.curate.statistics.positions import PositionBalance
-from snellen.curate.statistics.results import DatasetStatistics, Distribution, GroupStatistics
+from snellen.curate.statistics.results import (
+    DatasetStatistics,
+    Distribution,
+    GroupStatistics,
+    ProbeScore,
+)
 from snellen.curate.statistics.shortcuts import ShortcutTest
+from snellen.curate.statistics.text_probe import ALL
 from snellen.curate.step_report import (
     StepReport,
     print_report,
@@ -22,6 +28,7 @@ from snellen.curate.step_report import (
 )
 from snellen.report import format as fmt
 from snellen.report.result_tables import ResultTable
+from snellen.stats.paired import holm
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,8 +81,6 @@ def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[R
                           tuple(map(_shortcut, statistics.shortcuts)))  # fmt: skip
     if statistics.probe is not None:
         yield _probe(statistics)
-    if statistics.blind:
-        yield _blind(statistics)
     for column, groups in statistics.groups.items():
         yield _groups(column, groups, max_groups)
         alarms = [(group.label or NO_LABEL, *_shortcut(test))
@@ -108,19 +113,12 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
             f"(p {fmt.p_clause(yes_no.p)})"
         )
     probe = statistics.probe
-    if probe is not None and probe.scores[0].p <= 0.05:
-        score = probe.scores[0]
+    for score in better_than_chance(probe.scores) if probe is not None else ():
+        part = "" if score.features == ALL else f" by {score.features}"
         yield (
-            f"texts alone answer {_percent(score.share)} % of the closed questions "
+            f"texts alone answer {_percent(score.share)} % of the closed questions{part} "
             f"({_percent_interval(score.interval)}), guessing {_percent(score.chance)} %"
         )
-    for blind in statistics.blind:
-        interval = blind.above_chance_interval
-        if interval is not None and interval.low > 0:
-            yield (
-                f"{blind.model} answers {_percent(blind.above_chance)} % of the questions "
-                f"({_percent_interval(interval)}) beyond chance, without the images"
-            )
     for column, groups in statistics.groups.items():
         uneven = [group.label or NO_LABEL for group in groups if group.positions.is_alarm()]
         if uneven:
@@ -131,6 +129,16 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
     options = statistics.options
     if options.equal:
         yield f"{fmt.plural(options.equal, 'item')} with two options of the same text"
+
+
+def better_than_chance(scores: Sequence[ProbeScore]) -> list[ProbeScore]:
+    """The whole classifier, if it is better than chance; else the parts that are, corrected for
+    their number."""
+    whole, *parts = scores
+    if whole.p <= 0.05:
+        return [whole]
+    adjusted = holm([part.p for part in parts])
+    return [part for part, p in zip(parts, adjusted, strict=True) if p <= 0.05]
 
 
 def _overview(statistics: DatasetStatistics) -> ResultTable:
@@ -282,23 +290,6 @@ def _probe(statistics: DatasetStatistics) -> ResultTable:
     return ResultTable(title, ("sees", "right %", "95 % interval", "chance", "p"), rows)
 
 
-def _blind(statistics: DatasetStatistics) -> ResultTable:
-    rows = tuple(
-        (
-            score.model,
-            fmt.count_text(score.n),
-            _percent(score.accuracy),
-            _percent_interval(score.interval),
-            _percent(score.chance),
-            _percent(score.above_chance),
-            _percent_interval(score.above_chance_interval),
-        )
-        for score in statistics.blind
-    )
-    heads = ("model", "n", "right %", "95 % interval", "chance", "beyond chance %", "95 % interval")
-    return ResultTable("without images: answers of models", heads, rows)
-
-
 def _groups(column: str, groups: Sequence[GroupStatistics], max_groups: int | None) -> ResultTable:
     shown = groups if max_groups is None else groups[:max_groups]
     rest = len(groups) - len(shown)
@@ -391,7 +382,7 @@ def _leaves(value: object) -> Iterator[tuple[tuple[str, ...], object]]:
 
 def _element_name(index: int, element: object) -> str:
     named = element if isinstance(element, Mapping) else {}
-    return next((str(named[key]) for key in ("rule", "features", "model") if key in named),
+    return next((str(named[key]) for key in ("rule", "features") if key in named),
                 str(index))  # fmt: skip
 
 

@@ -5,7 +5,7 @@ chooses among the options of a question by their places, their lengths, what the
 pick, and how often their words were right in other questions. It has never seen a question that it
 is tested on, nor one about the same image: what it answers beyond chance, it answers from patterns
 that the data set repeats. Without a language model it knows nothing of the world, so that this is a
-floor; `--blind MODEL` asks a model.
+floor; `snellen run --control blind` asks a model.
 """
 
 from __future__ import annotations

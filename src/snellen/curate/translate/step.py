@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.api.progress import ProgressChoice
-from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
 from snellen.curate.asking import Job, Result, model_setting, open_models
@@ -39,6 +37,7 @@ from snellen.curate.translate.translating import (
     translate_texts,
 )
 from snellen.engine.servers.process import Notify
+from snellen.store.runs import write_json
 
 STEP = "translate"
 TRANSLATED, UNCHANGED, MISSING = "translated", "no text", "missing"
@@ -121,7 +120,7 @@ def translate_items(
             for decision in _flag_displaced(step.decisions, texts, uses):
                 step.decide(decision)
             step.write_items(_sibling_items(table, plan, step.decisions))
-            _write_terms(step.folder, uses)
+            write_json(step.folder / TERMS_FILE, uses)
         summary = _summarise(step.decisions.values(), step.folder, table.name, plan, uses)
         summary = replace(summary, abort_reason=reason)
         if not reason:
@@ -175,7 +174,7 @@ def check_sibling(
                 if decision.item not in step.decisions:
                     step.decide(decision)
             step.write_items(pair.target for pair in pairs if pair.target)
-            _write_terms(folder, uses)
+            write_json(folder / TERMS_FILE, uses)
             step.finish(_counts(summary))
     return summary
 
@@ -362,10 +361,6 @@ def _field_key(entry: tuple[str, object]) -> tuple[bool, str]:
 def _rule_evidence(mismatch: Mismatch) -> Evidence:
     verdict = f"{mismatch.level} ({mismatch.field}): {mismatch.text}"
     return Evidence(f"rule {mismatch.rule}", verdict=verdict)
-
-
-def _write_terms(folder: Path, uses: Sequence[TermUse]) -> None:
-    save(folder / TERMS_FILE, msgspec.json.format(msgspec.json.encode(uses), indent=2) + b"\n")
 
 
 def _summarise(

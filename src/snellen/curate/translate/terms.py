@@ -9,7 +9,6 @@ for it or, behind `~`, may do so; `ignore`, where a word of the group means some
 from __future__ import annotations
 
 import functools
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +20,8 @@ from typing import Any
 import msgspec
 
 from snellen.core.errors import DataError, UsageError
-from snellen.core.missing_file import refuse_pipe
 from snellen.curate.translate.languages import Language, fold_letters
+from snellen.data.toml_files import read_toml
 
 Words = Mapping[str, str]
 """Words by the concept that they stand for, as alternatives between `|`."""
@@ -110,33 +109,14 @@ _WEAK = re.compile(r"(?:^|\|)~[^|]*")
 _NOTHING = "(?!)"
 
 
-def read_glossary(path: Path | str) -> dict[str, str]:
-    """A glossary file: a TOML table or a JSON object of terms, or lines `term<TAB>translation`.
-
-    Raises DataError if it cannot be read or has a line of another form, UsageError if it is not
-    there.
-    """
-    file = Path(path).expanduser()
-    refuse_pipe(file)
+def read_glossary(path: str) -> dict[str, str]:
+    """A glossary: a TOML table of terms with their translation. Raises DataError."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UsageError(f"{file}: no such file; a glossary is needed there") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}: cannot be read as UTF-8 text: {error}") from error
-    if file.suffix in (".toml", ".json"):
-        return _read_table(file, text)
-    glossary = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        cells = [cell.strip() for cell in line.split("\t")]
-        if len(cells) != 2 or not all(cells):
-            raise DataError(
-                f"{file}, line {number}: expected a term, a tab and its translation, got {line!r}"
-            )
-        glossary[cells[0]] = cells[1]
-    return glossary
+        return msgspec.convert(read_toml(path), dict[str, str])
+    except msgspec.ValidationError:
+        raise DataError(
+            f'{path}: expected a table of terms with their translation, as in cat = "猫"'
+        ) from None
 
 
 def read_terms(given: Iterable[str]) -> tuple[str, ...]:
@@ -157,18 +137,6 @@ def read_terms(given: Iterable[str]) -> tuple[str, ...]:
             raise DataError(f"{path}: cannot be read as UTF-8 text: {error}") from error
         terms |= dict.fromkeys(line.strip() for line in lines if line.strip())
     return tuple(terms)
-
-
-def _read_table(file: Path, text: str) -> dict[str, str]:
-    try:
-        table = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
-        return msgspec.convert(table, dict[str, str])
-    except msgspec.ValidationError:
-        raise DataError(
-            f'{file}: expected a table of terms with their translation, as in cat = "猫"'
-        ) from None
-    except ValueError as error:
-        raise DataError(f"{file} is not {file.suffix[1:].upper()}: {error}") from error
 
 
 def has_term(text: str, term: str, language: Language) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -92,16 +92,17 @@ def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:
 
 def _write_delimited(table: Table, rows: Iterator[Row], file: BinaryIO, delimiter: str) -> None:
     columns = _text_columns(table)
-    file.write(_delimited_line([*columns, IMAGE_COLUMN], delimiter))
+    file.write(delimited_line([*columns, IMAGE_COLUMN], delimiter))
     for row in rows:
         texts = _encode_base64(_image_bytes(table, row))
         image = json.dumps(texts) if len(texts) > 1 else "".join(texts)
         file.write(
-            _delimited_line([*(row.cells.get(name, "") for name in columns), image], delimiter)
+            delimited_line([*(row.cells.get(name, "") for name in columns), image], delimiter)
         )
 
 
-def _delimited_line(cells: list[str], delimiter: str) -> bytes:
+def delimited_line(cells: Sequence[str], delimiter: str) -> bytes:
+    """A line of a delimited file: cells with the delimiter, quotes or line breaks are quoted."""
     return (delimiter.join(_quote_cell(cell, delimiter) for cell in cells) + "\n").encode()
 
 

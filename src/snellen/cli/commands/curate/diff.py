@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from snellen.cli.commands.curate import Finished
+from snellen.cli.commands.curate._table import Status
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from snellen.curate.diff.items_diff import DataDiff, ItemChange
-    from snellen.curate.diff.stored_scores import StoredScores
+    from snellen.curate.items_diff import DataDiff, ItemChange
 
 _WIDTH = 60
 """Characters of a text that a line shows."""
 
 
 def main(arguments: Namespace) -> Finished:
-    """Compare two versions, and look which scores of the runs hold."""
-    from snellen.curate.diff.stored_scores import find_stored_scores
+    """Compare two versions."""
+    from snellen.curate.items import open_items
+    from snellen.curate.items_diff import compare_tables
 
     top = 10 if arguments.top is None else arguments.top
     if top < 1:
         raise UsageError(f"--top {top}: expected at least 1")
-    diff, scores = find_stored_scores(
-        arguments.old, arguments.new, arguments.runs, arguments.columns
-    )
-
-    def print_text() -> None:
-        _print_diff(diff, top)
-        for each in scores:
-            _print_scores(each)
-
-    is_clean = diff.is_empty and not any(each.problem or each.ask for each in scores)
-    commands = [each.command for each in scores if each.command]
-    return Finished(
-        "clean" if is_clean else "flagged",
-        {"diff": diff, "runs": scores},
-        print_text,
-        shlex.split(commands[0])[1:] if commands else None,
-    )
+    old, new = (open_items(name, arguments.columns) for name in (arguments.old, arguments.new))
+    diff = compare_tables(old, new, arguments.old, arguments.new)
+    status: Status = "clean" if diff.is_empty else "flagged"
+    return Finished(status, {"diff": diff}, lambda: _print_diff(diff, top))
 
 
 def _print_diff(diff: DataDiff, most: int) -> None:
@@ -98,28 +85,3 @@ def _print_more(count: int, most: int, title: str) -> None:
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return (text[: _WIDTH - 3] + "..." if len(text) > _WIDTH else text) or "(empty)"
-
-
-def _print_scores(scores: StoredScores) -> None:
-    """Print what of a run holds, and the command for the rest."""
-    print_line()
-    print_line(scores.run)
-    if scores.problem:
-        print_line(f"  cannot be compared: {scores.problem}")
-        return
-    also = f", {scores.regrouped} of them in other groups" if scores.regrouped else ""
-    print_line(f"  {scores.valid} scores hold{also}")
-    if scores.rescored:
-        print_line(
-            f"  {scores.rescored} are scored anew from stored replies, as only the key changed"
-        )
-    if scores.more_passes:
-        print_line(
-            f"  {scores.more_passes} of these need further rotations, which early stop saved"
-        )
-    if scores.removed:
-        print_line(f"  {scores.removed} are of questions that were removed")
-    print_line(f"  {len(scores.ask)} questions are to be asked")
-    for note in scores.notes:
-        print_line(f"  note: {note}")
-    print_line(f"  {scores.command}")

@@ -18,14 +18,14 @@ from snellen.cli.printing import (
     print_result,
 )
 from snellen.core.errors import UsageError
-from snellen.curate.filter.options import FilterOptions
+from snellen.curate.step_options import FilterOptions
 
 
 def main(arguments: Namespace) -> Finished:
     """Flag items, ask what is missing, and print the tables."""
     from snellen.curate.filter.filtering import FilterRules, filter_items
     from snellen.curate.filter.model_runs import Reports
-    from snellen.curate.filter.tables import filter_report
+    from snellen.curate.filter.summary import filter_report
     from snellen.curate.step_report import print_report, report_markdown
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted

@@ -46,7 +46,7 @@ def main(arguments: Namespace) -> Finished:
 
 
 def _import(review: Review, arguments: Namespace) -> Finished:
-    from snellen.curate.review.importing import import_reviews
+    from snellen.curate.review.exchange import import_reviews
     from snellen.report.format import plural
 
     file = getattr(arguments, "import")
@@ -133,7 +133,7 @@ def _options(arguments: Namespace) -> dict[str, Any]:
     if arguments.ids is not None:
         options |= {"queue": "ids", "ids": read_ids(Path(arguments.ids))}
     if arguments.gold is not None:
-        from snellen.curate.review.gold import read_gold
+        from snellen.curate.review.queue import read_gold
 
         options["gold"] = read_gold(Path(arguments.gold))
     if arguments.sample is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from snellen.cli.commands.curate import Finished, refuse_flags
 from snellen.cli.commands.curate._table import Status
 from snellen.cli.flags import read_options
-from snellen.cli.printing import exit_interrupted, line_printer
+from snellen.cli.printing import exit_interrupted, line_printer, print_line
 from snellen.core.errors import UsageError
 from snellen.curate.step_options import StepOptions
 from snellen.report.console import Terminal
@@ -19,11 +19,20 @@ if TYPE_CHECKING:
     from snellen.curate.translate.step import TranslationSummary
     from snellen.curate.translate.translating import TranslationPlan
 
+_TITLES = {
+    "failed": "no reply that could be used",
+    "missing": "only one of the two data sets has the id",
+    "kind": "another kind of question",
+    "key": "another right answer",
+    "option labels": "other labels of options",
+    "media": "other pictures or videos",
+    "judge": "the judge sees another meaning",
+}
+_MAX_TERMS = 10
+
 
 def main(arguments: Namespace) -> Finished:
     """Translate a data set, or check a translation."""
-    from snellen.curate.translate.printing import print_translation
-
     plan = _plan(arguments)
     summary = _check(arguments, plan) if arguments.check else _translate(arguments, plan)
     arguments.out = summary.out
@@ -31,7 +40,7 @@ def main(arguments: Namespace) -> Finished:
     status: Status = "flagged" if flagged else "clean"
     if summary.abort_reason or (summary.failures and not arguments.check):
         status = "incomplete"
-    return Finished(status, summary, lambda: print_translation(summary, Terminal()))
+    return Finished(status, summary, lambda: _print_summary(summary))
 
 
 def _check(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
@@ -92,3 +101,45 @@ def _plan(arguments: Namespace) -> TranslationPlan:
         back=bool(arguments.back),
         judge=bool(arguments.judge),
     )
+
+
+def _print_summary(summary: TranslationSummary) -> None:
+    """The table of rules, the inconsistent terms, and what comes next."""
+    from snellen.curate.translate.rules import RULES
+    from snellen.report.format import plural
+    from snellen.report.terminal.comparison import TextTable, print_table
+
+    console = Terminal()
+    source, target = summary.languages
+    title = f"{summary.source} to {summary.name or target} ({source} to {target})"
+    titles = _TITLES | {name: rule.title for name, rule in RULES.items()}
+    rows = [
+        (name, about, str(summary.wrong.get(name, 0)), str(summary.doubtful.get(name, 0)))
+        for name, about in titles.items()
+        if name in summary.wrong or name in summary.doubtful
+    ]
+    flagged = summary.counts.get("flag", 0)
+    if rows:
+        heads = ("rule", "is about", "wrong", "doubtful")
+        print_table(TextTable(title, 2, heads, rows), console)
+    else:
+        print_line(title)
+    print_line(
+        f"{plural(summary.items, 'item')}: {summary.flagged_wrong} that a rule calls wrong, "
+        f"{flagged} flagged for review"
+    )
+    for use in summary.inconsistent[:_MAX_TERMS]:
+        words = ", ".join(f"{word} ({count})" for word, count in use.translations.items())
+        print_line(f"not translated alike: {use.term}: {words}")
+    more = len(summary.inconsistent) - _MAX_TERMS
+    if more > 0:
+        print_line(f"and {plural(more, 'more term')} in terms.json")
+    if summary.abort_reason:
+        print_line(f"stopped: {summary.abort_reason}; the same command goes on")
+    elif summary.out:
+        if summary.failures:
+            print_line(
+                f"{plural(summary.failures, 'item')} without a translation: the same command asks "
+                "again, with --fresh NAME the model, too, where its reply could not be used"
+            )
+        print_line(f"data: {summary.out}/items.jsonl")

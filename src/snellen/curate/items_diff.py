@@ -11,13 +11,9 @@ from msgspec import Struct
 
 from snellen.curate.items import Item, ItemTable, item_kind
 
-PROMPT_FIELDS = ("question", "hint", "options", "pictures", "kind")
-"""What a model is asked depends on these alone."""
-KEY = "key"
-GROUP_FIELDS = ("abilities", "unit")
-"""These decide in which means a score counts."""
-OTHER = "other cells"
-FIELDS = (*PROMPT_FIELDS, KEY, *GROUP_FIELDS, OTHER)
+FIELDS = (
+    "question", "hint", "options", "pictures", "kind", "key", "abilities", "unit", "other cells"
+)  # fmt: skip
 _DIGEST_BYTES = 8
 """Enough for telling two versions of one field apart; a million items fit into memory."""
 
@@ -29,11 +25,6 @@ class ItemChange(Struct, frozen=True):
     ability: str
     """In the new version."""
     fields: dict[str, tuple[str, str]]
-
-    @property
-    def changes_prompt(self) -> bool:
-        """Whether a model is asked something else."""
-        return any(name in self.fields for name in PROMPT_FIELDS)
 
 
 class AbilityChange(Struct, frozen=True):
@@ -128,10 +119,10 @@ def field_texts(item: Item) -> dict[str, str]:
         "options": "; ".join(f"{label}. {text}" for label, text in sample.options.items()),
         "pictures": ", ".join(ref.digest for ref in sample.media),
         "kind": item_kind(item),
-        KEY: _json(list(sample.gold)) if len(sample.gold) != 1 else sample.gold[0],
+        "key": _json(list(sample.gold)) if len(sample.gold) != 1 else sample.gold[0],
         "abilities": _json(dict(sorted(sample.groups.items()))),
         "unit": sample.unit,
-        OTHER: _json(dict(sorted(item.cells.items()))),
+        "other cells": _json(dict(sorted(item.cells.items()))),
     }
 
 

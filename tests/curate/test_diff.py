@@ -1,10 +1,9 @@
-"""Differences between versions, and stored scores: what is foretold is what a run then does."""
+"""Differences between versions, and what a run on the later one asks."""
 
 from __future__ import annotations
 
 import csv
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +11,8 @@ import planted
 import pytest
 
 from snellen.cli import main
-from snellen.curate.diff.items_diff import AbilityChange, DataDiff, compare_tables
-from snellen.curate.diff.stored_scores import find_stored_scores
 from snellen.curate.items import open_items
+from snellen.curate.items_diff import AbilityChange, DataDiff, compare_tables
 from snellen.store.runs import find_runs
 
 Rows = dict[str, dict[str, str]]
@@ -101,96 +99,39 @@ def run(flags: list[str], out: Path) -> None:
     assert main(["run", *flags, "--out", str(out), "-q"]) in (0, 1)
 
 
-def test_what_is_foretold_is_what_the_command_asks(data, new_version, tmp_path, capsys) -> None:
-    """Every question that is asked is one of those named, and every other is not asked."""
+def test_the_plan_of_a_new_version_is_what_its_run_asks(
+    data, new_version, tmp_path, capsys
+) -> None:
     run(["-m", "random", "-b", str(data.data)], tmp_path)
     later = new_version(change_a_little)
-    _, [scores] = find_stored_scores(data.data, later, [tmp_path])
-    failed = data.ids_of("broken_picture", "lost_picture")
-    assert set(scores.ask) == {"101", "102", "103", "104", "900"} | failed
-    assert (scores.rescored, scores.regrouped, scores.removed) == (1, 1, 2)
-    assert scores.valid + scores.rescored + len(scores.ask) == len(data.ids) - 2 + 1
-
-    [old] = find_runs(tmp_path)
-    known = {record.id: record for record in old.records()}
-    words = shlex.split(scores.command)
-    assert words[0] == "snellen"
-    assert main(words[1:]) == 1  # the broken pictures fail again
-    [new] = [each for each in find_runs(tmp_path) if each.path != old.path]
-    assert new.info.counts.sent == len(scores.ask) - len(failed)
-    for record in new.records():
-        name = {"925": "125"}.get(record.id, record.id)
-        if name not in scores.ask:
-            assert record.requests == known[name].requests
-            assert (record.score == known[name].score) is (record.gold == known[name].gold)
-
-
-def test_early_stop_may_need_more_rotations_after_a_change_of_key(
-    data, new_version, tmp_path
-) -> None:
-    run(["-m", "random", "-b", str(data.data), "--circular"], tmp_path)
-
-    def change_every_key(rows: Rows) -> None:
-        for row in rows.values():
-            row["answer"] = next_key(row)
-
-    later = new_version(change_every_key)
-    _, [scores] = find_stored_scores(data.data, later, [tmp_path])
-    failed = data.ids_of("broken_picture", "lost_picture")
-    assert set(scores.ask) == failed
-    assert scores.rescored == len(data.ids) - len(failed)
-    [old] = find_runs(tmp_path)
-    asked = {digest for record in old.records() for digest in record.requests}
-    main(shlex.split(scores.command)[1:])
-    [new] = [each for each in find_runs(tmp_path) if each.path != old.path]
-    needed = sum(not asked.issuperset(record.requests) for record in new.records())
-    assert needed == scores.more_passes > 0
-
-
-def test_a_run_on_other_data_is_refused_in_words(data, new_version, tmp_path, capsys) -> None:
-    run(["-m", "random", "-b", "eyechart", "--limit", "3"], tmp_path)
+    words = ["-m", "random", "-b", str(later), "--out", str(tmp_path), "-q"]
     capsys.readouterr()
-    later = new_version(change_a_little)
-    assert main(["curate", "diff", str(data.data), str(later), "--runs", str(tmp_path)]) == 1
-    assert "cannot be compared: it was made with" in capsys.readouterr().out
+    assert main(["plan", *words, "--json"]) == 0
+    [line] = json.loads(capsys.readouterr().out)["lines"]
+    changed = {"101", "102", "103", "104", "900"}
+    failed = data.ids_of("broken_picture", "lost_picture")
+    assert line["estimate"]["requests"] == len(changed | failed)
+    [old] = find_runs(tmp_path)
+    run(words[:4], tmp_path)
+    [new] = [each for each in find_runs(tmp_path) if each.path != old.path]
+    # The broken pictures fail again, and are not sent.
+    assert new.info.counts.sent == len(changed)
 
 
-def test_json_has_everything(data, new_version, tmp_path, capsys) -> None:
-    run(["-m", "random", "-b", str(data.data), "--limit", "5"], tmp_path)
-    capsys.readouterr()
+def test_json_has_everything(data, new_version, capsys) -> None:
     later = new_version(change_a_little)
-    arguments = [str(data.data), str(later), "--runs", str(tmp_path), "--json"]
-    assert main(["curate", "diff", *arguments]) == 1
+    assert main(["curate", "diff", str(data.data), str(later), "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)
     assert len(printed["diff"]["changed"]) == 7
-    [scores] = printed["runs"]
-    assert scores["valid"] + scores["rescored"] + scores["removed"] <= 5
-    assert "with the same --limit" in scores["notes"][0]
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["nowhere.tsv", "eyechart"], "nowhere.tsv: there is no such file"),
-        (["eyechart", "eyechart", "--runs", "nowhere"], "no run in nowhere"),
         (["eyechart", "eyechart", "--top", "0"], "--top 0: expected at least 1"),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments, sentence, capsys) -> None:
     assert main(["curate", "diff", *arguments]) == 2
     assert sentence in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("flags", "model"),
-    [
-        ("-m http://127.0.0.1:8731/v1#vision-1", "http://127.0.0.1:8731/v1#vision-1"),
-        ("--model=http://127.0.0.1:1/v1#vision-1:seed=2 -m random",
-         "http://127.0.0.1:1/v1#vision-1:seed=2"),
-        ("-m other -m vision-1", "vision-1"),
-    ],
-)  # fmt: skip
-def test_the_command_names_a_model_as_its_run_did(flags: str, model: str) -> None:
-    from snellen.curate.diff.stored_scores import _typed_model
-
-    assert _typed_model(["snellen", "run", *flags.split(), "-b", "x"], "vision-1") == model
