@@ -8,7 +8,8 @@
 #   make paper-rows     what a user types for each row of the papers (docs/paper-rows.md)
 #   make test-pinned    pass the tests with the pinned packages of constraints/tests.txt
 #   make test-lowest    the tests of the base install with the lowest versions that are allowed
-#   make package wheel and source distribution, checked, installed and used in new environments
+#   make install     Snellen with the extras hf and api into .venv; make install-all: all packages
+#   make package wheels and source distributions, checked, installed and used in new environments
 #   make supply  licences, a bill of materials, and known vulnerabilities of what is installed
 #   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
 #   make taskmap the task map of 36 drawn tasks and that of its control (40 minutes); goes on where it stopped
@@ -26,7 +27,7 @@ JAVA := $(shell command -v java)
 NGINX := $(shell PATH=$$PATH:/usr/sbin command -v nginx)
 CADDY := $(shell command -v caddy)
 
-.PHONY: demo kinds check test announce test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java proxies clean
+.PHONY: demo kinds check test announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java proxies clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -64,7 +65,7 @@ test-release: $(VENV)/dev.ready browser java proxies
 	$(PYTEST) -m release
 
 intake: $(VENV)/dev.ready
-	$(PYTEST) -m "release or not release" tests/leaderboard_hub/test_intake_matrix.py
+	$(PYTEST) -m "release or not release" packages/hub/tests/test_intake_matrix.py
 
 paper-rows: $(VENV)/dev.ready
 	$(PYTEST) -m "row or release" tests/paper_rows
@@ -74,7 +75,7 @@ test-pinned: browser java
 	$(PYTHON) -m venv .venv-pinned
 	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install $(TORCH)
 	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r constraints/tests.txt
-	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --no-deps -e .
+	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --no-deps -e . -e './packages/curate[ocr]' -e ./packages/hub
 	OMP_NUM_THREADS=1 .venv-pinned/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 # What pyproject.toml allows as the oldest works, without PyTorch and datasets, which the tests left
@@ -212,11 +213,20 @@ $(VENV)/demo.ready: pyproject.toml | $(VENV)/bin/python
 	$(COMPILE)
 	touch $@
 
-$(VENV)/dev.ready: pyproject.toml | $(VENV)/bin/python
+$(VENV)/dev.ready: pyproject.toml packages/curate/pyproject.toml packages/hub/pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --no-compile $(TORCH)
-	$(PIP) install --no-compile -e '.[all,dev]'
+	$(PIP) install --no-compile -e '.[all,dev]' -e './packages/curate[ocr]' -e './packages/hub[s3]'
 	$(COMPILE)
 	touch $@
+
+# What docs/installing.md says; TORCH= leaves the choice of its build to pip.
+install: $(VENV)/bin/python
+	$(PIP) install $(TORCH)
+	$(PIP) install -e '.[hf,api]'
+
+install-all: $(VENV)/bin/python
+	$(PIP) install $(TORCH)
+	$(PIP) install -e '.[all]' -e './packages/curate[ocr]' -e './packages/hub[s3]'
 
 clean:
 	rm -rf $(VENV) .venv-pinned .venv-lowest .venv-supply build site .pytest_cache .mypy_cache .ruff_cache

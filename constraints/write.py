@@ -12,24 +12,28 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 TARGET = HERE / "tests.txt"
+LEFT_OUT = {"faces"}
+"""Extras of other packages that the tests do not install."""
 HEAD = """\
 # Written by constraints/write.py. Every package of the tests but PyTorch, which is installed first.
 #   pip install torch==VERSION
 #   pip install --require-hashes -r constraints/tests.txt
-#   pip install --no-deps -e .
+#   pip install --no-deps -e . -e ./packages/curate -e ./packages/hub
 """
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==")
 
 
 def resolve(torch: str, leave_out: list[str]) -> str:
     """The pinned packages of all extras, `torch` being a requirement such as torch==2.13.0."""
-    python = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
-    least = python["requires-python"].removeprefix(">=")
+    least = _project(ROOT)["requires-python"].removeprefix(">=")
     command = [
         sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal",
         "--generate-hashes", "--no-header", "--no-emit-index-url", "--no-emit-find-links",
@@ -38,12 +42,32 @@ def resolve(torch: str, leave_out: list[str]) -> str:
         *(part for name in leave_out for part in ("--no-emit-package", name)),
         "pyproject.toml",
     ]  # fmt: skip
-    done = subprocess.run(
-        command, input=torch, cwd=HERE.parent, capture_output=True, text=True, check=False
-    )
+    with tempfile.NamedTemporaryFile("w", suffix=".in") as others:
+        others.write("\n".join(_requirements_of_others()))
+        others.flush()
+        done = subprocess.run(
+            [*command, others.name], input=torch, cwd=ROOT, capture_output=True, text=True
+        )
     if done.returncode:
         raise SystemExit(done.stderr)
     return done.stdout
+
+
+def _project(folder: Path) -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    return project
+
+
+def _requirements_of_others() -> list[str]:
+    """What the other packages of the repository need, but Snellen, and all extras that the tests
+    install."""
+    found = []
+    for folder in sorted((ROOT / "packages").iterdir()):
+        project = _project(folder)
+        extras = project["optional-dependencies"]
+        found += [one for one in project["dependencies"] if not one.startswith("snellen")]
+        found += [one for name in extras if name not in LEFT_OUT for one in extras[name]]
+    return found
 
 
 def only_for_torch(pinned: str) -> list[str]:

@@ -36,7 +36,8 @@ class Attack(NamedTuple):
 
 def marked() -> Iterator[Attack]:
     """The marked tests, from their source."""
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+    homes = (ROOT / "tests", *(ROOT / "packages").glob("*/tests"))
+    for path in sorted(path for home in homes for path in home.rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
         if "mark.attack" not in text:
             continue

@@ -5,7 +5,7 @@
 
 RUNS holds runs of random, snellen/tiny and snellen/tiny-early on eyechart (`--circular full`), the
 last two with `--control blind` too. TABLES holds the papers' printed tables as CSV files: the
-folder src/snellen/leaderboard_hub/reported_numbers/tables. The numbers that are drawn are in
+folder packages/hub/src/snellen_hub/reported_numbers/tables. The numbers that are drawn are in
 gallery.json. With `--check` nothing is written; the exit code is 1 if the names and numbers in an
 image differ from what would be drawn. (The shapes may differ from one version of matplotlib to
 another.)

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from snellen.cli.parser import COMMANDS
+from snellen.cli.parser import COMMANDS, PACKAGE_COMMANDS
 
 FOLDER = Path(__file__).parent
 SUMMARY = (
@@ -45,7 +45,7 @@ _MAX_LENGTH = 240
 
 def page() -> str:
     lines = ["# Snellen", "", f"> {SUMMARY}", "", START, "", "## Commands", ""]
-    lines += [f"- `snellen {name}`: {help}" for name, help in COMMANDS.items()]
+    lines += [f"- `snellen {name}`: {help}" for name, help in (COMMANDS | PACKAGE_COMMANDS).items()]
     lines.append("- Every command: `snellen COMMAND --help`, [Commands](cli.html)")
     for section, pages in _sections():
         lines += ["", f"## {section}", ""]

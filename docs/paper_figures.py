@@ -5,7 +5,7 @@
 
 Every number is recomputed from what the papers print: averages from the cells they are averages
 of, ranks and boards from scores. The tables are those that a hub imports
-(src/snellen/leaderboard_hub/reported_numbers/tables) and those of the tests (tests/paper_tables),
+(packages/hub/src/snellen_hub/reported_numbers/tables) and those of the tests (tests/paper_tables),
 each with its source. With `--check` nothing is written; the exit code is 1 if the names and numbers
 in an image differ from what would be drawn.
 """
@@ -46,7 +46,7 @@ from snellen.taskmap.scores import published_clusters, scores_from_cells
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
 IMAGES = FOLDER / "images" / "papers"
-PACKAGE_TABLES = ROOT / "src/snellen/leaderboard_hub/reported_numbers/tables"
+PACKAGE_TABLES = ROOT / "packages/hub/src/snellen_hub/reported_numbers/tables"
 TEST_TABLES = ROOT / "tests/paper_tables"
 NOTE = "<!-- Written by docs/paper_figures.py and docs/generate.py from the papers' tables. -->"
 ROUNDING = 0.0501

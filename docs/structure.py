@@ -17,7 +17,7 @@ import tempfile
 import tokenize
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ _HEAD = """# Structure
 
 <!-- Written by docs/generate.py from docs/data/structure.json. -->
 
-How readable `src/snellen` is, by `python docs/structure.py --write now`. "First" is the first
+How readable the three packages are, by `python docs/structure.py --write now`. "First" is the first
 version, the same script over commit 9470a76. A run is
 `snellen run -m random -b eyechart --limit 1`.
 The words that are counted, and the rules for participles, are in `docs/data/names.toml`;
@@ -68,10 +68,33 @@ class Definition(NamedTuple):
     parameters: int
 
 
+class Package(NamedTuple):
+    """A distribution of the repository, and the folder with its Python files."""
+
+    name: str
+    source: Path
+
+
+def packages(checkout: Path = ROOT) -> list[Package]:
+    """The packages of a checkout, Snellen itself first."""
+    others = sorted((checkout / "packages").glob("*/src/*/__init__.py"))
+    rest = [Package(file.parent.name.replace("_", "-"), file.parent) for file in others]
+    return [Package("snellen", checkout / "src" / "snellen"), *rest]
+
+
 @functools.cache
 def definitions(source: Path) -> tuple[Definition, ...]:
     """Classes, functions and parameters of every Python file below `source`."""
     return tuple(_definitions(source))
+
+
+def all_definitions(checkout: Path = ROOT) -> list[Definition]:
+    """The definitions of all packages, each file with the folder of its package before it."""
+    return [
+        one._replace(file=f"{package.source.name}/{one.file}")
+        for package in packages(checkout)
+        for one in definitions(package.source)
+    ]
 
 
 def _definitions(source: Path) -> Iterator[Definition]:
@@ -116,25 +139,29 @@ def banned_words(name: str) -> set[str]:
     return BANNED.keys() & set(words(name))
 
 
-def names_used_twice(source: Path) -> dict[str, list[str]]:
+def names_used_twice(every: Iterable[Definition]) -> dict[str, list[str]]:
     """Names of classes that stand in more than one place, private ones without their underscore."""
     places: dict[str, list[str]] = {}
-    for definition in definitions(source):
+    for definition in every:
         if definition.kind == "class":
             place = f"{definition.file}:{definition.line}"
             places.setdefault(definition.name.lstrip("_"), []).append(place)
     return {name: files for name, files in places.items() if len(files) > 1}
 
 
-def measure(source: Path) -> dict[str, int]:
-    """The figures of the package in the folder `source`."""
-    every = list(definitions(source))
+def measure(checkout: Path = ROOT) -> dict[str, int]:
+    """The figures of the packages of a checkout."""
+    every = all_definitions(checkout)
+    sources = [package.source for package in packages(checkout)]
     classes = [one for one in every if one.kind == "class"]
     functions = [one for one in every if one.kind == "function"]
-    files = sorted(source.rglob("*.py"))
+    files = [path for source in sources for path in sorted(source.rglob("*.py"))]
     lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in files]
     tracked = [
-        path for path in source.rglob("*") if path.is_file() and "__pycache__" not in str(path)
+        path
+        for source in sources
+        for path in source.rglob("*")
+        if path.is_file() and "__pycache__" not in str(path)
     ]
     folders = Counter(path.parent for path in tracked)
     comments = 0
@@ -142,15 +169,16 @@ def measure(source: Path) -> dict[str, int]:
         with tokenize.open(path) as file:
             tokens = tokenize.generate_tokens(file.readline)
             comments += sum(token.type == tokenize.COMMENT for token in tokens)
-    evaluate = [one for one in functions if one.name == "evaluate" and one.file.startswith("api/")]
+    evaluate = [one for one in functions if one.name == "evaluate" and "/api/" in one.file]
     return {
         "Python files": len(files),
         "lines": sum(lines),
+        **{f"lines of {name}": count_lines(source) for name, source in packages(checkout)},
         "files in the fullest folder": max(folders.values()),
         "folders of more than 30 files": sum(count > 30 for count in folders.values()),
         "lines of the longest file": max(lines),
         "files of less than 60 lines": sum(count < 60 for count in lines),
-        "class names used more than once": len(names_used_twice(source)),
+        "class names used more than once": len(names_used_twice(every)),
         "functions that begin with a past participle": sum(
             begins_with_participle(one.name) for one in functions
         ),
@@ -168,6 +196,11 @@ def measure(source: Path) -> dict[str, int]:
         "classes": len(classes),
         "functions": len(functions),
     }
+
+
+def count_lines(source: Path) -> int:
+    """Lines of Python below a folder."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in source.rglob("*.py"))
 
 
 _PROFILE = """
@@ -194,8 +227,9 @@ print("\\n" + json.dumps([len({file for file, _ in passed}), len(named)]))
 """
 
 
-def passed_by_a_run(source: Path) -> dict[str, int]:
+def passed_by_a_run(checkout: Path = ROOT) -> dict[str, int]:
     """Files and functions that `snellen run -m random -b eyechart --limit 1` passes."""
+    source = packages(checkout)[0].source
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", _PROFILE, str(source), folder]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -206,9 +240,9 @@ def passed_by_a_run(source: Path) -> dict[str, int]:
 def page() -> str:
     """docs/design/structure.md: the first version beside the figures that were stored last."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))
+    first = {name: f"{value:,}" for name, value in stored["before"].items()}
     rows = [
-        f"| {name} | {stored['before'][name]:,} | {value:,} |"
-        for name, value in stored["now"].items()
+        f"| {name} | {first.get(name, '')} | {value:,} |" for name, value in stored["now"].items()
     ]
     return "\n".join([_HEAD, *rows, ""])
 
@@ -219,15 +253,16 @@ def main() -> None:
     parser.add_argument("--write", choices=["before", "now"], help=f"keep in {STORED.name}")
     parser.add_argument("--names", action="store_true", help="list the names that offend")
     arguments = parser.parse_args()
-    source = arguments.source.resolve() / "src" / "snellen"
+    checkout = arguments.source.resolve()
     if arguments.names:
-        for one in definitions(source):
+        every = all_definitions(checkout)
+        for one in every:
             if banned_words(one.name) or (one.kind == "function" and is_bare_participle(one.name)):
                 print(f"{one.file}:{one.line} {one.kind} {one.name}")
-        for name, files in names_used_twice(source).items():
+        for name, files in names_used_twice(every).items():
             print(f"class {name}: {', '.join(files)}")
         return
-    figures = measure(source) | passed_by_a_run(source)
+    figures = measure(checkout) | passed_by_a_run(checkout)
     for name, value in figures.items():
         print(f"{value:>8,}  {name}")
     if arguments.write:

@@ -24,17 +24,36 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
-PACKAGE = ROOT / "src" / "snellen"
+
+
+class Package(NamedTuple):
+    """A distribution of the repository: its folder, and that of its Python files."""
+
+    folder: Path
+    source: Path
+
+    @property
+    def module(self) -> str:
+        return self.source.name
+
+
+PACKAGES = (
+    Package(ROOT, ROOT / "src" / "snellen"),
+    Package(ROOT / "packages" / "curate", ROOT / "packages" / "curate" / "src" / "snellen_curate"),
+    Package(ROOT / "packages" / "hub", ROOT / "packages" / "hub" / "src" / "snellen_hub"),
+)
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 LIGHT_EXTRAS = ("api", "mcp", "pdf", "maths", "video", "plots")
 """Extras whose resolution takes seconds; `hf` is resolved as well."""
 BUNDLED = (
-    "snellen/py.typed",
     "snellen/benchmarks/data/eyechart.tsv",
     "snellen/models/weights/tiny/model.safetensors",
     "snellen/models/weights/tiny-early/model.safetensors",
 )
-FOREIGN = ("tests", "training", "simulations", "docs", "benchmarks/perf", ".git", "snellen-results")
+FOREIGN = (
+    "tests", "training", "simulations", "docs", "benchmarks/perf", "packages", ".git",
+    "snellen-results",
+)  # fmt: skip
 """What must be in neither file."""
 
 
@@ -67,7 +86,14 @@ COMMANDS = (
         ("snellen", "run", "-m", "random", "-b", "hf://acme/none?split=test"),
         "pip install 'snellen[hf]'", 2,
     ),
+    UserCommand(("snellen", "curate"), "needs the package snellen-curate", 2),
+    UserCommand(("snellen", "hub"), "needs the package snellen-hub", 2),
 )  # fmt: skip
+COMMANDS_OF_ALL = (
+    UserCommand(("snellen", "curate", "filter", "--help"), "usage: snellen curate filter"),
+    UserCommand(("snellen", "hub", "key"), "="),
+)
+"""Commands where all packages are installed."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -80,9 +106,16 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--contents", action="store_true", help="stop once the files are checked")
     arguments = parser.parse_args(argv)
     tool = Uv(arguments.uv)
-    wheel, source = tool.build()
-    problems = [*check_wheel(wheel), *check_source(source)]
-    tell(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {source.name} beside it", problems)
+    built, problems = [], []
+    for old in DIST.glob("snellen*"):
+        old.unlink()
+    for package in PACKAGES:
+        wheel, source = tool.build(package)
+        found = [*check_wheel(wheel, package), *check_source(source)]
+        tell(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {source.name} beside it", found)
+        built.append(wheel)
+        problems += found
+    wheel = built[0]
     if arguments.contents or problems:
         return bool(problems)
     with tempfile.TemporaryDirectory() as scratch:
@@ -95,6 +128,7 @@ def main(argv: Sequence[str]) -> int:
             problems += tool.check_resolution(version)
         for index, python in enumerate(arguments.python):
             problems += tool.try_wheel(wheel, folder / f"python-{index}", python, "highest")
+        problems += tool.try_wheels(built, folder / "all", VERSIONS[0])
         problems += tool.try_tool_install(wheel, folder / "tools")
     return bool(problems)
 
@@ -105,20 +139,20 @@ def tell(what: str, problems: Sequence[str]) -> None:
         print(f"        {problem}", flush=True)
 
 
-def check_wheel(wheel: Path) -> Iterator[str]:
+def check_wheel(wheel: Path, package: Package) -> Iterator[str]:
     """Sentences about what is in the wheel and should not be, or is not and should."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    own = {name for name in names if name.startswith("snellen/")}
+    own = {name for name in names if name.startswith(f"{package.module}/")}
     information = {name for name in names if ".dist-info/" in name}
     for name in sorted(names - own - information):
         yield f"{name} is no part of the package"
-    tracked = {f"snellen/{path}" for path in _tracked_files()}
+    tracked = {f"{package.module}/{path}" for path in _tracked_files(package)}
     for name in sorted(tracked - own):
         yield f"{name} is missing"
     for name in sorted(own - tracked):
         yield f"{name} is not tracked by git"
-    for name in BUNDLED:
+    for name in (f"{package.module}/py.typed", *(BUNDLED if package is PACKAGES[0] else ())):
         if name not in names:
             yield f"{name} is missing"
     for name in ("licenses/LICENSE", "entry_points.txt", "METADATA"):
@@ -130,7 +164,7 @@ def check_source(source: Path) -> Iterator[str]:
     """As `check_wheel`, of the source distribution."""
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md", "PKG-INFO"):
+    for name in ("pyproject.toml", "LICENSE", "README.md", "PKG-INFO"):
         if name not in names:
             yield f"{name} is missing from {source.name}"
     for folder in FOREIGN:
@@ -138,9 +172,13 @@ def check_source(source: Path) -> Iterator[str]:
             yield f"{folder} is in {source.name}"
 
 
-def _tracked_files() -> list[str]:
+def _tracked_files(package: Package) -> list[str]:
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "."], cwd=PACKAGE, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", "."],
+        cwd=package.source,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return [name for name in listed.stdout.split("\0") if name]
 
@@ -157,15 +195,14 @@ class Uv:
             cwd=ROOT, capture_output=True, text=True, env=_environment() | environment,
         )  # fmt: skip
 
-    def build(self) -> tuple[Path, Path]:
+    def build(self, package: Package) -> tuple[Path, Path]:
         """The wheel, which is built from the source distribution, and that. Ends the program if
         the build fails."""
-        for old in DIST.glob("snellen-*"):
-            old.unlink()
-        done = self.run("build", "--out-dir", DIST)
+        done = self.run("build", "--out-dir", DIST, package.folder)
         if done.returncode:
             sys.exit(f"the build failed: {done.stderr.strip()}")
-        (wheel,), (source,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
+        (wheel,) = DIST.glob(f"{package.module}-*.whl")
+        (source,) = DIST.glob(f"{package.module}-*.tar.gz")
         return wheel, source
 
     def has_python(self, version: str) -> bool:
@@ -180,8 +217,20 @@ class Uv:
                 "pip", "install", "--python", folder / "bin" / "python",
                 "--resolution", resolution, wheel,
             )  # fmt: skip
-        problems = [done.stderr.strip()] if done.returncode else list(_use(folder / "bin", folder))
+        problems = [done.stderr.strip()] if done.returncode else []
+        problems = problems or list(_use(folder / "bin", folder, COMMANDS))
         tell(what, problems)
+        return problems
+
+    def try_wheels(self, wheels: Sequence[Path], folder: Path, python: str) -> list[str]:
+        """Install all packages into a new environment, and run `COMMANDS_OF_ALL` there."""
+        done = self.run("venv", "--no-python-downloads", "--python", python, folder)
+        if not done.returncode:
+            done = self.run("pip", "install", "--python", folder / "bin" / "python", *wheels)
+        problems = [done.stderr.strip()] if done.returncode else []
+        if not problems:
+            problems = list(_use(folder / "bin", folder, COMMANDS_OF_ALL))
+        tell(f"Python {python}, all packages: installed and used", problems)
         return problems
 
     def check_resolution(self, version: str) -> list[str]:
@@ -206,12 +255,14 @@ class Uv:
         done = self.run("tool", "install", wheel, **places)
         problems = [done.stderr.strip()] if done.returncode else []
         if not problems:
-            problems = list(_use(folder / "bin", folder, only="snellen"))
+            problems = list(_use(folder / "bin", folder, COMMANDS, only="snellen"))
         tell("uv tool install: installed and used", problems)
         return problems
 
 
-def _use(programs: Path, folder: Path, only: str = "") -> Iterator[str]:
+def _use(
+    programs: Path, folder: Path, commands: Sequence[UserCommand], only: str = ""
+) -> Iterator[str]:
     """Sentences about commands that did otherwise than they should."""
     work = folder / "work"
     work.mkdir(parents=True, exist_ok=True)
@@ -220,7 +271,7 @@ def _use(programs: Path, folder: Path, only: str = "") -> Iterator[str]:
         "SNELLEN_CACHE": str(work / "cache"),
         "OPENAI_API_KEY": "none",
     }
-    for command in COMMANDS:
+    for command in commands:
         if only and command.words[0] != only:
             continue
         program = programs / command.words[0]

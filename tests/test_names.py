@@ -6,35 +6,33 @@
 from __future__ import annotations
 
 from docs.structure import (
-    ROOT,
+    all_definitions,
     banned_words,
-    definitions,
     is_bare_participle,
     measure,
     names_used_twice,
 )
 
-SOURCE = ROOT / "src" / "snellen"
 OUTPUTS = frozenset({"Drawn", "Generated", "Ranked", "Compared", "Scored"})
 """What came back from a model, by request, and what `snellen.score` returns."""
 
 
 def test_class_names_are_unique() -> None:
-    assert not names_used_twice(SOURCE)
+    assert not names_used_twice(all_definitions())
 
 
 def test_no_function_is_a_bare_participle() -> None:
-    every = (one for one in definitions(SOURCE) if one.kind == "function")
+    every = (one for one in all_definitions() if one.kind == "function")
     offending = [one[:4] for one in every if is_bare_participle(one.name)]
     assert not offending
 
 
 def test_no_name_holds_a_banned_word() -> None:
-    offending = [(one[:4], banned_words(one.name)) for one in definitions(SOURCE)]
+    offending = [(one[:4], banned_words(one.name)) for one in all_definitions()]
     assert not [(one, words) for one, words in offending if words]
 
 
 def test_folders_can_be_taken_in_at_a_glance() -> None:
-    figures = measure(SOURCE)
+    figures = measure()
     assert figures["files in the fullest folder"] <= 60
     assert figures["lines of the longest file"] <= 600

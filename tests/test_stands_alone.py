@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 CHILD = """
 import subprocess, sys
 
@@ -28,8 +29,9 @@ def _ignore_ctrl_c() -> None:
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     """A folder of tests with the repository's own conftest.py."""
-    for name in ("conftest.py", "allowed_skips.txt"):
-        (tmp_path / name).write_text((HERE / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "tests").mkdir()
+    for path in (ROOT / "conftest.py", ROOT / "tests" / "allowed_skips.txt"):
+        shutil.copy(path, tmp_path / path.relative_to(ROOT))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     return tmp_path
 

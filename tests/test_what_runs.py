@@ -1,14 +1,15 @@
-"""What tests/conftest.py leaves out, counts, and refuses; each case is a small suite of its own."""
+"""What conftest.py leaves out, counts, and refuses; each case is a small suite of its own."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 pytest_plugins = ("pytester",)
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 KEPT = "def test_kept(golden):\n    assert (golden('kept') / 'rows.csv').read_text() == 'kept'\n"
 OUTSIDE = """
 import pytest
@@ -39,8 +40,8 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     tests = pytester.mkdir("tests")
-    for name in ("conftest.py", "allowed_skips.txt"):
-        (tests / name).write_text((HERE / name).read_text(encoding="utf-8"), encoding="utf-8")
+    for path in (ROOT / "conftest.py", ROOT / "tests" / "allowed_skips.txt"):
+        shutil.copy(path, pytester.path / path.relative_to(ROOT))
     (tests / "golden" / "kept").mkdir(parents=True)
     (tests / "golden" / "kept" / "rows.csv").write_text("kept")
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\naddopts = "--strict-markers -rs"\n')

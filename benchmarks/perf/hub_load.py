@@ -83,13 +83,13 @@ def make_hub(folder: Path, uploads: int) -> list[str]:
     """A hub with a board of `MODELS` models, scored here; returns a token for each uploader."""
     from sqlalchemy import select
 
-    from snellen.leaderboard_hub.accounts.access import create_token
-    from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark
-    from snellen.leaderboard_hub.hub import open_hub
-    from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission, take_submission
-    from snellen.leaderboard_hub.jobs.queue import take_job
-    from snellen.leaderboard_hub.jobs.scoring import score_submission
-    from snellen.leaderboard_hub.publishing import publish_submission
+    from snellen_hub.accounts.access import create_token
+    from snellen_hub.database.tables import Account, HostedBenchmark
+    from snellen_hub.hub import open_hub
+    from snellen_hub.intake import ModelFacts, NewSubmission, take_submission
+    from snellen_hub.jobs.queue import take_job
+    from snellen_hub.jobs.scoring import score_submission
+    from snellen_hub.publishing import publish_submission
 
     data = folder / "signs.tsv"
     rows = (
@@ -125,7 +125,7 @@ def make_hub(folder: Path, uploads: int) -> list[str]:
         assert job is not None
         score_submission(hub, job)
         with hub.database.writing() as session:
-            from snellen.leaderboard_hub.database.tables import Submission
+            from snellen_hub.database.tables import Submission
 
             publish_submission(session, session.get_one(Submission, name))
     hub.close()
@@ -133,7 +133,7 @@ def make_hub(folder: Path, uploads: int) -> list[str]:
 
 
 def _now() -> object:
-    from snellen.leaderboard_hub.accounts.access import now
+    from snellen_hub.accounts.access import now
 
     return now()
 
@@ -264,8 +264,8 @@ def wait_for(url: str) -> bytes:
 def scored_submissions(folder: Path) -> dict[str, str]:
     from sqlalchemy import select
 
-    from snellen.leaderboard_hub.database.tables import Submission
-    from snellen.leaderboard_hub.hub import open_hub
+    from snellen_hub.database.tables import Submission
+    from snellen_hub.hub import open_hub
 
     hub = open_hub(folder / "hub")
     with hub.database.reading() as session:

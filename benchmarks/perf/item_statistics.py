@@ -88,7 +88,7 @@ def measured(part: str, path: Path) -> dict[str, float]:
 
 
 def take_statistics(path: Path, probe: int) -> None:
-    from snellen.curate.statistics.measuring import StatisticsOptions, measure_data
+    from snellen_curate.statistics.measuring import StatisticsOptions, measure_data
 
     measure_data(path, StatisticsOptions(probe=probe))
 
@@ -97,8 +97,8 @@ def run_part(part: str, path: Path) -> None:
     # Imports are not what is measured.
     import numpy  # noqa: F401
 
-    import snellen.curate.statistics.measuring  # noqa: F401
-    from snellen.curate.items import open_items
+    import snellen_curate.statistics.measuring  # noqa: F401
+    from snellen.data_sets.items import open_items
 
     started = time.process_time()
     if part == "plain":

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from snellen.curate.metadata.build import MetadataQuestionOptions, build_questions
-from snellen.curate.metadata.record_file import write_records
-from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, SourceFacts
+from snellen_curate.metadata.build import MetadataQuestionOptions, build_questions
+from snellen_curate.metadata.record_file import write_records
+from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, SourceFacts
 
 TEMPLATES = """
 [[templates]]

@@ -15,7 +15,9 @@ from benchmarks.perf.machine import processor
 from msgspec import Struct
 
 HERE = Path(__file__).parent
-SOURCE = HERE.parents[1] / "src" / "snellen"
+ROOT = HERE.parents[1]
+SOURCE = ROOT / "src" / "snellen"
+CURATE = ROOT / "packages" / "curate" / "src" / "snellen_curate"
 FILES = {
     "startup": "startup", "engine": "engine", "scoring": "scoring", "page": "report_page",
     "memory": "memory", "local": "local_models", "tsv": "large_tsv", "remote": "remote",
@@ -39,8 +41,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "compare": ("analysis/comparison", "store"),
     "view": ("view",),
     "home": ("view",),
-    "hashes": ("curate/duplicates",),
-    "statistics": ("curate/statistics",),
+    "hashes": ("snellen_curate/duplicates",),
+    "statistics": ("snellen_curate/statistics",),
     "gpu": ("models/hf",),
     "faults": ("engine/limits", "models/remote"),
 }
@@ -91,9 +93,14 @@ def _bars(tree: ast.AST) -> Iterator[str]:
             yield ast.unparse(node)
 
 
+def room_path(room: str) -> Path:
+    """Where a room is: a folder or a file of Snellen, or one below the folder of `curate`."""
+    return (CURATE.parent if room.startswith(CURATE.name) else SOURCE) / room
+
+
 def room_digest(room: str) -> str:
     """Digest of a folder's source files, or of a file."""
-    path = SOURCE / room
+    path = room_path(room)
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     return _digest(b"".join(file.name.encode() + file.read_bytes() for file in files))
 

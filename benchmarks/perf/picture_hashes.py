@@ -13,10 +13,10 @@ import numpy as np
 from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
 
 from snellen.core.media import FileSource, decode_image
-from snellen.curate.duplicates.build_index import SHARD_SIZE
-from snellen.curate.duplicates.hash_index import compare_hashes
-from snellen.curate.duplicates.hashing import open_hasher
-from snellen.curate.duplicates.picture_hashes import hash_pictures
+from snellen_curate.duplicates.build_index import SHARD_SIZE
+from snellen_curate.duplicates.hash_index import compare_hashes
+from snellen_curate.duplicates.hashing import open_hasher
+from snellen_curate.duplicates.picture_hashes import hash_pictures
 
 METHOD = (
     "JPEG pictures of 320 x 240 pixels with smooth colours and noise. imagehash computes pHash and "

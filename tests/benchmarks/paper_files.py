@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import snellen.leaderboard_hub
+import snellen_hub
 
 TEST_TABLES = Path(__file__).parents[1] / "paper_tables"
-PACKAGE_TABLES = Path(snellen.leaderboard_hub.__file__).parent / "reported_numbers" / "tables"
+PACKAGE_TABLES = Path(snellen_hub.__file__).parent / "reported_numbers" / "tables"
 
 
 def paper_table(name: str) -> Path:

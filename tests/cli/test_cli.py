@@ -187,9 +187,9 @@ def test_data_commands(data: Path, tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("argv", "unneeded"),
     [
-        (["curate", "--help"], "snellen.cli.commands.curate.review"),
+        (["curate", "--help"], "snellen_curate.commands.review"),
         (["curate", "translate", "--help"], "snellen.engine"),
-        (["hub", "serve", "--help"], "snellen.cli.commands.hub.worker"),
+        (["hub", "serve", "--help"], "snellen_hub.commands.worker"),
         (["analyse", "letters", "--help"], "numpy"),
         (["info", "--help"], "numpy"),
         (["data", "check", "--help"], "numpy"),

@@ -21,9 +21,9 @@ import planted
 import pytest
 
 from snellen.cli import main
-from snellen.curate.decisions import read_decisions
-from snellen.curate.publish.options import PublishOptions
-from snellen.curate.publish.publish import publish
+from snellen.data_sets.decisions import read_decisions
+from snellen_curate.publish.options import PublishOptions
+from snellen_curate.publish.publish import publish
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "making-a-benchmark.md"

@@ -321,7 +321,7 @@ def test_info_shows_facts_and_where_they_were_read(capsys: pytest.CaptureFixture
 
 def test_help_does_not_read_the_catalog() -> None:
     program = (
-        "import sys\nfrom snellen.cli.parser import build_parser\nbuild_parser(complete=False)\n"
+        "import sys\nfrom snellen.cli.parser import build_parser\nbuild_parser([])\n"
         "from snellen.models.naming.registry import split_spec\nsplit_spec('random')\n"
         "assert 'snellen.models.naming.catalog' not in sys.modules\n"
     )

@@ -20,10 +20,10 @@ from benchmarks.perf.machine import this_machine  # noqa: E402
 from benchmarks.perf.origin import (  # noqa: E402
     FILES,
     ROOMS,
-    SOURCE,
     bars_digest,
     changed_rooms,
     origin_of,
+    room_path,
 )
 
 COMMITTED = ROOT / "benchmarks" / "perf" / "results.json"
@@ -101,7 +101,7 @@ def test_the_page_says_what_was_not_measured_since() -> None:
 
 def test_a_changed_bar_or_file_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert ROOMS.keys() == FILES.keys()
-    assert all((SOURCE / room).exists() for rooms in ROOMS.values() for room in rooms)
+    assert all(room_path(room).exists() for rooms in ROOMS.values() for room in rooms)
     now = origin_of("remote", "tiny")
     assert changed_rooms("remote", now) == []
     other = msgspec.structs.replace(now, rooms={**now.rooms, "store": "another"})

@@ -43,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         # Actions import the options that they declare as flags, which takes a while.
         arguments = parse_arguments(argv)
+    except SnellenError as error:
+        return _print_mistake(error)
     except KeyboardInterrupt:
         print("snellen: stopped", file=sys.stderr)
         return INTERRUPTED
@@ -59,8 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except SnellenError as error:
-        print(escape_controls(f"snellen: {error}"), file=sys.stderr)
-        return MISTAKE
+        return _print_mistake(error)
     except MemoryError:
         print(f"snellen: {_OUT_OF_MEMORY}", file=sys.stderr)
         return MISTAKE
@@ -85,6 +86,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("snellen: stopped", file=sys.stderr)
         return INTERRUPTED
+
+
+def _print_mistake(error: SnellenError) -> int:
+    print(escape_controls(f"snellen: {error}"), file=sys.stderr)
+    return MISTAKE
 
 
 def _is_interactive() -> bool:

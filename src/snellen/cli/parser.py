@@ -38,13 +38,16 @@ COMMANDS = {
     "info": "describe a model or a benchmark",
     "doctor": "check this installation, or a store of replies",
     "data": "fetch, check, convert and describe data files",
-    "curate": "make benchmarks: questions, checks, review, translation, publication",
-    "hub": "hold benchmarks and their leaderboards, with answers that stay hidden",
     "submit": "send predictions to a hub",
     "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
 }
 """Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""
+PACKAGE_COMMANDS = {
+    "curate": "make benchmarks: questions, checks, review, translation, publication",
+    "hub": "hold benchmarks and their leaderboards, with answers that stay hidden",
+}
+"""Those of this repository's other packages, which are listed whether or not they are installed."""
 
 _ELSEWHERE = {
     "--json": "the scores of a finished run: snellen report RUN --format json",
@@ -125,17 +128,24 @@ class CommandLineParser(LazyParser):
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments of a command; exits with 2 and one sentence if they are wrong."""
+    """Parse the arguments of a command; exits with 2 and one sentence if they are wrong.
+
+    Raises UsageError if the package of a command is not installed, or broken.
+    """
     arguments: argparse.Namespace
-    arguments, unknown = build_parser(complete=False).parse_known_args(argv)
+    arguments, unknown = build_parser(argv).parse_known_args(argv)
     if unknown:
         arguments.parser.refuse_unknown(unknown, argv)
     return arguments
 
 
-def build_parser(*, complete: bool = True) -> CommandLineParser:
-    """The parser of all commands. If not `complete`, a command adds its arguments only when it is
-    parsed: the files of the others are not imported."""
+def build_parser(argv: Sequence[str] | None = None) -> CommandLineParser:
+    """The parser of all commands.
+
+    With the words of a command line, a command adds its arguments only when it is parsed: the files
+    of the others are not imported, and other packages are looked up only for a command that is not
+    Snellen's own.
+    """
     parser = CommandLineParser(
         prog="snellen",
         description="Measure multimodal models: one command, a number you can trust, "
@@ -144,12 +154,27 @@ def build_parser(*, complete: bool = True) -> CommandLineParser:
     )
     parser.add_argument("--version", action="version", version=f"snellen {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, help in COMMANDS.items():
+    for name, help in _listed_commands(argv).items():
         command = add_action(commands, name, help, partial(_add_command, name))
         command.set_defaults(command=name)
-    if complete:
+    if argv is None:
         complete_all(parser)
     return parser
+
+
+def _listed_commands(argv: Sequence[str] | None) -> dict[str, str]:
+    """Commands and their help lines, with those of other packages that the words need."""
+    typed = argv[0] if argv else "-"
+    named = COMMANDS | PACKAGE_COMMANDS
+    if argv is not None and (typed.startswith("-") or typed in named):
+        return named
+    from snellen.cli.packages import package_commands
+
+    found = package_commands()
+    others = {name: f"a command of {package}" for name, package in found.items()}
+    if argv is None:
+        return COMMANDS | {name: PACKAGE_COMMANDS.get(name, others[name]) for name in found}
+    return others | named
 
 
 def _add_command(name: str, parser: argparse.ArgumentParser) -> None:
@@ -157,7 +182,12 @@ def _add_command(name: str, parser: argparse.ArgumentParser) -> None:
 
 
 def import_command(name: str) -> Any:
-    """The file of a command, with `add(parser)` and `main(arguments)`."""
+    """The file of a command, with `add(parser)` and `main(arguments)`. Raises UsageError if it is
+    one of another package that is not installed, or broken."""
+    if name not in COMMANDS:
+        from snellen.cli.packages import import_package_command
+
+        return import_package_command(name)
     return import_module(f"snellen.cli.commands.{name}")
 
 

@@ -54,10 +54,10 @@ class UnknownName(UsageError):
 class MissingExtra(UsageError):
     """An optional library is missing."""
 
-    def __init__(self, what: str, extra: str, library: str) -> None:
+    def __init__(self, what: str, extra: str, library: str, package: str = "snellen") -> None:
         super().__init__(
             f"{what} needs {library}, which is not installed; "
-            f"install it with: pip install 'snellen[{extra}]'"
+            f"install it with: pip install '{package}[{extra}]'"
         )
 
 

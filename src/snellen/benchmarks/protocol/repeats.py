@@ -44,7 +44,7 @@ def summary_of(
 ) -> Summary:
     """The benchmark's summary, also of questions or verdicts that were asked for several times."""
     verdicts = int(benchmark.parameters.get(JUDGE_REPEATS, "1"))
-    if verdicts > 1 or any([record.repeats for record in records]):
+    if verdicts > 1 or any(record.repeats for record in records):
         plain = benchmark.headline_sums is None
         summarise = partial(_summarise_draws, benchmark.summarise, verdicts, plain)
         benchmark = replace(benchmark, summarise=summarise)

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from snellen import __version__
 from snellen.api.options import DEFAULT_STORE
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.packages import PACKAGES
 from snellen.cli.printing import print_json, print_line
 from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import Settings
@@ -64,7 +65,9 @@ def examine(settings: Settings) -> Iterator[HealthCheck]:
     yield from _check_folder("cache", settings.cache)
     if settings.lmu_data is not None:
         yield from _check_folder("LMUData", settings.lmu_data)
-    yield from _check_extras()
+    yield from _check_extras("snellen")
+    for name, package in PACKAGES.items():
+        yield from _check_package(name, package)
     yield from _check_accelerator()
     yield from _check_bundled_model()
 
@@ -120,10 +123,10 @@ def _check_folder(what: str, path: Path) -> Iterator[HealthCheck]:
     yield HealthCheck(state, what, f"{path}, {free / 1e9:.0f} GB free")
 
 
-def _check_extras() -> Iterator[HealthCheck]:
-    """Check the requirements of each extra of the package."""
+def _check_extras(package: str) -> Iterator[HealthCheck]:
+    """Check the requirements of each extra of a package."""
     packages: dict[str, list[str]] = {}
-    for line in metadata("snellen").get_all("Requires-Dist") or []:
+    for line in metadata(package).get_all("Requires-Dist") or []:
         requirement, _, marker = line.partition(";")
         extra = marker.partition("extra ==")[2].strip().strip("'\"")
         named = _PACKAGE_NAME.match(requirement)
@@ -133,10 +136,27 @@ def _check_extras() -> Iterator[HealthCheck]:
     for extra, names in packages.items():
         missing = [name for name in names if not _is_installed(name)]
         if missing:
-            advice = f"missing {', '.join(missing)}; pip install 'snellen[{extra}]'"
-            yield HealthCheck("optional", f"extra {extra}", advice)
+            advice = f"missing {', '.join(missing)}; pip install '{package}[{extra}]'"
+            yield HealthCheck(
+                "optional",
+                f"extra {extra}" if package == "snellen" else f"{package}[{extra}]",
+                advice,
+            )
         else:
             yield HealthCheck("ok", f"extra {extra}", ", ".join(f"{n} {version(n)}" for n in names))
+
+
+def _check_package(name: str, package: str) -> Iterator[HealthCheck]:
+    """Check another package of the repository, and its extras."""
+    if not _is_installed(package):
+        advice = f"not installed; in a clone: pip install ./packages/{name}"
+        yield HealthCheck("optional", f"snellen {name}", advice)
+    elif version(package) != __version__:
+        advice = f"version {version(package)}, expected {__version__}; install both from one clone"
+        yield HealthCheck("problem", package, advice)
+    else:
+        yield HealthCheck("ok", package, __version__)
+        yield from _check_extras(package)
 
 
 def _is_installed(package: str) -> bool:

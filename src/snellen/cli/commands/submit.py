@@ -10,7 +10,7 @@ from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.printing import print_json, print_line
 
 if TYPE_CHECKING:
-    from snellen.leaderboard_hub.client import HubClient, Upload
+    from snellen.api.hub_client import HubClient, Upload
 
 
 _PATIENCE = 60.0
@@ -50,7 +50,7 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Submit, list or withdraw; print what the hub answers."""
-    from snellen.leaderboard_hub.client import HubClient, read_upload
+    from snellen.api.hub_client import HubClient, read_upload
 
     upload = None
     if arguments.predictions is not None:

@@ -1,0 +1,231 @@
+"""What a data set shares with another benchmark, or with the pictures and captions of a list."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from snellen.stats.intervals import score_interval
+from snellen_curate.duplicates.compare_items import relate
+from snellen_curate.duplicates.hash_index import HashIndex
+from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
+from snellen_curate.duplicates.match_pictures import EXACT, match_pictures
+from snellen_curate.duplicates.report import (
+    DuplicateSettings,
+    OverlapMatch,
+    OverlapReport,
+    PictureMatch,
+    Share,
+)
+from snellen_curate.duplicates.texts import jaccard, near_across
+
+MAX_MATCHES = 20
+"""Matches of one item that are listed; a picture may stand ten thousand times in training data."""
+MIN_WORDS = 6
+"""Words of a question below which it is not compared with captions: "What is this?" is everywhere
+and says nothing about this item."""
+
+
+@dataclass(frozen=True)
+class OtherData:
+    """Another data set."""
+
+    name: str
+    index: HashIndex | None
+    """Its pictures; None if it has none."""
+    read: ReadItems | None
+    """Its items, if it is a benchmark."""
+
+
+class _PictureHit(NamedTuple):
+    row: int
+    match: PictureMatch
+
+
+def find_overlap(
+    data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings
+) -> OverlapReport:
+    """Matches of the data set's items with the other data set, and the share of each kind."""
+    hits: dict[str, list[_PictureHit]] = defaultdict(list)
+    if index is not None and outside.index is not None:
+        images = {**data.images, **outside.read.images} if outside.read else None
+        digests = list(data.images)
+        found = match_pictures(index, outside.index, settings, images)
+        for (row, other), how in found.items():
+            hits[digests[row]].append(_PictureHit(other, how))
+    if outside.read is None:
+        matches = _list_matches(data, hits, outside, settings)
+    else:
+        matches = _item_matches(data, hits, outside.read, settings)
+    counts: Counter[str] = Counter()
+    listed = []
+    for match in sorted(matches, key=_order(data.items)):
+        counts[match.item] += 1
+        if counts[match.item] <= MAX_MATCHES:
+            listed.append(match)
+    info = outside.index.info if outside.index is not None else None
+    return OverlapReport(
+        name=outside.name,
+        kind="list" if outside.read is None else "benchmark",
+        entries=len(outside.read.items) if outside.read else len(outside.index or ()),
+        pictures=info.pictures if info else 0,
+        captions=info.captions if info else 0,
+        broken=info.broken if info else 0,
+        matches=tuple(listed),
+        shares=tuple(_shares(data.items, matches, is_list=outside.read is None)),
+        left_out=counts.total() - len(listed),
+        notes=tuple(_notes(outside)),
+    )
+
+
+def _list_matches(
+    data: ReadItems, hits: dict[str, list[_PictureHit]], outside: OtherData,
+    settings: DuplicateSettings,
+) -> list[OverlapMatch]:  # fmt: skip
+    """Matches with entries of a list: by picture, and by question and caption."""
+    index = outside.index
+    if index is None:
+        return []
+    texts: dict[int, dict[int, float]] = defaultdict(dict)
+    if index.info.captions:
+        asked = [
+            position for position, item in enumerate(data.items)
+            if len(item.question.split()) >= MIN_WORDS
+        ]  # fmt: skip
+        questions = [data.items[position].question for position in asked]
+        for query, row, similarity in index.search_texts(questions, settings.texts.similarity):
+            texts[asked[query]][row] = round(similarity, 4)
+    matches = []
+    for position, item in enumerate(data.items):
+        rows: dict[int, tuple[str, PictureMatch | None]] = {}
+        for digest in item.media:
+            for hit in hits.get(digest, ()):
+                rows.setdefault(hit.row, (digest, hit.match))
+        similar = texts.get(position, {})
+        for row in similar:
+            rows.setdefault(row, ("", None))
+        for row, (digest, match) in rows.items():
+            name = index.text("names", row)
+            matches.append(
+                OverlapMatch(
+                    item.id, name, match, similarity=similar.get(row),
+                    own_picture=digest, other_picture=name if match else "",
+                    caption=index.text("captions", row), row=row,
+                )
+            )  # fmt: skip
+    return matches
+
+
+def _item_matches(
+    data: ReadItems, hits: dict[str, list[_PictureHit]], other: ReadItems,
+    settings: DuplicateSettings,
+) -> list[OverlapMatch]:  # fmt: skip
+    """Matches with items of another benchmark: all pictures match, or without pictures the text."""
+    names = list(other.images)
+    users: dict[str, list[ItemFacts]] = defaultdict(list)
+    for item in other.items:
+        for digest in dict.fromkeys(item.media):
+            users[digest].append(item)
+    matches = []
+    for item in data.items:
+        for digest in dict.fromkeys(item.media):
+            if digest in data.missing:
+                continue
+            # Videos are compared by their bytes.
+            near = hits.get(digest, []) if digest in data.images else []
+            by_name = {names[hit.row]: hit.match for hit in near}
+            if digest in users:
+                by_name.setdefault(digest, PictureMatch("bytes"))
+            for name, match in by_name.items():
+                for one in users.get(name, ()):
+                    matches.append(_item_match(item, one, digest, name, match, settings))
+    own = [item for item in data.items if not item.media]
+    theirs = [item for item in other.items if not item.media]
+    for left, right, _ in near_across(
+        [item.shingles for item in own], [item.shingles for item in theirs],
+        min(settings.texts.similarity, 0.7),
+    ):  # fmt: skip
+        relation = relate(own[left], theirs[right], True, settings.texts)
+        if relation is not None:
+            matches.append(
+                OverlapMatch(own[left].id, theirs[right].id, None, relation.kind, relation.rule,
+                             round(relation.similarity, 4))
+            )  # fmt: skip
+    return matches
+
+
+def _item_match(
+    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch,
+    settings: DuplicateSettings,
+) -> OverlapMatch:  # fmt: skip
+    same_pixels = match.how in EXACT
+    relation = None
+    if len(item.media) == len(other.media):
+        relation = relate(item, other, same_pixels, settings.texts)
+    return OverlapMatch(
+        item.id, other.id, match,
+        relation.kind if relation else None, relation.rule if relation else None,
+        round(relation.similarity if relation else jaccard(item.shingles, other.shingles), 4),
+        digest, name,
+    )  # fmt: skip
+
+
+def _shares(
+    items: Sequence[ItemFacts], matches: Iterable[OverlapMatch], *, is_list: bool
+) -> list[Share]:
+    """Share of the items with a match, for each kind of match. Items about one picture stand and
+    fall together: they are a cluster of the interval."""
+    exact, any_picture, question, whole = (set[str]() for _ in range(4))
+    for match in matches:
+        if match.picture is not None:
+            any_picture.add(match.item)
+            if match.picture.how in EXACT:
+                exact.add(match.item)
+        if match.relation not in (None, "possible duplicate"):
+            whole.add(match.item)
+        elif is_list and match.similarity is not None:
+            question.add(match.item)
+    clusters = [item.media[0] if item.media else "" for item in items]
+
+    def share(name: str, found: set[str]) -> Share:
+        scores = [float(item.id in found) for item in items]
+        return Share(name, len(found), len(items), score_interval(scores, clusters))
+
+    shares = [share("picture, exact", exact), share("picture, exact or near", any_picture)]
+    if is_list:
+        shares.append(share("question, in a caption", question))
+        return [*shares, share("any of these", any_picture | question)]
+    return [*shares, share("picture and question", whole)]
+
+
+def _notes(outside: OtherData) -> list[str]:
+    if outside.index is None:
+        return ["it has no pictures; only texts were compared"]
+    info, notes = outside.index.info, []
+    if info.only_text:
+        notes.append(
+            f"{info.only_text} of {info.entries} entries have no picture, path or hash, at most an "
+            "address, which is not downloaded; of them only captions were compared"
+        )
+    if info.broken:
+        notes.append(f"{info.broken} of {info.entries} entries could not be used")
+    if info.flat:
+        notes.append(
+            f"{info.flat} pictures without contrast were compared by bytes and pixels only"
+        )
+    return notes
+
+
+def _order(
+    items: Sequence[ItemFacts],
+) -> Callable[[OverlapMatch], tuple[int, int, int, float, str]]:
+    """Sort key: items as they stand in the data, then exact before near before texts alone."""
+    place = {item.id: position for position, item in enumerate(items)}
+
+    def key(match: OverlapMatch) -> tuple[int, int, int, float, str]:
+        how, bits = match.picture.distance if match.picture else (99, 0)
+        return place[match.item], how, bits, -(match.similarity or 0.0), match.other
+
+    return key

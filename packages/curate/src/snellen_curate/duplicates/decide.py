@@ -1,0 +1,161 @@
+"""The data set without its duplicates: a decision about each item, exclusion lists, the report."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from snellen.core.atomic_write import save
+from snellen.data_sets.decisions import Action, Decision, Evidence, count_actions
+from snellen.data_sets.step import open_step
+from snellen_curate.duplicates.descriptions import describe_overlap, describe_picture_match
+from snellen_curate.duplicates.find import DuplicateSearchResult
+from snellen_curate.duplicates.page import PAGE_FILE, write_page
+from snellen_curate.duplicates.report import DuplicateReport, OverlapReport, PictureMatch
+
+STEP = "duplicates"
+REPORT_FILE = "duplicates.json"
+EXCLUDE_FILE = "exclude.txt"
+CONTRADICTIONS_FILE = "contradictions.txt"
+
+Group = Literal["contradictions", "duplicates", "against", "broken"]
+GROUPS: tuple[Group, ...] = ("contradictions", "duplicates", "against", "broken")
+"""What `drop` names. Of an item's groups the first that is dropped decides, else the first."""
+_MAX_EVIDENCE = 5
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def write_folder(
+    found: DuplicateSearchResult, out: Path | str, drop: Sequence[Group] = ()
+) -> dict[str, Any]:
+    """Write the data set folder `out`: items in the groups `drop` are dropped, others are flagged.
+
+    Also writes the report, its page and the exclusion lists there. Returns the counts. Raises
+    UsageError if the folder holds something else, StorageError.
+    """
+    report, table = found.report, found.read.table
+    # As JSON has it: lists, where the report has tuples.
+    settings = {
+        "drop": sorted(drop),
+        **msgspec.json.decode(msgspec.json.encode(report.settings)),
+    }
+    decided = decisions(report, drop)
+    with open_step(out, STEP, settings, table) as step:
+        folder = step.folder
+        for item in table:
+            if item.id not in step.decisions:
+                step.decide(decided.get(item.id) or Decision(item.id, "keep", STEP, "no duplicate"))
+        write_lists(report, folder)
+        save(folder / REPORT_FILE, report_json(report))
+        write_page(found, folder / PAGE_FILE)
+        dropped = {name for name, one in step.decisions.items() if one.action == "drop"}
+        written = step.write_items(item for item in table if item.id not in dropped)
+        counts: dict[str, Any] = {
+            "items": written,
+            **count_actions(step.decisions),
+            "contradictions": len(report.contradictions),
+            "clusters": len(report.clusters),
+            "possible": len(report.possible),
+            "excluded": len(report.exclusions),
+            "broken": len(report.broken),
+        }
+        step.finish(counts)
+    return counts
+
+
+def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decision]:
+    """The decision about each item that is in a group, by id."""
+    decided: dict[str, Decision] = {}
+
+    def decide(
+        name: str, group: Group | None, rule: str, reason: str, evidence: list[Evidence]
+    ) -> None:
+        action: Action = "drop" if group in drop else "flag"
+        decision = Decision(name, action, STEP, rule, reason, tuple(evidence[:_MAX_EVIDENCE]))
+        before = decided.get(name)
+        if before is None or (before.action == "flag" and action == "drop"):
+            decided[name] = decision
+
+    for name, others in _contradictions(report).items():
+        reason = f"the same question about the same picture has another key in {', '.join(others)}"
+        decide(name, "contradictions", "contradiction", reason, [])
+    for name, kept, evidence in _repeats(report):
+        decide(name, "duplicates", "duplicate", f"it repeats {kept}", evidence)
+    for pair in report.possible:
+        facts = (pair.rule, *(describe_picture_match(pair.picture) if pair.picture else ()))
+        evidence = [_evidence(pair.left, facts, pair.picture, pair.similarity)]
+        decide(pair.right, None, "possible duplicate", f"it may repeat {pair.left}", evidence)
+    for one in report.against:
+        for name, matched in _outside(one).items():
+            decide(name, "against", f"in {one.name}", f"it is in {one.name}", matched)
+    for medium in report.broken:
+        for name in medium.items:
+            decide(name, "broken", "broken picture" if medium.picture else "unusable",
+                   medium.reason, [])  # fmt: skip
+    return decided
+
+
+def write_lists(report: DuplicateReport, folder: Path) -> None:
+    """Write `exclude.txt`, `contradictions.txt` and, for each list or benchmark that was compared,
+    the items that are in it and its entries that are here: one id a line. Raises StorageError."""
+    contradicting = [
+        name for pair in report.contradictions if pair.kind == "contradiction"
+        for name in (pair.left, pair.right)
+    ]  # fmt: skip
+    lists = {EXCLUDE_FILE: list(report.exclusions), CONTRADICTIONS_FILE: contradicting}
+    for one in report.against:
+        stem = _UNSAFE.sub("-", Path(one.name).name) or "other"
+        lists[f"in-{stem}.txt"] = [match.item for match in one.matches]
+        lists[f"exclude-from-{stem}.txt"] = [match.other for match in one.matches]
+    for file, names in lists.items():
+        save(folder / file, "".join(f"{name}\n" for name in dict.fromkeys(names)))
+
+
+def report_json(report: DuplicateReport) -> bytes:
+    """The report as JSON, with the exclusion list."""
+    document = msgspec.to_builtins(report) | {"excluded": report.exclusions}
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def _contradictions(report: DuplicateReport) -> dict[str, list[str]]:
+    others: dict[str, list[str]] = defaultdict(list)
+    for pair in report.contradictions:
+        others[pair.left].append(f"{pair.right} ({pair.right_key})")
+        others[pair.right].append(f"{pair.left} ({pair.left_key})")
+    return others
+
+
+def _repeats(report: DuplicateReport) -> Iterable[tuple[str, str, list[Evidence]]]:
+    """Each item that is not kept, the item that is kept for it, and why they are duplicates."""
+    evidence: dict[str, list[Evidence]] = defaultdict(list)
+    for pair in report.duplicates:
+        facts = (pair.rule, *(describe_picture_match(pair.picture) if pair.picture else ()))
+        for name, other in ((pair.left, pair.right), (pair.right, pair.left)):
+            evidence[name].append(_evidence(other, facts, pair.picture, pair.similarity))
+    for cluster in report.clusters:
+        for name in cluster.items:
+            if name != cluster.kept:
+                yield name, cluster.kept, evidence[name]
+
+
+def _outside(report: OverlapReport) -> dict[str, list[Evidence]]:
+    evidence: dict[str, list[Evidence]] = defaultdict(list)
+    for match in report.matches:
+        is_other = match.relation in (None, "possible duplicate")
+        if is_other and report.kind == "benchmark":
+            continue  # The same picture with another question is another item.
+        facts = describe_overlap(match)
+        evidence[match.item].append(_evidence(match.other, facts, match.picture, match.similarity))
+    return evidence
+
+
+def _evidence(
+    other: str, facts: Sequence[str], picture: PictureMatch | None, similarity: float | None
+) -> Evidence:
+    score = similarity if picture is None or picture.phash is None else float(picture.phash)
+    return Evidence("measured", reply=other, verdict="; ".join(facts), score=score)

@@ -1,0 +1,221 @@
+"""Find the duplicates of a data set: within it, in other benchmarks, in lists of pictures."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from snellen.data_sets.items import ITEMS_FILE, ItemTable
+from snellen.settings import Settings
+from snellen_curate.duplicates.against import OtherData, find_overlap
+from snellen_curate.duplicates.build_index import (
+    SHARD_SIZE,
+    IndexProgress,
+    ListChanged,
+    OnProgress,
+    build_index,
+)
+from snellen_curate.duplicates.hash_index import HashIndex
+from snellen_curate.duplicates.index_format import INDEX_FILE, VERSION
+from snellen_curate.duplicates.item_facts import ReadItems, read_items
+from snellen_curate.duplicates.listing import (
+    MANIFEST_SUFFIXES,
+    Listing,
+    find_columns,
+    manifest_columns,
+    open_listing,
+)
+from snellen_curate.duplicates.match_pictures import Matches, PictureGraph, match_pictures
+from snellen_curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings
+from snellen_curate.duplicates.within import (
+    find_item_pairs,
+    make_clusters,
+    picture_pairs,
+)
+from snellen_curate.open_data import open_items
+
+_QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
+"""A file with one of these columns is a benchmark, not a list of pictures."""
+
+_ITEMS_SHARD = 1_000
+_HUB_DATA = "hf://"
+
+OnPhase = Callable[[str, IndexProgress], None]
+"""Called with the name of what is hashed and how far it is."""
+
+
+@dataclass(frozen=True)
+class DuplicateSearchResult:
+    """The report, and what a page or a step needs to show it."""
+
+    report: DuplicateReport
+    read: ReadItems
+    others: dict[str, ReadItems | HashIndex]
+    """What the data set was compared with, by name."""
+
+
+class _Indexes:
+    """Makes indexes of data sets and lists in the cache, or opens those that are there."""
+
+    def __init__(self, processes: int | None, on_phase: OnPhase | None) -> None:
+        self._processes, self._on_phase = processes, on_phase
+        self._cache = Settings.from_environment().cache / "picture-hashes"
+
+    def of_items(self, read: ReadItems) -> HashIndex | None:
+        """An index of a data set's pictures; None if it has none."""
+        if not read.images:
+            return None
+        key = f"items {read.table.spec} {read.table.digest}"
+        # Of a benchmark's thousands a kill is to lose little.
+        return self._open(read.listing(), key, read.table.name, True, _ITEMS_SHARD)
+
+    def of_list(self, listing: Listing) -> HashIndex:
+        path = Path(listing.spec).expanduser()
+        stat = path.stat()
+        stamp = f"{stat.st_size} {stat.st_mtime_ns}" if path.is_file() else ""
+        key = f"list {path.absolute()} {stamp}"
+        return self._open(listing, key, listing.spec, False, SHARD_SIZE)
+
+    def _open(
+        self, listing: Listing, key: str, name: str, has_turned: bool, shard_size: int
+    ) -> HashIndex:
+        # Whatever `build_index` refuses to find changed: a cache never stands in the way.
+        facts = f"{VERSION} {has_turned} {shard_size} {key}"
+        folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
+        on_progress = partial(self._on_phase, name) if self._on_phase else None
+        build = partial(build_index, listing, folder, processes=self._processes,
+                        shard_size=shard_size, has_turned=has_turned,
+                        on_progress=on_progress)  # fmt: skip
+        try:
+            build()
+        except ListChanged:
+            # The cache is of another state of the same files.
+            shutil.rmtree(folder, ignore_errors=True)
+            build()
+        return HashIndex(folder)
+
+
+def find_duplicates(
+    data: str | Path,
+    settings: DuplicateSettings = DuplicateSettings(),  # noqa: B008  (frozen)
+    *,
+    columns: Mapping[str, str] | None = None,
+    processes: int | None = None,
+    on_phase: OnPhase | None = None,
+) -> DuplicateSearchResult:
+    """Compare the items of a data set with each other and with what `settings.against` names:
+    benchmarks, data files, data set folders, indexes, lists of pictures.
+
+    Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
+    """
+    indexes = _Indexes(processes, on_phase)
+    # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
+    opened = {spec: _open_other(spec) for spec in settings.against}
+    read = read_items(open_items(data, columns))
+    index = indexes.of_items(read)
+    others: dict[str, ReadItems | HashIndex] = {}
+    outside = []
+    for spec, other in opened.items():
+        if isinstance(other, ItemTable):
+            theirs = read_items(other)
+            others[spec] = theirs
+            outside.append(OtherData(spec, indexes.of_items(theirs), theirs))
+        else:
+            stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
+            others[spec] = stored
+            outside.append(OtherData(spec, stored, None))
+    report = _report(read, index, settings)
+    reports = tuple(find_overlap(read, index, one, settings) for one in outside)
+    return DuplicateSearchResult(replace(report, against=reports), read, others)
+
+
+def _open_other(spec: str) -> ItemTable | HashIndex | Listing:
+    """What is compared with: a benchmark, an index, or a list of pictures. Raises UsageError."""
+    if is_benchmark(spec):
+        return open_items(spec)
+    path = Path(spec).expanduser()
+    return HashIndex(path) if (path / INDEX_FILE).is_file() else open_listing(spec)
+
+
+def write_index(
+    spec: str,
+    out: Path,
+    *,
+    processes: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> HashIndex:
+    """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
+
+    Raises UsageError."""
+    listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
+    build_index(listing, out, processes=processes, on_progress=on_progress)
+    return HashIndex(out)
+
+
+def is_benchmark(spec: str | Path) -> bool:
+    """Whether a name or path means items, and not a list of pictures: a data set folder, a file
+    with questions, or no path at all but a benchmark's name. Raises DataError."""
+    if str(spec).startswith(_HUB_DATA):
+        return True
+    path = Path(spec).expanduser()
+    if path.is_dir():
+        return (path / ITEMS_FILE).is_file()
+    if not path.is_file():
+        return path.suffix not in (*MANIFEST_SUFFIXES, ".tar") and "/" not in str(spec)
+    if path.suffix == ".tar":
+        return False
+    if path.suffix not in MANIFEST_SUFFIXES:
+        return True
+    columns = {name.lower() for name in manifest_columns(path)}
+    return bool(columns & _QUESTION_COLUMNS) or not find_columns(list(columns))
+
+
+def _report(
+    read: ReadItems, index: HashIndex | None, settings: DuplicateSettings
+) -> DuplicateReport:
+    """The duplicates within the data set; `against` is still empty."""
+    digests = list(read.images)
+    sizes: dict[str, int] = {}
+    broken: list[BrokenMedium] = []
+    matches: Matches = {}
+    if index is not None:
+        sizes = dict(zip(digests, index.column("size").astype(int).prod(axis=1), strict=True))
+        broken = _broken_pictures(read, index)
+        matches = match_pictures(index, index, settings, read.images)
+    graph = PictureGraph(digests, matches, read.missing)
+    pairs = find_item_pairs(read.items, graph, settings.texts)
+    contradictions = [pair for pair in pairs if "contradiction" in pair.kind]
+    contradictions.sort(key=lambda pair: pair.kind != "contradiction")
+    clusters = make_clusters(read, pairs, settings.keep, sizes)
+    broken += [BrokenMedium((name,), reason) for name, reason in read.problems.items()]
+    return DuplicateReport(
+        data=read.table.name,
+        path=read.table.path,
+        digest=read.table.digest,
+        items=len(read.items),
+        pictures=len(digests),
+        settings=settings,
+        contradictions=tuple(contradictions),
+        duplicates=tuple(pair for pair in pairs if pair.kind == "duplicate"),
+        possible=tuple(pair for pair in pairs if pair.kind == "possible duplicate"),
+        clusters=tuple(clusters),
+        picture_pairs=tuple(picture_pairs(read, graph)),
+        broken=tuple(broken),
+        flat=index.info.flat if index is not None else 0,
+    )
+
+
+def _broken_pictures(read: ReadItems, index: HashIndex) -> list[BrokenMedium]:
+    reasons = dict(index.broken())
+    users: dict[str, list[str]] = {digest: [] for digest in reasons}
+    for item in read.items:
+        for digest in dict.fromkeys(item.media):
+            if digest in users:
+                users[digest].append(item.id)
+    return [BrokenMedium(tuple(names), reasons[digest], digest) for digest, names in users.items()]

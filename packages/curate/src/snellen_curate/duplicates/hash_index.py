@@ -1,0 +1,304 @@
+"""Look-ups in an index of picture hashes, whose files are mapped into memory and read in part.
+
+A pHash is compared with every stored one, 64 bits at a time: that takes a nanosecond a pair on one
+core, misses no hash within the radius, and needs no tables beside the hashes.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.core.errors import DataError
+from snellen_curate.duplicates.index_format import (
+    HAS_COPY,
+    HAS_DHASH,
+    HAS_PHASH,
+    HAS_PIXELS,
+    HAS_SHA256,
+    IS_FLAT,
+    Array,
+    IndexInfo,
+    Shard,
+    read_info,
+    shard_path,
+)
+from snellen_curate.duplicates.picture_hashes import TURNS, Hashes
+from snellen_curate.duplicates.picture_rule import (
+    UNKNOWN,
+    PictureRule,
+    is_plain,
+    likeness,
+    turn_copies,
+)
+from snellen_curate.duplicates.report import PictureMatch
+from snellen_curate.duplicates.texts import (
+    band_keys,
+    differ_in_numbers,
+    jaccard,
+    match_bands,
+    shingles,
+    tokens,
+)
+
+_COMPARED_AT_ONCE = 4096
+"""Pairs of small copies that are compared at once: 25 MB."""
+_HASHES_AT_ONCE = 1 << 16
+"""Pairs of hashes that are compared at once: they stay in the processor's cache."""
+_OPEN_SHARDS = 32
+_DIGEST_FLAGS = {"sha256": HAS_SHA256, "pixels": HAS_PIXELS}
+
+
+class PictureQueries(NamedTuple):
+    """Pictures that are searched for, as columns."""
+
+    phash: Hashes
+    dhash: Hashes
+    flags: Array
+    copies: Array | None
+    """Small copies (n, 16, 16, 3), if they are known."""
+    turned: Array | None
+    """pHashes (n, 8) of the pictures mirrored and turned, if they are known."""
+
+
+class HashMatches(NamedTuple):
+    """Pairs of a query and a row of the index whose pHashes are near, by query and row."""
+
+    query: Array
+    row: Array
+    distance: Array
+
+
+class HashIndex:
+    """An index of picture hashes that is complete. Raises DataError if it is not, or damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.info: IndexInfo = read_info(folder)
+        if not self.info.complete:
+            raise DataError(
+                f"the index {folder} is not complete; give the command that writes it again: it "
+                "goes on where it was stopped"
+            )
+        self._ends = list(accumulate(self.info.shards))
+        self._open = lru_cache(_OPEN_SHARDS)(lambda number: Shard(shard_path(folder, number)))
+
+    def __len__(self) -> int:
+        return self.info.entries
+
+    def shards(self) -> Iterator[tuple[int, Shard]]:
+        """Each shard with the row of its first entry."""
+        for number in range(len(self._ends)):
+            yield self._first(number), self._open(number)
+
+    def search(
+        self, queries: PictureQueries, rule: PictureRule
+    ) -> dict[tuple[int, int], PictureMatch]:
+        """Every pair of a query and a row that are near duplicates by the rule, in their order.
+        Exact: none is missed that the rule would accept."""
+        with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
+        has_copies = any(shard.get("copies") is not None for _, shard in self.shards())
+        radius = rule.max_radius
+        if queries.copies is None or not has_copies:
+            # By hashes alone fewer bits may differ.
+            radius = max(rule.hash_radius, rule.lone_radius)
+        can_turn = with_hash[:0]
+        if rule.turned and has_copies and queries.copies is not None:
+            can_turn = with_hash[~is_plain(queries.copies[with_hash])]
+        best: dict[tuple[int, int], PictureMatch] = {}
+        for way in range(TURNS if queries.turned is not None and len(can_turn) else 1):
+            hashes = queries.phash if way == 0 or queries.turned is None else queries.turned[:, way]
+            who = can_turn if way else with_hash
+            found = self.near_hashes(hashes[who], radius)
+            for pair, match in self._accept(found._replace(query=who[found.query]), queries, rule,
+                                            way):  # fmt: skip
+                # A pair may match in several ways, as a symmetric picture does: the nearest counts.
+                if pair not in best or (match.phash or 0) < (best[pair].phash or 0):
+                    best[pair] = match
+        return {pair: best[pair] for pair in sorted(best)}
+
+    def near_hashes(self, hashes: Hashes, radius: int) -> HashMatches:
+        """Pairs of these hashes and the rows whose pHash differs in at most `radius` bits."""
+
+        def search(number: int) -> HashMatches:
+            shard = self._open(number)
+            stored = np.flatnonzero((shard["flags"] & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
+            found = compare_hashes(hashes, shard["phash"][stored], radius)
+            return found._replace(row=stored[found.row] + self._first(number))
+
+        # numpy lets other threads run while it compares.
+        with ThreadPoolExecutor() as pool:
+            return _join(list(pool.map(search, range(len(self._ends)))))
+
+    def _accept(
+        self, found: HashMatches, queries: PictureQueries, rule: PictureRule, way: int
+    ) -> Iterator[tuple[tuple[int, int], PictureMatch]]:
+        """Those of the pairs that the rule accepts by all that is known of both, the query turned
+        in one of the ways of `turned_phashes`, of which 0 leaves it as it is."""
+        dhash = np.full(len(found.row), UNKNOWN, np.uint8)
+        alike = np.full(len(found.row), np.nan, np.float32)
+        for places, shard, local in self._by_shard(found.row) if way == 0 else ():
+            who = found.query[places]
+            known = np.flatnonzero(shard["flags"][local] & queries.flags[who] & HAS_DHASH)
+            stored = shard["dhash"][local[known]]
+            dhash[places[known]] = hamming(stored, queries.dhash[who[known]])
+        if queries.copies is not None:
+            known = np.flatnonzero(queries.flags[found.query] & HAS_COPY)
+            alike[known] = self.likeness(queries.copies, found.query[known], found.row[known], way)
+        keep = np.flatnonzero(rule.accept(found.distance, dhash, alike))
+        columns = (*found, dhash, alike)
+        for query, row, bits, other_bits, correlation in zip(
+            *(column[keep].tolist() for column in columns), strict=True
+        ):
+            yield (
+                (query, row),
+                PictureMatch(
+                    "turned" if way else "near",
+                    bits,
+                    None if other_bits == UNKNOWN else other_bits,
+                    None if math.isnan(correlation) else round(correlation, 4),
+                ),
+            )
+
+    def likeness(self, copies: Array, query: Array, rows: Array, way: int = 0) -> Array:
+        """Correlation of the small copies of queries, turned one way (`turn_copies`), with those of
+        rows, pair by pair; NaN for a row without one."""
+        alike = np.full(len(rows), np.nan, np.float32)
+        for places, shard, local in self._by_shard(rows):
+            stored = shard.get("copies")
+            if stored is None:
+                continue
+            known = np.flatnonzero(shard["flags"][local] & HAS_COPY)
+            for some in np.array_split(known, len(known) // _COMPARED_AT_ONCE + 1):
+                turned = turn_copies(copies[query[places[some]]], way)
+                alike[places[some]] = likeness(stored[local[some]], turned)
+        return alike
+
+    def queries(self) -> PictureQueries:
+        """The pictures of this index as queries; held in memory."""
+        return PictureQueries(
+            self.column("phash"), self.column("dhash"), self.column("flags"),
+            self.find_column("copies"), self.find_column("turned"),
+        )  # fmt: skip
+
+    def search_digests(self, digests: Array, name: str) -> list[tuple[int, int]]:
+        """Pairs of a query and a row with the same SHA-256; `name` is `sha256` (of the file's
+        bytes) or `pixels`. `digests` is (n, 32)."""
+        wanted: dict[bytes, list[int]] = defaultdict(list)
+        for query, digest in enumerate(digests):
+            wanted[digest.tobytes()].append(query)
+        starts = np.unique(_digest_starts(digests))
+        pairs = []
+        for first, shard in self.shards():
+            stored, known = shard[name], (shard["flags"] & _DIGEST_FLAGS[name]) > 0
+            for row in np.flatnonzero(known & np.isin(_digest_starts(stored), starts)).tolist():
+                pairs += [(query, first + row) for query in wanted.get(stored[row].tobytes(), ())]
+        return sorted(pairs)
+
+    def search_texts(self, texts: Sequence[str], threshold: float) -> list[tuple[int, int, float]]:
+        """Query, row and Jaccard similarity of the captions that are near these texts and hold the
+        same numbers."""
+        words = [tokens(text) for text in texts]
+        queries = [shingles(one) for one in words]
+        wanted = band_keys(queries)
+        found = []
+        for first, shard in self.shards():
+            keys = shard.get("bands")
+            for query, row in match_bands(wanted, keys) if keys is not None else ():
+                caption = tokens(shard.text("captions", row))
+                similarity = jaccard(queries[query], shingles(caption))
+                if similarity >= threshold and not differ_in_numbers(words[query], caption):
+                    found.append((query, first + row, similarity))
+        return sorted(found)
+
+    def text(self, name: str, row: int) -> str:
+        """A text of an entry: `names` (its path, key or address) or `captions`."""
+        number = bisect_right(self._ends, row)
+        return self._open(number).text(name, row - self._first(number))
+
+    def row(self, row: int, column: str) -> Array:
+        """One entry of a column."""
+        number = bisect_right(self._ends, row)
+        value: Array = self._open(number)[column][row - self._first(number)]
+        return value
+
+    def column(self, name: str) -> Array:
+        """A whole column, in memory: for indexes of one data set."""
+        return np.concatenate([shard[name] for _, shard in self.shards()])
+
+    def find_column(self, name: str) -> Array | None:
+        """The same with zeros for shards that lack the column; None if all do."""
+        columns = [(len(shard), shard.get(name)) for _, shard in self.shards()]
+        known = next((values for _, values in columns if values is not None), None)
+        if known is None:
+            return None
+        parts = [np.zeros((size, *known.shape[1:]), known.dtype) if values is None else values
+                 for size, values in columns]  # fmt: skip
+        return np.concatenate(parts)
+
+    def broken(self) -> Iterator[tuple[str, str]]:
+        """Names of the entries that could not be used, and why."""
+        for _, shard in self.shards():
+            for row in np.flatnonzero(shard["broken"]).tolist():
+                yield shard.text("names", row), shard.text("problems", row)
+
+    def _first(self, number: int) -> int:
+        return self._ends[number - 1] if number else 0
+
+    def _by_shard(self, rows: Array) -> Iterator[tuple[Array, Shard, Array]]:
+        """Places in `rows`, by the shard that their rows lie in, and where in it these lie."""
+        if not len(rows):
+            return
+        shards = np.searchsorted(np.array(self._ends), rows, "right")
+        order = np.argsort(shards, kind="stable")
+        for places in np.split(order, np.flatnonzero(np.diff(shards[order])) + 1):
+            number = int(shards[places[0]])
+            yield places, self._open(number), rows[places] - self._first(number)
+
+
+def hamming(one: Hashes, other: Hashes) -> npt.NDArray[np.uint8]:
+    """Bits in which hashes differ, 0..64, element by element."""
+    differing = np.asarray(one ^ other)
+    if hasattr(np, "bitwise_count"):
+        counts: npt.NDArray[np.uint8] = np.bitwise_count(differing)
+    else:  # numpy < 2
+        bits = np.unpackbits(np.ascontiguousarray(differing[..., None]).view(np.uint8), axis=-1)
+        counts = bits.sum(axis=-1, dtype=np.uint8)
+    return counts
+
+
+def compare_hashes(queries: Hashes, hashes: Hashes, radius: int) -> HashMatches:
+    """Every pair of a query and a place in `hashes` that differ in at most `radius` bits. Short
+    arrays are compared as one matrix."""
+    parts = []
+    step = max(1, _HASHES_AT_ONCE // max(1, len(hashes)))
+    for start in range(0, len(queries), step):
+        distance = hamming(queries[start : start + step, None], hashes[None, :])
+        # Of a flat view: numpy finds the places of a matrix five times as slowly.
+        near = np.flatnonzero(distance <= radius)
+        if len(near):
+            query, place = np.divmod(near, len(hashes))
+            parts.append(HashMatches(query + start, place, distance[query, place]))
+    return _join(parts)
+
+
+def _join(parts: Sequence[HashMatches]) -> HashMatches:
+    if not parts:
+        return HashMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8))
+    return HashMatches(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _digest_starts(digests: Array) -> Array:
+    """The first 8 bytes of digests (n, 32) as numbers."""
+    starts: Array = np.ascontiguousarray(digests[:, :8]).view(np.uint64)[:, 0]
+    return starts

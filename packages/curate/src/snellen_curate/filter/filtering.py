@@ -1,0 +1,283 @@
+"""The step `filter`: which items to look at again, by what models answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.model import AnyModel, Identity
+from snellen.data_sets.decisions import FAILED, Action, Decision
+from snellen.data_sets.items import ItemTable
+from snellen.data_sets.step import Step, open_step
+from snellen.report.format import plural
+from snellen.report.terminal.comparison import comparison_names
+from snellen.store.runs import RunFolder, distinct_runs
+from snellen_curate.filter.judging import JudgedItems, judge_items
+from snellen_curate.filter.model_runs import Reports, run_models
+from snellen_curate.filter.rules import (
+    KINDS,
+    Judgement,
+    ModelKind,
+    Rule,
+    check_rule,
+    default_rules,
+    parse_rule,
+)
+from snellen_curate.filter.summary import FilterResult, summarise
+from snellen_curate.filter.verdicts import (
+    EvidenceReader,
+    ItemIndex,
+    RunVerdicts,
+    brief_evidence,
+    index_items,
+    read_verdicts,
+    run_kind,
+)
+from snellen_curate.open_data import open_items
+from snellen_curate.step_options import FilterOptions
+
+STEP = "filter"
+NOT_FLAGGED = "no rule"
+"""In place of a rule, in the decision about an item that no rule flags."""
+SOURCE_COLUMN = "source"
+
+KindedRun = tuple[ModelKind, RunFolder]
+"""A run, and whether its model was asked with the pictures."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRules:
+    """What flags an item, and what becomes of it."""
+
+    rules: tuple[str, ...] = ()
+    """Such as `text-majority`, `text-more-than:2`, `vision-none`; empty for those of MMBench's Sec.
+    3.2, as far as there are models for them."""
+    min_replies: int | None = None
+    """Models of a kind that must have replied for an item to be judged by these alone; None: as
+    many as it takes for the others not to matter."""
+    pairs: bool = True
+    """Whether two yes/no questions of one unit are judged as one."""
+    drop: tuple[ModelKind, ...] = ()
+    """Rules of these kinds drop what they flag, without a person's look at it."""
+    brief: bool = False
+    """Whether the decisions about items that no rule flags leave out what the models replied."""
+    by: tuple[str, ...] = ()
+    """Columns to report shares by; empty for the groups of the data and their source."""
+
+
+def filter_items(
+    data: str | Path,
+    out: str | Path,
+    *,
+    text_only: Sequence[AnyModel] = (),
+    vision: Sequence[AnyModel] = (),
+    runs: Sequence[str | Path] = (),
+    rules: FilterRules = FilterRules(),
+    options: FilterOptions = FilterOptions(),  # noqa: B008 - frozen
+    reports: Reports = Reports(),  # noqa: B008 - frozen
+) -> FilterResult:
+    """Flag the items that models answer without the picture, and those that none answers with it;
+    write a data set folder with a decision about every item.
+
+    `text_only` models are asked without pictures, `vision` models with them; `runs` are stored runs
+    whose `run.json` says which they are. Raises UsageError, DataError, and RunInterrupted on
+    Ctrl-C; the same call goes on from there. MMBench Sec. 3.2, SEED-Bench-H Sec. 3.4.1.
+    """
+    stored = [(run_kind(run), run) for run in (distinct_runs(runs) if runs else [])]
+    named: dict[ModelKind, Sequence[AnyModel]] = {"text-only": text_only, "vision": vision}
+    counts = Counter(kind for kind, _ in stored)
+    counts.update({kind: len(models) for kind, models in named.items()})
+    _check_models(named)
+    chosen = _choose_rules(rules, counts)
+    table = open_items(data, options.columns)
+    settings: dict[str, Any] = {
+        "rules": [rule.name for rule in chosen],
+        "min_replies": rules.min_replies,
+        "pairs": rules.pairs,
+        "drop": sorted(rules.drop),
+        "brief": rules.brief,
+        "circular": options.circular,
+        "text_only": sorted(map(_name, text_only)),
+        "vision": sorted(map(_name, vision)),
+        "runs": sorted(run.info.name for _, run in stored),
+    }
+    with open_step(out, STEP, settings, table) as step:
+        columns = rules.by or _group_columns(table)
+        is_circular = options.circular != "off"
+        index = index_items(table, columns, is_circular, rules.pairs)
+        _check_items(index, table, rules)
+        made = run_models(named, table, bool(index.problems), step.folder, options, reports)
+        verdicts = _read_runs(_distinct([*stored, *made]), index, table, is_circular)
+        judged = judge_items(index, verdicts, chosen, rules.min_replies)
+        with EvidenceReader(verdicts) as reader:
+            for decision in _decisions(judged, rules, reader):
+                _record(step, decision)
+        step.write_items(item for item in table if step.decisions[item.id].action != "drop")
+        result = summarise(
+            judged,
+            data=table.name,
+            folder=str(step.folder),
+            drop=rules.drop,
+            notices=tuple(_run_notices(verdicts, [run for _, run in made], options.budget)),
+        )
+        step.finish(result.counts(), result.status)
+        return result
+
+
+def _check_models(named: Mapping[ModelKind, Sequence[AnyModel]]) -> None:
+    """Raises UsageError if a model is named twice: each has one vote."""
+    for kind, models in named.items():
+        names = [model for model in models if isinstance(model, str)]
+        for name, count in Counter(names).items():
+            if count > 1:
+                raise UsageError(f"--{kind} names {name} {count} times; each model has one vote")
+
+
+def _name(model: AnyModel) -> str:
+    """What a model is called in the settings of the step: the same in every start."""
+    if isinstance(model, str):
+        return model
+    identity = getattr(model, "identity", None)
+    if isinstance(identity, Identity):
+        return f"{identity.provider}/{identity.name}"
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _check_items(index: ItemIndex, table: ItemTable, rules: FilterRules) -> None:
+    """Raises UsageError, before anything is asked, if no item can be judged, and UnknownName for a
+    column to report by that no item has."""
+    for column in rules.by:
+        if index.groups[column][1] == [""]:
+            raise UnknownName("column", column, table.columns)
+    if not index.has_gold.any():
+        raise UsageError(
+            f"{table.path}: no item has an answer, so that no model can be right or wrong"
+        )
+    if len(index.problems) == len(index):
+        why = next(iter(index.problems.values()))
+        raise UsageError(f"{table.path}: no item can be asked; the first: {why}")
+
+
+def _choose_rules(rules: FilterRules, counts: Mapping[ModelKind, int]) -> list[Rule]:
+    """The rules that are to be applied. Raises UsageError."""
+    kinds = [kind for kind in KINDS if counts[kind]]
+    if not kinds:
+        raise UsageError(
+            "no model is named: name some with --text-only and --vision, or stored runs with --runs"
+        )
+    if rules.min_replies is not None and rules.min_replies < 1:
+        raise UsageError(f"--min-replies is {rules.min_replies}; expected at least 1")
+    chosen = [parse_rule(text) for text in rules.rules] or default_rules(kinds)
+    for rule in chosen:
+        check_rule(rule, counts[rule.kind])
+    return list(dict.fromkeys(chosen))
+
+
+def _group_columns(table: ItemTable) -> tuple[str, ...]:
+    """The columns by which items are grouped, and their source."""
+    first = next(iter(table), None)
+    groups = tuple(first.sample.groups) if first is not None else ()
+    if SOURCE_COLUMN in table.columns and SOURCE_COLUMN not in groups:
+        return (*groups, SOURCE_COLUMN)
+    return groups
+
+
+def _distinct(runs: Sequence[KindedRun]) -> list[KindedRun]:
+    """The runs. Raises UsageError if one of them is a copy of another."""
+    names = Counter(run.info.name for _, run in runs)
+    for kind, run in runs:
+        if names[run.info.name] > 1:
+            raise UsageError(
+                f"{run.path} is the same {kind} run as another that is named; each model has one "
+                "vote, so name it once"
+            )
+    return list(runs)
+
+
+def _read_runs(
+    runs: Sequence[KindedRun], index: ItemIndex, table: ItemTable, is_circular: bool
+) -> list[RunVerdicts]:
+    names = comparison_names([run for _, run in runs])
+    return [
+        read_verdicts(run, name, kind, index, table.digest, "circular" if is_circular else "once")
+        for (kind, run), name in zip(runs, names, strict=True)
+    ]
+
+
+def _decisions(
+    judged: JudgedItems, rules: FilterRules, reader: EvidenceReader
+) -> Iterator[Decision]:
+    """A decision about every item, in the order of the data."""
+    index = judged.index
+    verdicts = np.stack([run.verdicts for run in judged.runs], axis=1)  # (items, runs)
+    brief_of = brief_evidence([run.name for run in judged.runs])
+    passed = f"passes {', '.join(each.rule.name for each in judged.applied)}"
+    flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
+    dropped = judged.flagged_mask(rules.drop)
+    for position, name in enumerate(index.ids):
+        if position in judged.problems:
+            problem = judged.problems[position]
+            yield Decision(name, "flag", STEP, problem.rule, problem.reason)
+        elif flagged[position]:
+            action: Action = "drop" if dropped[position] else "flag"
+            yield _raise_flag(judged, position, Judgement.FLAG, action, reader)
+        elif undecided[position]:
+            yield _raise_flag(judged, position, Judgement.UNDECIDED, "flag", reader)
+        else:
+            brief = brief_of(tuple(verdicts[position].tolist())) if rules.brief else None
+            evidence = brief or reader.read(position)
+            yield Decision(name, "keep", STEP, NOT_FLAGGED, passed, evidence)
+
+
+def _raise_flag(
+    judged: JudgedItems,
+    position: int,
+    judgement: Judgement,
+    action: Action,
+    reader: EvidenceReader,
+) -> Decision:
+    """The decision about an item of which some rules say `judgement`, with what models replied."""
+    rules = [each for each in judged.applied if each.judgements[position] == judgement]
+    is_pair = bool(judged.index.sizes[position] > 1)
+    return Decision(
+        judged.index.ids[position],
+        action,
+        STEP,
+        FAILED if judgement == Judgement.UNDECIDED else ", ".join(each.rule.name for each in rules),
+        "; ".join(dict.fromkeys(each.reason(position, is_pair) for each in rules)),
+        reader.read(position),
+    )
+
+
+def _record(step: Step, decision: Decision) -> None:
+    """Record a decision, unless an earlier start came to the same."""
+    before = step.decisions.get(decision.item)
+    if before is None or (before.action, before.rule) != (decision.action, decision.rule):
+        step.decide(decision)
+
+
+def _run_notices(
+    verdicts: Sequence[RunVerdicts], made: Sequence[RunFolder], budget: str | None
+) -> Iterator[str]:
+    """Sentences about runs on other data, and about runs that ended early."""
+    for run in verdicts:
+        if run.changed:
+            yield (
+                f"{run.name}: {plural(run.changed, 'item has', 'items have')} another question, "
+                "other options or another answer in the data now, and counts as not asked"
+            )
+        if run.unknown:
+            yield f"{run.name}: {plural(run.unknown, 'sample')} of the run are not in the data"
+    for folder in made:
+        reason = folder.info.stopped
+        if reason and budget is not None and "budget" in reason:
+            # The run knows what was left for it alone.
+            reason = f"the budget of {budget} for all models does not reach further"
+        if reason:
+            yield f"{folder.info.model} was stopped: {reason}"

@@ -1,0 +1,345 @@
+"""What a filter found, by rule, by model, by source and ability: the numbers, and the sentences and
+tables of them that are printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy import float64, intp
+from numpy.typing import NDArray
+
+from snellen.data_sets.step import Status
+from snellen.report import format as fmt
+from snellen.report.result_tables import ResultTable
+from snellen_curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE, JudgedItems, JudgedRule
+from snellen_curate.filter.rules import Judgement, ModelKind, expected_flags
+from snellen_curate.filter.verdicts import ItemVerdict, RunVerdicts
+from snellen_curate.step_report import StepReport
+
+
+class ModelCount(Struct, frozen=True):
+    """How one model did on the items that can be asked; the questions of a pair count each."""
+
+    model: str
+    kind: ModelKind
+    run: str
+    """Path of its run."""
+    right: int
+    wrong: int
+    silent: int
+    """Without a reply, or one that could be scored."""
+    chance: float
+    """Items that guessing independently in every pass would get right, of those it replied to."""
+
+
+class RuleCount(Struct, frozen=True):
+    """How many items a rule flags, and how many it would if the models guessed."""
+
+    rule: str
+    kind: ModelKind
+    sentence: str
+    source: str
+    is_applied: bool
+    """Whether it decides; the other rules are counted to compare."""
+    models: int
+    items: int
+    """That can be asked and have an answer."""
+    flagged: int
+    undecided: int
+    expected: float | None
+    """Flags if every model guessed independently in every pass; None if no item's options are
+    known."""
+    expected_low: int | None
+    expected_high: int | None
+    """Of 100 data sets like this one, 95 would have from `expected_low` to `expected_high`."""
+    expected_same_text: float | None
+    """Flags if every model drew one option and kept to its text in all rotations."""
+
+
+class GroupCount(Struct, frozen=True):
+    """The items with one value of a column."""
+
+    column: str
+    value: str
+    items: int
+    flagged: dict[str, int]
+    """By applied rule."""
+    expected: dict[str, float]
+    """By applied rule: if every model guessed independently in every pass."""
+    by_any: int
+    """Flagged by one applied rule or more."""
+    undecided: int
+
+
+class FilterResult(Struct, frozen=True):
+    """What a filter found. Every item counts once: in `kept`, `flagged`, `dropped`, `undecided`, or
+    in `problems`."""
+
+    data: str
+    folder: str
+    status: Status
+    items: int
+    pairs: int
+    """Pairs of yes/no questions that were judged as one."""
+    kept: int
+    flagged: int
+    dropped: int
+    undecided: int
+    """Too few models replied; the next start asks again."""
+    problems: dict[str, int]
+    """Items that no model can be judged by, flagged too: `unreadable`, `no picture`, `no answer`.
+    """
+    rules: tuple[RuleCount, ...]
+    models: tuple[ModelCount, ...]
+    groups: tuple[GroupCount, ...]
+    notices: tuple[str, ...] = ()
+
+    def counts(self) -> dict[str, Any]:
+        """The numbers, as `step.json` keeps them."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: plain[name] for name in plain if name not in ("data", "folder", "status")}
+
+
+def summarise(
+    judged: JudgedItems,
+    *,
+    data: str,
+    folder: str,
+    drop: Sequence[ModelKind] = (),
+    notices: Sequence[str] = (),
+) -> FilterResult:
+    """Count what was judged. Rules of the kinds `drop` drop what they flag."""
+    index = judged.index
+    flagged, undecided = int(judged.flagged_mask().sum()), int(judged.undecided_mask().sum())
+    dropped = int(judged.flagged_mask(drop).sum())
+    askable = int(judged.askable.sum())
+    models = tuple(_count_model(run, judged) for run in judged.runs)
+    return FilterResult(
+        data=data,
+        folder=folder,
+        status="waiting" if undecided else "complete",
+        items=len(index),
+        pairs=index.pair_count,
+        kept=askable - flagged - undecided,
+        flagged=flagged - dropped,
+        dropped=dropped,
+        undecided=undecided,
+        problems=dict(Counter(problem.rule for problem in judged.problems.values())),
+        rules=(
+            *(_count_rule(each, judged, True) for each in judged.applied),
+            *(_count_rule(each, judged, False) for each in judged.others),
+        ),
+        models=models,
+        groups=tuple(_count_groups(judged)),
+        notices=(*notices, *_guessing_notices(models)),
+    )
+
+
+def _count_rule(each: JudgedRule, judged: JudgedItems, is_applied: bool) -> RuleCount:
+    """Count what a rule flags among the items that can be asked, and what it would flag if the
+    models guessed."""
+    askable = judged.askable
+    units = judged.index.units[askable]
+    independent, once = each.guess_independent[askable], each.guess_once[askable]
+    expected = expected_flags(independent, units) if _is_known(independent) else None
+    judgements = each.judgements[askable]
+    return RuleCount(
+        rule=each.rule.name,
+        kind=each.rule.kind,
+        sentence=each.rule.sentence,
+        source=each.rule.source,
+        is_applied=is_applied,
+        models=each.models,
+        items=int(askable.sum()),
+        flagged=int((judgements == Judgement.FLAG).sum()),
+        undecided=int((judgements == Judgement.UNDECIDED).sum()),
+        expected=expected.mean if expected else None,
+        expected_low=expected.low if expected else None,
+        expected_high=expected.high if expected else None,
+        expected_same_text=expected_flags(once, units).mean if _is_known(once) else None,
+    )
+
+
+def _is_known(probabilities: NDArray[float64]) -> bool:
+    return not bool(np.isnan(probabilities).all())
+
+
+def _count_model(run: RunVerdicts, judged: JudgedItems) -> ModelCount:
+    index = judged.index
+    verdicts = run.verdicts[judged.askable]
+    replied = judged.askable & (run.verdicts != ItemVerdict.SILENT)
+    chances = (index.guess_once**index.passes)[replied]
+    return ModelCount(
+        model=run.name,
+        kind=run.kind,
+        run=str(run.path),
+        right=int((verdicts == ItemVerdict.RIGHT).sum()),
+        wrong=int((verdicts == ItemVerdict.WRONG).sum()),
+        silent=int((verdicts == ItemVerdict.SILENT).sum()),
+        chance=float(np.nansum(chances)),
+    )
+
+
+def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
+    """A row for each value of each column, in the order of the data."""
+    applied = judged.applied
+    every = {
+        "items": judged.askable,
+        "by_any": judged.flagged_mask(),
+        "undecided": judged.undecided_mask(),
+    }
+    flagged = {each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable
+               for each in applied}  # fmt: skip
+    expected = {each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable
+                for each in applied}  # fmt: skip
+    for column, (codes, values) in judged.index.groups.items():
+        sums = partial(_sums, codes, len(values))
+        counts, by_rule = sums(every), sums(flagged)
+        guessed = sums(expected)
+        for code, value in enumerate(values):
+            yield GroupCount(
+                column,
+                value,
+                flagged={name: int(each[code]) for name, each in by_rule.items()},
+                expected={name: round(each[code], 4) for name, each in guessed.items()},
+                **{name: int(each[code]) for name, each in counts.items()},
+            )
+
+
+def _sums(
+    codes: NDArray[intp], size: int, weights: Mapping[str, NDArray[Any]]
+) -> dict[str, list[float]]:
+    """The sum of the weights of each code, 0 to `size`."""
+    return {name: np.bincount(codes, weights=each, minlength=size).tolist()
+            for name, each in weights.items()}  # fmt: skip
+
+
+def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
+    """A sentence for each vision model that is no better than chance: what it misses says nothing
+    about an item."""
+    for count in models:
+        replied = count.right + count.wrong
+        if count.kind == "vision" and replied and count.right <= count.chance:
+            yield (
+                f"{count.model} is right on {count.right} of {replied} items, and guessing on "
+                f"{count.chance:.0f}: what it misses says little about an item"
+            )
+
+
+_NO_VALUE = "(none)"
+_PROBLEMS = {
+    UNREADABLE: "a row or picture that cannot be read",
+    NO_PICTURE: "no picture",
+    NO_ANSWER: "no answer",
+}
+
+
+def filter_report(result: FilterResult, max_rows: int) -> StepReport:
+    """Counts and rules as sentences, and tables of rules, of models, and of the shares by column,
+    of which each has at most `max_rows` rows."""
+    tables = tuple(_tables(result, max_rows))
+    return StepReport(result.notices, tuple(filter_lines(result)), tables, GUESSING)
+
+
+def _tables(result: FilterResult, max_rows: int) -> Iterator[ResultTable]:
+    headings = ("rule", "flagged", "share", "undecided", "by guessing", "same text")
+    yield ResultTable("flagged by rule", headings, tuple(map(_rule_cells, result.rules)))
+    for kind, title in _KINDS.items():
+        rows = tuple(_model_cells(count) for count in result.models if count.kind == kind)
+        if rows:
+            yield ResultTable(title, ("model", "right", "share", "no reply", "by guessing"), rows)
+    applied = [rule for rule in result.rules if rule.is_applied]
+    for column in dict.fromkeys(group.column for group in result.groups):
+        groups = [group for group in result.groups if group.column == column]
+        # The most doubtful first; of equal ones in the order of the data.
+        groups.sort(key=lambda group: -group.by_any / max(1, group.items))
+        more = len(groups) - max_rows
+        title = f"flagged by {fmt.display_name(column)}"
+        title += f", {more} more in --json" if more > 0 else ""
+        rows = tuple(_group_cells(group, applied) for group in groups[:max_rows])
+        yield ResultTable(title, _group_headings(applied), rows)
+
+
+_KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
+
+
+def _rule_cells(rule: RuleCount) -> tuple[str, ...]:
+    expected = same_text = fmt.NONE
+    if rule.expected is not None:
+        expected = f"{rule.expected:.1f} ({rule.expected_low}–{rule.expected_high})"
+    if rule.expected_same_text is not None:
+        same_text = f"{rule.expected_same_text:.1f}"
+    return (
+        rule.rule if rule.is_applied else f"({rule.rule})",
+        fmt.count_text(rule.flagged),
+        _share(rule.flagged, rule.items),
+        fmt.count_text(rule.undecided),
+        expected,
+        same_text,
+    )
+
+
+def _model_cells(count: ModelCount) -> tuple[str, ...]:
+    return (
+        count.model,
+        fmt.count_text(count.right),
+        _share(count.right, count.right + count.wrong),
+        fmt.count_text(count.silent),
+        f"{count.chance:.1f}",
+    )
+
+
+def _group_headings(applied: list[RuleCount]) -> tuple[str, ...]:
+    return ("value", "items", *(head for rule in applied for head in _rule_headings(rule)))
+
+
+def _rule_headings(rule: RuleCount) -> tuple[str, ...]:
+    """What guessing flags is shown of rules that flag what is right: of others it is most items."""
+    return (rule.rule, "by guessing") if rule.kind == "text-only" else (rule.rule,)
+
+
+def _group_cells(group: GroupCount, applied: list[RuleCount]) -> tuple[str, ...]:
+    cells = [fmt.display_name(group.value) or _NO_VALUE, fmt.count_text(group.items)]
+    for rule in applied:
+        flagged = group.flagged[rule.rule]
+        cells.append(f"{fmt.count_text(flagged)}, {_share(flagged, group.items)}")
+        if rule.kind == "text-only":
+            cells.append(f"{group.expected[rule.rule]:.1f}")
+    return tuple(cells)
+
+
+def _share(part: int, whole: int) -> str:
+    return fmt.share_text(part / whole if whole else None)
+
+
+def filter_lines(result: FilterResult) -> Iterator[str]:
+    """Sentences before the tables."""
+    parts = [f"{fmt.count_text(result.kept)} kept"]
+    for count, words in (
+        (result.flagged, "flagged"),
+        (result.dropped, "dropped"),
+        (result.undecided, "undecided (too few replies)"),
+        *((count, f"with {_PROBLEMS[rule]}") for rule, count in result.problems.items()),
+    ):
+        if count:
+            parts.append(f"{fmt.count_text(count)} {words}")
+    yield f"{result.data}: {fmt.plural(result.items, 'item')}; {', '.join(parts)}"
+    for rule in result.rules:
+        compared = "" if rule.is_applied else "; to compare"
+        yield f"{rule.rule}: {rule.sentence} ({rule.source}{compared})"
+    if result.pairs:
+        pairs = fmt.plural(result.pairs, "pair")
+        yield f"{pairs} of yes/no questions: right only if both questions are"
+    yield f"items: {result.folder}/items.jsonl"
+
+
+GUESSING = (
+    "by guessing: items that the rule would flag if every model guessed independently in every "
+    "pass (in 95 of 100 such data sets from-to); same text: if it kept to the option it drew first"
+)

@@ -1,0 +1,392 @@
+"""What runs say about each item: right, wrong, or nothing; and the replies as evidence.
+
+Verdicts are arrays in the order of the items. What a model replied is read again, from the line of
+the run that a verdict came from, only for the items that need it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy import bool_, float64, int8, int64, intp
+from numpy.typing import NDArray
+
+from snellen.benchmarks.protocol.control import OPTION as CONTROL
+from snellen.core.errors import DataError, StorageError, UsageError
+from snellen.core.output import Failure, FailureKind, Generated, Outcome
+from snellen.core.record import Record, Unscored
+from snellen.core.sample import Kind, Sample
+from snellen.data_sets.decisions import Evidence
+from snellen.data_sets.items import ItemTable, item_kind
+from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
+from snellen_curate.filter.rules import ModelKind, guess_of
+
+T = TypeVar("T")
+
+Protocol = Literal["circular", "once"]
+"""`circular`: right in every rotation of the options; `once`: right in the first pass."""
+
+_BLIND = ("blind", "black")
+"""Controls under which a model sees nothing of the pictures; the second is how MMT-Bench asks
+models that need one."""
+_PAIR = 2
+
+
+class ItemVerdict(IntEnum):
+    """What a run says about an item."""
+
+    SILENT = -1
+    """No reply, or none that could be scored."""
+    WRONG = 0
+    RIGHT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ItemIndex:
+    """What must be known of all items at once; arrays are (items,), in the order of the data."""
+
+    ids: list[str]
+    positions: dict[str, int]
+    units: NDArray[intp]
+    """Number of the unit that is judged as one: a pair of yes/no questions, else the item alone."""
+    sizes: NDArray[intp]
+    """Number of items of its unit: 2 in a pair, else 1."""
+    guess_once: NDArray[float64]
+    """What a guess scores in one pass, 0 to 1; NaN if the options are unknown."""
+    passes: NDArray[intp]
+    """Passes that must all be right."""
+    has_gold: NDArray[bool_]
+    has_media: NDArray[bool_]
+    contents: NDArray[int64]
+    """Hash of question, options and gold; 0 where a run holds them in another form."""
+    groups: dict[str, tuple[NDArray[intp], list[str]]]
+    """Column to the number of each item's value, and the values; the value "" is for none."""
+    problems: dict[int, str]
+    """Position to why a row cannot be asked."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def pair_count(self) -> int:
+        """Number of pairs of yes/no questions that are judged as one."""
+        return int((self.sizes > 1).sum()) // _PAIR
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerdicts:
+    """What one run says about each item."""
+
+    name: str
+    kind: ModelKind
+    path: Path
+    verdicts: NDArray[int8]
+    """`ItemVerdict` by item, each for itself, (items,)."""
+    places: NDArray[int64]
+    """Where the item's line begins in `samples.jsonl`; in `failures.jsonl` as -2 - offset; -1 if
+    the run has none."""
+    changed: int = 0
+    """Samples of the run whose question, options or gold are others in the data now: they count as
+    not asked."""
+    unknown: int = 0
+    """Samples of the run that the data do not have."""
+    media_failures: tuple[int, ...] = ()
+    """Positions of items whose picture or video could not be read when they were asked."""
+
+
+def index_items(
+    table: ItemTable, columns: Sequence[str], circular: bool, pairs: bool = True
+) -> ItemIndex:
+    """Read all items once. `columns` are those that shares are reported by; with `pairs`, two
+    yes/no questions of one unit are judged as one. Raises DataError, UsageError."""
+    rows: list[tuple[str, float, int, bool, bool, int, str]] = []
+    codes: dict[str, list[int]] = {column: [] for column in columns}
+    labels: dict[str, dict[str, int]] = {column: {} for column in columns}
+    problems: dict[int, str] = {}
+    for position, item in enumerate(table):
+        sample = item.sample
+        # A run holds questions of another kind in another form.
+        content = content_hash(sample) if item_kind(item) == sample.kind else 0
+        unit = sample.unit if pairs and sample.kind == "yes_no" else ""
+        rows.append((item.id, *guess_of(sample, circular), bool(sample.gold), bool(sample.media),
+                     content, unit))  # fmt: skip
+        for column, known in labels.items():
+            codes[column].append(known.setdefault(item.label(column), len(known)))
+        if item.problem:
+            problems[position] = item.problem
+    if not rows:
+        raise DataError(f"{table.path} has no items")
+    ids, guesses, passes, has_gold, has_media, contents, units = zip(*rows, strict=True)
+    numbers = _pair_numbers(units)
+    return ItemIndex(
+        ids=list(ids),
+        positions={name: position for position, name in enumerate(ids)},
+        units=numbers,
+        sizes=np.bincount(numbers, minlength=len(ids))[numbers],
+        guess_once=np.array(guesses, dtype=np.float64),
+        passes=np.array(passes, dtype=np.intp),
+        has_gold=np.array(has_gold, dtype=np.bool_),
+        has_media=np.array(has_media, dtype=np.bool_),
+        contents=np.array(contents, dtype=np.int64),
+        groups={
+            column: (np.array(codes[column], dtype=np.intp), list(labels[column]))
+            for column in columns
+        },
+        problems=problems,
+    )
+
+
+def _pair_numbers(units: Sequence[str]) -> NDArray[intp]:
+    """A number for each item; the two members of a pair share that of the first. A unit of any
+    other size is no pair, so that its items stand for themselves."""
+    members: dict[str, list[int]] = {}
+    for position, unit in enumerate(units):
+        if unit:
+            members.setdefault(unit, []).append(position)
+    numbers = np.arange(len(units), dtype=np.intp)
+    for positions in members.values():
+        if len(positions) == _PAIR:
+            numbers[positions] = positions[0]
+    return numbers
+
+
+class _JudgedRecord(Struct, frozen=True, gc=False):
+    """The fields of a record that a verdict needs."""
+
+    id: str
+    kind: Kind
+    question: str
+    outcome: Outcome
+    score: float | None = None
+    unscored: Unscored | None = None
+    gold: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    values: dict[str, float] = {}
+    failure: FailureKind | None = None
+
+
+def content_hash(sample: Sample | _JudgedRecord) -> int:
+    """A hash of what was asked and what is right, for runs on other copies of the data."""
+    content = (sample.question, list(sample.options.items()), sorted(sample.gold))
+    digest = hashlib.blake2b(msgspec.json.encode(content), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True) or 1
+
+
+def run_kind(run: RunFolder) -> ModelKind:
+    """Whether a run's model was asked with the pictures, by `run.json`.
+
+    Raises UsageError for a run under another control, which is neither."""
+    info = run.info
+    control = info.config.parameters.get(CONTROL, "")
+    if control in _BLIND:
+        return "text-only"
+    if control:
+        raise UsageError(
+            f"{run.path} was made under --control {control}; expected runs with the pictures as "
+            "they are, or without any (--control blind)"
+        )
+    inputs = info.capabilities.inputs if info.capabilities is not None else None
+    return "text-only" if inputs is not None and not inputs & {"image", "video"} else "vision"
+
+
+def read_verdicts(
+    run: RunFolder, name: str, kind: ModelKind, index: ItemIndex, data: str, protocol: Protocol
+) -> RunVerdicts:
+    """Read what a run says about each item. `data` is the digest of the items' data.
+
+    Of a question that was asked several times, more than half of the draws must be right. Raises
+    UsageError for a run that did not rotate the options although `protocol` asks for it, or that
+    shares no question with the data.
+    """
+    verdicts = np.full(len(index), int(ItemVerdict.SILENT), dtype=np.int8)
+    places = np.full(len(index), -1, dtype=np.int64)
+    check_content = run.info.config.data != data
+    right_above = 0.5 if run.info.config.repeats > 1 else 1.0 - 1e-9
+    changed = unknown = matched = 0
+    media_failures: list[int] = []
+    decode = msgspec.json.Decoder(_JudgedRecord).decode
+    for file in (SAMPLES_FILE, FAILURES_FILE):
+        path = run.path / file
+        for offset, line in read_lines(path):
+            record = decode_line(decode, line, path)
+            position = index.positions.get(record.id)
+            if position is None:
+                unknown += 1
+                continue
+            if places[position] != -1:
+                continue  # a second line about the same sample: the first counts
+            if check_content and index.contents[position] not in (0, content_hash(record)):
+                changed += 1
+                continue
+            matched += 1
+            places[position] = offset if file == SAMPLES_FILE else -2 - offset
+            if protocol == "circular" and index.passes[position] > 1:
+                _check_rotated(record, run)
+            verdicts[position] = _verdict(record, protocol, right_above)
+            if record.failure == "media":
+                media_failures.append(position)
+    # A run that was stopped before its first reply has nothing that could disagree.
+    if not matched and (changed or unknown):
+        raise UsageError(
+            f"{run.path} has no reply to a question of these data: "
+            + (
+                "its questions, options or answers are others; run the models on these data"
+                if changed
+                else "no sample id is the same; give the data that the run was made on"
+            )
+        )
+    return RunVerdicts(
+        name, kind, run.path, verdicts, places, changed, unknown, tuple(media_failures)
+    )
+
+
+def _check_rotated(record: _JudgedRecord, run: RunFolder) -> None:
+    if record.score is not None and "vanilla" not in record.values:
+        raise UsageError(
+            f"{run.path} asked each question once; the rules want the options rotated "
+            "(CircularEval): run it with --circular, or judge all runs by their first replies with "
+            "--circular off"
+        )
+
+
+def _verdict(record: _JudgedRecord, protocol: Protocol, right_above: float) -> ItemVerdict:
+    if record.unscored is not None or record.score is None:
+        return ItemVerdict.SILENT
+    score = record.score
+    if protocol == "once":
+        score = record.values.get("vanilla", score)
+    return ItemVerdict.RIGHT if score > right_above else ItemVerdict.WRONG
+
+
+def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
+    """The verdicts with each pair judged as one, as MME's accuracy+ does: wrong if either question
+    is wrong, else silent if either is, else right."""
+    if len(np.unique(units)) == len(units):
+        return verdicts
+    # The worst of both: wrong (0) before silent (1) before right (2).
+    severity = np.array([1, 0, 2], dtype=np.int8)[verdicts + 1]
+    worst = np.full(len(units), 2, dtype=np.int8)
+    np.minimum.at(worst, units, severity)
+    return np.array([ItemVerdict.WRONG, ItemVerdict.SILENT, ItemVerdict.RIGHT], dtype=np.int8)[
+        worst[units]
+    ]
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their offsets; an incomplete last line is left out. No lines if
+    there is no file."""
+    try:
+        with path.open("rb") as file:
+            offset = 0
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield offset, line
+                offset += len(line)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def decode_line(decode: Callable[[bytes], T], line: bytes, path: Path) -> T:
+    try:
+        return decode(line)
+    except msgspec.DecodeError as error:
+        raise DataError(f"{path} holds a line that is no sample record: {error}") from error
+
+
+_MAX_REPLY = 2_000
+"""Characters of a reply that a decision records; the run has all of it."""
+_NO_REPLY = "no reply"
+_WORDS = {ItemVerdict.RIGHT: "right", ItemVerdict.WRONG: "wrong", ItemVerdict.SILENT: _NO_REPLY}
+_decode_record = msgspec.json.Decoder(Record).decode
+
+
+class EvidenceReader(ExitStack):
+    """Reads again what the models of runs replied about single items. A context manager, which
+    holds the runs' files open."""
+
+    def __init__(self, runs: Sequence[RunVerdicts]) -> None:
+        super().__init__()
+        self._runs = tuple(runs)
+        self._files: dict[Path, BinaryIO] = {}
+        self._texts: dict[str, str] = {}
+
+    def read(self, position: int) -> tuple[Evidence, ...]:
+        """What each model replied about an item, and what was made of it. Of several rotations it
+        is the first that was not right, else the first. Raises StorageError."""
+        return tuple(self._read_run(run, position) for run in self._runs)
+
+    def media_failure(self, run: RunVerdicts, position: int) -> str:
+        """Why a run could not read the picture of an item."""
+        return self._read_run(run, position).verdict.removeprefix(f"{_NO_REPLY}: ")
+
+    def _read_run(self, run: RunVerdicts, position: int) -> Evidence:
+        place = int(run.places[position])
+        if place == -1:
+            return Evidence(run.name, verdict="not asked")
+        name, offset = (SAMPLES_FILE, place) if place >= 0 else (FAILURES_FILE, -2 - place)
+        path = run.path / name
+        try:
+            if path not in self._files:
+                self._files[path] = self.enter_context(path.open("rb"))
+            self._files[path].seek(offset)
+            line = self._files[path].readline()
+        except OSError as error:
+            raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+        found = record_evidence(decode_line(_decode_record, line, path), run.name)
+        # A few verdicts are those of most items.
+        text = self._texts.setdefault(found.verdict, found.verdict)
+        return Evidence(found.model, found.request, found.reply, text, found.score)
+
+
+def record_evidence(record: Record, name: str) -> Evidence:
+    """What the model called `name` replied, by the record of a run."""
+    passes = record.passes
+    wrong = next((number for number, one in enumerate(passes) if not one.correct), None)
+    shown = wrong or 0
+    output = passes[shown].output if passes else None
+    # One request for each pass, unless an extractor or judge was asked as well.
+    digests = record.requests
+    request = digests[min(shown, len(digests) - 1)] if len(digests) == len(passes) else ""
+    request = request or (digests[0] if digests else "")
+    if record.score is None or isinstance(output, Failure):
+        why = f"{output.kind}: {output.message}" if isinstance(output, Failure) else record.outcome
+        return Evidence(name, request, verdict=f"{_NO_REPLY}: {why}"[:_MAX_REPLY])
+    reply = output.text if isinstance(output, Generated) else (record.answer or "")
+    return Evidence(name, request, reply[:_MAX_REPLY], _verdict_text(record, wrong), record.score)
+
+
+def _verdict_text(record: Record, wrong: int | None) -> str:
+    """ "right", "right in all 4 rotations", "wrong in rotation 2 of 4: B, not D"."""
+    passes = record.passes
+    count = len(passes) + record.saved if len(record.options) > 1 else len(passes)
+    if wrong is None or record.score == 1.0:
+        return f"right in all {count} rotations" if count > 1 else "right"
+    answer = passes[wrong].answer
+    said = getattr(answer, "value", None)
+    gold = " or ".join(passes[wrong].gold or record.gold)
+    why = f"{said}, not {gold}" if said is not None else record.outcome.replace("_", " ")
+    return f"wrong in rotation {wrong + 1} of {count}: {why}" if count > 1 else f"wrong: {why}"
+
+
+def brief_evidence(names: Sequence[str]) -> Callable[[tuple[int, ...]], tuple[Evidence, ...]]:
+    """Makes evidence of an item's verdicts, without replies, for items that no rule flags; equal
+    combinations are shared."""
+
+    @cache
+    def evidence_of(verdicts: tuple[int, ...]) -> tuple[Evidence, ...]:
+        words = [_WORDS[ItemVerdict(verdict)] for verdict in verdicts]
+        return tuple(Evidence(name, verdict=word) for name, word in zip(names, words, strict=True))
+
+    return evidence_of

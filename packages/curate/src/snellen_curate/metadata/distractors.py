@@ -1,0 +1,323 @@
+"""Strategies for wrong options, by name. Packages add their own under the entry points
+`snellen.distractors`.
+
+A strategy proposes; whether a proposal can stand beside the right option and the others is decided
+in one place, `choose_options` in `options.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Annotated, Any, Literal, Protocol
+
+import msgspec
+from msgspec import Meta, Struct
+
+from snellen.core.entry_points import load_entry_point, plugin_entry_points
+from snellen.core.errors import UnknownName, UsageError
+from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan
+from snellen_curate.metadata.perturbations import (
+    BoxSettings,
+    CharacterSettings,
+    KeypointSettings,
+    KnownBoxes,
+    NumberSettings,
+    OrderSettings,
+    perturb_keypoints,
+    perturb_number,
+    perturb_order,
+    perturb_text,
+    wrong_boxes,
+)
+from snellen_curate.metadata.records import MetadataRecord
+from snellen_curate.metadata.spaces import CategoryTree, option_key
+from snellen_curate.metadata.targets import (
+    NO,
+    YES,
+    QuestionTarget,
+    answer_texts,
+    format_box,
+    format_points,
+    format_sequence,
+)
+from snellen_curate.metadata.templates import QuestionTemplate
+
+GROUP = "snellen.distractors"
+_HIDDEN_TRIES = 8
+WRITTEN = "model"
+"""The strategy that asks a language model; see `written_options.py`."""
+
+
+class OtherRecords(Protocol):
+    """The other records of the same template."""
+
+    def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
+        """The answers that are most similar to a text, the most similar first, with their
+        records."""
+        ...
+
+    def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
+        """Records of the generator's choice, some perhaps twice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DistractorContext:
+    """What a strategy may know."""
+
+    record: MetadataRecord
+    template: QuestionTemplate
+    target: QuestionTarget
+    tree: CategoryTree
+    """The category space of the record."""
+    size: tuple[int, int]
+    """Width and height of the first picture, in pixels; 0 if there is no picture."""
+    others: OtherRecords
+    frequencies: AnswerFrequencies
+    """How often each answer is right among the records of the source."""
+    plan: AnswerPlan
+    """How often each answer is offered, and the number of options."""
+    known_boxes: KnownBoxes
+    """The right boxes of the source."""
+    rng: Random
+
+
+Propose = Callable[[DistractorContext, Any], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DistractorStrategy:
+    settings: type[Struct]
+    propose: Propose
+    """Yields texts, the best first; may go on for ever."""
+    of_any_length: bool = False
+    """Whether options may be chosen by length. Not where that would make some answers of a small
+    set wrong more rarely than right."""
+
+
+class NoSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """A strategy without settings."""
+
+
+class CategorySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    near: Literal["", "hierarchy", "text"] = ""
+    """Empty: any label with the same chance; else the labels nearest to the right one: in the
+    space's hierarchy, or by spelling."""
+    among: Annotated[int, Meta(ge=1)] = 12
+    """How many of the nearest are drawn from, so that not every item with the same answer has the
+    same options."""
+    seen: bool = True
+    """Draw a label with the frequency with which it is right in other records, and labels that are
+    never right only if there are too few others; false: any label with the same chance."""
+
+
+class OtherItemSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    near: Literal["", "text"] = ""
+    """Empty: any other record; `text`: those whose answers are most similar (BM25)."""
+    among: Annotated[int, Meta(ge=1)] = 24
+
+
+def _propose_categories(context: DistractorContext, settings: CategorySettings) -> Iterator[str]:
+    tree, gold = context.tree, context.target.gold
+    true = {option_key(text) for text in (gold, *context.target.true)}
+    if not settings.near:
+        if settings.seen:
+            wrong = [label for label in tree.labels if option_key(label) not in true]
+            yield from context.plan.draw_wrong(gold, wrong, context.rng)
+        yield from _shuffle(context, settings, tree.labels)
+        return
+    # What is true of the picture takes no place among the nearest.
+    nearest = _nearest_labels(context, settings, gold, true)
+    if settings.near != "hierarchy" and nearest:
+        # Labels that are all near the right one show it by being in their middle; so they are those
+        # near a hidden label, which is near the right one.
+        hidden = context.rng.choice(nearest[: settings.among])
+        nearest = _nearest_labels(context, settings, hidden, {*true, option_key(hidden)})
+    # At least as many as are needed; one fewer where the hidden label is one of the nearest.
+    hides = settings.near != "hierarchy"
+    size = max(settings.among - hides, context.plan.size - 1)
+    yield from _shuffle(context, settings, nearest[:size])
+    yield from nearest[size:]
+
+
+def _shuffle(
+    context: DistractorContext, settings: CategorySettings, labels: Iterable[str]
+) -> list[str]:
+    """The labels in random order, those that are right more often earlier."""
+    if settings.seen:
+        return context.frequencies.order(labels, context.rng)
+    shuffled = list(labels)
+    context.rng.shuffle(shuffled)
+    return shuffled
+
+
+def _nearest_labels(
+    context: DistractorContext, settings: CategorySettings, label: str, without: Collection[str]
+) -> list[str]:
+    """The labels of the category space, nearest to `label` first, without those of these keys."""
+    tree = context.tree
+    if settings.near == "hierarchy":
+        ranked = tree.nearest_by_hierarchy(label)
+    else:
+        ranked = tree.nearest_by_text(label)
+    nearest = [other for _, other in ranked if option_key(other) not in without]
+    return context.frequencies.prefer_seen(nearest) if settings.seen else nearest
+
+
+def _propose_other_items(context: DistractorContext, settings: OtherItemSettings) -> Iterator[str]:
+    """Answers of other records: any, or those near a hidden text to which the right answer is as
+    near as the others."""
+    if not settings.near:
+        for record in context.others.at_random(context.rng):
+            texts = answer_texts(record, context.template.answer)
+            if texts and _is_about_another(context, record):
+                yield context.rng.choice(texts)
+        return
+    # As for categories: what is similar to a hidden text, which is similar to the right one.
+    gold = context.target.gold
+    similar = _similar_answers(context, gold, settings.among)
+    hidden_texts = [text for text in similar if option_key(text) != option_key(gold)]
+    context.rng.shuffle(hidden_texts)
+    for hidden in hidden_texts[:_HIDDEN_TRIES]:
+        nearest = _similar_answers(context, hidden, settings.among)
+        keys = set(map(option_key, nearest))
+        if option_key(gold) in keys or hidden == hidden_texts[:_HIDDEN_TRIES][-1]:
+            # The right one is as near to the hidden one as the others. A text that is no
+            # neighbour of its neighbours is an outlier, which nothing hides.
+            others = [text for text in nearest if option_key(text) != option_key(hidden)]
+            context.rng.shuffle(others)
+            yield from others
+            break
+    yield from similar
+
+
+def _similar_answers(context: DistractorContext, text: str, among: int) -> list[str]:
+    """Answers of other records that are similar to a text, and the right answer itself where it is
+    one of them."""
+    gold = option_key(context.target.gold)
+    return [
+        answer
+        for record, answer in context.others.similar(text, among + 2)
+        if option_key(answer) == gold or _is_about_another(context, record)
+    ]
+
+
+def _is_about_another(context: DistractorContext, record: MetadataRecord) -> bool:
+    """Whether a record is about other pictures: what is written about the same is true of it."""
+    same = set(record.images) & set(context.record.images)
+    return record.id != context.record.id and not same
+
+
+def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    """Pictures that other records are looking for; with a label, those of another label."""
+    record = context.record
+    for other in context.others.at_random(context.rng):
+        if other.id == record.id or len(other.images) < 2 or set(other.images) & set(record.images):
+            continue
+        if not record.label or option_key(other.label) != option_key(record.label):
+            yield other.images[1]
+
+
+def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> Iterator[str]:
+    plan = context.plan
+    if settings.seen and context.template.answer == "count" and plan.offered:
+        yield from plan.draw_wrong(context.target.gold, list(plan.offered), context.rng)
+        return
+    gold, rng = context.target.gold, context.rng
+    yield from perturb_number(gold, settings, rng, plan.size, context.frequencies)
+
+
+def _propose_characters(context: DistractorContext, settings: CharacterSettings) -> Iterator[str]:
+    return perturb_text(context.target.gold, settings, context.rng)
+
+
+def _propose_boxes(context: DistractorContext, settings: BoxSettings) -> Iterator[str]:
+    box = context.target.box
+    if box is None:
+        return
+    # Another object of the same label may be meant as well; a region means itself alone.
+    same = [other.corners for other in context.record.boxes if box.label == other.label != ""]
+    for corners in wrong_boxes(
+        box.label, box.corners, context.size, same, context.known_boxes, settings,
+        context.plan.size - 1, context.rng,
+    ):  # fmt: skip
+        yield format_box(corners)
+
+
+def _propose_other_objects(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    """Boxes of objects of another label in the same picture."""
+    box = context.target.box
+    others = [
+        other.corners
+        for other in context.record.boxes
+        if box and other.label != box.label and other.corners != box.corners
+    ]
+    context.rng.shuffle(others)
+    yield from map(format_box, others)
+
+
+def _propose_orders(context: DistractorContext, settings: OrderSettings) -> Iterator[str]:
+    items = context.record.sequence
+    if len(items) > 1:
+        yield from map(format_sequence, perturb_order(items, settings, context.rng))
+
+
+def _propose_keypoints(context: DistractorContext, settings: KeypointSettings) -> Iterator[str]:
+    keypoints = context.target.keypoints
+    if keypoints is not None:
+        moved = perturb_keypoints(keypoints.points, context.size, settings, context.rng)
+        yield from map(format_points, moved)
+
+
+def _propose_wrong_answers(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    wrong = list(context.record.wrong_answers)
+    context.rng.shuffle(wrong)
+    return iter(wrong)
+
+
+def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    yield NO if option_key(context.target.gold) == option_key(YES) else YES
+
+
+STRATEGIES: dict[str, DistractorStrategy] = {
+    "categories": DistractorStrategy(CategorySettings, _propose_categories),
+    "other_items": DistractorStrategy(OtherItemSettings, _propose_other_items, of_any_length=True),
+    "pictures": DistractorStrategy(NoSettings, _propose_pictures),
+    "numbers": DistractorStrategy(NumberSettings, _propose_numbers),
+    "boxes": DistractorStrategy(BoxSettings, _propose_boxes),
+    "other_objects": DistractorStrategy(NoSettings, _propose_other_objects),
+    "characters": DistractorStrategy(CharacterSettings, _propose_characters),
+    "orders": DistractorStrategy(OrderSettings, _propose_orders),
+    "keypoints": DistractorStrategy(KeypointSettings, _propose_keypoints),
+    "wrong_answers": DistractorStrategy(NoSettings, _propose_wrong_answers, of_any_length=True),
+    "yes_no": DistractorStrategy(NoSettings, _propose_yes_no),
+}
+"""Names in a template's `distractors`. `model` is one more: it asks."""
+
+
+def find_strategy(name: str) -> DistractorStrategy:
+    """The strategy of that name, Snellen's or a plug-in's. Raises UnknownName."""
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    entry = plugin_entry_points(GROUP).get(name)
+    if entry is None:
+        known = (*STRATEGIES, WRITTEN, *plugin_entry_points(GROUP))
+        raise UnknownName("strategy for wrong options", name, known)
+    strategy = load_entry_point(entry)
+    if not isinstance(strategy, DistractorStrategy):
+        raise UsageError(
+            f"the plug-in {name!r} ({entry.value}) is no DistractorStrategy; see "
+            "docs/curate/metadata.md"
+        )
+    return strategy
+
+
+def read_settings(name: str, settings: type[Struct], given: Mapping[str, Any]) -> Any:
+    """A strategy's settings. Raises UsageError."""
+    try:
+        return msgspec.convert(dict(given), settings)
+    except msgspec.ValidationError as error:
+        known = ", ".join(settings.__struct_fields__) or "none"
+        raise UsageError(f"the strategy {name}: {error}; its settings: {known}") from error

@@ -1,0 +1,135 @@
+"""Visual Genome's JSON files (Krishna et al. 2017, https://homes.cs.washington.edu/~ranjay/
+visualgenome): image data, objects, region descriptions and relationships."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from snellen.core.errors import DataError
+from snellen.data.json_document import decode_document
+from snellen_curate.metadata.importers.importer import (
+    ImportedMetadata,
+    ImportRequest,
+    clip_box,
+)
+from snellen_curate.metadata.records import MetadataRecord, ObjectRelation
+
+
+class _GenomeObject(Struct, gc=False):
+    x: float = 0
+    y: float = 0
+    w: float = 0
+    h: float = 0
+    name: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return (self.name or (self.names[0] if self.names else "")).strip()
+
+
+class _GenomeRegion(Struct, gc=False):
+    phrase: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class _GenomeRelation(Struct):
+    predicate: str
+    subject: _GenomeObject
+    object: _GenomeObject
+
+
+class _GenomeImage(Struct):
+    """An entry of any of the files; which lists it has says which file it is from."""
+
+    image_id: int | None = None
+    id: int | None = None
+    width: int = 0
+    height: int = 0
+    url: str = ""
+    objects: list[_GenomeObject] = []
+    regions: list[_GenomeRegion] = []
+    relationships: list[_GenomeRelation] = []
+
+    @property
+    def number(self) -> int | None:
+        return self.image_id if self.image_id is not None else self.id
+
+
+def read_visual_genome(request: ImportRequest) -> ImportedMetadata:
+    files = [
+        decode_document(Path(path).expanduser(), list[_GenomeImage], "a Visual Genome file")
+        for path in request.paths
+    ]
+    # The data set is published under this licence as a whole.
+    left_out: Counter[str] = Counter()
+    records = _records(request, files, left_out)
+    return ImportedMetadata(records, license="CC-BY-4.0", left_out=left_out)
+
+
+def _records(
+    request: ImportRequest, files: list[list[_GenomeImage]], left_out: Counter[str]
+) -> Iterator[MetadataRecord]:
+    """A record for each image: its objects as boxes, regions as boxes with an expression."""
+    parts: dict[int, list[_GenomeImage]] = {}
+    for file in files:
+        for entry in file:
+            if entry.number is None:
+                raise DataError(
+                    f"{', '.join(request.paths)}: an entry has neither image_id nor id; expected "
+                    "Visual Genome's files"
+                )
+            parts.setdefault(entry.number, []).append(entry)
+    folder = Path(request.paths[0]).expanduser().absolute().parent
+    for number, entries in parts.items():
+        width = max(entry.width for entry in entries)
+        height = max(entry.height for entry in entries)
+        objects = [each for entry in entries for each in entry.objects]
+        size = (width, height)
+        boxes = [
+            box
+            for each in objects
+            for box in clip_box(
+                each.label, (each.x, each.y, each.x + each.w, each.y + each.h), size, left_out
+            )
+        ]
+        # Regions first: `expression` is what a template asks for.
+        regions = [each for entry in entries for each in entry.regions]
+        unique = Counter(region.phrase.strip().lower() for region in regions)
+        expressions = [
+            box
+            for region in regions
+            if unique[region.phrase.strip().lower()] == 1
+            for box in clip_box(
+                "",
+                (region.x, region.y, region.x + region.width, region.y + region.height),
+                size,
+                left_out,
+                expression=region.phrase.strip(),
+            )
+        ]
+        url = next((entry.url for entry in entries if entry.url), "")
+        name = "/".join(url.split("/")[-2:]) if url else f"{number}.jpg"
+        yield MetadataRecord(
+            id=f"{request.name}/{number}",
+            source=request.name,
+            images=(request.picture_path(name, folder),),
+            width=width,
+            height=height,
+            boxes=(*expressions, *boxes),
+            relations=tuple(
+                ObjectRelation(
+                    each.subject.label, each.predicate.strip().lower(), each.object.label
+                )
+                for entry in entries
+                for each in entry.relationships
+                if each.subject.label and each.object.label and each.predicate.strip()
+            ),
+        )

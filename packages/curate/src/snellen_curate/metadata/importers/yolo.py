@@ -1,0 +1,168 @@
+"""YOLO's text files: a line `class x y width height` for each object, as shares of the picture, or
+`class x1 y1 x2 y2 ...` around it (https://docs.ultralytics.com/datasets/detect/). The names of the
+classes are in the data set's YAML file, `classes.txt` or `obj.names`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from snellen.core.errors import DataError
+from snellen_curate.metadata.importers.box_files import (
+    box_record,
+    file_name,
+    label_space,
+    picture_size,
+)
+from snellen_curate.metadata.importers.importer import (
+    SPLITS,
+    ImportedMetadata,
+    ImportRequest,
+    clip_box,
+    only_path,
+)
+from snellen_curate.metadata.records import MetadataRecord, ObjectBox
+from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
+
+_NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "_darknet.labels")
+
+
+def read_yolo(request: ImportRequest) -> ImportedMetadata:
+    """Read a folder, or its YAML file. Raises DataError."""
+    path = only_path(request)
+    folder = path.parent if path.is_file() else path
+    names, has_keypoints = _class_names(path)
+    left_out: Counter[str] = Counter()
+    return ImportedMetadata(
+        _records(request, folder, names, left_out, has_keypoints=has_keypoints),
+        label_space(request, names.values()),
+        left_out=left_out,
+    )
+
+
+def _class_names(path: Path) -> tuple[dict[int, str], bool]:
+    """The names of the classes by their numbers, and whether objects have keypoints. Raises
+    DataError."""
+    # labelImg writes the names to `labels`; those of a split are in the folder above.
+    folders = [] if path.is_file() else [path, path / "labels"]
+    folders += [path.absolute().parent] if path.absolute().name.lower() in SPLITS else []
+    files = [path] if path.is_file() else [
+        file
+        for folder in folders
+        for file in (*sorted(folder.glob("*.y*ml")), *(folder / name for name in _NAME_FILES))
+    ]  # fmt: skip
+    for file in filter(Path.is_file, files):
+        text = file.read_text("utf-8", "replace")
+        if file.name in _NAME_FILES:
+            lines = enumerate(text.split("\n"))
+            names = {number: line.strip() for number, line in lines if line.strip()}
+        else:
+            names = _names_in_yaml(text)
+        if names:
+            return names, "\nkpt_shape:" in f"\n{text}"
+    raise DataError(
+        f"{path}: the names of the classes are nowhere; expected `names:` in a YAML file, or a "
+        f"name a line in {', '.join(_NAME_FILES[:2])}"
+    )
+
+
+def _names_in_yaml(text: str) -> dict[int, str]:
+    """`names:` of a data set's YAML file: a list, or numbers with names, in lines or brackets."""
+    lines = [line.split(" #")[0].rstrip() for line in text.splitlines()]
+    start = next((n for n, line in enumerate(lines) if line.startswith("names:")), len(lines))
+    entries: list[str] = []
+    for line in lines[start:]:
+        if entries and line and not line.startswith((" ", "-", "]", "}")):
+            break
+        bare = line.removeprefix("names:").strip().strip("[]{}")
+        entries += [entry for entry in bare.split(",") if entry.strip()]
+    names: dict[int, str] = {}
+    for entry in entries:
+        bare = entry.strip().removeprefix("- ")
+        number, colon, name = bare.partition(":")
+        is_numbered = bool(colon) and number.strip().isdecimal()
+        key = int(number) if is_numbered else len(names)
+        names[key] = (name if is_numbered else bare).strip().strip("'\"")
+    return names
+
+
+def _records(
+    request: ImportRequest,
+    folder: Path,
+    names: dict[int, str],
+    left_out: Counter[str],
+    *,
+    has_keypoints: bool,
+) -> Iterator[MetadataRecord]:
+    """A record for each picture: without objects if its text file is empty or missing. Raises
+    DataError if all are missing."""
+    text_files: set[Path] = set()
+    place = request.pictures or folder
+    pictures = list(find_files(place, PICTURE_SUFFIXES, follow_links=True))
+    if not pictures:
+        raise DataError(f"{place} holds no pictures; name their folder with --pictures DIR")
+    for picture in pictures:
+        size = picture_size(picture)
+        boxes: list[ObjectBox] = []
+        text_file = _text_file(picture, folder)
+        if text_file is None:
+            left_out["the text file of a picture, which then has no objects"] += 1
+        else:
+            text_files.add(text_file.resolve())
+        for number, line in enumerate(_lines(text_file), 1):
+            values = line.split()
+            try:
+                # The points of a pose follow its box.
+                values, keypoints = (values[:5], values[5:]) if has_keypoints else (values, [])
+                if keypoints:
+                    left_out["the keypoints of an object"] += 1
+                label, points = names[int(values[0])], list(map(float, values[1:]))
+                left, top, right, bottom = _corners(points)
+            except (KeyError, ValueError, IndexError) as error:
+                raise DataError(
+                    f"{text_file}, line {number}: {line.strip()!r} is no object; "
+                    "expected a class that has a name, and its box or outline"
+                ) from error
+            corners = (left * size[0], top * size[1], right * size[0], bottom * size[1])
+            boxes += clip_box(label, corners, size, left_out)
+        yield box_record(request, file_name(picture, folder.absolute()), picture, size, boxes)
+    if not text_files:
+        raise DataError(
+            f"none of the {len(pictures)} pictures has a text file, e.g. {pictures[0]}; expected "
+            "it beside the picture, or in `labels` where the picture is in `images`"
+        )
+    for path in (
+        path for each in {file.parent for file in text_files} for path in each.glob("*.txt")
+    ):
+        if path.resolve() not in text_files and path.name not in _NAME_FILES:
+            left_out["a text file without a picture"] += 1
+
+
+def _text_file(picture: Path, folder: Path) -> Path | None:
+    """The text file beside a picture, or in `labels` where it is in `images`."""
+    parts = picture.parts
+    candidates = [picture.with_suffix(".txt")]
+    for place in range(len(parts) - 2, -1, -1):
+        if parts[place] == "images":
+            other = Path(*parts[:place], "labels", *parts[place + 1 :])
+            candidates.append(other.with_suffix(".txt"))
+    candidates += [
+        folder / "labels" / each / f"{picture.stem}.txt" for each in (".", picture.parent.name)
+    ]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _lines(path: Path | None) -> list[str]:
+    text = path.read_text("utf-8", "replace") if path else ""
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _corners(points: list[float]) -> tuple[float, float, float, float]:
+    """Corners of a box given by its middle, or around an outline. Raises ValueError."""
+    if len(points) == 4:
+        x, y, width, height = points
+        return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+    if len(points) < 6 or len(points) % 2:
+        raise ValueError("neither a box nor an outline")
+    return min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2])

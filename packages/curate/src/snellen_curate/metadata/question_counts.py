@@ -1,0 +1,223 @@
+"""What became of every record, in `records.jsonl` of a data set folder, a line for each; and the
+questions in numbers: options, sources and what the texts give away, per subtask.
+
+Records of which nothing was wanted are not in `decisions.jsonl`, which is about items and what was
+looked at for them: of a million records, 200 per subtask are drawn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.atomic_write import atomic_file
+from snellen.core.errors import StorageError
+from snellen.data_sets.decisions import FAILED, Evidence, Exclusion
+from snellen_curate.metadata.catalogue import Catalogue
+from snellen_curate.metadata.drafts import QuestionDraft
+from snellen_curate.metadata.guess_check import GuessCheck
+from snellen_curate.metadata.record_file import RecordFiles
+
+RECORDS_FILE = "records.jsonl"
+NOT_DRAWN = Exclusion("not drawn", "others were drawn for the subtasks that it fits")
+
+
+class RecordOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of `records.jsonl`."""
+
+    record: str
+    items: tuple[str, ...] = ()
+    """Ids of the items made of it."""
+    rule: str = ""
+    """Why there is none: `not drawn`, `template`, `picture`, `licence`, ..."""
+    reason: str = ""
+
+
+class RecordOutcomes:
+    """Items and refusals by record, while a data set is made."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._items: dict[int, list[str]] = {}
+        self._problems: dict[int, Exclusion] = {}
+        self.refused: dict[str, Exclusion] = {}
+        """Why a record that was drawn gave no item, by the id that the item would have."""
+        self.failed: dict[str, str] = {}
+        """Requests that failed, by item."""
+        self.evidence: dict[str, tuple[Evidence, ...]] = {}
+        """What was asked for an item."""
+
+    def add(self, row: int, item: str, asked: Sequence[Evidence]) -> None:
+        self._items.setdefault(row, []).append(item)
+        if asked:
+            self.evidence[item] = tuple(asked)
+
+    def refuse(self, row: int, item: str, problem: Exclusion) -> None:
+        """Note that a record gave no item. That a second question is one too many for a record is
+        no problem."""
+        if row in self._items and problem.rule == "target":
+            return
+        self._problems[row] = problem
+        self.refused[item] = problem
+
+    def withdraw(self, item: str, problem: Exclusion) -> None:
+        """Note that an item is left out after all."""
+        row = next(row for row, items in self._items.items() if item in items)
+        self._items[row].remove(item)
+        if not self._items[row]:
+            del self._items[row]
+        self.refuse(row, item, problem)
+
+    def fail(self, row: int, item: str, message: str) -> None:
+        self._problems[row] = Exclusion(FAILED, message)
+        self.failed[item] = message
+
+    def problem(self, row: int) -> Exclusion | None:
+        """Why there is no item of a record; None if there is one."""
+        if row in self._items:
+            return None
+        return self._problems.get(row) or self._catalogue.problem(row) or NOT_DRAWN
+
+    def count_rules(self) -> dict[str, int]:
+        """Number of records without an item, by rule."""
+        catalogue = self._catalogue
+        with_reason = {*self._problems, *catalogue.problems} - self._items.keys()
+        rules = Counter(
+            problem.rule for row in with_reason if (problem := self.problem(row)) is not None
+        )
+        unmatched = catalogue.count_unmatched()
+        rules["template"] += unmatched
+        rules[NOT_DRAWN.rule] = len(catalogue) - len(with_reason) - len(self._items) - unmatched
+        return {rule: count for rule, count in sorted(rules.items()) if count}
+
+    def describe_reasons(self, most: int = 3) -> str:
+        """The most frequent reasons for which records have no item, and how often."""
+        problems = map(self.problem, range(len(self._catalogue)))
+        reasons = Counter(problem.reason for problem in problems if problem is not None)
+        return "; ".join(f"{count} times: {text}" for text, count in reasons.most_common(most))
+
+    def examples(self, most: int = 5) -> dict[str, str]:
+        """The first records that cannot be used, with the reason: what a user should look at."""
+        names = self._catalogue.names
+        pairs = [(names[row], problem.reason) for row, problem in self._catalogue.problems.items()]
+        pairs += [
+            (name, problem.reason)
+            for name, problem in self.refused.items()
+            if problem.rule in ("picture", "box", "size", "keypoint")
+        ]
+        return dict(pairs[:most])
+
+    def write(self, files: RecordFiles, folder: Path) -> None:
+        """Write `records.jsonl`. Raises StorageError."""
+        encoder = msgspec.json.Encoder()
+        try:
+            with (
+                atomic_file(folder / RECORDS_FILE) as part,
+                part.open("wb", buffering=1 << 20) as out,
+            ):
+                for row, line in enumerate(files):
+                    problem = self.problem(row)
+                    outcome = (
+                        RecordOutcome(line.name, tuple(self._items[row]))
+                        if problem is None
+                        else RecordOutcome(line.name, (), problem.rule, problem.reason)
+                    )
+                    out.write(encoder.encode(outcome) + b"\n")
+        except OSError as error:
+            raise StorageError(
+                f"cannot write {folder / RECORDS_FILE}: {error.strerror or error}"
+            ) from error
+
+
+class SubtaskCounts(Struct, omit_defaults=True):
+    task: str
+    items: int
+    sources: dict[str, int]
+    """Items by source."""
+    available: dict[str, int]
+    """Records that the template takes, by source."""
+    options: dict[str, int]
+    """Items by number of options."""
+    guessing: GuessCheck | None = None
+    """What the texts of its questions give away."""
+
+
+class QuestionCounts(Struct, omit_defaults=True):
+    """What was made. In `step.json` as `counts`."""
+
+    records: int
+    items: int
+    unused: dict[str, int] = {}
+    """Records without an item, by reason."""
+    failed: int = 0
+    """Requests that failed: the same command asks again."""
+    subtasks: dict[str, SubtaskCounts] = {}
+    sources: dict[str, int] = {}
+    options: dict[str, int] = {}
+    chance: float | None = None
+    """Percent right by guessing."""
+    without_licence: int = 0
+    problems: dict[str, str] = {}
+    """The first records that could not be used, with the reason."""
+    stopped: str = ""
+    """Why a budget stopped it, if one did."""
+
+    @property
+    def findings(self) -> list[str]:
+        """What gives answers away, a sentence each."""
+        return [
+            f"{name} can be guessed: {sentence}"
+            for name, subtask in self.subtasks.items()
+            if subtask.guessing is not None
+            for sentence in subtask.guessing.findings()
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+
+def count_questions(
+    drafts: Sequence[QuestionDraft],
+    available: Mapping[str, Mapping[str, int]],
+    outcomes: RecordOutcomes,
+    records: int,
+    guessing: Mapping[str, GuessCheck],
+) -> QuestionCounts:
+    """Count what was made. `snellen curate statistics` counts words, places and media."""
+    subtasks: dict[str, SubtaskCounts] = {}
+    for name, by_source in available.items():
+        of_subtask = [draft for draft in drafts if draft.template.subtask == name]
+        tasks = Counter(draft.template.task or draft.record.task for draft in of_subtask)
+        subtasks[name] = SubtaskCounts(
+            task=tasks.most_common(1)[0][0] if tasks else "",
+            available=dict(by_source),
+            guessing=guessing.get(name),
+            **_describe(of_subtask),
+        )
+    return QuestionCounts(
+        records=records,
+        unused=outcomes.count_rules(),
+        failed=len(outcomes.failed),
+        subtasks=subtasks,
+        chance=round(100 * fmean(1 / draft.size for draft in drafts), 2) if drafts else None,
+        without_licence=sum(not draft.license for draft in drafts),
+        problems=outcomes.examples(),
+        **_describe(drafts),
+    )
+
+
+def _describe(drafts: Sequence[QuestionDraft]) -> dict[str, Any]:
+    """What is counted of all questions, and of each subtask's."""
+    sizes = Counter(draft.size for draft in drafts)
+    return {
+        "items": len(drafts),
+        "sources": dict(Counter(draft.record.source for draft in drafts)),
+        "options": {str(size): count for size, count in sorted(sizes.items())},
+    }

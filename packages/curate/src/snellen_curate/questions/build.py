@@ -1,0 +1,210 @@
+"""Questions of a folder or manifest of pictures: the whole pipeline (SEED-Bench-H, Sec. 3.4.1).
+
+First each picture by itself, many at once: extract, write, check. Then what needs all questions:
+balance, and the places of the answers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec import Struct
+
+from snellen.api.progress import ProgressChoice
+from snellen.core.errors import UsageError
+from snellen.core.model import AnyModel
+from snellen.data_sets.decisions import Action, Decision
+from snellen.data_sets.step import Step, open_step
+from snellen_curate.asking import Models, Result, open_models
+from snellen_curate.questions.extraction import Extractor
+from snellen_curate.questions.extractors.recorded import RecordedExtractor
+from snellen_curate.questions.extractors.table import open_extractor
+from snellen_curate.questions.fact_extraction import FactExtraction
+from snellen_curate.questions.options import QuestionOptions
+from snellen_curate.questions.picture_job import STEP, PictureJobs
+from snellen_curate.questions.question_items import Candidate, balance, build_items
+from snellen_curate.questions.records import PictureRecord, PictureRecords
+from snellen_curate.questions.rules import BALANCE, WRITTEN
+from snellen_curate.questions.sources import PictureSource
+from snellen_curate.questions.writing import CHECKER, REASONER, WRITER
+from snellen_curate.step_options import StepOptions
+
+_DEFAULTS = StepOptions()
+
+
+class QuestionsResult(Struct, frozen=True):
+    """How many questions were made, of how much, and what was dropped."""
+
+    folder: str
+    pictures: int
+    """Pictures and videos that were looked at."""
+    items: int
+    failed: int
+    """Those of which a request failed; the same call asks again."""
+    by_rule: dict[str, int]
+    """Pictures and questions that were dropped, by rule."""
+    by_dimension: dict[str, int]
+    """Questions that were kept, by dimension."""
+    abort_reason: str = ""
+    """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
+    missing: dict[str, int] = {}
+    """Pictures that a file of extractions says nothing about, by the extractor's name."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.failed and not self.abort_reason
+
+    def counts(self) -> dict[str, object]:
+        """The numbers for `step.json`."""
+        return {
+            "pictures": self.pictures,
+            "items": self.items,
+            "failed": self.failed,
+            "dropped": self.by_rule,
+            "dimensions": self.by_dimension,
+        }
+
+
+def make_questions(
+    pictures: PictureSource,
+    out: Path | str,
+    options: QuestionOptions,
+    asking: StepOptions = _DEFAULTS,
+    *,
+    progress: ProgressChoice = None,
+) -> QuestionsResult:
+    """Make a data set folder of questions about pictures; started again, it goes on.
+
+    The items are written once nothing has failed. Raises UsageError for options, models or a folder
+    that cannot be used, and StorageError.
+    """
+    if not options.writer:
+        raise UsageError("name the model that writes the questions: -m MODEL")
+    extractors = {
+        f"extractor{index}": open_extractor(spec) for index, spec in enumerate(options.extract, 1)
+    }
+    with ExitStack() as stack:
+        source = pictures.describe()
+        files = {
+            one.name: one.recorded
+            for one in extractors.values()
+            if isinstance(one, RecordedExtractor)
+        }
+        missing = {name: file.count_missing(pictures) for name, file in files.items()}
+        recorded = {name: file.digest for name, file in files.items()}
+        settings = options.settings() | {"recorded": recorded}
+        step = stack.enter_context(open_step(out, STEP, settings, source))
+        records = PictureRecords(step.folder)
+        stack.callback(records.close)
+        roles = model_roles(options, extractors)
+        models = stack.enter_context(open_models(roles, asking, out, progress=progress))
+        jobs = PictureJobs(
+            FactExtraction(extractors, options.min_nouns, options.max_seconds), options
+        )
+        missing = {name: count for name, count in missing.items() if count}
+        return _PictureQuestions(pictures, jobs, step, records, models).make(source.rows, missing)
+
+
+def model_roles(
+    options: QuestionOptions, extractors: Mapping[str, Extractor]
+) -> dict[str, AnyModel]:
+    """The models by role; roles that nobody has are absent."""
+    roles: dict[str, AnyModel] = {
+        role: one.model for role, one in extractors.items() if one.model is not None
+    }
+    roles[WRITER] = options.writer
+    roles[REASONER] = options.reasoner or options.writer
+    if options.checker:
+        roles[CHECKER] = options.checker
+    return roles
+
+
+class _PictureQuestions:
+    """One start of the step."""
+
+    def __init__(
+        self,
+        pictures: PictureSource,
+        jobs: PictureJobs,
+        step: Step,
+        records: PictureRecords,
+        models: Models,
+    ) -> None:
+        self._pictures, self._jobs, self._options = pictures, jobs, jobs.options
+        self._step, self._records, self._models = step, records, models
+        self._failed = 0
+
+    def make(self, total: int, missing: dict[str, int]) -> QuestionsResult:
+        """Ask about pictures; balance, place the answers, and write the items, unless something is
+        still to be done."""
+        for record in self._records.records():
+            # A kill may have kept its decisions from the log.
+            self._decide(record.decisions)
+        pending = (one for one in self._pictures if one.id not in self._records)
+        pictures = map(self._jobs.picture_job, pending)
+        left = max(0, total - len(self._records))
+        self._models.drive(pictures, self._add_result, "pictures", left)
+        reason = self._models.abort_reason
+        by_dimension = {} if self._failed or reason else self._write_items()
+        decided = self._step.decisions.values()
+        dropped = Counter(one.rule for one in decided if one.action == "drop")
+        result = QuestionsResult(
+            str(self._step.folder), total, sum(by_dimension.values()), self._failed,
+            dict(sorted(dropped.items())), by_dimension, reason, missing,
+        )  # fmt: skip
+        self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
+        return result
+
+    def _add_result(self, result: Result[PictureRecord]) -> None:
+        """Write a picture's line, then its decisions."""
+        if result.value is None:
+            self._failed += 1
+            self._step.decide(result.failed_decision(STEP))
+            return
+        self._records.add(result.value)
+        self._decide(result.value.decisions)
+
+    def _write_items(self) -> dict[str, int]:
+        """Decide which questions are kept, and write them; returns how many of each dimension."""
+        options = self._options
+        everything = [
+            Candidate(draft.id, draft.dimension, record.picture)
+            for record in self._records.records()
+            for draft in record.drafts
+        ]
+        choice = balance(
+            everything,
+            per_dimension=options.per_dimension,
+            per_picture=options.per_picture,
+            seed=options.seed,
+        )
+        self._decide(self._final_decisions(choice.left_out))
+        if choice.kept:
+            self._step.write_items(
+                build_items(self._pictures, self._records, choice.kept, options.seed)
+            )
+        kept = (one.dimension for one in everything if one.id in choice.kept)
+        return dict(sorted(Counter(kept).items()))
+
+    def _final_decisions(self, left_out: Mapping[str, str]) -> Iterator[Decision]:
+        """A decision about each question that passed, with all that was said about it."""
+        for record in self._records.records():
+            for draft in record.drafts:
+                if draft.id in left_out:
+                    decided: tuple[Action, str, str] = ("drop", BALANCE, left_out[draft.id])
+                elif draft.doubts:
+                    decided = ("flag", *next(iter(draft.doubts.items())))
+                else:
+                    decided = ("add", WRITTEN, f"{draft.dimension}, made from {record.picture}")
+                action, rule, reason = decided
+                yield Decision(draft.id, action, STEP, rule, reason, draft.evidence)
+
+    def _decide(self, decisions: Iterable[Decision]) -> None:
+        """Log decisions, but for those that an earlier start has logged."""
+        for decision in decisions:
+            logged = self._step.decisions.get(decision.item)
+            if logged is None or (logged.action, logged.rule) != (decision.action, decision.rule):
+                self._step.decide(decision)

@@ -1,0 +1,200 @@
+"""The job of one picture or video: extract, write, check; its result as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from msgspec import structs
+
+from snellen.core.errors import MediaError
+from snellen.core.flow import Steps
+from snellen.data_sets.decisions import Decision, Evidence, Exclusion
+from snellen.report.format import plural
+from snellen_curate.asking import AskFailed, Job, NotJson
+from snellen_curate.questions.extraction import VisualFacts
+from snellen_curate.questions.fact_extraction import FactExtraction
+from snellen_curate.questions.options import QuestionOptions
+from snellen_curate.questions.records import Draft, PictureRecord
+from snellen_curate.questions.rules import (
+    GIVEN_AWAY,
+    MENTIONS_DESCRIPTION,
+    MISSING,
+    NO_FACTS,
+    NO_LICENSE,
+    NO_QUESTION,
+    NOT_JSON,
+    REPEATED,
+    SINGLE_FRAME,
+    TOO_CLOSE,
+    UNANSWERED,
+    UNREADABLE,
+    WRITTEN,
+    WrittenQuestion,
+    check_description_mention,
+    check_distractors,
+    check_giveaway,
+    check_parts,
+    check_repetition,
+)
+from snellen_curate.questions.sources import Picture
+from snellen_curate.questions.writing import (
+    CHECKER,
+    REASONER,
+    WRITER,
+    DimensionPrompt,
+    ask_close_distractors,
+    ask_single_frame,
+    write_questions,
+)
+
+STEP = "questions"
+PERMANENT = frozenset({"unsupported", "too_long", "media"})
+"""Kinds of failures that the next start would meet again."""
+
+
+@dataclass(slots=True)
+class PictureWork:
+    """What a job has come to so far."""
+
+    picture: str
+    facts: VisualFacts = field(default_factory=VisualFacts)
+    asked: list[Evidence] = field(default_factory=list)
+    """The requests of the job with their replies, as they come."""
+    decisions: list[Decision] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+
+    def drop(self, item: str, rule: str, reason: str, evidence: Iterable[Evidence] = ()) -> None:
+        self.decisions.append(Decision(item, "drop", STEP, rule, reason, tuple(evidence)))
+
+    def record(self) -> PictureRecord:
+        return PictureRecord(
+            picture=self.picture,
+            decisions=tuple(self.decisions),
+            drafts=tuple(self.drafts),
+            **structs.asdict(self.facts),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PictureJobs:
+    """Makes the jobs of pictures and videos."""
+
+    extraction: FactExtraction
+    options: QuestionOptions
+
+    def picture_job(self, picture: Picture) -> Job[PictureRecord]:
+        """Extract the facts of a picture or video, and write and check questions of every dimension
+        that it allows."""
+        work = PictureWork(picture.id)
+        return Job(picture.id, self._extract(work, picture), work.asked)
+
+    def _extract(self, work: PictureWork, picture: Picture) -> Steps[PictureRecord]:
+        """Extract, then write; a picture that cannot be used is dropped with the reason."""
+        if self.options.require_license and not picture.cells.get("license"):
+            work.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
+            return work.record()
+        try:
+            found = yield from self.extraction.extract(picture)
+        except MediaError as error:
+            found = Exclusion(UNREADABLE, str(error))
+        except AskFailed as error:
+            found = Exclusion(final_rule(error), error.failure.message)
+        if isinstance(found, Exclusion):
+            work.drop(picture.id, found.rule, found.reason, work.asked)
+            return work.record()
+        work.facts = found
+        return (yield from self._write(work, picture))
+
+    def _write(self, work: PictureWork, picture: Picture) -> Steps[PictureRecord]:
+        """Write questions of each dimension, and decide about each, and about the picture."""
+        extracted = tuple(work.asked)
+        prompts = {
+            slug: one
+            for slug, one in self.options.dimensions.items()
+            if one.media == picture.kind and all(map(work.facts.has, one.needs))
+        }
+        if not prompts:
+            reason = "no dimension has what it needs: " + ", ".join(self.options.dimensions)
+            work.drop(work.picture, NO_FACTS, reason, extracted)
+            return work.record()
+        for slug, prompt in prompts.items():
+            role = REASONER if prompt.reasons else WRITER
+            first, place = len(work.asked), f"{work.picture}/{slug}"
+            try:
+                written = yield from write_questions(
+                    role, prompt, work.facts, picture, count=self.options.count
+                )
+            except AskFailed as error:
+                work.drop(place, final_rule(error), error.failure.message, work.asked[first:])
+                continue
+            evidence = (*extracted, *work.asked[first:])
+            if not written:
+                work.drop(place, NO_QUESTION, "the writer made no question of it", evidence)
+            for number, question in enumerate(written, 1):
+                yield from self._check(work, prompt, f"{place}/{number}", question, evidence)
+        if work.drafts:
+            reason = f"{plural(len(work.drafts), 'question')} passed"
+            work.decisions.append(Decision(work.picture, "keep", STEP, WRITTEN, reason, extracted))
+        else:
+            work.drop(work.picture, NO_QUESTION, "no question about it passed", extracted)
+        return work.record()
+
+    def _check(
+        self,
+        work: PictureWork,
+        prompt: DimensionPrompt,
+        item: str,
+        written: WrittenQuestion,
+        evidence: tuple[Evidence, ...],
+    ) -> Steps[None]:
+        """Apply every rule to a question, those that need no model first."""
+        for rule, reason in self._reasons(work, written).items():
+            if reason:
+                work.drop(item, rule, reason, evidence)
+                return
+        first = len(work.asked)
+        doubts: dict[str, str] = {}
+        for rule, check in self._checks(work, prompt, item, written):
+            try:
+                reason = yield from check
+            except AskFailed as error:
+                # A check that cannot be made says nothing against the question.
+                doubts[final_rule(error)] = f"{rule}: {error.failure.message}"
+                continue
+            if reason:
+                work.drop(item, rule, reason, (*evidence, *work.asked[first:]))
+                return
+        evidence = (*evidence, *work.asked[first:])
+        work.drafts.append(Draft(item, prompt.name, written, evidence, doubts))
+
+    def _reasons(self, work: PictureWork, written: WrittenQuestion) -> dict[str, str]:
+        """Why rules without a model drop a question, by rule, in the order they are applied."""
+        missing = check_parts(written)
+        if missing:
+            return {MISSING: missing}
+        return {
+            TOO_CLOSE: check_distractors(written, self.options.max_similarity),
+            GIVEN_AWAY: check_giveaway(written),
+            MENTIONS_DESCRIPTION: check_description_mention(written),
+            REPEATED: check_repetition(written, [one.written.question for one in work.drafts]),
+        }
+
+    def _checks(
+        self, work: PictureWork, prompt: DimensionPrompt, item: str, written: WrittenQuestion
+    ) -> Iterator[tuple[str, Steps[str]]]:
+        """The checks by models; each says why the question is dropped, or nothing."""
+        if self.options.checker:
+            yield TOO_CLOSE, ask_close_distractors(CHECKER, written, item)
+            if prompt.media == "video":
+                yield SINGLE_FRAME, ask_single_frame(CHECKER, written, work.facts, item)
+
+
+def final_rule(error: AskFailed) -> str:
+    """The rule under which a failed request drops an item; raises the error if asking again may
+    help."""
+    if isinstance(error, NotJson):
+        return NOT_JSON
+    if error.failure.kind in PERMANENT:
+        return UNANSWERED
+    raise error

@@ -1,0 +1,76 @@
+"""`pictures.jsonl` of a data set folder: all that is known of each picture that is done.
+
+A line is written before its decisions, so that a picture is never half done: after a kill, pictures
+with a line are not looked at again. The file is also one of extractions: `file:DIR/pictures.jsonl`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.errors import StorageError
+from snellen.data_sets.decisions import Decision, Evidence
+from snellen.store.runs import end_of_last_line
+from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile
+from snellen_curate.questions.rules import WrittenQuestion
+
+PICTURES_FILE = "pictures.jsonl"
+
+
+class Draft(Struct, frozen=True, omit_defaults=True):
+    """A question that passed every rule about itself."""
+
+    id: str
+    dimension: str
+    """Name of the evaluation dimension."""
+    written: WrittenQuestion
+    evidence: tuple[Evidence, ...] = ()
+    """What models said on the way: the extraction, the writing, the checks."""
+    doubts: dict[str, str] = {}
+    """Checks that a model could not make, by rule: for a person to look at."""
+
+
+class PictureRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
+    """A picture or video that is done."""
+
+    decisions: tuple[Decision, ...] = ()
+    drafts: tuple[Draft, ...] = ()
+
+
+class PictureRecords(RecordedFile[PictureRecord]):
+    """The file of a step that runs: lines are appended as pictures become done, and read again at
+    their places."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the file, new or of an earlier start; a last line that a killed process left
+        unfinished is cut off. Raises StorageError and DataError."""
+        path = folder / PICTURES_FILE
+        try:
+            self._log = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            os.ftruncate(self._log, end_of_last_line(self._log))
+        except OSError as error:
+            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+        super().__init__(path, PictureRecord)
+
+    def add(self, record: PictureRecord) -> None:
+        """Append a line. Raises StorageError."""
+        line = msgspec.json.encode(record) + b"\n"
+        try:
+            if os.write(self._log, line) < len(line):
+                raise OSError("the disk is full")
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
+        self._places[record.picture] = self._end
+        self._end += len(line)
+
+    def records(self) -> Iterator[PictureRecord]:
+        """All lines, in the order in which they were written."""
+        return map(self.__getitem__, list(self))
+
+    def close(self) -> None:
+        os.close(self._log)

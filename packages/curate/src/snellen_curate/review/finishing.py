@@ -1,0 +1,195 @@
+"""The next version of a data set: what people decided, carried out, with a log of every change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from snellen.core.atomic_write import save
+from snellen.core.errors import UsageError
+from snellen.data_sets.decisions import Decision, Evidence
+from snellen.data_sets.items import Item, ItemTable
+from snellen.data_sets.step import Step
+from snellen.report.format import plural
+from snellen.store.runs import write_json
+from snellen_curate.review.annotators import AnnotatorFigures, FieldAgreement
+from snellen_curate.review.board import ReviewBoard, ReviewOutcome
+from snellen_curate.review.edits import apply_changes, changes_before_and_after
+from snellen_curate.review.entries import ReviewEntry
+
+STEP = "review"
+RULE = "person"
+UNDECIDED_RULE = "undecided"
+AGREEMENT_FILE = "agreement.json"
+ANNOTATORS_FILE = "annotators.json"
+CHANGES_FILE = "changes.jsonl"
+UndecidedAction = Literal["refuse", "keep", "drop", "flag"]
+"""What becomes of items that nobody decided, or about which a conflict is open."""
+
+
+class FinishedReview(NamedTuple):
+    """What the next version of the data set is made of."""
+
+    items: int
+    """Items that are written."""
+    kept: int
+    fixed: int
+    dropped: int
+    undecided: int
+    changed_fields: int
+
+
+def finish_review(
+    step: Step, table: ItemTable, board: ReviewBoard, undecided: UndecidedAction = "refuse"
+) -> FinishedReview:
+    """Write `items.jsonl`, decisions, `changes.jsonl`, `agreement.json` and `annotators.json`.
+
+    Items outside the queue are written as they are. Raises UsageError if items are undecided and
+    `undecided` does not say what becomes of them, and StorageError.
+    """
+    outcomes = dict(board.outcomes())
+    open_items = [name for name, each in outcomes.items() if not each.is_settled]
+    if open_items and undecided == "refuse":
+        raise UsageError(_describe_undecided(outcomes, open_items))
+    for name, outcome in outcomes.items():
+        decision = _decision(board, name, outcome, undecided)
+        before = step.decisions.get(name)
+        if before is None or msgspec.structs.replace(before, at=decision.at) != decision:
+            step.decide(decision)
+    written = step.write_items(_next_version(table, board, step))
+    changed = _write_changes(step, outcomes)
+    agreement = [msgspec.to_builtins(each) for each in board.agreement()]
+    for name, value in ((AGREEMENT_FILE, agreement), (ANNOTATORS_FILE, board.figures()._asdict())):
+        write_json(step.folder / name, value)
+    actions = Counter(step.decisions[name].action for name in outcomes)
+    result = FinishedReview(
+        written, actions["keep"], actions["fix"], actions["drop"], len(open_items), changed
+    )
+    step.finish({"queue": len(outcomes), **result._asdict()})
+    return result
+
+
+def _describe_undecided(outcomes: dict[str, ReviewOutcome], names: list[str]) -> str:
+    conflicts = sum(outcomes[name].status == "conflict" for name in names)
+    parts = [
+        f"{count:,} {what}"
+        for count, what in (
+            (len(names) - conflicts, "without enough decisions"),
+            (conflicts, "in conflict"),
+        )
+        if count
+    ]
+    return (
+        f"of {plural(len(outcomes), 'item')}, {' and '.join(parts)} (first: {names[0]}); review "
+        "them, or say with --undecided keep, drop or flag what becomes of them"
+    )
+
+
+def _decision(
+    board: ReviewBoard, name: str, outcome: ReviewOutcome, undecided: UndecidedAction
+) -> Decision:
+    queued = board.queue.items[name]
+    said = board.reviews(name).last_decisions()
+    evidence = tuple(map(_describe, said))
+    at = max((entry.at for entry in said), default="")
+    if not outcome.is_settled:
+        action = "flag" if undecided == "refuse" else undecided
+        reason = outcome.reason or "not enough people decided"
+        return Decision(name, action, STEP, UNDECIDED_RULE, reason, evidence, at=at)
+    changes = changes_before_and_after(queued.item, outcome.changes)
+    return Decision(
+        name, outcome.action or "keep", STEP, RULE, outcome.reason, evidence, changes,
+        ", ".join(outcome.by), at,
+    )  # fmt: skip
+
+
+def _describe(entry: ReviewEntry) -> Evidence:
+    said = entry.reason or entry.comment
+    if entry.action == "answer":
+        said = entry.answer + (f" ({entry.ability})" if entry.ability else "")
+    who = f"{entry.by} (adjudicator)" if entry.role == "adjudicator" else entry.by
+    return Evidence(who, reply=said, verdict=entry.action)
+
+
+def _next_version(table: ItemTable, board: ReviewBoard, step: Step) -> Iterator[Item]:
+    for item in table:
+        decision = step.decisions.get(item.id) if item.id in board.queue.items else None
+        if decision is None or decision.action in ("keep", "flag"):
+            yield item
+        elif decision.action == "fix":
+            changes = {name: after for name, (_, after) in decision.changes.items()}
+            yield apply_changes(board.queue.items[item.id].item, changes)
+
+
+def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
+    """Write `changes.jsonl`, a line for every changed field; returns their number."""
+    rows: list[dict[str, Any]] = [
+        {
+            "item": name,
+            "field": field,
+            "before": before,
+            "after": after,
+            "by": decision.by,
+            "why": decision.reason,
+            "at": decision.at,
+        }
+        for name in outcomes
+        for decision in (step.decisions[name],)
+        for field, (before, after) in decision.changes.items()
+    ]
+    save(step.folder / CHANGES_FILE, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    return len(rows)
+
+
+def agreement_lines(agreement: list[FieldAgreement]) -> Iterator[str]:
+    """Agreement as lines of text."""
+    for each in agreement:
+        if each.raw.value is None:
+            yield f"agreement on the {each.field}: no item has decisions of two annotators"
+            continue
+        yield f"agreement on the {each.field}, {each.raw.items} items of two or more annotators:"
+        yield f"  agreeing pairs        {_text(each.raw, percent=True)}"
+        for pair in each.pairs:
+            if not pair.kappa.items:
+                continue
+            yield f"  Cohen's kappa         {_text(pair.kappa)}  {pair.first} and {pair.second}"
+        yield f"  Krippendorff's alpha  {_text(each.alpha)}"
+
+
+def annotator_lines(annotators: Sequence[AnnotatorFigures]) -> Iterator[str]:
+    """The annotators as lines of text, each with what was measured of them."""
+    for each in annotators:
+        shares = ", ".join(f"{100 * share:.0f} % {value}" for value, share in each.choices.items())
+        parts = [plural(each.items, "item"), shares if len(each.choices) <= 3 else ""]
+        if each.kappa.value is not None:
+            parts.append(f"kappa with the others {_text(each.kappa)}")
+        measured = (("chose the key", each.key), ("gold items right", each.gold))
+        parts += [f"{what} {_text(found, True)}" for what, found in measured if found.items]
+        parts.append(f"median {each.seconds:.1f} s" if each.seconds is not None else "")
+        yield f"{each.annotator}: {'; '.join(filter(None, parts))}"
+        if each.warning:
+            yield f"  look at what {each.annotator} decided: {each.warning}"
+
+
+def _text(estimate: Any, percent: bool = False) -> str:
+    if estimate.value is None:
+        return "not defined: all values are the same, or no item has two"
+    scale, digits = (100, 1) if percent else (1, 2)
+    text = f"{scale * estimate.value:.{digits}f}{' %' if percent else ''}"
+    if estimate.interval is None:
+        return f"{text} (too few items for an interval)"
+    low, high = scale * estimate.interval.low, scale * estimate.interval.high
+    return f"{text} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def finished_line(result: FinishedReview, folder: Path) -> str:
+    """A finished review as a line of text."""
+    return (
+        f"{folder}: {plural(result.items, 'item')}; of the queue {result.kept:,} kept, "
+        f"{result.fixed:,} fixed ({plural(result.changed_fields, 'field')}), {result.dropped:,} "
+        "dropped" + (f", {result.undecided:,} were undecided" if result.undecided else "")
+    )

@@ -1,0 +1,84 @@
+"""Figures of a data set's statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.core.errors import StorageError
+from snellen.report.findings.finding import percent_interval
+from snellen.report.plots.figure import save_plot
+from snellen.report.plots.series import Value, dot_plot
+from snellen.stats.intervals import wilson
+from snellen_curate.statistics.results import DatasetStatistics, ProbeScore
+from snellen_curate.statistics.statistics_tables import place_letter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def save_figures(statistics: DatasetStatistics, folder: str | Path) -> list[Path]:
+    """Write each figure that there are numbers for as SVG; the files that were written.
+
+    Raises MissingExtra without matplotlib, StorageError.
+    """
+    figures: dict[str, Figure] = {}
+    if statistics.positions.n:
+        figures["places"] = _places(statistics)
+    if statistics.shortcuts:
+        figures["shortcuts"] = _shortcuts(statistics)
+    if statistics.probe is not None:
+        figures["texts-alone"] = _texts_alone(statistics.name, statistics.probe.scores)
+    home = Path(folder).expanduser()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot make the folder {home}: {error.strerror or error}") from error
+    for name, figure in figures.items():
+        save_plot(figure, home / f"{name}.svg")
+    return [home / f"{name}.svg" for name in figures]
+
+
+def _places(statistics: DatasetStatistics) -> Figure:
+    positions = statistics.positions
+    n = positions.n
+    found, expected = {}, {}
+    for place, (count, chance) in enumerate(
+        zip(positions.by_place, positions.chance_by_place, strict=True)
+    ):
+        row = place_letter(place)
+        found[row] = Value(100 * count / n, wilson(count, n).scale())
+        expected[row] = Value(100 * chance / n)
+    title = f"{statistics.name}: places of the right answer"
+    return dot_plot(title, {"right answers": found, "even": expected}, fit_axis=True,
+                    label=f"% of {n:,} items, with 95 % intervals")  # fmt: skip
+
+
+def _shortcuts(statistics: DatasetStatistics) -> Figure:
+    right: dict[str, Value] = {}
+    expected: dict[str, Value] = {}
+    for test in statistics.shortcuts:
+        row = f"{test.rule} ({test.n:,})" + (" *" if test.is_alarm() else "")
+        right[row] = Value(100 * test.share, percent_interval(test.interval))
+        expected[row] = Value(100 * test.expected)
+    return dot_plot(
+        f"{statistics.name}: how often a rule picks the right option",
+        {"right": right, "expected by chance": expected},
+        label="% of the questions that the rule applies to, with 95 % intervals; * p < 0.05",
+    )
+
+
+def _texts_alone(name: str, scores: Sequence[ProbeScore]) -> Figure:
+    answered: dict[str, Value] = {}
+    chance: dict[str, Value] = {}
+    for score in scores:
+        row = f"classifier: {score.features}"
+        answered[row] = Value(100 * score.share, percent_interval(score.interval))
+        chance[row] = Value(100 * score.chance)
+    return dot_plot(
+        f"{name}: answered without the images",
+        {"right": answered, "guessing": chance},
+        fit_axis=True,
+        label="% of the questions, with 95 % intervals",
+    )

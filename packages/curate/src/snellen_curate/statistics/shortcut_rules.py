@@ -1,0 +1,280 @@
+"""Rules by which an option is chosen without the image, and even without understanding.
+
+Most are those of test-wise examinees: J. Millman, C. Bishop and R. Ebel, Educational and
+Psychological Measurement 25 (1965); T. Haladyna, S. Downing and M. Rodriguez, Applied Measurement
+in Education 15 (2002), rules 22 to 31. A rule sees the question and its options and picks some of
+them: all that are tied, or none where it does not tell the options apart.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from snellen_curate.statistics.words import split_lines, split_terms
+
+Picks = Sequence[int]
+"""Indices of the options that a rule picks, in order; empty if it does not apply."""
+
+_DETAIL = re.compile(r"\d+(?:[.,:]\d+)*|(?<=\S[ ])[A-Z]\w*|[(,;\"%°$€£«“（，；]|\w-\w")
+"""Numbers, capitalised words inside a text, and the signs of an aside or a unit."""
+_NUMBER = re.compile(
+    r"[^\d\s.+−-]{0,3}\s*([-+−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+−]?\d*\.?\d+)\s*([^\d\s]*)"
+)
+_COORDINATE = re.compile(r"\s*\d+(?:\.\d+)?\s*")
+_DIGIT = re.compile(r"\d")
+_ALL = re.compile(
+    r"(?:all|both|each|every one) (?:of )?(?:the |these )?(?:above|options|answers|choices|these)\b"
+    r"|以上(?:都|皆|全)(?:是|对|正确)|(?:全部|都)(?:正确|是)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NONE = re.compile(
+    r"(?:none|neither|not any) (?:of )?(?:the |these )?(?:above|options|answers|choices|these)\b"
+    r"|以上(?:都|皆|全)(?:不|非|错)|(?:都不是|均不是)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LAST_WORDS = ("above", "options", "answers", "choices", "these")
+"""Words with which the English phrases end."""
+_MIN_TERM = 4
+"""Letters of the shortest word of a question that counts as one that an option repeats: shorter
+ones are mostly function words."""
+
+
+class ChoiceTexts(NamedTuple):
+    """The texts of a question and its options, taken apart once for all rules."""
+
+    options: Sequence[str]
+    lengths: Sequence[int]
+    """Characters of each option, without surrounding white space."""
+    question_terms: Sequence[str]
+    option_terms: Sequence[Sequence[str]]
+    shared_parts: Sequence[float]
+    """For each option the share of its words that an average other option has; empty if no word is
+    in two options."""
+    numbers: Sequence[float]
+    """The options as numbers, if all are; see `read_numbers`."""
+    lines: str
+    """All options, one a line."""
+    boxes: Sequence[Sequence[float]] = ()
+    """The options as left, top, right and bottom of boxes, if all are; see `read_boxes`."""
+
+
+def choice_texts(question: str, options: Sequence[str]) -> ChoiceTexts:
+    """Take the texts of a question apart."""
+    lines = "\n".join(options)
+    in_one_line = lines.count("\n") < len(options)
+    terms = split_lines(lines) if in_one_line else list(map(split_terms, options))
+    return ChoiceTexts(
+        options,
+        [len(option.strip()) for option in options],
+        split_terms(question),
+        terms,
+        _shared_parts(terms),
+        read_numbers(options) if _DIGIT.search(lines) else (),
+        lines,
+        read_boxes(options) if lines.count(",") >= 3 * len(options) else (),
+    )
+
+
+def pick_longest(texts: ChoiceTexts) -> Picks:
+    """The option with the most characters."""
+    return _most(texts.lengths)
+
+
+def pick_shortest(texts: ChoiceTexts) -> Picks:
+    """The option with the fewest characters."""
+    return _most([-length for length in texts.lengths])
+
+
+def pick_most_detailed(texts: ChoiceTexts) -> Picks:
+    """The most specific option: with the most numbers, names, asides and units."""
+    if not _DETAIL.search(texts.lines):
+        return ()
+    return _most([len(_DETAIL.findall(option)) for option in texts.options])
+
+
+def pick_middle_number(texts: ChoiceTexts) -> Picks:
+    """The numbers between the least and the greatest, if every option is a number."""
+    numbers = texts.numbers
+    if len(numbers) < 3:
+        return ()
+    low, high = min(numbers), max(numbers)
+    return _proper([index for index, number in enumerate(numbers) if low < number < high], numbers)
+
+
+def pick_most_alike(texts: ChoiceTexts) -> Picks:
+    """The option that shares most of its words with the others: wrong options are often made by
+    changing parts of the right one."""
+    return _most(texts.shared_parts)
+
+
+def pick_odd_one_out(texts: ChoiceTexts) -> Picks:
+    """The option that shares least of its words with the others."""
+    return _most([-part for part in texts.shared_parts])
+
+
+def pick_from_question(texts: ChoiceTexts) -> Picks:
+    """The option that repeats the most words of the question, of four letters or more."""
+    if set(texts.question_terms).isdisjoint(chain(*texts.option_terms)):
+        return ()
+    words = set(long_terms(texts))
+    return _most([len(words.intersection(terms)) for terms in texts.option_terms])
+
+
+def pick_largest_box(texts: ChoiceTexts) -> Picks:
+    """The box with the largest area, if every option is a box."""
+    return _most([_area(box) for box in texts.boxes])
+
+
+def pick_smallest_box(texts: ChoiceTexts) -> Picks:
+    """The box with the smallest area, if every option is a box."""
+    return _most([-_area(box) for box in texts.boxes])
+
+
+def pick_box_at_border(texts: ChoiceTexts) -> Picks:
+    """The boxes that begin at 0 or end at a number of the question, such as the picture's width."""
+    if not texts.boxes:
+        return ()
+    sizes = {float(term) for term in texts.question_terms if term.isdecimal()}
+    at_border = [
+        index
+        for index, (left, top, right, bottom) in enumerate(texts.boxes)
+        if left == 0 or top == 0 or right in sizes or bottom in sizes
+    ]
+    return _proper(at_border, texts.boxes)
+
+
+def pick_middle_box(texts: ChoiceTexts) -> Picks:
+    """The box whose middle is nearest to the mean of all, if every option is a box."""
+    middles = [((box[0] + box[2]) / 2, (box[1] + box[3]) / 2) for box in texts.boxes]
+    if not middles:
+        return ()
+    mean = [sum(axis) / len(middles) for axis in zip(*middles, strict=True)]
+    return _most([-math.dist(middle, mean) for middle in middles])
+
+
+def _area(box: Sequence[float]) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def pick_all_of_above(texts: ChoiceTexts) -> Picks:
+    """ "All of the above"."""
+    return _matching(_ALL, texts)
+
+
+def pick_none_of_above(texts: ChoiceTexts) -> Picks:
+    """ "None of the above"."""
+    return _matching(_NONE, texts)
+
+
+SHORTCUT_RULES: Mapping[str, Callable[[ChoiceTexts], Picks]] = {
+    "longest": pick_longest,
+    "shortest": pick_shortest,
+    "most detailed": pick_most_detailed,
+    "middle number": pick_middle_number,
+    "most alike": pick_most_alike,
+    "odd one out": pick_odd_one_out,
+    "words of the question": pick_from_question,
+    "all of the above": pick_all_of_above,
+    "none of the above": pick_none_of_above,
+    "largest box": pick_largest_box,
+    "smallest box": pick_smallest_box,
+    "box at the border": pick_box_at_border,
+    "middle box": pick_middle_box,
+}
+"""Every rule by its name."""
+
+
+def read_numbers(options: Sequence[str]) -> list[float]:
+    """The options as numbers, if each is one number, perhaps with a sign of currency before it or
+    one unit, the same for all, behind it; else nothing."""
+    numbers, units = [], set()
+    for option in options:
+        match = _NUMBER.fullmatch(option.strip().rstrip("."))
+        if match is None:
+            return []
+        numbers.append(float(match[1].replace(",", "").replace("−", "-")))
+        units.add(match[2])
+    return numbers if len(units) == 1 else []
+
+
+def read_boxes(options: Sequence[str]) -> list[list[float]]:
+    """The options as boxes, if each is `[left, top, right, bottom]`; else nothing."""
+    boxes = []
+    for option in options:
+        numbers = option.strip().removeprefix("[").removesuffix("]").split(",")
+        if len(numbers) != 4 or not all(map(_COORDINATE.fullmatch, numbers)):
+            return []
+        left, top, right, bottom = map(float, numbers)
+        if left >= right or top >= bottom:
+            return []
+        boxes.append([left, top, right, bottom])
+    return boxes
+
+
+def sorted_order(texts: ChoiceTexts) -> int:
+    """1 if the options ascend, -1 if they descend, as numbers where all are numbers, else by
+    alphabet; 0 in any other order, and if two are equal or there is one."""
+    values: Sequence[float] | Sequence[str] = texts.numbers or [
+        option.strip().casefold() for option in texts.options
+    ]
+    if len(values) < 2 or values[0] == values[1]:
+        return 0
+    if values[0] < values[1]:  # type: ignore[operator]
+        return int(all(first < second for first, second in pairwise(values)))  # type: ignore[operator]
+    return -int(all(first > second for first, second in pairwise(values)))  # type: ignore[operator]
+
+
+def _shared_parts(option_terms: Sequence[Sequence[str]]) -> list[float]:
+    """For each option the share of its words that an average other option has; nothing if no word
+    is in two options."""
+    words = list(map(set, option_terms))
+    if len(set().union(*words)) == sum(map(len, words)):
+        return []
+    holders = Counter(word for option in words for word in option)
+    others = len(words) - 1
+    return [
+        sum(holders[word] - 1 for word in option) / (others * len(option)) if option else 0.0
+        for option in words
+    ]
+
+
+def long_terms(texts: ChoiceTexts) -> list[str]:
+    """The words of a question that are not, by their length, function words: of four letters or
+    more, numbers, and all that are not ASCII."""
+    return [
+        term
+        for term in texts.question_terms
+        if len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()
+    ]
+
+
+def _matching(pattern: re.Pattern[str], texts: ChoiceTexts) -> Picks:
+    # Most options hold none of these words, which is quickly seen.
+    lines = texts.lines
+    if lines.isascii() and not any(map(lines.lower().__contains__, _LAST_WORDS)):
+        return ()
+    matches = [index for index, option in enumerate(texts.options) if pattern.search(option)]
+    return _proper(matches, texts.options)
+
+
+def _most(values: Sequence[float]) -> Picks:
+    """Indices of the greatest value; empty if all are equal."""
+    if not values:
+        return ()
+    top = max(values)
+    ties = values.count(top)
+    if ties == 1:
+        return (values.index(top),)
+    if ties == len(values):
+        return ()
+    return [index for index, value in enumerate(values) if value == top]
+
+
+def _proper(indices: list[int], options: Sequence[object]) -> Picks:
+    """The indices, unless they are all options."""
+    return indices if len(indices) < len(options) else ()

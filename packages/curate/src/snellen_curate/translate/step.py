@@ -1,0 +1,418 @@
+"""The step `translate`: a data set's sibling in another language, written or checked."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from snellen.api.progress import ProgressChoice
+from snellen.core.errors import UsageError
+from snellen.core.model import AnyModel
+from snellen.data_sets.decisions import FAILED, Action, Decision, Evidence, count_actions
+from snellen.data_sets.items import ITEMS_FILE, Item, ItemTable
+from snellen.data_sets.step import Step, open_step
+from snellen.engine.servers.process import Notify
+from snellen.store.runs import write_json
+from snellen_curate.asking import Job, Result, model_setting, open_models
+from snellen_curate.open_data import open_items
+from snellen_curate.step_options import StepOptions
+from snellen_curate.translate.instructions import choose_instruction, texts_of
+from snellen_curate.translate.pair import Mismatch
+from snellen_curate.translate.rules import check_pair
+from snellen_curate.translate.siblings import (
+    ItemTexts,
+    SiblingPair,
+    TermUse,
+    check_kinship,
+    displaced_options,
+    pair_siblings,
+    sibling_item,
+    term_uses,
+)
+from snellen_curate.translate.translating import (
+    TranslatedItem,
+    TranslationPlan,
+    translate_texts,
+)
+
+STEP = "translate"
+TRANSLATED, UNCHANGED, MISSING = "translated", "no text", "missing"
+"""Rules of decisions: translated and nothing wrong; nothing to translate; no item of this id."""
+SOURCE_TEXT = "source text"
+"""Name of the evidence that holds the texts of the source."""
+TERMS_FILE = "terms.json"
+
+
+class TranslationSummary(Struct, frozen=True):
+    """What a start of the step came to."""
+
+    out: str
+    name: str
+    """Name of the sibling."""
+    source: str
+    languages: tuple[str, str]
+    items: int
+    counts: dict[str, int]
+    """Items by action."""
+    flagged_wrong: int
+    """Items that at least one rule calls wrong, or that have no translation."""
+    wrong: dict[str, int]
+    """Items that a rule calls wrong, by rule."""
+    doubtful: dict[str, int]
+    terms: tuple[TermUse, ...] = ()
+    """Options that several items have."""
+    abort_reason: str = ""
+
+    @property
+    def failures(self) -> int:
+        return self.wrong.get(FAILED, 0)
+
+    @property
+    def inconsistent(self) -> list[TermUse]:
+        """Terms with more than one translation."""
+        return [use for use in self.terms if not use.is_consistent]
+
+
+def translate_items(
+    data: str | Path,
+    out: str | Path,
+    plan: TranslationPlan,
+    models: Mapping[str, AnyModel],
+    options: StepOptions | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    progress: ProgressChoice = None,
+    notify: Notify | None = None,
+) -> TranslationSummary:
+    """Translate the items of a data set into the folder `out`.
+
+    `models` by role: `translator`, and `back` and `judge` if the plan has them. The same call goes
+    on where an earlier one ended. Items whose translation a rule calls wrong after the last attempt
+    carry it and are flagged; items for which there is no translation keep their texts and are
+    flagged, and the next start asks about them again. Raises UsageError as `open_step` and
+    `open_models` do.
+    """
+    _check_plan(plan)
+    table = open_items(data, columns)
+    settings = _settings(plan, {role: model_setting(model) for role, model in models.items()})
+    with open_step(out, STEP, settings, table) as step:
+        reason = ""
+        pending = _count_pending(table, plan, step)
+        if pending:
+            with open_models(
+                models, options or StepOptions(), step.folder, progress=progress, notify=notify
+            ) as opened:
+                opened.drive(
+                    _jobs(table, plan, step),
+                    partial(_decide_result, plan, step),
+                    f"translating into {plan.target.name}",
+                    pending,
+                )
+                reason = opened.abort_reason
+        uses: list[TermUse] = []
+        if not reason:
+            uses = term_uses(_texts_of_decisions(step.decisions.values()))
+            texts = _texts_of_decisions(step.decisions.values())
+            for decision in _flag_displaced(step.decisions, texts, uses):
+                step.decide(decision)
+            step.write_items(_sibling_items(table, plan, step.decisions))
+            write_json(step.folder / TERMS_FILE, uses)
+        summary = _summarise(step.decisions.values(), step.folder, table.name, plan, uses)
+        summary = replace(summary, abort_reason=reason)
+        if not reason:
+            step.finish(_counts(summary), "waiting" if summary.failures else "complete")
+    return summary
+
+
+def check_sibling(
+    data: str | Path,
+    sibling: str | Path,
+    plan: TranslationPlan,
+    out: str | Path | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> TranslationSummary:
+    """Check an existing translation by the same rules, without asking anything.
+
+    With `out`, the sibling's items are written there with a decision about each, for `curate
+    review`. An id that only one of the two has is wrong. Raises UsageError.
+    """
+    _check_plan(plan)
+    table = open_items(data, columns)
+    # A data set folder has our columns, whatever those of the source are.
+    is_folder = (Path(sibling).expanduser() / ITEMS_FILE).is_file()
+    other = open_items(sibling, None if is_folder else columns)
+    pairs = list(pair_siblings(table, other))
+    if not any(pair.source and pair.target for pair in pairs):
+        raise UsageError(
+            f"{table.name} and {other.name} share no id ({_some_ids(pairs)}); expected a data set "
+            "and its translation, with the same ids"
+        )
+    by_id = {pair.id: _compare(pair, plan) for pair in pairs}
+    texts = [
+        ItemTexts(
+            pair.id,
+            texts_of(pair.source.sample, plan.fields),
+            texts_of(pair.target.sample, plan.fields),
+        )
+        for pair in pairs
+        if pair.source and pair.target
+    ]
+    uses = term_uses(texts)
+    by_id |= {each.item: each for each in _flag_displaced(by_id, texts, uses)}
+    decisions = list(by_id.values())
+    folder = Path(out).expanduser() if out is not None else None
+    summary = _summarise(decisions, folder, table.name, plan, uses, other.name)
+    if folder is not None:
+        settings = _settings(plan, {"check": other.path})
+        with open_step(folder, STEP, settings, other, table) as step:
+            for decision in decisions:
+                if decision.item not in step.decisions:
+                    step.decide(decision)
+            step.write_items(pair.target for pair in pairs if pair.target)
+            write_json(folder / TERMS_FILE, uses)
+            step.finish(_counts(summary))
+    return summary
+
+
+def sibling_name(
+    data: str | Path, plan: TranslationPlan, columns: Mapping[str, str] | None = None
+) -> str:
+    """The usual name of a sibling: `eyechart-zh`."""
+    return f"{open_items(data, columns).name}-{plan.target.tag}"
+
+
+def _some_ids(pairs: list[SiblingPair]) -> str:
+    sources = [pair.id for pair in pairs if pair.source][:2]
+    targets = [pair.id for pair in pairs if pair.target][:2]
+    return f"{', '.join(sources)}, ... and {', '.join(targets)}, ..."
+
+
+def _check_plan(plan: TranslationPlan) -> None:
+    if plan.source.tag == plan.target.tag:
+        raise UsageError(
+            f"the data are said to be in {plan.target.tag} already; give another language by --to, "
+            "or that of the data by --from"
+        )
+    if not 1 <= plan.attempts <= 20:
+        raise UsageError(f"--attempts is {plan.attempts}; expected 1 to 20")
+    if not 0 <= plan.min_chrf <= 1:
+        raise UsageError(f"--min-chrf is {plan.min_chrf:g}; expected a number from 0 to 1")
+
+
+def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, object]:
+    """What decides the result, for `step.json`."""
+    instruction = choose_instruction(plan.source, plan.target)
+    return {
+        "from": plan.source.tag,
+        "to": plan.target.tag,
+        "fields": list(plan.fields),
+        "keep": list(plan.keep),
+        "glossary": dict(plan.glossary),
+        "attempts": plan.attempts,
+        "min chrF": plan.min_chrf,
+        "review": plan.review,
+        "version of the prompt": f"{instruction.name} {instruction.digest[:12]}",
+        **models,
+    }
+
+
+def _count_pending(table: ItemTable, plan: TranslationPlan, step: Step) -> int:
+    """The number of items to ask about. Those without a text are decided here."""
+    pending = 0
+    for item in table:
+        if item.id in step.decisions:
+            continue
+        texts = texts_of(item.sample, plan.fields)
+        if any(character.isalpha() for text in texts.values() for character in text):
+            pending += 1
+        else:
+            reason = "no text that could be translated"
+            step.decide(Decision(item.id, "keep", STEP, UNCHANGED, reason))
+    return pending
+
+
+def _jobs(table: ItemTable, plan: TranslationPlan, step: Step) -> Iterator[Job[TranslatedItem]]:
+    for item in table:
+        if item.id in step.decisions:
+            continue
+        texts = texts_of(item.sample, plan.fields)
+        yield Job(item.id, translate_texts(plan, item.id, texts, item.sample.gold))
+
+
+def _decide_result(plan: TranslationPlan, step: Step, result: Result[TranslatedItem]) -> None:
+    translated = result.value
+    if translated is None:
+        step.decide(result.failed_decision(STEP))
+        return
+    scores = (
+        Evidence(f"chrF of {name}", score=round(score, 4))
+        for name, score in translated.chrf.items()
+    )
+    changes = {
+        name: (text, translated.texts.get(name, "")) for name, text in translated.source.items()
+    }
+    evidence = (*result.asked, *scores)
+    step.decide(_decision(plan, result.id, translated.mismatches, evidence, changes))
+
+
+def _decision(
+    plan: TranslationPlan,
+    name: str,
+    mismatches: Sequence[Mismatch],
+    evidence: Iterable[Evidence] = (),
+    changes: Mapping[str, tuple[str, str]] | None = None,
+) -> Decision:
+    """The decision about a translation: `fix`, or `flag` if a person is to look at it."""
+    rules = list(map(_rule_evidence, mismatches))
+    wrong = [each for each in mismatches if each.level == "wrong"]
+    reason = "; ".join(map(str, wrong))
+    is_flagged = plan.needs_review(mismatches)
+    if is_flagged and not reason:
+        doubts = [f"doubtful: {each}" for each in mismatches]
+        reason = "; ".join(doubts) or "every translation is to be verified"
+    rule = mismatches[0].rule if is_flagged and mismatches else TRANSLATED
+    if is_flagged and changes:
+        rules = [_source_evidence(changes), *rules]
+    action: Action = "flag" if is_flagged else "fix" if changes else "keep"
+    return Decision(name, action, STEP, rule, reason, (*rules, *evidence), dict(changes or {}))
+
+
+def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
+    """The decision about an item of an existing translation."""
+    if pair.source is None or pair.target is None:
+        which = "source" if pair.source is None else "translation"
+        return Decision(pair.id, "flag", STEP, MISSING, f"the {which} has no item of this id")
+    source, target = pair.source.sample, pair.target.sample
+    texts, translation = texts_of(source, plan.fields), texts_of(target, plan.fields)
+    mismatches = [*check_kinship(source, target)]
+    mismatches += check_pair(plan.pair(texts, translation, source.gold))
+    # Both texts of a flagged item, for whoever reviews it.
+    texts_of_both = {name: (text, translation.get(name, "")) for name, text in texts.items()}
+    return _decision(
+        plan,
+        pair.id,
+        mismatches,
+        changes=texts_of_both if plan.needs_review(mismatches) else None,
+    )
+
+
+def _sibling_items(
+    table: ItemTable, plan: TranslationPlan, decisions: Mapping[str, Decision]
+) -> Iterator[Item]:
+    for item in table:
+        changes = decisions[item.id].changes
+        yield sibling_item(item, {name: after for name, (_, after) in changes.items()}, plan.target)
+
+
+def _texts_of_decisions(decisions: Iterable[Decision]) -> list[ItemTexts]:
+    return [
+        ItemTexts(
+            decision.item,
+            {name: before for name, (before, _) in decision.changes.items()},
+            {name: after for name, (_, after) in decision.changes.items()},
+        )
+        for decision in decisions
+    ]
+
+
+def _flag_displaced(
+    decisions: Mapping[str, Decision], texts: Sequence[ItemTexts], uses: Sequence[TermUse]
+) -> Iterator[Decision]:
+    """New decisions about items of which the others show that options changed places."""
+    displaced: dict[str, list[Mismatch]] = defaultdict(list)
+    for name, mismatch in displaced_options(texts, uses):
+        if ("wrong", mismatch.rule) not in map(_alarm, decisions[name].evidence):
+            displaced[name].append(mismatch)
+    by_id = {each.id: each for each in texts}
+    for name, mismatches in displaced.items():
+        before, each = decisions[name], by_id[name]
+        changes = {field: (text, each.target.get(field, "")) for field, text in each.source.items()}
+        rules = [*map(_rule_evidence, mismatches), *before.evidence]
+        if before.action != "flag":
+            rules = [_source_evidence(changes), *rules]
+        reasons = [before.reason] if before.action == "flag" and before.reason else []
+        yield replace(
+            before,
+            action="flag",
+            rule=before.rule if before.action == "flag" else mismatches[0].rule,
+            reason="; ".join([*reasons, *map(str, mismatches)]),
+            evidence=tuple(rules),
+            changes=changes,
+            at="",
+        )
+
+
+def _source_evidence(changes: Mapping[str, tuple[str, str]]) -> Evidence:
+    """The texts of the source, for whoever reviews their translation."""
+    lines = (f"{name}: {before}" for name, (before, _) in sorted(changes.items(), key=_field_key))
+    return Evidence(SOURCE_TEXT, reply="\n".join(lines))
+
+
+def _field_key(entry: tuple[str, object]) -> tuple[bool, str]:
+    """The question and the hint before the options."""
+    return len(entry[0]) == 1, entry[0]
+
+
+def _rule_evidence(mismatch: Mismatch) -> Evidence:
+    verdict = f"{mismatch.level} ({mismatch.field}): {mismatch.text}"
+    return Evidence(f"rule {mismatch.rule}", verdict=verdict)
+
+
+def _summarise(
+    decisions: Iterable[Decision],
+    folder: Path | None,
+    source: str,
+    plan: TranslationPlan,
+    uses: Sequence[TermUse],
+    name: str = "",
+) -> TranslationSummary:
+    """What the decisions come to. `name` is the sibling's; the folder's by default."""
+    decisions = list(decisions)
+    levels: dict[str, Counter[str]] = {"wrong": Counter(), "doubtful": Counter()}
+    for decision in decisions:
+        if decision.rule in (FAILED, MISSING):
+            levels["wrong"][decision.rule] += 1
+        for level, rule in {_alarm(each) for each in decision.evidence}:
+            if level in levels:
+                levels[level][rule] += 1
+    return TranslationSummary(
+        out=str(folder) if folder is not None else "",
+        name=name or (folder.resolve().name if folder is not None else ""),
+        source=source,
+        languages=(plan.source.tag, plan.target.tag),
+        items=len(decisions),
+        counts=count_actions({decision.item: decision for decision in decisions}),
+        flagged_wrong=sum(
+            any(_alarm(each)[0] == "wrong" for each in decision.evidence)
+            or decision.rule in (FAILED, MISSING)
+            for decision in decisions
+        ),
+        wrong=dict(levels["wrong"].most_common()),
+        doubtful=dict(levels["doubtful"].most_common()),
+        terms=tuple(uses),
+    )
+
+
+def _alarm(evidence: Evidence) -> tuple[str, str]:
+    """Level and rule of a rule's evidence; the level is "" for other evidence."""
+    kind, _, rule = evidence.model.partition(" ")
+    return (evidence.verdict.partition(" ")[0], rule) if kind == "rule" else ("", "")
+
+
+def _counts(summary: TranslationSummary) -> dict[str, object]:
+    """The figures of `step.json`."""
+    return {
+        "items": summary.items,
+        **summary.counts,
+        "wrong": summary.wrong,
+        "doubtful": summary.doubtful,
+        "terms": len(summary.terms),
+        "inconsistent terms": len(summary.inconsistent),
+        "sibling of": summary.source,
+    }

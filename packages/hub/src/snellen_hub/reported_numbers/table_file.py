@@ -1,0 +1,256 @@
+"""Reported numbers from a file of anybody: a row for each model, a column for each number.
+
+CSV, TSV, JSON, JSON Lines, Parquet and XLSX are read, with the limits that files of strangers have.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.errors import DataError, UsageError
+from snellen.core.sample import Row
+from snellen.core.summary import Metric
+from snellen.data.columns import column_name
+from snellen.data.tables.open_table import open_table
+from snellen_hub.config import SubmissionLimits
+from snellen_hub.intake import ModelFacts
+from snellen_hub.reported_numbers.checks import clean_model_name
+from snellen_hub.reported_numbers.model_facts import facts_of_model
+from snellen_hub.reported_numbers.numbers import (
+    Groups,
+    ReportedBoard,
+    ReportedRow,
+    ReportedTables,
+    ReportSource,
+    make_summary,
+    share_interval,
+)
+from snellen_hub.uploaded_replies import strict_settings
+
+_MOST_ROWS = 10_000
+_MOST_SAMPLES = 1_000_000_000
+_FACT_COLUMNS = ("parameters", "weights", "released", "organisation", "link", "notes")
+_SHARE_WARNING = (
+    "every score is at most 1: if they are shares, give --top 1; boards show percentages"
+)
+
+
+class ScoreColumn(NamedTuple):
+    """A column of numbers, and what it is on the board."""
+
+    column: str
+    metric: str = ""
+    """Name of the metric; of the first column, empty: the headline of the benchmark."""
+    group: str = ""
+    """The grouping that it is a label of, such as `category`; empty: a metric."""
+
+
+class ColumnMap(Struct, frozen=True, kw_only=True):
+    """Which column is what."""
+
+    scores: tuple[ScoreColumn, ...]
+    """The first is the headline."""
+    model: str = "model"
+    samples: str = ""
+    """The column with the number of samples; empty: unknown."""
+    facts: dict[str, str] = {}
+    """Facts of a model: our name to the column."""
+    top: float = 100.0
+    """The highest value a score can have."""
+
+
+def parse_score_columns(texts: Sequence[str]) -> tuple[ScoreColumn, ...]:
+    """`Overall`, `accuracy=Overall` and `category/colour=Colour`. Raises UsageError."""
+    columns = []
+    for text in texts:
+        for item in filter(None, (part.strip() for part in text.split(","))):
+            name, equals, column = item.partition("=")
+            if not equals:
+                columns.append(ScoreColumn(item))
+                continue
+            group, slash, label = name.strip().partition("/")
+            if not column.strip() or not name.strip() or (slash and not (group and label)):
+                raise UsageError(
+                    f"--score-columns {item!r}: expected COLUMN, METRIC=COLUMN or "
+                    "GROUP/LABEL=COLUMN"
+                )
+            made = (label, group) if slash else (group, "")
+            columns.append(ScoreColumn(column.strip(), *made))
+    if columns and columns[0].group:
+        raise UsageError(
+            f"--score-columns: the first is the headline, and {columns[0].column} is one of a group"
+        )
+    return tuple(columns)
+
+
+def read_table_file(
+    path: Path,
+    *,
+    board: str,
+    headline: str,
+    columns: ColumnMap,
+    source: ReportSource,
+    other_protocol: str = "",
+    limits: SubmissionLimits,
+) -> ReportedTables:
+    """The rows of a file as a board. `headline` is how the benchmark's own scoring names it.
+
+    Raises DataError with the row and column of a mistake.
+    """
+    _check_size(path, limits)
+    with tempfile.TemporaryDirectory(prefix="snellen-import-") as folder:
+        table = open_table(str(path), settings=strict_settings(Path(folder), limits))
+        names = _check_columns(path, list(table.columns), columns)
+        if len(table) > _MOST_ROWS:
+            raise DataError(f"{path} has {len(table):,} rows; at most {_MOST_ROWS:,} are imported")
+        seen: dict[str, int] = {}
+        rows = []
+        for row in table:
+            where = f"{path}, row {row.index + 1}"
+            model = clean_model_name(row.cells.get(names[columns.model], ""), where)
+            if model in seen:
+                raise DataError(f"{where}: the model {model!r} stands in row {seen[model]} already")
+            seen[model] = row.index + 1
+            rows.append(_row(row, where, model, names, headline, columns, source, other_protocol))
+    if not rows:
+        raise DataError(f"{path} holds no rows")
+    values = [row.summary.headline.value for row in rows]
+    low = columns.top == 100 and all(value is not None and value <= 1 for value in values)
+    return ReportedTables(
+        boards=(ReportedBoard(name=board, rows=tuple(rows)),),
+        warnings=(f"{path}: {_SHARE_WARNING}",) if low else (),
+    )
+
+
+def _check_size(path: Path, limits: SubmissionLimits) -> None:
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
+    size, most = path.stat().st_size, limits.megabytes * 1_000_000
+    if size > most:
+        raise DataError(f"{path} has {size:,} bytes; at most {most:,} are taken")
+
+
+def _check_columns(path: Path, existing: list[str], columns: ColumnMap) -> dict[str, str]:
+    """The name of each column as the table has it. Raises DataError for one that it lacks."""
+    asked = [columns.model, *(score.column for score in columns.scores), *columns.facts.values()]
+    if columns.samples:
+        asked.append(columns.samples)
+    names = {}
+    for name in asked:
+        names[name] = column_name(name, 0)
+        if names[name] not in existing:
+            raise DataError(
+                f"{path} has no column {name!r}; its columns are {', '.join(existing[:20])}"
+            )
+    for fact in columns.facts:
+        if fact not in _FACT_COLUMNS:
+            raise UsageError(
+                f"--fact-columns: {fact!r} is no fact; expected some of {', '.join(_FACT_COLUMNS)}"
+            )
+    return names
+
+
+def _row(
+    row: Row,
+    where: str,
+    model: str,
+    names: Mapping[str, str],
+    headline_name: str,
+    columns: ColumnMap,
+    source: ReportSource,
+    other_protocol: str,
+) -> ReportedRow:
+    n = 0
+    if columns.samples:
+        n = _parse_count(row.cells.get(names[columns.samples], ""), where, columns.samples)
+    metrics: list[Metric] = []
+    groups: Groups = {}
+    for place, score in enumerate(columns.scores):
+        value = _parse_number(row.cells.get(names[score.column], ""), where, score.column,
+                              columns.top)  # fmt: skip
+        name = score.metric or (headline_name if place == 0 else score.column)
+        # A count is known of the whole row, not of its groups.
+        metric = _make_metric(name, value, 0 if score.group else n, columns.top)
+        if score.group:
+            groups.setdefault(score.group, {})[score.metric] = metric
+        else:
+            metrics.append(metric)
+    return ReportedRow(
+        model=model,
+        summary=make_summary(metrics[0], metrics[1:], groups),
+        source=source,
+        facts=_parse_facts(row, where, model, names, columns),
+        other_protocol=other_protocol,
+    )
+
+
+def _make_metric(name: str, value: float | None, n: int, top: float) -> Metric:
+    """The number with Wilson's interval where the samples are known and it is a percentage."""
+    if top == 1:
+        value, top = (None if value is None else 100 * value), 100.0
+    if top != 100:
+        return Metric(name, value, n, unit="points", top=top)
+    interval = None
+    if n and value is not None:
+        interval = share_interval(value * n / 100, n)
+    return Metric(name, value, n, interval)
+
+
+def _parse_number(cell: str, where: str, column: str, top: float) -> float | None:
+    text = cell.strip()
+    if text in ("", "-", "–", "—", "N/A", "n/a", "nan", "NaN", "null", "None"):
+        return None
+    try:
+        value = float(text.removesuffix("%").strip()) if len(text) < 40 else float("nan")
+    except ValueError:
+        value = float("nan")
+    if not math.isfinite(value):
+        raise DataError(f"{where}, column {column}: {text[:60]!r} is not a number")
+    if not 0 <= value <= top:
+        raise DataError(f"{where}, column {column}: {text} is out of range; expected 0 to {top:g} "
+                        "(--top sets the highest value)")  # fmt: skip
+    return value
+
+
+def _parse_count(cell: str, where: str, column: str) -> int:
+    text = cell.strip().replace(",", "")
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) <= _MOST_SAMPLES:
+        raise DataError(f"{where}, column {column}: {cell.strip()[:60]!r} is no number of samples")
+    return int(text)
+
+
+def _parse_facts(
+    row: Row, where: str, model: str, names: Mapping[str, str], columns: ColumnMap
+) -> ModelFacts:
+    """Facts from the columns that were named, and from columns that are called as a fact."""
+    known: dict[str, Any] = {}
+    for fact in _FACT_COLUMNS:
+        column = columns.facts.get(fact)
+        cell = row.cells.get(names[column] if column else fact, "").strip()
+        if cell in ("", "-", "N/A"):
+            continue
+        if fact == "parameters":
+            cell = cell.upper().removesuffix("B").strip()
+            try:
+                known[fact] = float(cell)
+            except ValueError as error:
+                raise DataError(
+                    f"{where}: parameters are {cell!r}; expected billions, such as 7 or 7B"
+                ) from error
+        else:
+            known[fact] = cell.lower() if fact == "weights" else cell
+    try:
+        checked = msgspec.convert(known, ModelFacts)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where}: {error}") from error
+    listed = msgspec.to_builtins(facts_of_model(model))
+    return msgspec.convert({**listed, **msgspec.to_builtins(checked)}, ModelFacts)
