@@ -364,7 +364,8 @@ def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
     key = (*options, 1, *groups.items(), 2, *(gold if closed else ()))
     together = shared.get(key)
     if together is None:
-        together = shared[key] = (dict.fromkeys(options, ""), groups, gold)
+        blank = shared.setdefault(("options", *options), dict.fromkeys(options, ""))
+        together = shared[key] = (blank, groups, gold)
     options, groups, shared_gold = together
     repeats = record.repeats
     return msgspec.structs.replace(
