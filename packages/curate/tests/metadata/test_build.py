@@ -695,6 +695,19 @@ def test_several_files_are_several_data_sets(tmp_path: Path) -> None:
         build_questions([files[0][0], other[0]], files[0][1], tmp_path / "again", options)
 
 
+def test_a_share_is_flagged_to_be_looked_at(make: Make) -> None:
+    """Half of the items of each data set that states a licence, and no more than a hundred."""
+    made = make(per_subtask=40, check_share=0.5)
+    flags = Counter(
+        (made.decisions[item["index"]].rule, item["source"])
+        for item in made.items
+        if made.decisions[item["index"]].action == "flag"
+    )
+    assert flags["sample check", "drawn-a"] == min(100, round(made.counts.sources["drawn-a"] / 2))
+    assert flags["licence", "drawn-c"] == made.counts.sources["drawn-c"]
+    assert not flags["sample check", "drawn-c"]
+
+
 def test_too_many_failures_stop_and_the_next_start_goes_on(tmp_path: Path) -> None:
     state = {"down": True, "asked": 0}
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _OF_PICTURES = (
     "extract", "reasoner", "checker", "dimension", "dimensions", "count",
-    "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity",
+    "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity", "draw",
+    "next-image",
 )  # fmt: skip
 _MEANINGS = {
     "options": "too few wrong options that differ from the right one and from each other",
@@ -33,7 +34,7 @@ _MEANINGS = {
     "size": "its boxes are for a picture of another size",
 }
 """What the rules mean by which a record gives no item."""
-OF_METADATA = ("per-subtask", "alike-length")
+OF_METADATA = ("per-subtask", "alike-length", "flag-share")
 """Flags that only questions of metadata records have."""
 
 
@@ -49,20 +50,23 @@ def main_metadata(arguments: Namespace) -> Finished:
         [find_metadata(path) or path for path in paths],
         arguments.templates or DEFAULT_TEMPLATES,
         arguments.out,
-        read_fields(arguments, MetadataQuestionOptions, require_license=bool(arguments.drop)),
+        read_fields(
+            arguments, MetadataQuestionOptions, require_license=bool(arguments.drop),
+            check_share=arguments.flag_share or 0.0,
+        ),
         writer=arguments.model,
         asking=read_options(arguments, StepOptions),
         progress=progress(arguments),
     )  # fmt: skip
-    has_flags = bool(counts.without_licence)
-    status: Status = "flagged" if has_flags or counts.findings else "clean"
+    is_flagged = bool(counts.without_licence or arguments.flag_share)
+    status: Status = "flagged" if is_flagged or counts.findings else "clean"
     if counts.failed or counts.stopped:
         status = "incomplete"
     # What the texts give away is in no single item: people look at all.
     next = ("curate", "review", arguments.out, "--all", "--out", f"{arguments.out}-reviewed")
     return Finished(
         status, counts, lambda: _print_counts(counts, arguments.out),
-        next if status == "flagged" and not has_flags else None,
+        next if status == "flagged" and not is_flagged else None,
     )  # fmt: skip
 
 

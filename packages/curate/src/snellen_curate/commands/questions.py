@@ -1,4 +1,4 @@
-"""`snellen curate questions PICTURES`: make questions of pictures and videos."""
+"""`snellen curate questions PICTURES`: make questions of pictures, videos or captions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen_curate.commands._from_metadata import OF_METADATA, main_metadata, p
 from snellen_curate.step_options import StepOptions
 
 if TYPE_CHECKING:
-    from snellen_curate.questions.build import QuestionsResult
+    from snellen_curate.questions.results import QuestionsResult
 
 
 def main(arguments: Namespace) -> Finished:
@@ -35,7 +35,8 @@ def main(arguments: Namespace) -> Finished:
             f"{arguments.data[1]}: pictures are in one folder or data file; several can be given "
             "of metadata, with --templates FILE.toml"
         )
-    result = _make_questions(arguments)
+    make = _make_next_images if arguments.next_image else _make_questions
+    result = (_make_drawn if arguments.draw else make)(arguments)
     return Finished(
         "clean" if result.is_complete and result.items else "incomplete",
         result,
@@ -76,13 +77,52 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
     return make_questions(pictures, arguments.out, options, asking, progress=progress(arguments))
 
 
+def _make_drawn(arguments: Namespace) -> QuestionsResult:
+    """Questions that are answered by drawing, of captions."""
+    from snellen.benchmarks.protocol.drawing_options import split_drawing_options
+    from snellen.core.benchmark import Variant
+    from snellen_curate.questions.drawn_questions import (
+        DrawnOptions,
+        make_drawn_questions,
+        open_captions,
+    )
+
+    names = ("draw_size", "draw_steps", "draw_guidance")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
+    given["draw_seed"] = str(arguments.seed or 0)
+    options = read_fields(
+        arguments, DrawnOptions, writer=arguments.model or "", generator=arguments.draw,
+        drawing=split_drawing_options(Variant(options=given)).settings,
+        require_license=bool(arguments.drop),
+    )  # fmt: skip
+    asking = read_options(arguments, StepOptions)
+    captions = open_captions(arguments.data[0])
+    return make_drawn_questions(
+        captions, arguments.out, options, asking, progress=progress(arguments)
+    )
+
+
+def _make_next_images(arguments: Namespace) -> QuestionsResult:
+    """Questions about what a video shows next."""
+    from snellen_curate.questions.next_image import MAX_SECONDS, make_next_image_questions
+    from snellen_curate.questions.sources import open_pictures
+
+    return make_next_image_questions(
+        open_pictures(arguments.data[0]),
+        arguments.out,
+        max_seconds=arguments.max_seconds or MAX_SECONDS,
+        require_license=bool(arguments.drop),
+        seed=arguments.seed or 0,
+    )
+
+
 def _print_result(result: QuestionsResult) -> None:
     """What was dropped and kept, and what comes next."""
     from snellen.report.format import plural
     from snellen_curate.spending import read_spending
 
     for extractor, count in result.missing.items():
-        print_line(f"{count} of {plural(result.pictures, 'picture')} are not in {extractor}")
+        print_line(f"{count} of {plural(result.pictures, result.sources)} are not in {extractor}")
     for rule, count in result.by_rule.items():
         print_line(f"dropped   {count:>6}  {rule}")
     for dimension, count in result.by_dimension.items():
@@ -91,12 +131,13 @@ def _print_result(result: QuestionsResult) -> None:
     if spending.requests:
         print_line(f"spent so far: {spending.sentence()}")
     print_line(
-        f"{result.folder}: {plural(result.pictures, 'picture')}, {plural(result.items, 'question')}"
+        f"{result.folder}: {plural(result.pictures, result.sources)}, "
+        f"{plural(result.items, 'question')}"
     )
     if result.abort_reason:
         print_line(f"stopped: {result.abort_reason}; the same command goes on")
     elif result.failed:
         print_line(
-            f"{plural(result.failed, 'picture')} failed (see decisions.jsonl); the same "
+            f"{plural(result.failed, result.sources)} failed (see decisions.jsonl); the same "
             "command asks again, and writes the questions once none fails"
         )

@@ -51,7 +51,7 @@ def write_folder(
             if item.id not in step.decisions:
                 step.decide(decided.get(item.id) or Decision(item.id, "keep", STEP, "no duplicate"))
         write_lists(report, folder)
-        save(folder / REPORT_FILE, report_json(report))
+        write_report(report, folder / REPORT_FILE)
         write_page(found, folder / PAGE_FILE)
         dropped = {name for name, one in step.decisions.items() if one.action == "drop"}
         written = step.write_items(item for item in table if item.id not in dropped)
@@ -100,26 +100,43 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
     return decided
 
 
-def write_lists(report: DuplicateReport, folder: Path) -> None:
+def exclusion_list(report: DuplicateReport) -> list[str]:
+    """Ids to leave out so that one item of each cluster is left, in the order of the data."""
+    return list(report.exclusions)
+
+
+def write_lists(report: DuplicateReport, folder: Path) -> list[Path]:
     """Write `exclude.txt`, `contradictions.txt` and, for each list or benchmark that was compared,
     the items that are in it and its entries that are here: one id a line. Raises StorageError."""
+    lists = {EXCLUDE_FILE: exclusion_list(report)}
     contradicting = [
         name for pair in report.contradictions if pair.kind == "contradiction"
         for name in (pair.left, pair.right)
     ]  # fmt: skip
-    lists = {EXCLUDE_FILE: list(report.exclusions), CONTRADICTIONS_FILE: contradicting}
+    lists[CONTRADICTIONS_FILE] = list(dict.fromkeys(contradicting))
     for one in report.against:
         stem = _UNSAFE.sub("-", Path(one.name).name) or "other"
-        lists[f"in-{stem}.txt"] = [match.item for match in one.matches]
-        lists[f"exclude-from-{stem}.txt"] = [match.other for match in one.matches]
-    for file, names in lists.items():
-        save(folder / file, "".join(f"{name}\n" for name in dict.fromkeys(names)))
+        lists[f"in-{stem}.txt"] = list(dict.fromkeys(match.item for match in one.matches))
+        lists[f"exclude-from-{stem}.txt"] = list(
+            dict.fromkeys(match.other for match in one.matches)
+        )
+    return [write_lines(lines, folder / name) for name, lines in lists.items()]
+
+
+def write_lines(lines: Iterable[str], path: Path) -> Path:
+    save(path, "".join(f"{line}\n" for line in lines))
+    return path
 
 
 def report_json(report: DuplicateReport) -> bytes:
     """The report as JSON, with the exclusion list."""
-    document = msgspec.to_builtins(report) | {"excluded": report.exclusions}
+    document = msgspec.to_builtins(report) | {"excluded": exclusion_list(report)}
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def write_report(report: DuplicateReport, path: Path) -> Path:
+    save(path, report_json(report))
+    return path
 
 
 def _contradictions(report: DuplicateReport) -> dict[str, list[str]]:

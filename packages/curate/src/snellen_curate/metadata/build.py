@@ -22,7 +22,7 @@ from snellen.core.media import digest_bytes
 from snellen.core.model import AnyModel
 from snellen.core.output import Output
 from snellen.core.request import Request
-from snellen.core.sample import Sample
+from snellen.core.sample import Sample, sampling_key
 from snellen.data.media.image_files import FileDigests, media_folders
 from snellen.data_sets.decisions import Decision, Exclusion
 from snellen.data_sets.items import Item
@@ -49,6 +49,8 @@ from snellen_curate.metadata.templates import TemplateFile, read_templates
 from snellen_curate.step_options import StepOptions
 
 STEP = "questions-from-metadata"
+MAX_CHECKED = 100
+"""Items of a data set that are flagged by `check_share` (Appendix I.1)."""
 CATEGORY, META_TASK = "category", "l2-category"
 """Columns of subtask and meta-task in MMT-Bench's files."""
 
@@ -65,6 +67,9 @@ class MetadataQuestionOptions:
     nothing."""
     require_license: bool = False
     """Leave records out for which nobody states a licence."""
+    check_share: float = 0.0
+    """The share of each data set's items that is flagged for review, at most `MAX_CHECKED`.
+    MMT-Bench's authors looked at half of the samples (Appendix I.1)."""
 
 
 def build_questions(
@@ -85,6 +90,10 @@ def build_questions(
     """
     if options.per_subtask < 1:
         raise UsageError(f"per_subtask is {options.per_subtask}; expected 1 or more")
+    if not 0 <= options.check_share <= 1:
+        raise UsageError(
+            f"the share to review is {options.check_share}; expected a share from 0 to 1"
+        )
     template_path = Path(templates).expanduser()
     template_file = read_templates(template_path)
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)
@@ -267,14 +276,20 @@ class _Build:
         for name, problem in [*problems.items(), *self.outcomes.refused.items()]:
             if name not in done:
                 self.step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
+        checked = _choose_checked(drafts, self.options)
         for draft in drafts:
             if draft.id not in done:
                 reason = f"made of record {draft.record.id}: {draft.template.answer}"
                 evidence = self.outcomes.evidence.get(draft.id, ())
                 self.step.decide(Decision(draft.id, "add", STEP, "template", reason, evidence))
-            if not draft.license and done[draft.id].action != "flag":
+            if done[draft.id].action == "flag":
+                continue
+            if not draft.license:
                 reason = f"no licence is stated by the record or its source {draft.record.source!r}"
                 self.step.decide(Decision(draft.id, "flag", STEP, "licence", reason))
+            elif draft.id in checked:
+                reason = f"one of {len(checked)} items drawn to be looked at"
+                self.step.decide(Decision(draft.id, "flag", STEP, "sample check", reason))
 
     def _ask(self, jobs: Sequence[Job[QuestionDraft | Exclusion]]) -> list[Result[Any]]:
         """Results of jobs, in the order of the jobs; one that a spent budget cut off has none."""
@@ -299,6 +314,18 @@ def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
     return [
         drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)
     ]
+
+
+def _choose_checked(drafts: Sequence[QuestionDraft], options: MetadataQuestionOptions) -> set[str]:
+    """The items that a person is to look at: a share of those of each data set, by seed."""
+    by_source: dict[str, list[str]] = {}
+    for draft in drafts:
+        by_source.setdefault(draft.record.source, []).append(draft.id)
+    checked: set[str] = set()
+    for names in by_source.values():
+        names.sort(key=lambda name: sampling_key(options.seed, f"check/{name}"))
+        checked.update(names[: min(MAX_CHECKED, round(options.check_share * len(names)))])
+    return checked
 
 
 def place_options(draft: QuestionDraft, place: int) -> Item:

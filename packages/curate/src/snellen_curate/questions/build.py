@@ -1,7 +1,7 @@
 """Questions of a folder or manifest of pictures: the whole pipeline (SEED-Bench-H, Sec. 3.4.1).
 
-First each picture by itself, many at once: extract, write, check. Then what needs all questions:
-balance, and the places of the answers.
+First each picture by itself, many at once: extract, write, check. Then albums, of which several
+pictures are shown. Last, what needs all questions: balance, and the places of the answers.
 """
 
 from __future__ import annotations
@@ -11,61 +11,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from snellen.api.progress import ProgressChoice
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
-from snellen.data_sets.decisions import Action, Decision
+from snellen.data_sets.decisions import Decision
 from snellen.data_sets.step import Step, open_step
-from snellen_curate.asking import Models, Result, open_models
+from snellen_curate.asking import Job, Models, Result, open_models
 from snellen_curate.questions.extraction import Extractor
 from snellen_curate.questions.extractors.recorded import RecordedExtractor
 from snellen_curate.questions.extractors.table import open_extractor
 from snellen_curate.questions.fact_extraction import FactExtraction
 from snellen_curate.questions.options import QuestionOptions
 from snellen_curate.questions.picture_job import STEP, PictureJobs
-from snellen_curate.questions.question_items import Candidate, balance, build_items
+from snellen_curate.questions.question_items import Candidate, all_drafts, balance, build_items
 from snellen_curate.questions.records import PictureRecord, PictureRecords
+from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen_curate.questions.rules import BALANCE, WRITTEN
+from snellen_curate.questions.several_pictures import SOURCES, find_albums, record_id
 from snellen_curate.questions.sources import PictureSource
 from snellen_curate.questions.writing import CHECKER, REASONER, WRITER
 from snellen_curate.step_options import StepOptions
 
 _DEFAULTS = StepOptions()
-
-
-class QuestionsResult(Struct, frozen=True):
-    """How many questions were made, of how much, and what was dropped."""
-
-    folder: str
-    pictures: int
-    """Pictures and videos that were looked at."""
-    items: int
-    failed: int
-    """Those of which a request failed; the same call asks again."""
-    by_rule: dict[str, int]
-    """Pictures and questions that were dropped, by rule."""
-    by_dimension: dict[str, int]
-    """Questions that were kept, by dimension."""
-    abort_reason: str = ""
-    """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
-    missing: dict[str, int] = {}
-    """Pictures that a file of extractions says nothing about, by the extractor's name."""
-
-    @property
-    def is_complete(self) -> bool:
-        return not self.failed and not self.abort_reason
-
-    def counts(self) -> dict[str, object]:
-        """The numbers for `step.json`."""
-        return {
-            "pictures": self.pictures,
-            "items": self.items,
-            "failed": self.failed,
-            "dropped": self.by_rule,
-            "dimensions": self.by_dimension,
-        }
 
 
 def make_questions(
@@ -104,8 +73,8 @@ def make_questions(
         jobs = PictureJobs(
             FactExtraction(extractors, options.min_nouns, options.max_seconds), options
         )
-        missing = {name: count for name, count in missing.items() if count}
-        return _PictureQuestions(pictures, jobs, step, records, models).make(source.rows, missing)
+        result = _PictureQuestions(pictures, jobs, step, records, models).make(source.rows)
+        return replace(result, missing={name: count for name, count in missing.items() if count})
 
 
 def model_roles(
@@ -137,26 +106,37 @@ class _PictureQuestions:
         self._step, self._records, self._models = step, records, models
         self._failed = 0
 
-    def make(self, total: int, missing: dict[str, int]) -> QuestionsResult:
-        """Ask about pictures; balance, place the answers, and write the items, unless something is
-        still to be done."""
+    def make(self, total: int) -> QuestionsResult:
+        """Ask about pictures, then albums, then captions; balance, place the answers, and write the
+        items, unless something is still to be done."""
         for record in self._records.records():
             # A kill may have kept its decisions from the log.
             self._decide(record.decisions)
         pending = (one for one in self._pictures if one.id not in self._records)
-        pictures = map(self._jobs.picture_job, pending)
-        left = max(0, total - len(self._records))
-        self._models.drive(pictures, self._add_result, "pictures", left)
+        self._drive(map(self._jobs.picture_job, pending), "pictures", total - len(self._records))
+        if self._goes_on("album"):
+            every = find_albums(self._pictures, self._records, self._options.seed)
+            albums = [album for album in every if album.id not in self._records]
+            self._drive(map(self._jobs.album_job, albums), "albums", len(albums))
+        if self._goes_on("examples"):
+            drafts = [
+                draft
+                for record in self._records.records()
+                for draft in record.drafts
+                if draft.dimension in SOURCES and record_id(draft) not in self._records
+            ]
+            self._drive(map(self._jobs.restating_job, drafts), "captions", len(drafts))
+        by_dimension = self._write_items() if self._goes_on() else {}
         reason = self._models.abort_reason
-        by_dimension = {} if self._failed or reason else self._write_items()
-        decided = self._step.decisions.values()
-        dropped = Counter(one.rule for one in decided if one.action == "drop")
-        result = QuestionsResult(
-            str(self._step.folder), total, sum(by_dimension.values()), self._failed,
-            dict(sorted(dropped.items())), by_dimension, reason, missing,
-        )  # fmt: skip
-        self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
-        return result
+        return finish_questions(self._step, total, by_dimension, self._failed, reason)
+
+    def _goes_on(self, media: str = "") -> bool:
+        """Whether nothing has failed, and a dimension shows such media."""
+        is_asked = not media or any(one.media == media for one in self._options.dimensions.values())
+        return is_asked and not self._failed and not self._models.abort_reason
+
+    def _drive(self, jobs: Iterable[Job[PictureRecord]], title: str, total: int) -> None:
+        self._models.drive(jobs, self._add_result, title, max(0, total))
 
     def _add_result(self, result: Result[PictureRecord]) -> None:
         """Write a picture's line, then its decisions."""
@@ -171,9 +151,8 @@ class _PictureQuestions:
         """Decide which questions are kept, and write them; returns how many of each dimension."""
         options = self._options
         everything = [
-            Candidate(draft.id, draft.dimension, record.picture)
-            for record in self._records.records()
-            for draft in record.drafts
+            Candidate(draft.id, draft.dimension, draft.pictures[-1])
+            for draft in all_drafts(self._records, options.seed)
         ]
         choice = balance(
             everything,
@@ -191,20 +170,17 @@ class _PictureQuestions:
 
     def _final_decisions(self, left_out: Mapping[str, str]) -> Iterator[Decision]:
         """A decision about each question that passed, with all that was said about it."""
-        for record in self._records.records():
-            for draft in record.drafts:
-                if draft.id in left_out:
-                    decided: tuple[Action, str, str] = ("drop", BALANCE, left_out[draft.id])
-                elif draft.doubts:
-                    decided = ("flag", *next(iter(draft.doubts.items())))
-                else:
-                    decided = ("add", WRITTEN, f"{draft.dimension}, made from {record.picture}")
-                action, rule, reason = decided
-                yield Decision(draft.id, action, STEP, rule, reason, draft.evidence)
+        for draft in all_drafts(self._records, self._options.seed):
+            if draft.id in left_out:
+                yield Decision(draft.id, "drop", STEP, BALANCE, left_out[draft.id], draft.evidence)
+            elif draft.doubts:
+                rule, reason = next(iter(draft.doubts.items()))
+                yield Decision(draft.id, "flag", STEP, rule, reason, draft.evidence)
+            else:
+                reason = f"{draft.dimension}, made from {', '.join(draft.pictures)}"
+                yield Decision(draft.id, "add", STEP, WRITTEN, reason, draft.evidence)
 
     def _decide(self, decisions: Iterable[Decision]) -> None:
         """Log decisions, but for those that an earlier start has logged."""
         for decision in decisions:
-            logged = self._step.decisions.get(decision.item)
-            if logged is None or (logged.action, logged.rule) != (decision.action, decision.rule):
-                self._step.decide(decision)
+            decide_once(self._step, decision)

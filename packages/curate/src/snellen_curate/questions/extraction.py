@@ -6,6 +6,7 @@ Boxes are in pixels of the picture: left, top, right, bottom, from the top left 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -15,21 +16,21 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
-from snellen.core.media import decode_image
+from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.model import AnyModel
 from snellen.core.sample import MediaRef
 from snellen.settings import max_image_pixels
 
-Aspect = Literal["caption", "instances", "attributes", "dense", "text"]
-"""What an extractor finds: a caption of the whole picture, instances with boxes, attributes of
-instances, a description of each region, the text in the picture."""
+Aspect = Literal["caption", "instances", "labels", "attributes", "dense", "text"]
+"""What an extractor finds: a caption of the whole picture, instances with boxes, labels of segments
+that have none, attributes of instances, a description of each region, the text in the picture."""
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 
 Box = tuple[float, float, float, float]
 
 
 class Instance(Struct, frozen=True, omit_defaults=True):
-    """Something that is to be seen."""
+    """Something that a detector or a segmenter found. Without a label it is a segment."""
 
     label: str = ""
     box: Box | None = None
@@ -156,15 +157,42 @@ def _box(box: Box | None) -> str:
     return "" if box is None else f" [{', '.join(f'{edge:.0f}' for edge in box)}]"
 
 
+_MIN_CROP = 8
+"""Pixels that a crop is wide and high at least: smaller segments show nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A picture, or a frame of a video."""
+    """A picture, or a frame of a video, and what is known of it so far."""
 
     picture: str
     """Id of the picture or video."""
     ref: MediaRef
     width: int
     height: int
+    second: float | None = None
+    """When the frame was taken; None for a picture."""
+    words: tuple[str, ...] = ()
+    """Nouns of the captions: what may be in it."""
+    instances: tuple[Instance, ...] = ()
+    """Instances that were found before."""
+
+    def crops(self, most: int) -> Iterator[tuple[Instance, MediaRef]]:
+        """The largest instances with a box, each as a picture of its own."""
+        boxed = [instance for instance in self.instances if instance.box is not None]
+        largest = sorted(boxed, key=lambda instance: -_area(instance.box or (0, 0, 0, 0)))[:most]
+        image = decode_image(self.ref.source.read(), max_image_pixels())
+        for instance in largest:
+            assert instance.box is not None
+            edges = clip_box(instance.box, self.width, self.height)
+            if edges[2] - edges[0] < _MIN_CROP or edges[3] - edges[1] < _MIN_CROP:
+                continue
+            out = io.BytesIO()
+            image.crop((int(edges[0]), int(edges[1]), int(edges[2]), int(edges[3]))).save(
+                out, "PNG"
+            )
+            data = out.getvalue()
+            yield instance, MediaRef(digest_bytes(data), InlineSource(data))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +209,9 @@ class Extractor:
     """What it finds."""
     model: AnyModel | None = None
     """The model that `find` asks; None if it asks none."""
+    at_once: bool = True
+    """Whether one call of `find` finds all aspects. If not, each has a call of its own, once what
+    it builds on is known: the instances before their labels."""
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """Find these aspects, asking the model as `role`. Raises MediaError and AskFailed."""
@@ -213,9 +244,13 @@ def only(extraction: VisualFacts, aspects: Collection[str]) -> VisualFacts:
         extraction.width,
         extraction.height,
         extraction.captions if "caption" in aspects else (),
-        extraction.instances if {"instances", "attributes"} & {*aspects} else (),
+        extraction.instances if {"instances", "labels", "attributes"} & {*aspects} else (),
         extraction.dense if "dense" in aspects else (),
         extraction.texts if "text" in aspects else (),
         extraction.moments,
         extraction.sources,
     )
+
+
+def _area(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])

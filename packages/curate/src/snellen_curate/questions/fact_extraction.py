@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from msgspec.structs import replace
+from msgspec.structs import replace as replace_struct
 
 from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
@@ -28,7 +28,7 @@ from snellen_curate.questions.extraction import (
     read_size,
 )
 from snellen_curate.questions.extractors.recorded import RecordedExtractor
-from snellen_curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count
+from snellen_curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count, find_nouns
 from snellen_curate.questions.sources import Picture
 
 CAPTION_EVERY = 1.0
@@ -60,30 +60,35 @@ class FactExtraction:
         if picture.captions:
             found = found.with_sources(["caption"], "manifest")
         # The captions decide first whether the picture is rich enough for the other extractors.
-        first = [role for role, one in self.extractors.items() if "caption" in one.aspects]
-        found = yield from self._find(view, found, first)
+        asked: set[str] = set()
+        found = yield from self._find(view, found, ("caption",), asked)
         reason = check_noun_count(found.captions, self.min_nouns)
         if reason:
             return Exclusion(FEW_NOUNS, reason)
-        others = [role for role in self.extractors if role not in first]
-        return (yield from self._find(view, found, others))
+        return (yield from self._find(view, found, ASPECTS[1:], asked))
 
     def _find(
         self,
         view: View,
         found: VisualFacts,
-        roles: Iterable[str],
-        wanted: Collection[Aspect] = ASPECTS,
+        wanted: Sequence[Aspect],
+        asked: set[str],
+        allowed: Sequence[Aspect] = ASPECTS,
     ) -> Steps[VisualFacts]:
-        """Ask these extractors for the wanted aspects, in the order of `ASPECTS`."""
-        asked = {
-            role: aspects
-            for role in roles
-            if (aspects := self.extractors[role].aspects.intersection(wanted))
-        }
-        for role in sorted(asked, key=lambda role: min(map(ASPECTS.index, asked[role]))):
-            more = yield from self.extractors[role].find(view, asked[role], role)
-            found = _merge(found, more, asked[role], self.extractors[role].name)
+        """Ask for these aspects in the order of what builds on what: captions, instances, their
+        labels and attributes, regions, text. `asked` are the extractors that find all at once and
+        were asked already, and `allowed` all that they are asked for."""
+        for aspect in wanted:
+            for role, extractor in self.extractors.items():
+                if role in asked or aspect not in extractor.aspects:
+                    continue
+                aspects = frozenset({aspect})
+                if extractor.at_once:
+                    asked.add(role)
+                    aspects = extractor.aspects & {*allowed}
+                view = replace(view, words=_words(found.captions), instances=found.instances)
+                more = yield from extractor.find(view, aspects, role)
+                found = _merge(found, more, aspects, extractor.name)
         return found
 
     def _video(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
@@ -101,38 +106,41 @@ class FactExtraction:
                 found = found.join(recorded.with_sources(extractor.aspects, extractor.name))
         starts = _interval_starts(seconds, CAPTION_EVERY)
         for start, ref in zip(starts, sample_video(picture.medium, starts), strict=True):
-            frame = yield from self._frame(picture, ref, ("caption",))
+            frame = yield from self._frame(picture, ref, start, ("caption",))
             found = _with_moment(found, frame, start, min(start + CAPTION_EVERY, seconds))
         parts = _interval_starts(seconds, DENSE_EVERY)
         middles = [(start + min(start + DENSE_EVERY, seconds)) / 2 for start in parts]
         for start, ref in zip(parts, sample_video(picture.medium, middles), strict=True):
-            frame = yield from self._frame(picture, ref, ("instances", "attributes", "dense"))
+            frame = yield from self._frame(
+                picture, ref, start, ("instances", "labels", "attributes", "dense")
+            )
             found = _with_moment(found, frame, start, min(start + DENSE_EVERY, seconds))
         ordered = sorted(found.moments, key=lambda one: (one.start, one.end))
-        return replace(found, moments=tuple(ordered))
+        return replace_struct(found, moments=tuple(ordered))
 
     def _frame(
-        self, picture: Picture, ref: MediaRef, aspects: Sequence[Aspect]
+        self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]
     ) -> Steps[VisualFacts]:
         """What the extractors find in one frame, of these aspects."""
-        roles = [
+        roles = {
             role
             for role, one in self.extractors.items()
             if not isinstance(one, RecordedExtractor) and one.aspects & {*aspects}
-        ]
+        }
         if not roles:
             return VisualFacts()
         width, height = read_size(ref)
-        view = View(picture=picture.id, ref=ref, width=width, height=height)
-        return (yield from self._find(view, VisualFacts(), roles, aspects))
+        view = View(picture=picture.id, ref=ref, width=width, height=height, second=second)
+        others = {*self.extractors} - roles
+        return (yield from self._find(view, VisualFacts(), aspects, others, aspects))
 
 
 def _merge(found: VisualFacts, more: VisualFacts, aspects: Iterable[str], name: str) -> VisualFacts:
-    """What was found before, and what an extractor adds. One that describes instances returns them
-    all again, in place of the others."""
+    """What was found before, and what an extractor adds. One that labels instances, or describes
+    them, returns them all again, in place of the others."""
     names = {*aspects}
-    if more.instances and "attributes" in names and "instances" not in names:
-        found = replace(found, instances=())
+    if more.instances and names & {"labels", "attributes"} and "instances" not in names:
+        found = replace_struct(found, instances=())
     return found.join(more).with_sources(sorted(names), name)
 
 
@@ -144,11 +152,18 @@ def _with_moment(found: VisualFacts, frame: VisualFacts, start: float, end: floa
         return found
     moment = Moment(start, end, frame.captions, dense)
     sources = tuple(dict.fromkeys((*found.sources, *frame.sources)))
-    return replace(found, moments=(*found.moments, moment), sources=sources)
+    return replace_struct(found, moments=(*found.moments, moment), sources=sources)
 
 
 def _name(instance: Instance) -> str:
     return " ".join((*instance.attributes, instance.label))
+
+
+def _words(captions: Sequence[str]) -> tuple[str, ...]:
+    """The distinct nouns of captions, which stand for the tags of Tag2Text."""
+    return tuple(
+        dict.fromkeys(noun.lower() for caption in captions for noun in find_nouns(caption))
+    )
 
 
 def video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:

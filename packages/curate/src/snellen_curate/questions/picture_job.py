@@ -1,14 +1,16 @@
-"""The job of one picture or video: extract, write, check; its result as a record."""
+"""The job of one picture, video or album: extract, write, check; its result as a record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from msgspec import structs
 
 from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
+from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import Decision, Evidence, Exclusion
 from snellen.report.format import plural
 from snellen_curate.asking import AskFailed, Job, NotJson
@@ -37,6 +39,7 @@ from snellen_curate.questions.rules import (
     check_parts,
     check_repetition,
 )
+from snellen_curate.questions.several_pictures import Album, question_of, record_id, restate
 from snellen_curate.questions.sources import Picture
 from snellen_curate.questions.writing import (
     CHECKER,
@@ -58,6 +61,7 @@ class PictureWork:
     """What a job has come to so far."""
 
     picture: str
+    pictures: tuple[str, ...]
     facts: VisualFacts = field(default_factory=VisualFacts)
     asked: list[Evidence] = field(default_factory=list)
     """The requests of the job with their replies, as they come."""
@@ -67,18 +71,19 @@ class PictureWork:
     def drop(self, item: str, rule: str, reason: str, evidence: Iterable[Evidence] = ()) -> None:
         self.decisions.append(Decision(item, "drop", STEP, rule, reason, tuple(evidence)))
 
-    def record(self) -> PictureRecord:
+    def record(self, **more: Any) -> PictureRecord:
         return PictureRecord(
             picture=self.picture,
             decisions=tuple(self.decisions),
             drafts=tuple(self.drafts),
             **structs.asdict(self.facts),
+            **more,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class PictureJobs:
-    """Makes the jobs of pictures and videos."""
+    """Makes the jobs of pictures and albums."""
 
     extraction: FactExtraction
     options: QuestionOptions
@@ -86,8 +91,31 @@ class PictureJobs:
     def picture_job(self, picture: Picture) -> Job[PictureRecord]:
         """Extract the facts of a picture or video, and write and check questions of every dimension
         that it allows."""
-        work = PictureWork(picture.id)
+        work = PictureWork(picture.id, (picture.id,))
         return Job(picture.id, self._extract(work, picture), work.asked)
+
+    def album_job(self, album: Album) -> Job[PictureRecord]:
+        """Write and check questions about several pictures whose facts were extracted before."""
+        work = PictureWork(album.id, tuple(one.id for one in album.pictures), album.facts)
+        media = tuple(one.medium for one in album.pictures)
+        return Job(album.id, self._write(work, "album", media), work.asked)
+
+    def restating_job(self, draft: Draft) -> Job[PictureRecord]:
+        """Restate a question as captions; the rule for distractors applies to them as well."""
+        work = PictureWork(record_id(draft), draft.pictures)
+        return Job(draft.id, self._restate(work, draft), work.asked)
+
+    def _restate(self, work: PictureWork, draft: Draft) -> Steps[PictureRecord]:
+        try:
+            restated = yield from restate(WRITER, draft, draft.id)
+        except AskFailed as error:
+            work.drop(work.picture, final_rule(error), error.failure.message, work.asked)
+            return work.record()
+        reason = check_distractors(question_of(restated), self.options.max_similarity)
+        if reason:
+            work.drop(work.picture, TOO_CLOSE, reason, work.asked)
+            return work.record()
+        return work.record(restated=restated, shown=draft.pictures[0], evidence=tuple(work.asked))
 
     def _extract(self, work: PictureWork, picture: Picture) -> Steps[PictureRecord]:
         """Extract, then write; a picture that cannot be used is dropped with the reason."""
@@ -104,15 +132,17 @@ class PictureJobs:
             work.drop(picture.id, found.rule, found.reason, work.asked)
             return work.record()
         work.facts = found
-        return (yield from self._write(work, picture))
+        return (yield from self._write(work, picture.kind, (picture.medium,)))
 
-    def _write(self, work: PictureWork, picture: Picture) -> Steps[PictureRecord]:
+    def _write(
+        self, work: PictureWork, kind: str, media: Sequence[MediaRef]
+    ) -> Steps[PictureRecord]:
         """Write questions of each dimension, and decide about each, and about the picture."""
         extracted = tuple(work.asked)
         prompts = {
             slug: one
             for slug, one in self.options.dimensions.items()
-            if one.media == picture.kind and all(map(work.facts.has, one.needs))
+            if one.media == kind and all(map(work.facts.has, one.needs))
         }
         if not prompts:
             reason = "no dimension has what it needs: " + ", ".join(self.options.dimensions)
@@ -123,7 +153,7 @@ class PictureJobs:
             first, place = len(work.asked), f"{work.picture}/{slug}"
             try:
                 written = yield from write_questions(
-                    role, prompt, work.facts, picture, count=self.options.count
+                    role, prompt, work.facts, work.picture, media, count=self.options.count
                 )
             except AskFailed as error:
                 work.drop(place, final_rule(error), error.failure.message, work.asked[first:])
@@ -166,7 +196,7 @@ class PictureJobs:
                 work.drop(item, rule, reason, (*evidence, *work.asked[first:]))
                 return
         evidence = (*evidence, *work.asked[first:])
-        work.drafts.append(Draft(item, prompt.name, written, evidence, doubts))
+        work.drafts.append(Draft(item, prompt.name, work.pictures, written, evidence, doubts))
 
     def _reasons(self, work: PictureWork, written: WrittenQuestion) -> dict[str, str]:
         """Why rules without a model drop a question, by rule, in the order they are applied."""

@@ -4,21 +4,23 @@ rows. By seed."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import NamedTuple
 
 from snellen.benchmarks.abilities.seedbench.levels import dimension_by_name
-from snellen.core.sample import Sample, sampling_key
+from snellen.core.sample import MediaRef, Sample, sampling_key
+from snellen.data.tables.seed_json import IMAGE_OPTIONS
 from snellen.data_sets.items import Item
-from snellen_curate.attribution import PICTURE_COLUMNS
+from snellen_curate.attribution import PICTURE_COLUMNS, join_pictures
 from snellen_curate.metadata.draw import place_options
 from snellen_curate.questions.records import Draft, PictureRecords
 from snellen_curate.questions.rules import DISTRACTORS
+from snellen_curate.questions.several_pictures import in_context_drafts
 from snellen_curate.questions.sources import Picture, PictureSource
 
 PICTURE_COLUMN = "picture"
-"""Column: the id of the picture that an item shows."""
+"""Column: the ids of the pictures that an item shows, with commas between them."""
 TYPE_COLUMN = "question_type_id"
 _INHERITED = ("source", "split", "start", "end")
 
@@ -85,32 +87,91 @@ def answer_positions(ids: Iterable[str], seed: int) -> dict[str, int]:
     return {one: places[number % size] for number, one in enumerate(order)}
 
 
+def all_drafts(records: PictureRecords, seed: int) -> Iterator[Draft]:
+    """Every question that passed, those made of other questions last."""
+    for record in records.records():
+        yield from record.drafts
+    yield from in_context_drafts(records, seed)
+
+
 def build_items(
     pictures: PictureSource, records: PictureRecords, kept: frozenset[str], seed: int
 ) -> Iterator[Item]:
-    """The kept questions as items, in the order of the pictures."""
+    """The kept questions as items, in the order in which the last picture that each shows was
+    read."""
     places = answer_positions(kept, seed)
+    waiting: dict[str, list[Draft]] = {}
+    unseen: dict[str, int] = {}
+    for draft in all_drafts(records, seed):
+        if draft.id in kept:
+            unseen[draft.id] = len(draft.pictures)
+            for name in draft.pictures:
+                waiting.setdefault(name, []).append(draft)
+    seen: dict[str, Picture] = {}
     for picture in pictures:
-        record = records.get(picture.id)
-        for draft in record.drafts if record is not None else ():
-            if draft.id in kept:
-                yield _item(draft, picture, places[draft.id], seed)
+        drafts = waiting.get(picture.id, ())
+        if drafts:
+            seen[picture.id] = picture
+        for draft in drafts:
+            unseen[draft.id] -= 1
+            if not unseen[draft.id]:
+                displayed = [seen[name] for name in draft.pictures]
+                yield _item(draft, displayed, places[draft.id], seed)
 
 
-def _item(draft: Draft, picture: Picture, place: int, seed: int) -> Item:
-    """A draft's item, with what the manifest says of its picture."""
+def _item(draft: Draft, displayed: list[Picture], place: int, seed: int) -> Item:
+    """A draft's item; licences and sources of several pictures stand side by side."""
     written = draft.written
     distractors = [text.strip() for text in written.distractors]
     options = place_options(written.answer.strip(), distractors, place, draft.id, seed)
     dimension = dimension_by_name(draft.dimension)
     groups = {"category": draft.dimension}
-    cells = {PICTURE_COLUMN: picture.id}
+    cells = {PICTURE_COLUMN: ", ".join(draft.pictures)}
     if dimension is not None:
         groups["l2-category"] = dimension.subpart
         cells[TYPE_COLUMN] = str(dimension.number)
-    for name in (*_INHERITED, *PICTURE_COLUMNS):
-        if picture.cells.get(name):
-            cells[name] = picture.cells[name]
-    gold, media = (ascii_uppercase[place],), (picture.medium,)
+    for name in _INHERITED:
+        values = dict.fromkeys(one.cells[name] for one in displayed if one.cells.get(name))
+        if values:
+            cells[name] = ", ".join(values)
+    for name in PICTURE_COLUMNS:
+        if any(one.cells.get(name) for one in displayed):
+            cells[name] = join_pictures([one.cells.get(name, "") for one in displayed])
+    gold, media = (ascii_uppercase[place],), tuple(one.medium for one in displayed)
     question = written.question.strip()
     return Item(Sample(draft.id, "choice", question, gold, options, media, groups=groups), cells)
+
+
+def image_options_item(
+    name: str,
+    dimension: str,
+    question: str,
+    before: Sequence[MediaRef],
+    pictures: Sequence[MediaRef],
+    place: int,
+    cells: Mapping[str, str],
+    seed: int,
+) -> Item:
+    """An item whose options are pictures, in the columns of SEED-Bench's part 3: the pictures of
+    the question first, then those of its options in the order of the labels. The first of
+    `pictures` is the answer, and stands at `place`.
+
+    The texts of the options say nothing ("picture 1"): the pictures are the options.
+    """
+    by_digest = {ref.digest: ref for ref in pictures}
+    first, *others = by_digest
+    ordered = place_options(first, others, place, name, seed)
+    options = {label: f"picture {number}" for number, label in enumerate(ordered, 1)}
+    known = dimension_by_name(dimension)
+    assert known is not None
+    sample = Sample(
+        name,
+        "choice",
+        question,
+        (ascii_uppercase[place],),
+        options,
+        (*before, *(by_digest[digest] for digest in ordered.values())),
+        groups={"category": dimension, "l2-category": known.subpart},
+    )
+    columns = {TYPE_COLUMN: str(known.number), IMAGE_OPTIONS: str(len(pictures))}
+    return Item(sample, {**cells, **columns})

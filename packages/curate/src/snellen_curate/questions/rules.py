@@ -118,6 +118,9 @@ NO_LICENSE, UNANSWERED = "no-license", "unanswered"
 MISSING, TOO_CLOSE, GIVEN_AWAY = "missing-parts", "distractor-too-close", "answer-given-away"
 MENTIONS_DESCRIPTION, REPEATED = "mentions-description", "asked-before"
 SINGLE_FRAME, BALANCE = "single-frame", "balance"
+UNCHANGED, CHANGED_TOO_MUCH, NOT_DRAWN = "unchanged", "changed-too-much", "not-drawn"
+SAME_PICTURE, DRAWING_UNLIKE, NOTHING_CHANGES = "same-picture", "drawing-unlike", "nothing-changes"
+TOO_FEW_OTHERS = "too-few-others"
 WRITTEN = "written"
 _Texts = Annotated[list[str], Meta(max_length=20)]
 
@@ -128,6 +131,21 @@ class WrittenQuestion(Struct, frozen=True):
     question: str = ""
     answer: str = ""
     distractors: _Texts = []
+
+
+class ChangedCaption(Struct, frozen=True):
+    """A caption with another target or attribute, as the writer replies it."""
+
+    caption: str = ""
+    what: str = ""
+    before: str = ""
+    after: str = ""
+
+
+class ChangedCaptions(Struct, frozen=True):
+    """The JSON object that the writer is asked for."""
+
+    changed: list[ChangedCaption]
 
 
 class WrittenQuestions(Struct, frozen=True):
@@ -154,6 +172,8 @@ _DESCRIPTION = re.compile(
     r"the list of|listed instances|metadata|detected|pixels?)\b",
     re.IGNORECASE,
 )
+_MIN_KEPT = 0.5
+_ARTICLES = frozenset({"a", "an"})
 _MIN_ANSWER = 4
 """Letters from which an answer that stands in its question gives it away: "no" and "2" do not."""
 
@@ -227,6 +247,31 @@ def check_repetition(written: WrittenQuestion, earlier: Sequence[str]) -> str:
     for question in earlier:
         if sorted(_words(question)) == words:
             return f"asked before: {question!r}"
+    return ""
+
+
+def check_captions_differ(caption: str, changed: Sequence[ChangedCaption]) -> str:
+    """Check that each changed caption differs from the caption, and from the others."""
+    seen = {" ".join(_words(caption)): "the caption"}
+    for one in changed:
+        words = " ".join(_words(one.caption))
+        if words in seen:
+            return f"{one.caption!r} is the same as {seen[words]}"
+        seen[words] = "another one"
+    return ""
+
+
+def check_change_size(caption: str, changed: Sequence[ChangedCaption]) -> str:
+    """Check that only the target or the attribute was changed: at least half of the caption's words
+    must remain, and the new words must be those that the writer states."""
+    before = _words(caption)
+    for one in changed:
+        after = _words(one.caption)
+        if Indel.normalized_similarity(before, after) < _MIN_KEPT:
+            return f"{one.caption!r} has few words of the caption"
+        new = {*after} - {*before} - {*_words(one.after)} - _ARTICLES
+        if new:
+            return f"{one.caption!r} also changes {', '.join(sorted(new))}"
     return ""
 
 

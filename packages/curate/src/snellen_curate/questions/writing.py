@@ -22,19 +22,21 @@ from snellen.core.errors import DataError, UnknownName
 from snellen.core.flow import Steps
 from snellen.core.media import Source
 from snellen.core.request import Generation, Media, Message, Part, Text, user
+from snellen.core.sample import MediaRef
 from snellen_curate.asking import ask_json
 from snellen_curate.questions.extraction import NEEDS, VisualFacts, describe
 from snellen_curate.questions.rules import WrittenQuestion, WrittenQuestions
-from snellen_curate.questions.sources import Picture
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
+
+Shown = Literal["image", "video", "album", "examples"]
 
 
 class DimensionPrompt(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked about in one evaluation dimension; see the head of `dimensions.toml`."""
 
     name: str
-    media: Literal["image", "video"]
+    media: Shown
     needs: tuple[str, ...]
     text: str
     shows: bool = False
@@ -136,15 +138,16 @@ def write_questions(
     role: str,
     dimension: DimensionPrompt,
     extraction: VisualFacts,
-    picture: Picture,
+    picture: str,
+    media: Sequence[MediaRef] = (),
     *,
     count: int,
 ) -> Steps[list[WrittenQuestion]]:
-    """Up to `count` questions of one dimension; the picture is shown if the dimension says so.
+    """Up to `count` questions of one dimension; `media` are shown if the dimension says so.
 
     Raises NotJson and AskFailed.
     """
-    shown = (picture.medium,) if dimension.shows else ()
+    shown = tuple(media) if dimension.shows else ()
     messages = prompt_messages(
         "writing",
         *(Media(ref.kind, ref.digest) for ref in shown),
@@ -156,7 +159,7 @@ def write_questions(
     )
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in shown}
     written = yield from ask_json(
-        role, messages, WrittenQuestions, picture.id, media=sources, settings=_SETTINGS
+        role, messages, WrittenQuestions, picture, media=sources, settings=_SETTINGS
     )
     return written.questions[:count]
 

@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
+from snellen.core.errors import UsageError
 from snellen.core.flow import Steps
 from snellen.core.request import Generation, Media, Text, user
 from snellen_curate.asking import ask_json
@@ -24,10 +25,13 @@ from snellen_curate.questions.extraction import (
     clip_box,
     only,
 )
+from snellen_curate.questions.extractors.local_models import open_pipeline, open_rapidocr
 from snellen_curate.questions.extractors.recorded import open_recorded
-from snellen_curate.questions.extractors.text_reader import open_rapidocr
 from snellen_curate.questions.writing import prompt_texts
 
+DEFAULT_ASPECTS: frozenset[Aspect] = frozenset(
+    {"caption", "instances", "attributes", "dense", "text"}
+)
 _SETTINGS = Generation(max_new_tokens=2048)
 _SCALE = 1000.0
 """Models are asked for boxes in thousandths of width and height, as most are trained to give."""
@@ -115,6 +119,7 @@ ENTRY_POINTS = "snellen.extractors"
 
 OpenExtractor = Callable[[str, frozenset[Aspect]], Extractor]
 EXTRACTORS: Mapping[str, OpenExtractor] = {
+    "pipeline": open_pipeline,
     "rapidocr": open_rapidocr,
     "file": open_recorded,
 }
@@ -123,7 +128,7 @@ _SPEC = re.compile(rf"((?:all|{'|'.join(ASPECTS)})(?:,(?:{'|'.join(ASPECTS)}))*)
 
 def open_extractor(spec: str) -> Extractor:
     """Open `[ASPECT,...=]KIND[:ARGUMENT]`, e.g. `text=rapidocr`,
-    `file:extractions.jsonl`; any other name is that of a
+    `caption=pipeline:image-to-text@MODEL`, `file:extractions.jsonl`; any other name is that of a
     model, which is asked. Raises UsageError."""
     match = _SPEC.fullmatch(spec)
     aspects = _aspects(match[1]) if match else frozenset[Aspect]()
@@ -135,7 +140,11 @@ def open_extractor(spec: str) -> Extractor:
     if plugin is not None:
         made: Extractor = load_entry_point(plugin)(argument, aspects)
         return made
-    return PromptedExtractor(name=name, aspects=aspects or frozenset(ASPECTS), model=name)
+    if "labels" in aspects:
+        raise UsageError(
+            f"{spec}: a model names the instances that it finds; give instances={name}"
+        )
+    return PromptedExtractor(name=name, aspects=aspects or DEFAULT_ASPECTS, model=name)
 
 
 def _aspects(text: str) -> frozenset[Aspect]:
