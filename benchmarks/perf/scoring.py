@@ -20,7 +20,15 @@ METHOD = (
     "from which ranks have their intervals and letters; a killed one has no numbers yet, so all "
     "its samples are summed up first. All of it grows with the number of replies and with their "
     "length, not with the number of options or pictures: no picture is opened, and no prompt is "
-    "made."
+    "made. What remains was counted in instructions, which a busy machine does not change "
+    "(Callgrind, 4,000 such replies, 2026-11-29): about 225 thousand a reply, of which 10 % are of "
+    "the regular expressions, 4 % of msgspec and 1 % of SQLite, and nearly all the others of "
+    "Python's interpreter; the bare loop takes 32 thousand. Taken alone, with no options prepared "
+    "before, "
+    "reading the predictions takes 38 thousand, making the samples out of the index 50 (7 % "
+    "msgspec, 5 % SQLite), finding which option a reply names 87 (26 % regular expressions), the "
+    "rest of the flows 42, and summing up 29. Six times the bare loop would be 190: what a reply "
+    "means is read by rules, which the bare loop does not."
 )
 SCORE_BAR = 6.0
 """Times the bare loop."""

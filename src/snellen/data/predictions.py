@@ -417,7 +417,7 @@ def _prediction(
     return Prediction(
         _row_id(cells, id_columns, number, name),
         cells.get(reply_column, ""),
-        gold_answers(cells, gold),
+        gold_answers(cells, gold) if gold else (),
         cells,
         number,
         failure,

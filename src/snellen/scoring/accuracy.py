@@ -427,10 +427,12 @@ def _count_labels(masks: Mapping[tuple[str, int], int], clusters: int) -> dict[s
 def _random_half(size: int, random: Random) -> int:
     """An integer of `size` random bits, half of them ones (rounded down)."""
     half = random.getrandbits(size)
-    while excess := half.bit_count() - size // 2:
+    excess = half.bit_count() - size // 2
+    while excess:
         bit = 1 << random.randrange(size)
         if bool(half & bit) == (excess > 0):
             half ^= bit
+            excess -= 1 if excess > 0 else -1
     return half
 
 
