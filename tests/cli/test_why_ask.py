@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ from standin_server import StandIn, chat_reply, running
 from typed import said
 
 import snellen
+from snellen.api.options import DEFAULT_STORE
+from snellen.store.responses import ResponseStore
 from snellen.store.runs import find_runs
 
 COUNT = 40
@@ -152,14 +155,20 @@ def test_a_dead_server_is_one_sentence(place: Place, capsys: pytest.CaptureFixtu
     assert not list(Path("snellen-results").glob("crossed/*/run.json"))
 
 
+def stored_replies() -> int:
+    """Replies in the store of the results folder."""
+    with closing(ResponseStore(Path(DEFAULT_STORE))) as store:
+        return len(store)
+
+
 def test_ctrl_c_and_again(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    before = place.answering.sent
+    before, stored = place.answering.sent, stored_replies()
     place.answering.hang = before + 10
     process = subprocess.Popen(
         [sys.executable, "-m", "snellen", *place.ask, "--yes"],
         text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    while place.answering.sent < before + 12:
+    while place.answering.sent < before + 12 or stored_replies() < stored + 10:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
