@@ -195,6 +195,7 @@ class ResponseStore:
             return
         room = self.path.with_name(self.path.name + ".room")
         try:
+            room.parent.mkdir(parents=True, exist_ok=True)
             # Not zeros, which some file systems store without using space.
             room.write_bytes(os.urandom(_ROOM))
         except OSError as error:
