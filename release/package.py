@@ -91,7 +91,7 @@ COMMANDS = (
 )  # fmt: skip
 COMMANDS_OF_ALL = (
     UserCommand(("snellen", "curate", "filter", "--help"), "usage: snellen curate filter"),
-    UserCommand(("snellen", "hub", "key"), "="),
+    UserCommand(("snellen", "hub", "doctor", "none"), "none holds no hub", 2),
 )
 """Commands where all packages are installed."""
 
