@@ -101,6 +101,9 @@ def test_nothing_is_added(verdict: str, reply: str) -> None:
 
 
 def test_long_loops_take_no_time() -> None:
-    started = time.process_time()
-    without_quotes('"yes" ' * 4000 + "'no' " * 4000, "Score: 10 yes no " * 6000)
-    assert time.process_time() - started < 2.0
+    seconds = []
+    for _ in range(3):  # what else the machine does can only add
+        started = time.process_time()
+        without_quotes('"yes" ' * 4000 + "'no' " * 4000, "Score: 10 yes no " * 6000)
+        seconds.append(time.process_time() - started)
+    assert min(seconds) < 2.0
