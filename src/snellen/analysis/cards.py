@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.benchmarks.protocol.flows import planned_passes
-from snellen.core.benchmark import Benchmark, Table, final_summary
+from snellen.core.benchmark import Benchmark, DataTable, final_summary
 from snellen.core.flow import run_flow
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.record import Record
@@ -89,7 +89,7 @@ def canonical_reply(sample: Sample, turn: int, kind: str) -> str:
 
 def build_card(
     benchmark: Benchmark,
-    table: Table,
+    table: DataTable,
     roles: RoleReplies | None = None,
     layout: str = "",
     by_rule: Mapping[str, Benchmark] | None = None,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from snellen.benchmarks.declaration.golds import ColumnOfGolds
 from snellen.benchmarks.declaration.rows import options_of, sample_of
 from snellen.benchmarks.protocol.flows import count_missing_rotations
-from snellen.core.benchmark import Benchmark, Table
+from snellen.core.benchmark import Benchmark, DataTable
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import decode_image
 from snellen.core.sample import Row, Sample, is_own_data
@@ -54,7 +54,7 @@ class DataIssue(Struct, frozen=True):
     message: str
 
 
-def find_data_issues(benchmark: Benchmark, table: Table) -> list[DataIssue]:
+def find_data_issues(benchmark: Benchmark, table: DataTable) -> list[DataIssue]:
     """All that is wrong or doubtful: duplicate ids, images that cannot be opened, rows that cannot
     be asked, equal options, gold answers that do not score full, and questions and images that are
     near copies of others."""
@@ -126,7 +126,7 @@ def _by_reason(check: str, noun: str, problems: Iterable[tuple[int, str]]) -> It
         yield DataIssue(check, rows[:_MAX_ROWS], f"{count}{example}")
 
 
-def _broken_images(table: Table) -> Iterator[DataIssue]:
+def _broken_images(table: DataTable) -> Iterator[DataIssue]:
     """One issue for each reason: files that are missing share theirs."""
     problems = [
         (image.row, _ROW_OF_PROBLEM.sub("", image.problem)) for image in verify_images(table).broken
@@ -135,7 +135,7 @@ def _broken_images(table: Table) -> Iterator[DataIssue]:
 
 
 def _missing_questions(
-    samples: Sequence[Sample], numbers: dict[str, int], table: Table
+    samples: Sequence[Sample], numbers: dict[str, int], table: DataTable
 ) -> Iterator[DataIssue]:
     """Rows without a question to ask: neither text nor media."""
     without_question = [sample for sample in samples if not sample.question]

@@ -12,7 +12,7 @@ from snellen.api._inputs import BenchmarkLike, as_data, is_in_memory, keep_data
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples
 from snellen.benchmarks.declaration.registry import is_data_source
-from snellen.core.benchmark import Table, Variant
+from snellen.core.benchmark import DataTable, Variant
 from snellen.core.errors import UsageError
 from snellen.data.columns import row_id
 from snellen.data.in_memory import Data, is_table, keep_rows
@@ -110,11 +110,11 @@ def _name_of_file(source: object) -> str:
     return Path(source).name if isinstance(source, str | PurePath) else NAME_IN_MEMORY
 
 
-def _open_table(benchmark: str, variant: Variant) -> Table:
+def _open_table(benchmark: str, variant: Variant) -> DataTable:
     return resolve_benchmark(benchmark, variant).open()
 
 
-def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], Table]) -> Path:
+def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], DataTable]) -> Path:
     """Predictions in memory as a file; replies without ids are those of the rows of a table."""
     if isinstance(predictions, Run):
         predictions = predictions.samples()
@@ -167,7 +167,7 @@ def _reply(item: Any) -> Any:
     return item.reply if isinstance(item, SampleResult) else item
 
 
-def _row_ids(replies: Sequence[Any], table: Table) -> list[str]:
+def _row_ids(replies: Sequence[Any], table: DataTable) -> list[str]:
     """The ids of the rows that a list of replies answers, in order. Raises UsageError if their
     numbers differ."""
     ids = [row_id(row) for row in table]

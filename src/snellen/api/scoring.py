@@ -35,7 +35,14 @@ from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, judge_roles
-from snellen.core.benchmark import AS_RECORDED, IGNORED, Benchmark, Table, Variant, final_summary
+from snellen.core.benchmark import (
+    AS_RECORDED,
+    IGNORED,
+    Benchmark,
+    DataTable,
+    Variant,
+    final_summary,
+)
 from snellen.core.errors import DataError, UsageError
 from snellen.core.infrequent_gc import infrequent_gc
 from snellen.core.model import AnyModel, Identity, abilities
@@ -393,7 +400,9 @@ def _score_files(
     return _score_predictions(resolved, matched, roles, ids)
 
 
-def _open_data(benchmark: Benchmark, predictions: Predictions, has_separate_data: bool) -> Table:
+def _open_data(
+    benchmark: Benchmark, predictions: Predictions, has_separate_data: bool
+) -> DataTable:
     """Open the data. Raises DataError, with advice if the predictions have no gold answers."""
     try:
         return benchmark.open()
@@ -433,7 +442,7 @@ def _error_notice(benchmark: Benchmark, predictions: Predictions) -> str:
     return f"{errors}, which {who} scores like any reply; --failures exclude leaves them out"
 
 
-def _gold_advice(table: Table) -> Iterator[str]:
+def _gold_advice(table: DataTable) -> Iterator[str]:
     """Which column may hold the gold answers, for data whose gold answers are all empty."""
     column = gold_like_column(islice(table, _ROWS_FOR_ADVICE))
     if column is not None:

@@ -19,7 +19,7 @@ from snellen.core.summary import Metric, Summary
 
 
 @runtime_checkable
-class Table(Protocol):
+class DataTable(Protocol):
     """Rows of a data source, read lazily. `digest` is the SHA-256 of the content, in hex."""
 
     @property
@@ -98,7 +98,7 @@ class Benchmark:
     title: str
     headline: str
     """Name of the headline metric; its range is 0..100 unless `unit` says otherwise."""
-    open: Callable[[], Table]
+    open: Callable[[], DataTable]
     samples: Callable[[Iterable[Row]], Iterator[Sample]]
     flow: Callable[[Sample], Flow]
     summarise: Callable[[Sequence[Record]], Summary]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.sample import Origin, Row, origin_of
 from snellen.data.columns import gold_column
 
@@ -20,7 +20,7 @@ class GoldTable:
     """A table of gold answers, with an empty question in each row; it can be scored by, and not
     asked."""
 
-    table: Table
+    table: DataTable
 
     @property
     def path(self) -> str:
@@ -46,7 +46,7 @@ class GoldTable:
             yield structs.replace(row, cells={**row.cells, _QUESTION: ""})
 
 
-def with_questions(table: Table) -> Table:
+def with_questions(table: DataTable) -> DataTable:
     """The table, with empty questions if it holds gold answers and no questions."""
     columns = table.columns
     is_key = _QUESTION not in columns and gold_column(columns) is not None

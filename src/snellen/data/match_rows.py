@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
-from snellen.core.benchmark import HasIds, Table
+from snellen.core.benchmark import DataTable, HasIds
 from snellen.core.errors import DataError
 from snellen.data.columns import (
     DATA_ROW,
@@ -74,7 +74,7 @@ class _DataRow(NamedTuple):
     question: str
 
 
-def match_rows(predictions: Predictions, table: Table) -> Predictions:
+def match_rows(predictions: Predictions, table: DataTable) -> Predictions:
     """The predictions with the ids of the data rows that they answer.
 
     Several matchings are tried; of those whose questions and gold answers agree with the data, the
@@ -138,7 +138,7 @@ def _match_by_value(
     return [row_by_value.get(_joint_value(prediction.cells, columns)) for prediction in predictions]
 
 
-def _data_rows(table: Table) -> list[_DataRow]:
+def _data_rows(table: DataTable) -> list[_DataRow]:
     """The rows of the data; the second row with the same id gets `<id>#2`."""
     id_counts: Counter[str] = Counter()
     rows = []
@@ -169,7 +169,7 @@ def _joint_value(cells: Mapping[str, str], columns: Sequence[str]) -> str:
     return "/".join([id_text(cells.get(column, "")) for column in columns])
 
 
-def _shared_column(predictions: Predictions, table: Table) -> tuple[str, ...] | None:
+def _shared_column(predictions: Predictions, table: DataTable) -> tuple[str, ...] | None:
     """Columns that both files have and whose values are unique, the id columns first."""
     candidates = [predictions.id_columns, *((name,) for name in _KEY_COLUMNS)]
     for columns in filter(None, dict.fromkeys(candidates)):
@@ -187,7 +187,7 @@ def _shared_column(predictions: Predictions, table: Table) -> tuple[str, ...] | 
     return None
 
 
-def _values_in(table: Table, columns: Sequence[str]) -> set[str]:
+def _values_in(table: DataTable, columns: Sequence[str]) -> set[str]:
     own = next((name for name in ID_COLUMNS if name in table.columns), None)
     if columns == (own,) and isinstance(table, HasIds):
         return _unique_values(table.ids())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.media import digest_bytes
 from snellen.core.missing_file import missing_file, refuse_pipe
@@ -292,14 +292,14 @@ class Predictions:
             if prediction.cells.get(column)
         }
 
-    def table(self) -> Table:
+    def table(self) -> DataTable:
         """The file's own rows as data, for files that include questions and options."""
         return PredictionTable(self)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionTable:
-    """A predictions file as a `Table` without images."""
+    """A predictions file as a `DataTable` without images."""
 
     predictions: Predictions
 
@@ -330,7 +330,7 @@ class PredictionTable:
             yield Row(number, cells)
 
 
-def reply_columns(table: Table) -> tuple[str, ...]:
+def reply_columns(table: DataTable) -> tuple[str, ...]:
     """The column of a table that holds the replies, if it is a predictions file."""
     return (table.predictions.reply_column,) if isinstance(table, PredictionTable) else ()
 

@@ -26,7 +26,7 @@ from snellen.benchmarks.declaration.rows import (
     options_of,
     sample_of,
 )
-from snellen.core.benchmark import Benchmark, HasIds, Table, Variant
+from snellen.core.benchmark import Benchmark, DataTable, HasIds, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.sample import MediaRef, Row, Sample, is_own_data, origin_of
 from snellen.data.columns import (
@@ -77,7 +77,7 @@ class ItemTable:
     """Name of the benchmark, or of the file without its suffix."""
     spec: str
     """What was opened, as `open_benchmark` takes it."""
-    table: Table
+    table: DataTable
     benchmark: Benchmark | None = None
     """What makes samples of the rows, unless these are the user's own."""
     folder: Path | None = None
@@ -288,7 +288,7 @@ def _join_item_rotations(items: list[Item]) -> Iterator[Item]:
 class _RememberedRows:
     """Rows of a table that remembers those that went by until a sample of them is taken."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: DataTable) -> None:
         self._table = table
         self._rows: dict[str, Row] = {}
         if isinstance(table, HasIds):

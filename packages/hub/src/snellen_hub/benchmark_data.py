@@ -19,7 +19,7 @@ from msgspec import Struct
 from snellen.benchmarks.declaration.data_file import ITEMS_FILE
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
-from snellen.core.benchmark import Benchmark, Table, Variant
+from snellen.core.benchmark import Benchmark, DataTable, Variant
 from snellen.core.errors import DataError, SnellenError, StorageError, UsageError
 from snellen.core.sample import Sample
 from snellen.data.columns import is_image_column, is_video_column
@@ -282,7 +282,7 @@ def _link_public(storage: Storage, new: NewBenchmark, public: Path) -> MediaStor
     return media
 
 
-def _without_media(new: NewBenchmark, table: Table, benchmark: Benchmark) -> bytes | None:
+def _without_media(new: NewBenchmark, table: DataTable, benchmark: Benchmark) -> bytes | None:
     """The data as JSON Lines with the names of their media, which follow from their bytes.
 
     None if there are none, if the benchmark knows its data by their checksum, or if the copy is not

@@ -15,7 +15,7 @@ from snellen.benchmarks.declaration.registry import (
 )
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, RUBRIC_PREFIX
-from snellen.core.benchmark import AS_RECORDED, DESCRIBED, Benchmark, Table, Variant
+from snellen.core.benchmark import AS_RECORDED, DESCRIBED, Benchmark, DataTable, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.request import CLIP
 from snellen.core.run import RunInfo
@@ -93,7 +93,7 @@ def benchmark_as_recorded(
     )
 
 
-def _with_table(benchmark: Benchmark, table: Table) -> Benchmark:
+def _with_table(benchmark: Benchmark, table: DataTable) -> Benchmark:
     return replace(benchmark, open=lambda: table)
 
 

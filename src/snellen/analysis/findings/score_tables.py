@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.benchmarks.abilities.mme.boards import parse_printed_scores
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Interval
@@ -77,7 +77,7 @@ def scores_from_reports(reports: Sequence[Report], names: Sequence[str], group: 
     return _with_missing_notice(ScoreTable(scores, unit, top, tuple(dict.fromkeys(notices))))
 
 
-def scores_from_csv(table: Table) -> ScoreTable:
+def scores_from_csv(table: DataTable) -> ScoreTable:
     """Scores from a table: long (`model`, a name such as `subtask`, a value such as `accuracy`),
     MME's (the score is `acc` + `acc_plus`), or wide (`model`, and a column of numbers for each
     group; columns without numbers are ignored, and so are, with a notice, totals and columns of

@@ -21,7 +21,7 @@ from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import packaged_origin, with_origin
 from snellen.benchmarks.declaration.rows import add_yes_no_pair
 from snellen.benchmarks.declaration.scoring import choices
-from snellen.core.benchmark import FetchProgress, Table, Variant, requires
+from snellen.core.benchmark import DataTable, FetchProgress, Variant, requires
 from snellen.data.tables.open_table import open_table
 
 _FILES = {"test": "eyechart.tsv", "photos": "eyechart_photos.tsv"}
@@ -37,7 +37,7 @@ class PackagedFiles:
     def options(self) -> Mapping[str, Sequence[str]]:
         return {"split": tuple(self.files)}
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         name = self.files[variant.options.get("split", next(iter(self.files)))]
         packaged = str(files("snellen.benchmarks") / "data" / name)
         table = open_table(variant.data or packaged, columns=variant.columns)

@@ -35,7 +35,7 @@ from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.parsers import OWN, base_rule, failures_of, select_rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.protocol.system_prompt import apply_system_prompt
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, Table, Variant
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant
 from snellen.core.errors import UsageError
 from snellen.core.headline import SumsOf
 from snellen.core.record import Record
@@ -196,7 +196,7 @@ def _resolve_options(
     return {key: variant.options.get(key, values[0]) for key, values in allowed.items()}
 
 
-def _open_table(declaration: Declaration, variant: Variant) -> Table:
+def _open_table(declaration: Declaration, variant: Variant) -> DataTable:
     """The rows, with their videos if there are any. Raises DataError, MissingExtra."""
     if declaration.check is not None:
         declaration.check()
@@ -214,7 +214,7 @@ def _read_samples(
     keep = declaration.keep
     keep_row = partial(_keeps, keep, options) if keep is not None else None
     adjust = _compose(declaration.scoring.adjust, declaration.adjust)
-    if isinstance(declaration.data, UserFile) and isinstance(rows, Table):
+    if isinstance(declaration.data, UserFile) and isinstance(rows, DataTable):
         units = declaration.parameters.get(UNIT, "").split("+")
         used = (*declaration.group_by, *units, *reply_columns(rows))
         adjust = _compose(adjust, keep_other_columns(rows.columns, used))

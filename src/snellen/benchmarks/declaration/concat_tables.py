@@ -9,7 +9,7 @@ from itertools import count
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.media import digest_bytes
 from snellen.core.sample import Origin, Row, origin_of
 
@@ -19,7 +19,7 @@ class ConcatTable:
     """Rows of all tables, with indices that run on from table to table."""
 
     path: str
-    tables: Sequence[Table]
+    tables: Sequence[DataTable]
     renumber: bool = False
     """Whether rows are called by their running index, since ids of the tables are the same."""
 
@@ -56,6 +56,6 @@ class ConcatTable:
                 )
 
 
-def concat_tables(path: str, tables: Sequence[Table], *, renumber: bool = False) -> Table:
+def concat_tables(path: str, tables: Sequence[DataTable], *, renumber: bool = False) -> DataTable:
     """One table of all rows; `renumber` as `ConcatTable.renumber`."""
     return tables[0] if len(tables) == 1 else ConcatTable(path, tuple(tables), renumber)

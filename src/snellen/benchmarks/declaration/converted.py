@@ -21,7 +21,7 @@ from snellen.benchmarks.declaration.data_file import (
     data_file_declaration,
 )
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.core.benchmark import Table, Variant
+from snellen.core.benchmark import DataTable, Variant
 from snellen.core.errors import DataError, SnellenError, UsageError
 from snellen.data.in_memory import Data, keep_rows
 from snellen.settings import Settings
@@ -48,7 +48,7 @@ class _ConvertedFile(UserFile):
     _kept: dict[str, Path] = field(default_factory=dict, compare=False, repr=False)
     """Where the rows of a file are, by its path."""
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         """The rows. Raises UsageError without a file, DataError if the function fails."""
         path = variant.data or self.path
         if not path:

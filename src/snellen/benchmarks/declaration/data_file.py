@@ -27,7 +27,7 @@ from snellen.benchmarks.declaration.units import (
     unit_sums,
 )
 from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
-from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
+from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.sample import Origin
 from snellen.data.columns import canonical_keys, is_video_column
@@ -55,7 +55,7 @@ class UserFile:
     def columns_of(self, variant: Variant) -> dict[str, str]:
         return {**canonical_keys(self.columns), **canonical_keys(variant.columns)}
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         path, columns = variant.data or self.path, self.columns_of(variant)
         table = refuse_sound_and_tools(open_table(path, columns=renamed_columns(columns)))
         origin = Origin("own", file=absolute_path(path), columns=columns)

@@ -18,7 +18,14 @@ from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Benchmark, FetchProgress, Requirement, Table, Variant, requires
+from snellen.core.benchmark import (
+    Benchmark,
+    DataTable,
+    FetchProgress,
+    Requirement,
+    Variant,
+    requires,
+)
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.model import Capabilities, Model
@@ -45,7 +52,7 @@ class DataSource(Protocol):
     def options(self) -> Mapping[str, Sequence[str]]:
         """The options that choose the data, each with its values, the default first."""
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         """The rows. Raises DataError if they can neither be found nor fetched."""
 
     def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.benchmark import FetchProgress, Table, Variant
+from snellen.core.benchmark import DataTable, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.sample import Origin, OriginKind
 from snellen.data.download import RemoteFile
@@ -60,7 +60,7 @@ class Published:
         source = self._source(variant, progress)
         return Path(open_table(source.spec).path) if isinstance(source, HubSplit) else source
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         """The file's rows. Raises as `fetch`."""
         source = variant.data or self._source(variant)
         if isinstance(source, HubSplit):
@@ -87,7 +87,7 @@ class Published:
             return alternative
         return Path(alternative.fetch(settings, progress))
 
-    def with_origin(self, table: Table, variant: Variant) -> Table:
+    def with_origin(self, table: DataTable, variant: Variant) -> DataTable:
         """The table with the origin of this variant's rows."""
         return with_origin(table, self._origin(table.path, variant))
 
@@ -179,12 +179,12 @@ class HubSplit(NamedTuple):
         return self.spec
 
 
-def with_origin(table: Table, origin: Origin) -> Table:
+def with_origin(table: DataTable, origin: Origin) -> DataTable:
     """The table with its origin; tables of plug-ins, which have no place for one, are unchanged."""
     return replace(table, origin=origin) if isinstance(table, IndexedTable | SeedTable) else table
 
 
-def packaged_origin(name: str, table: Table, variant: Variant) -> Origin:
+def packaged_origin(name: str, table: DataTable, variant: Variant) -> Origin:
     """The origin of a table that is by default a file of this package."""
     note = ""
     if variant.data is not None:

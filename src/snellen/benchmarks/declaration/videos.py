@@ -22,7 +22,7 @@ from typing import cast
 from msgspec import structs
 
 from snellen.benchmarks.protocol.ask_config import check_allowed
-from snellen.core.benchmark import Benchmark, Requirement, Table, Variant, requires
+from snellen.core.benchmark import Benchmark, DataTable, Requirement, Variant, requires
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Capabilities
 from snellen.core.sample import MediaRef, Sample
@@ -321,7 +321,7 @@ def _parse_number(name: str, text: str, maximum: float) -> float:
     return number
 
 
-def find_videos(table: Table, variant: Variant, name: str) -> Table:
+def find_videos(table: DataTable, variant: Variant, name: str) -> DataTable:
     """Also look for the rows' videos in the folder `videos/<name>` of the cache."""
     if not isinstance(table, IndexedTable):
         return table

@@ -43,7 +43,7 @@ from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
+from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
 from snellen.core.flow import Flow
 from snellen.core.record import Record
 from snellen.core.request import Generation, Message
@@ -204,7 +204,7 @@ class QualityFiles:
     def options(self) -> Mapping[str, Sequence[str]]:
         return {PART: (CHOICE, OPEN, ALL)}
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         """The rows. Raises DataError if they can neither be found nor fetched."""
         part = variant.options.get(PART, CHOICE)
         if variant.data is not None or part != ALL:
@@ -212,7 +212,7 @@ class QualityFiles:
         tables = [self._part_table(variant, one) for one in (CHOICE, OPEN)]
         return concat_tables(NAME, tables, renumber=True)
 
-    def _part_table(self, variant: Variant, part: str) -> Table:
+    def _part_table(self, variant: Variant, part: str) -> DataTable:
         return find_videos(self.published.table(_of_part(variant, part)), variant, NAME)
 
     def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from snellen.core.atomic_write import atomic_file
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, MediaError, StorageError
 from snellen.core.sample import Row
 from snellen.data.columns import is_image_column
@@ -22,7 +22,7 @@ RowProgress = Callable[[int, int], None]
 """Called with the rows written and the total."""
 
 
-def convert_table(table: Table, target: Path, progress: RowProgress | None = None) -> int:
+def convert_table(table: DataTable, target: Path, progress: RowProgress | None = None) -> int:
     """Write `table` to `target`, in the format of its suffix; returns the number of rows.
 
     Images go into the column `image`: base64 (a JSON list if a row has several), in Parquet structs
@@ -42,7 +42,7 @@ def convert_table(table: Table, target: Path, progress: RowProgress | None = Non
     return len(table)
 
 
-def _write(table: Table, rows: Iterator[Row], path: Path, suffix: str) -> None:
+def _write(table: DataTable, rows: Iterator[Row], path: Path, suffix: str) -> None:
     if suffix == ".parquet":
         _write_parquet(table, rows, path)
         return
@@ -53,21 +53,21 @@ def _write(table: Table, rows: Iterator[Row], path: Path, suffix: str) -> None:
             _write_delimited(table, rows, file, "\t" if suffix == ".tsv" else ",")
 
 
-def _report_progress(table: Table, progress: RowProgress | None) -> Iterator[Row]:
+def _report_progress(table: DataTable, progress: RowProgress | None) -> Iterator[Row]:
     for row in table:
         yield row
         if progress:
             progress(row.index + 1, len(table))
 
 
-def _text_columns(table: Table) -> list[str]:
+def _text_columns(table: DataTable) -> list[str]:
     """All columns except those whose images are written as bytes; `image_path` keeps its names."""
     return [
         name for name in table.columns if not is_image_column(name) or name.startswith("image_path")
     ]
 
 
-def _image_bytes(table: Table, row: Row) -> list[bytes]:
+def _image_bytes(table: DataTable, row: Row) -> list[bytes]:
     try:
         return [ref.source.read() for ref in row.media]
     except MediaError as error:
@@ -80,7 +80,7 @@ def _encode_base64(images: list[bytes]) -> list[str]:
     return [base64.b64encode(image).decode() for image in images]
 
 
-def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:
+def _write_jsonl(table: DataTable, rows: Iterator[Row], file: BinaryIO) -> None:
     columns = _text_columns(table)
     for row in rows:
         record: dict[str, Any] = {name: row.cells[name] for name in columns if name in row.cells}
@@ -90,7 +90,7 @@ def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:
         file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
-def _write_delimited(table: Table, rows: Iterator[Row], file: BinaryIO, delimiter: str) -> None:
+def _write_delimited(table: DataTable, rows: Iterator[Row], file: BinaryIO, delimiter: str) -> None:
     columns = _text_columns(table)
     file.write(delimited_line([*columns, IMAGE_COLUMN], delimiter))
     for row in rows:
@@ -112,7 +112,7 @@ def _quote_cell(cell: str, delimiter: str) -> str:
     return cell
 
 
-def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
+def _write_parquet(table: DataTable, rows: Iterator[Row], path: Path) -> None:
     """Write rows as Parquet; the image column is a list if any row has several images."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter

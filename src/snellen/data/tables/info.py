@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, decode_image
 from snellen.core.sample import Kind, MediaRef, Row
@@ -66,7 +66,7 @@ class Verification:
     """Distinct images and videos by width and height in pixels."""
 
 
-def table_info(table: Table, kind_of: Callable[[Row], Kind]) -> TableInfo:
+def table_info(table: DataTable, kind_of: Callable[[Row], Kind]) -> TableInfo:
     """Counts over all rows, without decoding images; `kind_of` says how a row would be asked."""
     filled: Counter[str] = Counter()
     types: dict[str, str] = {}
@@ -103,7 +103,9 @@ def table_info(table: Table, kind_of: Callable[[Row], Kind]) -> TableInfo:
     )
 
 
-def verify_images(table: Table, progress: Callable[[int, int], None] | None = None) -> Verification:
+def verify_images(
+    table: DataTable, progress: Callable[[int, int], None] | None = None
+) -> Verification:
     """Decode every image, and the first and last frame of every video; report each failure with
     its row.
 
@@ -137,7 +139,7 @@ def _image_problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None
     return None
 
 
-def _stored_media(table: Table) -> Iterator[tuple[StoredMedium, ...] | None]:
+def _stored_media(table: DataTable) -> Iterator[tuple[StoredMedium, ...] | None]:
     if isinstance(table, IndexedTable):
         return (stored for _, stored in table.stored_media())
     return repeat(None)

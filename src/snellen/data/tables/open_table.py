@@ -1,4 +1,4 @@
-"""Open a data file of any format as a `Table`.
+"""Open a data file of any format as a `DataTable`.
 
 `open_table` reads TSV, CSV, JSON Lines, JSON, XLSX, Parquet, Hugging Face data sets and MME's
 folders.
@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.core.missing_file import missing_file, refuse_pipe
@@ -134,7 +134,7 @@ class IndexedTable:
 
 def open_table(
     spec: str, *, columns: Mapping[str, str] | None = None, settings: Settings | None = None
-) -> Table:
+) -> DataTable:
     """Open a data file by its suffix (`.gz` allowed), or a data set by `hf://org/name`,
     `modelscope://org/name` or folder.
 
@@ -172,7 +172,7 @@ def check_holds_data(spec: str) -> None:
     file_suffix(path)
 
 
-def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> Table:
+def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> DataTable:
     name = DatasetName.parse(spec)
     if name.local and is_mme_folder(Path(name.name)):
         return _open_mme(Path(name.name), spec, column_map, settings)
@@ -270,7 +270,7 @@ def file_suffix(path: Path) -> str:
     return suffix
 
 
-def check_unique_ids(table: Table) -> None:
+def check_unique_ids(table: DataTable) -> None:
     """Raises DataError naming both rows (counted from 1) if two rows have the same id."""
     first_rows: dict[str, int] = {}
     for row in table:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_json_or_literal
 from snellen.data.columns import EMBEDDED_SOUND, is_sound_column, parse_list
 
-TableT = TypeVar("TableT", bound=Table)
+TableT = TypeVar("TableT", bound=DataTable)
 
 _SOUND_FILE = re.compile(
     r".*\.(?:wav|mp3|flac|ogg|oga|opus|m4a|aac|wma|aiff?|amr)(?:[?#].*)?", re.I | re.S

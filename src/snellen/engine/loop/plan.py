@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
+from snellen.core.benchmark import BLIND_HINT, Benchmark, DataTable
 from snellen.core.errors import DataError, UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities, Model, abilities
@@ -105,7 +105,7 @@ _MOST_KEPT = 4_000
 """Samples of a table that are kept until they are asked: some MB, without their media."""
 
 
-def build_once(plan: RunPlan, table: Table) -> RunPlan:
+def build_once(plan: RunPlan, table: DataTable) -> RunPlan:
     """The plan with a benchmark that builds the samples of this table once, if they are few. Of
     many each pass builds its own, so that memory does not grow with their number."""
     build = plan.benchmark.samples
@@ -125,7 +125,7 @@ def build_once(plan: RunPlan, table: Table) -> RunPlan:
     return dataclasses.replace(plan, benchmark=dataclasses.replace(plan.benchmark, samples=samples))
 
 
-def select_ids(plan: RunPlan, table: Table) -> set[str]:
+def select_ids(plan: RunPlan, table: DataTable) -> set[str]:
     """Ids of the samples to be asked.
 
     A limit keeps the units (`Sample.unit`) whose hash with the seed is smallest: a random subset,
@@ -159,7 +159,7 @@ def select_ids(plan: RunPlan, table: Table) -> set[str]:
     return selected
 
 
-def _missing_question_error(row: str, table: Table) -> DataError:
+def _missing_question_error(row: str, table: DataTable) -> DataError:
     near = difflib.get_close_matches("question", {*table.columns} - {"question"}, 1) or ["..."]
     fill = "fill in the cell, leave the row out, or " if "question" in table.columns else ""
     return DataError(
@@ -168,7 +168,7 @@ def _missing_question_error(row: str, table: Table) -> DataError:
     )
 
 
-def run_config(plan: RunPlan, table: Table) -> RunConfig:
+def run_config(plan: RunPlan, table: DataTable) -> RunConfig:
     return RunConfig(
         identity=plan.model.identity,
         roles={
@@ -258,7 +258,7 @@ def _is_text_only(capabilities: Capabilities) -> bool:
     return not capabilities.inputs & {"image", "video"} and "image" not in capabilities.outputs
 
 
-def images_reason(plan: RunPlan, table: Table, selected: Collection[str]) -> str:
+def images_reason(plan: RunPlan, table: DataTable, selected: Collection[str]) -> str:
     """Why no selected sample can be asked: all have images, and the model takes none; "" if some
     can. For data files of the user, which may or may not have images."""
     if not _is_text_only(plan.capabilities) or abilities(plan.model).by_row or not selected:

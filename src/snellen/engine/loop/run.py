@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.infrequent_gc import infrequent_gc
@@ -172,7 +172,7 @@ class ResumeState(NamedTuple):
     repairs: tuple[str, ...]
 
 
-def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -> ResumeState:
+def resume(plan: RunPlan, table: DataTable, writer: RunWriter, selected: set[str]) -> ResumeState:
     """Find the finished samples of an earlier start, and take all other lines out of the folder.
 
     One line per sample counts: the first, if the run asks that sample and the data still have the
@@ -200,7 +200,7 @@ def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -
 
 
 def _changed_ids(
-    plan: RunPlan, table: Table, lines: list[ResumeRecord], first: dict[str, int]
+    plan: RunPlan, table: DataTable, lines: list[ResumeRecord], first: dict[str, int]
 ) -> list[str]:
     """Ids of finished samples whose images in the data have changed since.
 
@@ -289,7 +289,7 @@ class RunState:
         self._positions: dict[str, int] = {}
         plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
 
-    def samples(self, table: Table, selected: set[str], pending: set[str]) -> Iterator[Sample]:
+    def samples(self, table: DataTable, selected: set[str], pending: set[str]) -> Iterator[Sample]:
         """Iterate over the pending samples: in the order of the data; or, with a stop rule, in its
         random order until the rule is met."""
         plan, rule = self.plan, self.plan.stop_rule
@@ -545,7 +545,7 @@ def _remarks_on(plan: RunPlan, records: Sequence[Record], folder: RunFolder) -> 
 
 def initial_info(
     plan: RunPlan,
-    table: Table,
+    table: DataTable,
     config: RunConfig,
     writer: RunWriter,
     repairs: tuple[str, ...],

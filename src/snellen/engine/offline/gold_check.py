@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from snellen.benchmarks.protocol.flows import planned_passes
-from snellen.core.benchmark import Benchmark, Table
+from snellen.core.benchmark import Benchmark, DataTable
 from snellen.core.errors import DataError
 from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
@@ -65,7 +65,7 @@ def lossy_golds(benchmark: Benchmark, samples: Iterable[Sample]) -> Iterator[Rec
             yield record
 
 
-def check_golds(benchmark: Benchmark, table: Table) -> None:
+def check_golds(benchmark: Benchmark, table: DataTable) -> None:
     """Raise DataError if a gold answer cannot be reached: given as a reply, it is wrong. Some rows,
     spread over the table, are checked; with an index, no others are read.
 
@@ -112,7 +112,7 @@ class _SpreadRows:
         return iter(self.rows)
 
 
-def _spread_rows(table: Table) -> Iterable[Row]:
+def _spread_rows(table: DataTable) -> Iterable[Row]:
     size = len(table)
     if size <= _CHECKED_ROWS:
         return table

@@ -19,7 +19,7 @@ from snellen.analysis.comparison.data_differences import different_data_notices
 from snellen.analysis.comparison.deviations import deviations
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember, member_key
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
-from snellen.core.benchmark import Table as DataTable
+from snellen.core.benchmark import DataTable
 from snellen.core.csv_cells import text_cells
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.run import Report

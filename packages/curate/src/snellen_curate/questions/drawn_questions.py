@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from snellen.api.progress import ProgressChoice
 from snellen.benchmarks.abilities.seedbench.image_answers import LEAD_IN
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.flow import Steps
 from snellen.core.media import FileSource, InlineSource, check_image, digest_bytes
@@ -82,7 +82,7 @@ class Captions:
     """The captions of a file, read lazily and in order."""
 
     path: Path
-    table: Table
+    table: DataTable
 
     def __iter__(self) -> Iterator[Caption]:
         for name, row in unique_ids(self.table):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from snellen.benchmarks.abilities.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError
 from snellen.scoring.leaderboard import Leaderboard, rank_models, recover_counts
 
@@ -43,7 +43,7 @@ def build_boards(scores: SubtaskScores, ranks: int = 10) -> list[Leaderboard]:
     return [rank_models(name, ranked, ranks) for name, ranked in {**sums, **each}.items()]
 
 
-def parse_printed_scores(table: Table) -> PrintedScores:
+def parse_printed_scores(table: DataTable) -> PrintedScores:
     """Parse scores from a table with the columns model, subtask, acc and acc_plus (percentages).
 
     Printed percentages are rounded, so their counts are recovered first (`recover_counts`): sums of

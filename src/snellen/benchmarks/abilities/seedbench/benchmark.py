@@ -73,7 +73,7 @@ from snellen.benchmarks.protocol.parsers import (
     rules_of,
 )
 from snellen.benchmarks.protocol.ranking import NORMALISATION, ranked_flow
-from snellen.core.benchmark import Requirement, Table, Variant
+from snellen.core.benchmark import DataTable, Requirement, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities
@@ -154,7 +154,7 @@ def _unsupported_input(sample: Sample, capabilities: Capabilities) -> str | None
 class SeedFiles(Published):
     """The authors' JSON files of questions are opened, too."""
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         path = self.fetch(variant)
         if not is_seed_json(str(path)):
             return Published.table(self, variant)

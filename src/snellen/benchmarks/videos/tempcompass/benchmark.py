@@ -47,7 +47,7 @@ from snellen.benchmarks.videos.tempcompass.flow import (
     Task,
     build_flow,
 )
-from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
+from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -169,13 +169,13 @@ class TaskFiles:
     def options(self) -> Mapping[str, Sequence[str]]:
         return {"task": _TASK_VALUES}
 
-    def table(self, variant: Variant) -> Table:
+    def table(self, variant: Variant) -> DataTable:
         task = variant.options.get("task", ALL)
         if variant.data is not None or task != ALL:
             return self._task_table(variant, task)
         return concat_tables(NAME, [self._task_table(variant, task) for task in TASKS])
 
-    def _task_table(self, variant: Variant, task: str) -> Table:
+    def _task_table(self, variant: Variant, task: str) -> DataTable:
         return find_videos(self.published.table(_task_variant(variant, task)), variant, NAME)
 
     def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:

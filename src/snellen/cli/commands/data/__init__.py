@@ -15,7 +15,7 @@ from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.flags import add_flag
 from snellen.cli.lazy_parser import add_action
 from snellen.cli.printing import print_json, print_line
-from snellen.core.benchmark import FetchProgress, Table, Variant
+from snellen.core.benchmark import DataTable, FetchProgress, Variant
 from snellen.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _convert(arguments: Namespace) -> int:
     return COMPLETE
 
 
-def _check_rows(table: Table) -> None:
+def _check_rows(table: DataTable) -> None:
     """Questions, options and answers as a run would read them."""
     from snellen.benchmarks.declaration.rows import rows_to_samples
 
@@ -179,7 +179,7 @@ def _check_rows(table: Table) -> None:
         pass
 
 
-def open_data(name: str, columns: Mapping[str, str] | None = None) -> Table:
+def open_data(name: str, columns: Mapping[str, str] | None = None) -> DataTable:
     """The table of a data file, or of a benchmark by its name. Raises UsageError subclasses."""
     from snellen.benchmarks.declaration.registry import (
         is_data_source,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.sample import Row
 from snellen.data.columns import is_image_column, is_video_column, parse_list
@@ -81,7 +81,7 @@ def read_table(
 
 def _records(
     request: ImportRequest,
-    table: Table,
+    table: DataTable,
     label_names: Mapping[str, list[str]],
     has_space: bool,
 ) -> Iterator[MetadataRecord]:
@@ -195,7 +195,7 @@ def _named_labels(cell: str, names: list[str]) -> str:
     )
 
 
-def read_label_names(table: Table) -> dict[str, list[str]]:
+def read_label_names(table: DataTable) -> dict[str, list[str]]:
     """The names of the ClassLabel columns of a Hugging Face data set, or of a Parquet file that one
     was written to, by column (`outer.inner` for nested ones)."""
     if not isinstance(table, IndexedTable):

@@ -29,7 +29,7 @@ from snellen.benchmarks.abilities.mmt_bench.referring.matching import (
 from snellen.benchmarks.abilities.mmt_bench.referring.subtasks import SUBTASKS
 from snellen.benchmarks.abilities.mmt_bench.tasks import find_subtask
 from snellen.core.atomic_write import atomic_file
-from snellen.core.benchmark import Table
+from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, MediaError, StorageError
 from snellen.core.sample import Row
 from snellen.data.columns import id_of, is_image_column
@@ -109,7 +109,7 @@ def read_links(path: Path) -> dict[str, Link]:
 
 
 def convert_referring(
-    table: Table,
+    table: DataTable,
     sources: Sequence[SourcePicture],
     out: Path,
     links: Mapping[str, Link] | None = None,
@@ -167,7 +167,7 @@ class _Converter:
         return self._index
 
     def convert_rows(
-        self, table: Table, counts: ReferringCounts
+        self, table: DataTable, counts: ReferringCounts
     ) -> Iterator[tuple[Row, tuple[str, str]]]:
         """The rows that could be converted, with the cells of picture and boxes."""
         for row in table:
