@@ -334,7 +334,7 @@ def test_a_budget_is_held_against_what_is_expected(capsys: pytest.CaptureFixture
 
 def test_a_server_is_not_started_to_be_planned(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["plan", "-b", "questions.tsv", "--serve", "touch started"]
-    assert main([*command, "-m", "some/model", "--serve-timeout", "5"]) == 0
+    assert main([*command, "-m", "some/model", "--requests", "serve_timeout=5"]) == 0
     assert "some/model" in capsys.readouterr().out
     assert main(command) == 2
     assert "name one with -m" in capsys.readouterr().err

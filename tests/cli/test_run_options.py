@@ -37,10 +37,10 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         (("--rule", "official"), {"variant": Variant(rule="official")}),
         (("--columns", "gold=label"), {"variant": Variant(columns={"gold": "label"})}),
         (
-            ("--temperature", "1", "--sampling-seed", "4"),
+            ("--generation", "temperature=1", "--generation", "seed=4"),
             {"sampling": Sampling(temperature=1.0, seed=4)},
         ),
-        (("--retries", "0", "--budget", "5usd"), {"retries": 0, "budget": "5usd"}),
+        (("--requests", "retries=0", "--budget", "5usd"), {"retries": 0, "budget": "5usd"}),
     ],
 )
 def test_flags_fill_the_fields(typed: tuple[str, ...], expected: dict[str, Any]) -> None:

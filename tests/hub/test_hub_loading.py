@@ -23,7 +23,9 @@ class Fetched:
 
     def __init__(self, snellen: Command, hub: Hub) -> None:
         before = len(hub.asked)
-        done = snellen("run", "-m", MODEL, "-b", DATA, "--out", "online", "--max-new-tokens", "4")
+        done = snellen(
+            "run", "-m", MODEL, "-b", DATA, "--out", "online", "--generation", "max_new_tokens=4"
+        )
         assert done.returncode == 0, done.stderr
         self.asked = hub.asked[before:]
         self.run = only_run(snellen.home / "online")
@@ -73,7 +75,7 @@ def test_pictures_of_a_data_set_on_the_hub_reach_the_model(fetched: Fetched, hub
 @pytest.mark.release
 def test_offline_finds_both_in_the_cache(fetched: Fetched, snellen: Command, hub: Hub) -> None:
     before = len(hub.asked)
-    words = ("run", "-m", MODEL, "-b", DATA, "--out", "offline", "--max-new-tokens", "4")
+    words = ("run", "-m", MODEL, "-b", DATA, "--out", "offline", "--generation", "max_new_tokens=4")
     done = snellen(*words, HF_HUB_OFFLINE="1")
     assert done.returncode == 0, done.stderr
     assert len(hub.asked) == before

@@ -231,7 +231,7 @@ def test_concatenated_embeddings(user: User) -> None:
     user.run(
         "snellen run -m hf/MODEL:images=concat-embeddings,device=cpu -b mmt-bench "
         "-b mmt-bench:images=stitch -b mmt-bench:images=first --data mmt.jsonl "
-        "--max-new-tokens 4 --no-html",
+        "--generation max_new_tokens=4 --no-html",
         MODEL=model,
     )
     found = user.run("snellen gains snellen-results --by images --base stitch --json").json()

@@ -315,7 +315,7 @@ def test_answers_that_are_images(user: User) -> None:
     diffusion(user.folder / "draws")
     user.run(
         "snellen run -m join:text=snellen/tiny-early,draw=diffusers/draws "
-        "-b seedbench:version=H,level=L3,draw_steps=2 --data seed.json --clip clip/clip --no-html"
+        "-b seedbench:version=H,level=L3,draw_steps=2 --data seed.json --judge clip/clip --no-html"
     )
     samples = user.samples("")
     assert len(samples) == 4

@@ -288,7 +288,17 @@ def test_no_file_and_no_stream_holds_the_key(
 
     server.handler = leak
     spec = f"openai/tiny:base_url={server.url}"
-    words = ["run", "-m", spec, "-b", "q.tsv", "--retries", "0", "--max-failures", "100%"]
+    words = [
+        "run",
+        "-m",
+        spec,
+        "-b",
+        "q.tsv",
+        "--requests",
+        "retries=0",
+        "--requests",
+        "max_failures=100%",
+    ]
     assert main(words) == 1
     said = capfd.readouterr()
     texts = {"out": said.out, "err": said.err, **written(tmp_path)}

@@ -69,11 +69,11 @@ def test_no_command_shows_a_key(
 ) -> None:
     tiny, other = (f"openai/{name}:base_url={server.url}" for name in ("tiny", "other"))
     reader = f"{judge.url}#tiny:key_env=JUDGE_KEY"
-    asking = ["-b", "q.tsv", "--retries", "0", "--max-failures", "100%"]
+    asking = ["-b", "q.tsv", "--requests", "retries=0", "--requests", "max_failures=100%"]
     every: list[list[str]] = [
         ["plan", "-m", tiny, "-m", other, *asking, "--extractor", reader],
         ["run", "-m", tiny, "-m", other, *asking, "--extractor", reader],
-        ["run", "-m", tiny, "-b", "q.tsv", "--control", "blind", "--retries", "0",
+        ["run", "-m", tiny, "-b", "q.tsv", "--control", "blind", "--requests", "retries=0",
          "--extractor", reader, "--track", "tensorboard:tracked"],
         ["parity", "-m", tiny, "-m", other, "-b", "q.tsv", "-n", "4"],
         ["score", "q.tsv", "--predictions", "p.csv", "--extractor", reader],

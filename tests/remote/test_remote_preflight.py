@@ -246,7 +246,7 @@ def test_a_busy_server_is_no_mistake_of_the_users(server: StandIn) -> None:
 def test_the_models_own_longest_reply_is_asked_for(server: StandIn, questions: Path) -> None:
     assert run(f"{server.url}#tiny:max_new_tokens=9000") == 0
     assert {body["max_tokens"] for body in server.asked[1:]} == {9000}
-    assert run(f"{server.url}#tiny:max_new_tokens=9000", "--max-new-tokens", "7") == 0
+    assert run(f"{server.url}#tiny:max_new_tokens=9000", "--generation", "max_new_tokens=7") == 0
     assert server.asked[-1]["max_tokens"] == 7
 
 

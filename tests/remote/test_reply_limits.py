@@ -176,7 +176,7 @@ def test_such_questions_fail_and_are_asked_again(
 
     server.handler, broken = handler, True
     words = ["run", "-m", f"{server.url}#tiny:max_reply_mb=1", "-b", "q.tsv", "--no-html"]
-    words += ["--retries", "0", "--max-failures", "100%"]
+    words += ["--requests", "retries=0", "--requests", "max_failures=100%"]
     assert main(words) == 1
     [failures] = questions.parent.rglob("failures.jsonl")
     failed = [json.loads(line) for line in failures.read_text().splitlines()]
@@ -200,7 +200,7 @@ def test_a_run_of_such_replies_can_be_stopped(server: StandIn, questions: Path) 
         return web.Response(body=body, headers={"Content-Encoding": "gzip"})
 
     server.handler = handler
-    words = ["run", "-m", f"{server.url}#tiny", "-b", "q.tsv", "-q", "--retries", "99"]
+    words = ["run", "-m", f"{server.url}#tiny", "-b", "q.tsv", "-q", "--requests", "retries=99"]
     process = subprocess.Popen(
         [sys.executable, "-m", "snellen", *words],
         stdout=subprocess.PIPE,

@@ -165,7 +165,7 @@ def test_wrong_limits_are_explained(
             main([*command, text])
     assert "is no number of tokens; expected e.g. 4096 or 32k" in capsys.readouterr().err
     assert main([*command, "10"]) == 2
-    assert "--extend-truncated is 10, and replies may have" in capsys.readouterr().err
+    assert "--generation extend_truncated=is 10, and replies may have" in capsys.readouterr().err
     with pytest.raises(UsageError, match="expected a limit of tokens"):
         limited(server, tmp_path, 3, extend_truncated=0)
     assert server.asked == []
@@ -215,8 +215,8 @@ def test_a_run_warns_once_and_says_what_to_do(server: StandIn, tmp_path: Path) -
     limited(server, tmp_path, 60, warned=warnings.append)
     (warning,) = warnings
     assert "replies were cut at the limit of 100 tokens" in warning
-    assert "--max-new-tokens 800" in warning
-    assert "--extend-truncated 800" in warning
+    assert "--generation max_new_tokens=800" in warning
+    assert "--generation extend_truncated=800" in warning
     limited(server, tmp_path, 60, warned=warnings.append, extend_truncated=1000)
     assert len(warnings) == 1
 

@@ -180,5 +180,7 @@ def test_max_failures_is_counted_or_a_share(text: str, sent: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "2.5", "120%", "%"])
 def test_a_bad_max_failures_is_explained(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--max-failures .* expected a count such as 20, or 5%"):
+    with pytest.raises(
+        UsageError, match=r"--requests max_failures=.* expected a count such as 20, or 5%"
+    ):
         MaxFailures.parse(text)

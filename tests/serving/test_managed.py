@@ -255,7 +255,7 @@ def test_a_preset_is_asked_as_its_provider(tmp_path: Path) -> None:
         (["--serve", "x {port}", "-m", "vllm/a:base_url=http://h/v1"], "drop one"),
         (["--serve", "no-such-program {port}"], "no program 'no-such-program'"),
         (["--serve", "python x.py", "-m", "a"], "has no {port}"),
-        (["-m", "vllm/a", "--serve-timeout", "0"], "expected seconds above 0"),
+        (["-m", "vllm/a", "--requests", "serve_timeout=0"], "expected seconds above 0"),
         ([], "no model is named"),
     ],
 )

@@ -109,7 +109,7 @@ def test_a_hidden_split_makes_a_submission_with_every_rotation(tmp_path, capsys)
 def test_a_run_over_hidden_answers_writes_its_submission(tmp_path: Path, capsys) -> None:
     data = questions(tmp_path / "q.tsv", gold=False)
     argv = ["run", "-m", "random", "-b", data, "--circular", "--out", tmp_path / "o", "-q",
-            "--without-answers"]  # fmt: skip
+            "--columns", "gold="]  # fmt: skip
     code, out, _ = said(capsys, *argv)
     (written,) = (tmp_path / "o").glob("random--*/submission.xlsx")
     said_plainly = out.replace("\n", "")

@@ -133,7 +133,7 @@ def test_from_a_file_to_a_published_score(served: Served, tmp_path: Path) -> Non
 
 
 def test_a_run_folder_is_submitted_as_it_is(served: Served, tmp_path: Path) -> None:
-    command("run", "-m", "random", "-b", served.folder.parent / "public.tsv", "--without-answers",
+    command("run", "-m", "random", "-b", served.folder.parent / "public.tsv", "--columns", "gold=",
             "--no-html", "-q", "--out", tmp_path)  # fmt: skip
     (run,) = (path.parent for path in tmp_path.glob("*/run.json"))
     sent = command("submit", run, "--to", served.url, "--benchmark", "hidden-signs", "--publish",

@@ -231,14 +231,14 @@ class RunMatrix:
         return None if limit is None or limit <= benchmark.max_new_tokens else limit
 
     def check_extension(self) -> None:
-        """Raises UsageError if `--extend-truncated` is larger than the limit of no run."""
+        """Raises UsageError if `extend_truncated` is larger than the limit of no run."""
         if self.options.extend_truncated is None:
             return
         plans = [self.run_plan(cell) for cell in self.cells()]
         if all(plan.extend_truncated is None for plan in plans):
             limit = min(plan.benchmark.max_new_tokens for plan in plans)
             raise UsageError(
-                f"--extend-truncated is {self.options.extend_truncated:,}, and replies may have "
+                f"extend_truncated is {self.options.extend_truncated:,}, and replies may have "
                 f"{limit:,} tokens already; give a larger number"
             )
 

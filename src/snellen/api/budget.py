@@ -22,7 +22,7 @@ def request_limits(
     """The limits, from what was typed. Raises UsageError if one cannot be parsed."""
     resends = MAX_SENDS - 1 if retries is None else retries
     if resends < 0:
-        raise UsageError(f"--retries is {resends}; expected 0 or more")
+        raise UsageError(f"--requests retries=is {resends}; expected 0 or more")
     return RequestLimits(
         retries=RetryPolicy(max_sends=resends + 1),
         max_failures=None if max_failures is None else MaxFailures.parse(max_failures),

@@ -17,7 +17,9 @@ from snellen.analysis.comparison.paired import compare as compare_runs
 from snellen.api.frames import RowExport, Rows
 from snellen.api.results import Results, printed_text
 from snellen.core.errors import UsageError
-from snellen.report.terminal.comparison import comparison_names, print_comparison, verdicts
+from snellen.report.document import Document
+from snellen.report.terminal.comparison import comparison_document, comparison_names, verdicts
+from snellen.report.writers.terminal import print_document
 from snellen.store.runs import RunFolder, find_runs
 
 
@@ -56,13 +58,18 @@ class Comparison(RowExport):
         """One row per pair."""
         return [_pair_row(pair) for pair in self.pairs]
 
+    @property
+    def document(self) -> Document:
+        """What `snellen compare` shows."""
+        return comparison_document(self.result)
+
     def __repr__(self) -> str:
-        return printed_text(lambda console: print_comparison(self.result, console))
+        return printed_text(lambda console: print_document(self.document, console))
 
     def _repr_html_(self) -> str:
-        from snellen.report.notebook.tables import comparison_html
+        from snellen.report.writers.html import write_fragment
 
-        return comparison_html(self.result)
+        return write_fragment(self.document)
 
 
 def compare(

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _NO_TEMPERATURE = (
     "at temperature 0, draws of a question differ only where a server is not deterministic; "
-    "--temperature 1 draws freely"
+    "--generation temperature=1 draws freely"
 )
 
 

@@ -1,5 +1,5 @@
-"""Commands with actions, such as `snellen curate ACTION`: a package with a module per action, each
-with `add(parser)` and `main(arguments)`."""
+"""Commands with actions, such as `snellen curate ACTION`: a package with a module per action
+(`cli.command_modules`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 
+from snellen.cli.command_modules import add_arguments, run_module
 from snellen.cli.lazy_parser import add_action
 
 
@@ -18,14 +19,13 @@ def add_actions(parser: ArgumentParser, package: str, actions: Mapping[str, str]
         title="actions", metavar="ACTION", required=True, dest="action"
     )
     for name, help in actions.items():
-        add_action(subparsers, name, help, partial(_add_arguments, f"{package}.{name}"))
+        add_action(subparsers, name, help, partial(_add_arguments_of, f"{package}.{name}"))
 
 
-def _add_arguments(module: str, parser: ArgumentParser) -> None:
-    import_module(module).add(parser)
+def _add_arguments_of(module: str, parser: ArgumentParser) -> None:
+    add_arguments(import_module(module), parser)
 
 
 def run_action(arguments: Namespace, package: str) -> int:
     """Run the action that was typed; returns its exit code."""
-    code: int = import_module(f"{package}.{arguments.action}").main(arguments)
-    return code
+    return run_module(import_module(f"{package}.{arguments.action}"), arguments)

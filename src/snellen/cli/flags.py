@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from snellen.api.flags import FLAGS, Flag, option_flags
+from msgspec import Struct
+
+from snellen.api.flags import (
+    FLAGS,
+    Flag,
+    Key,
+    field_default,
+    option_flags,
+    parse_keys,
+    parse_pairs,
+)
 from snellen.api.options import SourceOptions
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
@@ -30,50 +41,130 @@ def add_options(
     only: Collection[str] | None = None,
     help: Mapping[str, str] | None = None,
 ) -> None:
-    """Add a flag for each field of an options class, or for these fields `only`. `help` has other
-    help lines, by field."""
+    """Add a flag or argument for each field of an options class, or for these fields `only`. `help`
+    has other help lines, by field."""
+    groups: dict[str, Any] = {"": parser}
     for name, flag, default in option_flags(options):
         if only is None or name in only:
-            add_flag(parser, flag, default, (help or {}).get(name))
+            if flag.group not in groups:
+                groups[flag.group] = parser.add_argument_group(flag.group)
+            add_flag(groups[flag.group], flag, default, (help or {}).get(name))
 
 
 def add_flag(
     parser: ArgumentParser, flag: Flag, default: Any = None, help: str | None = None
 ) -> None:
-    """Add one flag, with another `help` line if given."""
+    """Add one flag or argument, with another `help` line if given."""
     names = [*([flag.short] if flag.short else []), flag.name]
-    settings: dict[str, Any] = {"help": help or flag.help}
-    if flag.is_inverted:
+    settings: dict[str, Any] = {"help": _help_line(flag, default, help)}
+    if flag.is_positional:
+        names = [flag.destination]
+    elif default is MISSING:
+        settings["required"] = True
+    if flag.is_inverted or flag.is_switch:
         settings |= {"action": "store_true"}
     elif flag.is_repeatable:
-        settings |= {"action": "append", "default": [], "metavar": flag.metavar}
+        settings |= {"action": "append", "metavar": flag.metavar, **_parser_of(flag)}
+        settings |= {"default": [] if default is not MISSING else None}
     else:
-        settings |= {"default": default, "metavar": flag.metavar, "choices": flag.choices}
-        if flag.parse is not None:
-            settings["type"] = argument_type(flag.parse)
+        settings |= {"metavar": flag.metavar, "choices": flag.choices, **_parser_of(flag)}
+        if default is not MISSING:
+            settings["default"] = default
+        if (flag.keys is not None and flag.parse is None) or flag.parse is parse_pairs:
+            settings["action"] = _AddPairs
         if flag.bare_value is not None:
             settings |= {"nargs": "?", "const": flag.bare_value}
+        elif flag.count is not None:
+            settings["nargs"] = flag.count
     parser.add_argument(*names, **settings)
 
 
+class _AddPairs(Action):
+    """Joins the pairs of a flag that is given several times, where a key's last value counts."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None
+    ) -> None:
+        setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), **values})
+
+
+def _parser_of(flag: Flag) -> dict[str, Any]:
+    if flag.parse is not None:
+        return {"type": argument_type(flag.parse)}
+    if flag.keys is not None:
+        return {"type": argument_type(partial(parse_keys, flag.keys))}
+    return {}
+
+
+def _help_line(flag: Flag, default: Any, help: str | None) -> str:
+    """The help of a flag, with its keys and its default."""
+    line = help or flag.help
+    if flag.keys is not None:
+        line += "; " + "; ".join(f"{name}: {key.help}" for name, key in flag.keys.items())
+    if "(default:" in line or isinstance(default, bool) or default in (None, MISSING, "", ()):
+        return line
+    return line if isinstance(default, Mapping | Struct) else f"{line} (default: {default})"
+
+
 def read_options(arguments: Namespace, options: type[OptionsT], **values: Any) -> OptionsT:
-    """The options that were typed; `values` are fields without a flag."""
+    """The options that were typed; `values` are fields without a flag. A class may have a static
+    method `complete_flags`, which changes the values by field before the options are made."""
+    nested: dict[str, dict[str, Any]] = {}
     for field in fields(options):  # type: ignore[arg-type]
         flags = field.metadata.get(FLAGS)
-        if isinstance(flags, Flag):
+        if isinstance(flags, type):
+            values[field.name] = read_options(arguments, flags)
+        elif isinstance(flags, Flag) and flags.keys is not None and flags.parse is None:
+            _read_keys(field, flags.keys, getattr(arguments, flags.destination), values, nested)
+        elif isinstance(flags, Flag):
             values[field.name] = _typed_value(arguments, flags)
         elif flags is not None:
-            typed = {name: _typed_value(arguments, flag) for name, flag in flags.items()}
-            nested: Any = field.default
-            values[field.name] = type(nested)(**typed)
+            nested.setdefault(field.name, {}).update(
+                {name: _typed_value(arguments, flag) for name, flag in flags.items()}
+            )
+    for name, typed in nested.items():
+        default: Any = next(
+            field_default(field)
+            for field in fields(options)  # type: ignore[arg-type]
+            if field.name == name
+        )
+        values[name] = type(default)(**typed)
+    complete = getattr(options, "complete_flags", None)
+    if complete is not None:
+        complete(values)
     return options(**values)
+
+
+def _read_keys(
+    field: Field[Any],
+    keys: Mapping[str, Key],
+    typed: Mapping[str, Any] | None,
+    values: dict[str, Any],
+    nested: dict[str, dict[str, Any]],
+) -> None:
+    """Sort the values of a flag with keys into the fields that they fill: those of the options in
+    `values`, those of nested options in `nested`."""
+    own: dict[str, Any] = {}
+    for name, value in (typed or {}).items():
+        home, dot, inner = keys[name].field.partition(".")
+        if dot:
+            nested.setdefault(home, {})[inner] = value
+        elif home:
+            values[home] = value
+        else:
+            own[name] = value
+    if any(not key.field for key in keys.values()):
+        if isinstance(field_default(field), Mapping):
+            values[field.name] = own
+        else:
+            nested.setdefault(field.name, {}).update(own)
 
 
 def _typed_value(arguments: Namespace, flag: Flag) -> Any:
     value = getattr(arguments, flag.destination)
     if flag.is_inverted:
         return not value
-    return tuple(value) if flag.is_repeatable else value
+    return tuple(value) if flag.is_repeatable or isinstance(value, list) else value
 
 
 def argument_type(parse: Callable[[str], ValueT]) -> Callable[[str], ValueT]:
@@ -115,12 +206,12 @@ def add_runs(parser: ArgumentParser) -> None:
     add_options(parser, SourceOptions)
 
 
-def open_runs(arguments: Namespace, sources: Sequence[str]) -> list[RunFolder]:
-    """The runs of these sources without duplicates, files of predictions scored as the flags of
-    `SourceOptions` say; warnings about them go to standard error."""
+def open_runs(sources: Sequence[str], options: SourceOptions) -> list[RunFolder]:
+    """The runs of these sources without duplicates, files of predictions scored as the options
+    say; warnings about them go to standard error."""
     from snellen.api.run_sources import open_sources
 
-    return open_sources(sources, read_options(arguments, SourceOptions), print_warning)
+    return open_sources(sources, options, print_warning)
 
 
 def print_warning(sentence: str) -> None:

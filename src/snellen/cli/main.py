@@ -54,9 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             from snellen.settings import disable_progress_bars
 
             disable_progress_bars()
+        from snellen.cli.command_modules import run_module
+
         command = import_command(arguments.command)
         with _sigterm_as_ctrl_c():
-            code: int = command.main(arguments)
+            code = run_module(command, arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code

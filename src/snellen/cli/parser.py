@@ -178,11 +178,13 @@ def _listed_commands(argv: Sequence[str] | None) -> dict[str, str]:
 
 
 def _add_command(name: str, parser: argparse.ArgumentParser) -> None:
-    import_command(name).add(parser)
+    from snellen.cli.command_modules import add_arguments
+
+    add_arguments(import_command(name), parser)
 
 
 def import_command(name: str) -> Any:
-    """The file of a command, with `add(parser)` and `main(arguments)`. Raises UsageError if it is
+    """The module of a command (`cli.command_modules`). Raises UsageError if it is
     one of another package that is not installed, or broken."""
     if name not in COMMANDS:
         from snellen.cli.packages import import_package_command

@@ -137,11 +137,13 @@ class ServedRuns:
     def compare(self, names: Sequence[str], common: bool, baseline: bool) -> str:
         """What `snellen compare --json` prints."""
         from snellen.analysis.comparison.paired import compare
-        from snellen.report.terminal.comparison import COMPARISON_EXPORTS, comparison_names
+        from snellen.report.terminal.comparison import comparison_document, comparison_names
+        from snellen.report.writers.json_text import write
 
         runs = [self.run(name) for name in names]
         labels = comparison_names(runs, shared_limit=False)
-        return COMPARISON_EXPORTS["json"](compare(runs, labels, common=common, baseline=baseline))
+        comparison = compare(runs, labels, common=common, baseline=baseline)
+        return write(comparison_document(comparison))
 
     def why(self, first: str, second: str, examples: int) -> str:
         """What `snellen why --json` prints."""

@@ -1,7 +1,6 @@
 """The options of the steps that ask models."""
 
 # A field is what `option` returns, and never shared.
-# ruff: noqa: RUF009
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

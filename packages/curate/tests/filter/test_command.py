@@ -204,8 +204,8 @@ def test_a_server_that_fails_at_some_questions_leaves_them_undecided(
     with running() as server:
         server.handler = fails_at_corners
         words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q", "--vision"]
-        words += [f"{server.url}#tiny", *made.models(["vision-4"]), "--retries", "0"]
-        assert main([*words, "--max-failures", "1000"]) == 1
+        words += [f"{server.url}#tiny", *made.models(["vision-4"]), "--requests", "retries=0"]
+        assert main([*words, "--requests", "max_failures=1000"]) == 1
         found = latest_decisions(read_decisions(tmp_path))
         failed = {name for name, each in found.items() if each.rule == "failed"}
         corners = {item.id for item in open_items(made.data) if "corner" in item.sample.question}

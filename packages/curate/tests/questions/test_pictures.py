@@ -182,7 +182,7 @@ def test_a_budget_stops_it_and_the_same_command_goes_on(pictures: Path, tmp_path
 
 def test_failed_requests_are_decisions_and_asked_again(pictures: Path, tmp_path: Path) -> None:
     with scripted_server() as server:
-        words = arguments(server, pictures, tmp_path / "set", "--retries", "0")
+        words = arguments(server, pictures, tmp_path / "set", "--requests", "retries=0")
         good = server.handler
         assert good is not None
 

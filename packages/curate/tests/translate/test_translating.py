@@ -321,7 +321,7 @@ def test_a_server_that_fails_leaves_flags_that_the_next_start_takes_up(
 ) -> None:
     out = tmp_path / "out"
     strong.down_after = 2
-    assert translate(data, strong.model, out, "--retries", "0") == 1
+    assert translate(data, strong.model, out, "--requests", "retries=0") == 1
     failed = [name for name, each in decisions(out).items() if each.rule == "failed"]
     assert len(failed) == 2
     strong.down_after = 0

@@ -497,7 +497,7 @@ def _tokens_with(benchmark: str, options: tuple[tuple[str, str], ...]) -> int | 
 
 
 def _plain_tokens(run: RunInfo) -> int | None:
-    """The longest reply without `--max-new-tokens` under the run's own options; None if
+    """The longest reply without `--generation max_new_tokens=` under the run's own options; None if
     unknown."""
     plain = _plain(run)
     if plain.version is None:

@@ -196,7 +196,7 @@ def load_runs(arguments: Namespace) -> tuple[list[RunFolder], list[str]]:
     """The runs of all sources without duplicates, and a name for each."""
     from snellen.report.terminal.comparison import comparison_names
 
-    runs = open_runs(arguments, arguments.sources)
+    runs = open_runs(arguments.sources, read_options(arguments, SourceOptions))
     return runs, comparison_names(runs)
 
 

@@ -59,7 +59,7 @@ def main(arguments: Namespace) -> int:
     if arguments.to == PAGES:
         return _write_pages(arguments)
     _check_flags(arguments)
-    runs = open_runs(arguments, arguments.runs)
+    runs = open_runs(arguments.runs, read_options(arguments, SourceOptions))
     if arguments.to in _FOLDERS:
         return _write_files(_FOLDERS[arguments.to](runs, arguments), arguments)
     content = _FORMATS[arguments.to](runs, arguments)

@@ -6,8 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_group, add_json, add_plot, add_runs, open_runs
+from snellen.cli.flags import add_group, add_json, add_plot, add_runs, open_runs, read_options
 from snellen.cli.printing import print_json
 from snellen.core.errors import UsageError
 
@@ -40,7 +41,7 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Print, and draw, what a setting is worth in these runs."""
-    runs = open_runs(arguments, arguments.runs)
+    runs = open_runs(arguments.runs, read_options(arguments, SourceOptions))
     leakages = _compute_leakages(runs, arguments.language_model)
     gains = _compute_gains(arguments, runs, required=not leakages)
     if arguments.output is not None:

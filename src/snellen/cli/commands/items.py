@@ -6,8 +6,17 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
 
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_common, add_format, add_json, add_runs, open_runs, percent
+from snellen.cli.flags import (
+    add_common,
+    add_format,
+    add_json,
+    add_runs,
+    open_runs,
+    percent,
+    read_options,
+)
 from snellen.cli.printing import print_result
 from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
@@ -51,7 +60,7 @@ def main(arguments: Namespace) -> int:
             f"--agreement {arguments.agreement:g} and --top {arguments.top}: expected 50 to 100 "
             "percent, and at least 1"
         )
-    runs = open_runs(arguments, arguments.runs)
+    runs = open_runs(arguments.runs, read_options(arguments, SourceOptions))
     findings = analyse_items(
         runs, comparison_names(runs), common=arguments.common, agreement=arguments.agreement / 100
     )

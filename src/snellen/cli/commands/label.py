@@ -12,8 +12,9 @@ from snellen.analysis.parsing.unread_replies import (
     unread_replies,
     write_sheet,
 )
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_runs, fraction, open_runs
+from snellen.cli.flags import add_runs, fraction, open_runs, read_options
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 from snellen.store.runs import require_single
@@ -32,7 +33,7 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Write a labelling sheet, or compare extractors with a filled one."""
-    runs = open_runs(arguments, arguments.runs)
+    runs = open_runs(arguments.runs, read_options(arguments, SourceOptions))
     require_single(runs, "label")
     if arguments.labels is not None:
         labels = read_labels(Path(arguments.labels))

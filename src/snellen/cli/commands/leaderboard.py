@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import FILTER, RUNS, add_format, add_options, add_plot, open_runs
+from snellen.cli.flags import (
+    FILTER,
+    RUNS,
+    add_format,
+    add_options,
+    add_plot,
+    open_runs,
+    read_options,
+)
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
@@ -55,7 +63,7 @@ def main(arguments: Namespace) -> int:
     files = [path for path in arguments.sources if _is_table(path, arguments.benchmark)]
     folders = [path for path in arguments.sources if path not in files]
     tables = _printed_scores(files)
-    runs = open_runs(arguments, folders)
+    runs = open_runs(folders, read_options(arguments, SourceOptions))
     if arguments.filter:
         from snellen.models.naming.filters import model_filter
 
@@ -116,7 +124,7 @@ def _print_suite(arguments: Namespace) -> int:
     results = [
         result for file in arguments.results for result in read_imported_scores(open_table(file))
     ]
-    runs = open_runs(arguments, arguments.sources)
+    runs = open_runs(arguments.sources, read_options(arguments, SourceOptions))
     if arguments.filter:
         from snellen.models.naming.filters import model_filter
 

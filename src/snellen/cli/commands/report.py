@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_format, add_runs, open_runs
+from snellen.cli.flags import add_format, add_runs, open_runs, read_options
 from snellen.cli.printing import TABLE, print_line, print_result
 from snellen.core.atomic_write import save
 from snellen.core.run import Report
@@ -29,7 +30,10 @@ def add(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     from snellen.api import report_of
 
-    runs = [(run, report_of(run)) for run in open_runs(arguments, arguments.runs)]
+    runs = [
+        (run, report_of(run))
+        for run in open_runs(arguments.runs, read_options(arguments, SourceOptions))
+    ]
     if arguments.format == "html":
         print_line(_write_page(runs, arguments.output, arguments.data))
     elif arguments.output is None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.api.flags import embedded, option
 from snellen.api.options import RunOptions
-from snellen.cli.executor import add_executor, ray_cluster
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.flags import add_models, add_options, add_tracks, read_options
+from snellen.cli.output import FormatOptions
 from snellen.cli.printing import (
     download_printer,
     exit_interrupted,
@@ -26,29 +26,24 @@ if TYPE_CHECKING:
     from snellen.store.runs import RunFolder
 
 
-def add(parser: ArgumentParser) -> None:
-    add_questions(parser)
-    add_options(parser, RunOptions)
-    add_tracks(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    add_executor(parser)
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """Which models are asked which questions, and how."""
+
+    models: Sequence[str] = option((), "--model")
+    benchmarks: Sequence[str] = option(MISSING, "--benchmark", is_repeatable=True)
+    run: RunOptions = embedded(RunOptions)
+    quiet: bool = option(False, "--quiet")
+    track: Sequence[str] = option((), "--track")
+    command_line: str = ""
 
 
-def add_questions(parser: ArgumentParser) -> None:
-    """Add the models and benchmarks of a run."""
-    add_models(
-        parser,
-        "provider/model[:key=value,...], e.g. snellen/tiny, hf/ORG/NAME:dtype=bfloat16, random; "
-        "repeat for several",
-    )
-    parser.add_argument(
-        "-b", "--benchmark", action="append", required=True, metavar="BENCHMARK",
-        help="a name such as eyechart or scienceqa:split=val, a suite such as openvlm-core, or a "
-        "data file or TOML file of your own; repeat for several",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class Options(QuestionOptions, FormatOptions):
+    """What `snellen run` takes."""
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Run every model on every benchmark and print the results."""
     from snellen.api import evaluate
     from snellen.engine.loop.progress import NoProgress
@@ -56,41 +51,39 @@ def main(arguments: Namespace) -> int:
     from snellen.report.console import Terminal
     from snellen.report.terminal.progress import show_progress
 
-    console = Terminal(stderr=True)
-    with _open_trackers(arguments, console) as log_runs:
+    console, form = Terminal(stderr=True), options.form
+    with _open_trackers(options.track, console) as log_runs:
         try:
-            with (
-                nullcontext(NoProgress()) if arguments.quiet else show_progress(console)
-            ) as progress:
+            with nullcontext(NoProgress()) if options.quiet else show_progress(console) as progress:
                 results = evaluate(
-                    arguments.model,
-                    arguments.benchmark,
-                    read_options(arguments, RunOptions, cluster=ray_cluster(arguments)),
-                    command=arguments.command_line,
+                    options.models,
+                    options.benchmarks,
+                    options.run,
+                    command=options.command_line,
                     progress=progress,
                     fetching=download_printer(console),
                     warned=line_printer(console),
-                    serving=None if arguments.quiet else line_printer(console),
+                    serving=None if options.quiet else line_printer(console),
                 )
         except RunInterrupted as stopped:
-            exit_interrupted(stopped.run, console, arguments.command_line)
+            exit_interrupted(stopped.run, console, options.command_line)
         except KeyboardInterrupt:
             # Ctrl-C before the first question, or a second one while the first is handled.
-            exit_interrupted(Path(arguments.out), console, arguments.command_line)
+            exit_interrupted(Path(options.run.out), console, options.command_line)
         log_runs(results.runs)
-    return _print_results(results, arguments.command_line)
+    return _print_results(results, options.command_line, form)
 
 
 def _open_trackers(
-    arguments: Namespace, console: Console
+    tracks: Sequence[str], console: Console
 ) -> AbstractContextManager[Callable[[Sequence[RunFolder]], None]]:
     """A function that logs finished runs with the named trackers. They are opened before anything
     is asked, so that a wrong name or a missing library fails at once."""
-    if not arguments.track:
+    if not tracks:
         return nullcontext(lambda runs: None)
     from snellen.tracking.trackers.tracker import open_run_log
 
-    return open_run_log(arguments.track, line_printer(console))
+    return open_run_log(tracks, line_printer(console))
 
 
 def _complete_before(run: RunFolder) -> str:
@@ -104,8 +97,9 @@ def _complete_before(run: RunFolder) -> str:
     )
 
 
-def _print_results(results: Results, command: str) -> int:
-    """Print the results; returns the exit code."""
+def _print_results(results: Results, command: str, form: str) -> int:
+    """Print the results; returns the exit code. In a format for programs, standard output has the
+    results alone."""
     from snellen.analysis.causes.neighbours import gains_with_neighbours
     from snellen.report.console import Terminal
     from snellen.report.terminal.table import print_failures, print_runs

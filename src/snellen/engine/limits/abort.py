@@ -78,7 +78,9 @@ class MaxFailures:
         """Parse `20` or `5%`. Raises UsageError."""
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", text.strip())
         if not match or (match[2] and float(match[1]) > 100) or (not match[2] and "." in match[1]):
-            raise UsageError(f"--max-failures {text!r}: expected a count such as 20, or 5%")
+            raise UsageError(
+                f"--requests max_failures={text!r}: expected a count such as 20, or 5%"
+            )
         return cls(float(match[1]), bool(match[2]))
 
     def is_exceeded(self, failed: int, completed: int) -> bool:
@@ -105,7 +107,7 @@ class FailureMonitor:
     def add_output(self, output: Output) -> None:
         """Count how a request ended; may abort the run.
 
-        A rejected key aborts at once. A limit of failures (`--max-failures`) replaces the two
+        A rejected key aborts at once. A limit of failures (`max_failures`) replaces the two
         default rules for remote models: the first 20 requests failed, or the last 20 failed in a
         row because of an outage. Local models have no default rule.
         """

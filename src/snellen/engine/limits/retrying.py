@@ -51,7 +51,7 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         if self.max_sends < 1:
             raise UsageError(
-                f"--retries is {self.max_sends}; expected at least 1 send of each request"
+                f"--requests retries=is {self.max_sends}; expected at least 1 send of each request"
             )
 
     def delay(self, sent: int, round_trip: float = math.inf) -> float:

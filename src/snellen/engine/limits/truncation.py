@@ -68,6 +68,7 @@ class TruncationMonitor:
         unread = f", {self._unread} before an answer" if self._unread else ""
         return (
             f"{self._name}: {self._cut} of the first {self._replies} replies were cut at the limit "
-            f"of {self._limit:,} tokens{unread}; allow longer ones with --max-new-tokens {larger}, "
-            f"or let the run end and add --extend-truncated {larger}, which asks only those again"
+            f"of {self._limit:,} tokens{unread}; allow longer ones with --generation "
+            f"max_new_tokens={larger}, or let the run end and add --generation "
+            f"extend_truncated={larger}, which asks only those again"
         )

@@ -191,7 +191,7 @@ class Servers:
     ) -> None:
         """`gpus`: the tensor parallelism of each server that supports it."""
         if timeout is not None and timeout <= 0:
-            raise UsageError(f"--serve-timeout is {timeout:g}; expected seconds above 0")
+            raise UsageError(f"--requests serve_timeout=is {timeout:g}; expected seconds above 0")
         self._out = out
         self.serve = serve
         self._timeout = timeout

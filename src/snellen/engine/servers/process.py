@@ -219,7 +219,7 @@ class ServerProcess:
             if now - began > self._launch.ready_seconds:
                 raise self._not_started_error(
                     f"was not ready after {self._launch.ready_seconds:g} s "
-                    "(--serve-timeout allows more)"
+                    "(--requests serve_timeout=allows more)"
                 )
             if now - last_notice >= _NOTICE_INTERVAL:
                 last_notice = now

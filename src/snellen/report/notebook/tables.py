@@ -7,20 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from snellen.analysis.comparison.deviations import deviations
-from snellen.analysis.comparison.paired import RunComparison
 from snellen.core.benchmark import CHANCE
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report.notebook import fragments as html
 from snellen.report.result_tables import Baseline, baselines, boards
-from snellen.report.terminal.comparison import (
-    TextTable,
-    comparison_tables,
-    groups_legend,
-    legend,
-    notices,
-    verdicts,
-)
 
 
 class RunWithPage(NamedTuple):
@@ -89,30 +80,3 @@ def _baseline_row(baseline: Baseline) -> str:
     return html.row(
         (html.cell(content, number=index == 2) for index, content in enumerate(cells)), html.DIM
     )
-
-
-def comparison_html(comparison: RunComparison) -> str:
-    """The tables of `snellen compare`."""
-    parts = [html.notes(notices(comparison))]
-    for grid in comparison_tables(comparison):
-        if grid.title:
-            parts.append(f"<div><b>{html.text(grid.title)}</b></div>")
-        parts.append(_grid(grid))
-        if not grid.title:
-            parts.append(html.notes([legend(comparison)]))
-    if groups_legend(comparison):
-        parts.append(html.notes([groups_legend(comparison)]))
-    parts.append(html.notes(verdicts(comparison), ""))
-    return html.block(*parts)
-
-
-def _grid(grid: TextTable) -> str:
-    numbers = range(grid.text_columns, len(grid.headings))
-    rows = (
-        html.row(
-            html.cell(html.text(value), number=index in numbers)
-            for index, value in enumerate(cells)
-        )
-        for cells in grid.rows
-    )
-    return html.table(grid.headings, rows, numbers)

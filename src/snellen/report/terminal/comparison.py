@@ -1,13 +1,9 @@
-"""The output of `snellen compare`: tables for the terminal, Markdown and JSON."""
+"""What `snellen compare` shows."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, product
-from typing import TYPE_CHECKING, NamedTuple
-
-import msgspec
+from collections.abc import Iterator, Sequence
 
 from snellen.analysis.comparison.groups import GroupDifference
 from snellen.analysis.comparison.paired import (
@@ -17,29 +13,15 @@ from snellen.analysis.comparison.paired import (
     RunRank,
 )
 from snellen.report import format as fmt
-from snellen.report.console import natural_width
-from snellen.report.markdown import bullets, literal, table
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Column, Table
 from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 GROUPS = 5
 """The number of groups in the table of each pair."""
 PAIRS = 3
 """Groups are printed for at most this many pairs; JSON has all."""
-
-
-class TextTable(NamedTuple):
-    """A table of formatted cells; the first `text_columns` columns hold texts, the others
-    numbers."""
-
-    title: str
-    text_columns: int
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 def comparison_names(
@@ -64,7 +46,19 @@ def comparison_names(
     return names
 
 
-def comparison_tables(comparison: RunComparison) -> Iterator[TextTable]:
+def comparison_document(comparison: RunComparison) -> Document:
+    """Notices, the ranks of each benchmark, the differences, the groups in which a pair differs
+    most, and a sentence for each pair; JSON has all groups of all pairs."""
+    blocks: list[Block] = [Line(notice, "notice") for notice in notices(comparison)]
+    for table in comparison_tables(comparison):
+        blocks += [table, Space()]
+    if groups_legend(comparison):
+        blocks += [Line(groups_legend(comparison), "note"), Space()]
+    blocks += [Line(verdict) for verdict in verdicts(comparison)]
+    return Document(blocks, data=comparison)
+
+
+def comparison_tables(comparison: RunComparison) -> Iterator[Table]:
     """The ranks of each benchmark, then the differences, then the groups in which a pair differs
     most."""
     for ranking in comparison.benchmarks:
@@ -76,96 +70,100 @@ def comparison_tables(comparison: RunComparison) -> Iterator[TextTable]:
             yield _groups_table(pair, differences, comparison.level)
 
 
-def _ranks_table(ranking: BenchmarkComparison, level: float) -> TextTable:
+def _ranks_table(ranking: BenchmarkComparison, level: float) -> Table:
+    columns = (
+        Column("run", "name"),
+        Column("score", "points", best="highest"),
+        Column("rank", "count"),
+        Column(f"{100 * level:g} % ranks", "count"),
+        Column("best", "share", digits=0),
+    )
     rows = [
-        (
-            row.run,
-            fmt.score_text(row.score),
-            str(row.rank),
-            _rank_range(row),
-            fmt.NONE if row.first is None else f"{100 * row.first:.0f} %",
-        )
+        (row.run, row.score, row.rank, _rank_range(row), row.first)
         for row in sorted(ranking.places, key=lambda row: row.rank)
     ]
     samples = fmt.plural(ranking.n, "sample")
     title = f"{ranking.benchmark}  {fmt.metric_label(ranking.metric)}, {samples}"
-    return TextTable(title, 1, ("run", "score", "rank", f"{100 * level:g} % ranks", "best"), rows)
+    return Table(title, columns, rows)
 
 
-def _rank_range(rank: RunRank) -> str:
+def _rank_range(rank: RunRank) -> str | None:
     if rank.low is None:
-        return fmt.NONE
+        return None
     return str(rank.low) if rank.low == rank.high else f"{rank.low}–{rank.high}"
 
 
-def _differences_table(
-    comparison: RunComparison, letters: Mapping[str, str] | None = None
-) -> TextTable:
-    """The table of differences; `letters` replace the names of runs if these are too long."""
-    letters = letters or {}
+def _differences_table(comparison: RunComparison) -> Table:
     has_benchmarks = len({pair.benchmark for pair in comparison.pairs}) > 1
     failed = any(pair.bounds for pair in comparison.pairs)
+    columns = (
+        *([Column("benchmark")] if has_benchmarks else []),
+        Column("difference"),
+        Column("points", "signed"),
+        Column(f"{100 * comparison.level:g} % interval", "signed"),
+        *([Column("with failures", "signed", is_optional=True)] if failed else []),
+        Column("samples", "count", is_optional=True),
+        Column("p" if len(comparison.pairs) == 1 else "Holm p", "p"),
+        Column("detectable", "points", is_optional=True),
+        Column("needed", "count", is_optional=True),
+    )
     rows = [
         (
             *([pair.benchmark] if has_benchmarks else []),
-            f"{letters.get(pair.second, pair.second)} – {letters.get(pair.first, pair.first)}",
-            fmt.difference_text(pair.difference),
-            fmt.difference_interval_text(pair.interval),
+            f"{pair.second} – {pair.first}",
+            pair.difference,
+            pair.interval,
             *([_bounds_text(pair)] if failed else []),
             f"+{fmt.count_text(pair.second_better)} –{fmt.count_text(pair.first_better)}",
-            fmt.p_text(pair.p_holm),
-            fmt.score_text(pair.detectable),
+            pair.p_holm,
+            pair.detectable,
             _needed_samples(pair),
         )
         for pair in comparison.pairs
     ]
-    p = "p" if len(comparison.pairs) == 1 else "Holm p"
-    head = (
-        "pair" if letters else "difference",  # beside letters a long word would be folded
-        "points",
-        f"{100 * comparison.level:g} % interval",
-        *(["with failures"] if failed else []),
-        "samples",
-        p,
-    )
-    first = ("benchmark",) if has_benchmarks else ()
-    return TextTable("", 1 + has_benchmarks, (*first, *head, "detectable", "needed"), rows)
+    return Table("", columns, rows, [legend(comparison)])
 
 
-def _bounds_text(pair: PairDifference) -> str:
+def _bounds_text(pair: PairDifference) -> str | None:
     if pair.bounds is None:
-        return fmt.NONE
+        return None
     return " to ".join(map(fmt.difference_text, pair.bounds))
 
 
-def _needed_samples(pair: PairDifference) -> str:
+def _needed_samples(pair: PairDifference) -> str | None:
     """The range of needed samples, rounded to two digits, as the ends of the interval are no more
     precise."""
     if pair.needed is None:
-        return fmt.NONE
+        return None
     low, high = (fmt.count_text(int(float(f"{samples:.2g}"))) for samples in pair.needed)
     return low if low == high else f"{low}–{high}"
 
 
 def _groups_table(
     pair: PairDifference, differences: Sequence[GroupDifference], level: float
-) -> TextTable:
+) -> Table:
+    columns = (
+        Column("group"),
+        Column("points", "signed"),
+        Column(f"{100 * level:g} % interval", "signed"),
+        Column("n", "count"),
+        Column("p", "p"),
+        Column("Holm p", "p"),
+    )
     rows = [
         (
             f"{fmt.display_name(group.column)}: {fmt.display_name(group.label)}",
-            fmt.difference_text(group.difference),
-            fmt.difference_interval_text(group.interval),
-            fmt.count_text(group.n),
-            fmt.p_text(group.p),
-            fmt.p_text(group.p_holm),
+            group.difference,
+            group.interval,
+            group.n,
+            group.p,
+            group.p_holm,
         )
         for group in differences
     ]
     names = f"{pair.second} – {pair.first}"
     title = f"{names} on {pair.benchmark}: where they differ most, smallest p first"
-    return TextTable(
-        title, 1, ("group", "points", f"{100 * level:g} % interval", "n", "p", "Holm p"), rows
-    )
+    return Table(title, columns, rows)
 
 
 _MAX_ALIKE = 3
@@ -349,148 +347,3 @@ def notices(comparison: RunComparison) -> Iterator[str]:
                 "not scored in all runs, "
                 "left out of the comparison"
             )
-
-
-def print_comparison(comparison: RunComparison, console: Console) -> None:
-    """Print notices, tables, the legend and a sentence for each pair. In a narrow console letters
-    replace the runs in the table of differences."""
-    from rich.text import Text
-
-    for notice in notices(comparison):
-        console.print(Text(f"! {notice}", style="yellow"))
-    for grid in comparison_tables(comparison):
-        if grid.title:
-            console.print(Text(grid.title, style="bold"))
-        if not grid.title and not _fits_console(grid, console):
-            letters = _run_letters(comparison)
-            for name, letter in letters.items():
-                console.print(Text(f"{letter}: {name}"))
-            grid = _differences_table(comparison, letters)
-        print_table(grid, console)
-        if not grid.title:
-            console.print(Text(legend(comparison), style="dim"))
-        console.print()
-    if groups_legend(comparison):
-        console.print(Text(f"{groups_legend(comparison)}\n", style="dim"))
-    for line in verdicts(comparison):
-        console.print(Text(line))
-
-
-def _run_letters(comparison: RunComparison) -> dict[str, str]:
-    """A letter for each run in the table of differences, by rank: A to Z, then AA."""
-    names = dict.fromkeys(
-        row.run
-        for ranking in comparison.benchmarks
-        for row in sorted(ranking.places, key=lambda row: row.rank)
-    )
-    alphabet = [chr(ord("A") + number) for number in range(26)]
-    letters = chain(alphabet, (a + b for a, b in product(alphabet, alphabet)))
-    return dict(zip(names, letters, strict=False))
-
-
-def _fits_console(table: TextTable, console: Console) -> bool:
-    """Whether no cell has to be folded."""
-    return natural_width(rich_table(table), console) <= console.width
-
-
-_MOST_OF_A_WORD = 20
-"""Characters of a long word that a narrow console keeps on one line."""
-_GAP = 3
-"""Columns of the terminal between two columns of a table."""
-
-
-def print_table(text_table: TextTable, console: Console) -> None:
-    """Print a table without its title. Words are folded in a narrow console, never cut; if that is
-    not enough, the last numbers are left out, and a line names them."""
-    from rich.text import Text
-
-    fitting, left_out = _fit_columns(text_table, console.width)
-    console.print(rich_table(fitting))
-    if left_out:
-        line = f"not shown, for want of width: {', '.join(left_out)}"
-        console.print(Text(line, style="dim"), soft_wrap=True)
-
-
-def _fit_columns(text_table: TextTable, width: int) -> tuple[TextTable, Sequence[str]]:
-    """The table with as many of its columns as fit, one of numbers at least, and the headings of
-    the others."""
-    widths = _least_widths(text_table)
-    count = len(widths)
-    while count > text_table.text_columns + 1 and sum(widths[:count]) + _GAP * (count - 1) > width:
-        count -= 1
-    rows = [row[:count] for row in text_table.rows]
-    fitting = text_table._replace(headings=text_table.headings[:count], rows=rows)
-    return fitting, text_table.headings[count:]
-
-
-def _least_widths(text_table: TextTable) -> list[int]:
-    """The least width of each column: its longest word, or its longest number."""
-    columns = zip(text_table.headings, *text_table.rows, strict=True)
-    return [
-        _longest_word(cells) if index < text_table.text_columns else max(map(len, cells))
-        for index, cells in enumerate(columns)
-    ]
-
-
-def _longest_word(cells: Sequence[str]) -> int:
-    longest = max((len(word) for cell in cells for word in cell.split()), default=1)
-    return min(longest, _MOST_OF_A_WORD)
-
-
-def rich_table(text_table: TextTable) -> Table:
-    """Convert a table for the terminal."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
-    )
-    widths = _least_widths(text_table)
-    for column, heading in enumerate(text_table.headings):
-        words = column < text_table.text_columns
-        table.add_column(
-            Text(heading),
-            justify="left" if words else "right",
-            no_wrap=not words,
-            min_width=widths[column] if words else None,
-            overflow="fold",
-        )
-    for row in text_table.rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
-def to_markdown(comparison: RunComparison) -> str:
-    lines = bullets(notices(comparison))
-    for grid in comparison_tables(comparison):
-        lines += ["", *markdown_lines(grid)]
-        if not grid.title:
-            lines += ["", literal(legend(comparison))]
-    if groups_legend(comparison):
-        lines += ["", literal(groups_legend(comparison))]
-    lines += ["", *bullets(verdicts(comparison))]
-    return "\n".join(lines).strip() + "\n"
-
-
-def markdown_lines(text_table: TextTable) -> Iterator[str]:
-    """The lines of a table in Markdown."""
-    if text_table.title:
-        yield f"**{literal(text_table.title)}**"
-        yield ""
-    yield from table(
-        text_table.headings,
-        text_table.rows,
-        right=range(text_table.text_columns, len(text_table.headings)),
-    )
-
-
-def to_json(comparison: RunComparison) -> str:
-    """One JSON object; percentages and p-values are not rounded."""
-    return msgspec.json.encode(comparison).decode() + "\n"
-
-
-COMPARISON_EXPORTS: Mapping[str, Callable[[RunComparison], str]] = {
-    "json": to_json,
-    "markdown": to_markdown,
-}

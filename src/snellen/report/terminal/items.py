@@ -14,7 +14,7 @@ from snellen.core.csv_cells import text_cells
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets
-from snellen.report.terminal.comparison import TextTable, markdown_lines, print_table
+from snellen.report.terminal.text_table import TextTable, markdown_lines, print_table
 from snellen.stats.items import LEVEL
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from snellen.analysis.causes.why import (
 )
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal
-from snellen.report.terminal.comparison import TextTable, markdown_lines, print_table
+from snellen.report.terminal.text_table import TextTable, markdown_lines, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ import msgspec
 from snellen.analysis.causes.why import DifferenceSplit
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets, literal
-from snellen.report.terminal.comparison import TextTable, markdown_lines, print_table
+from snellen.report.terminal.text_table import TextTable, markdown_lines, print_table
 from snellen.report.terminal.why import causes_text
 from snellen.stats.paired import holm
 

@@ -78,5 +78,5 @@ def _print(published: PublishResult) -> None:
         form = "encrypted" if published.is_encrypted else "not encrypted: keep it to yourself"
         print_line(f"{published.sealed}: the answers kept back, {form}")
     for split, spec in published.specs.items():
-        without = " (add --without-answers)" if split == publication.held_out else ""
+        without = " (add --columns gold=)" if split == publication.held_out else ""
         print_line(f"as a benchmark of snellen run: -b {spec}{without}")

@@ -106,7 +106,7 @@ def _plan(arguments: Namespace) -> TranslationPlan:
 def _print_summary(summary: TranslationSummary) -> None:
     """The table of rules, the inconsistent terms, and what comes next."""
     from snellen.report.format import plural
-    from snellen.report.terminal.comparison import TextTable, print_table
+    from snellen.report.terminal.text_table import TextTable, print_table
     from snellen_curate.translate.rules import RULES
 
     console = Terminal()

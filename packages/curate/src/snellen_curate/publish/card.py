@@ -168,7 +168,7 @@ def _usage(facts: CardFacts) -> str:
     lines = ["```sh"]
     lines += [
         f"snellen run -m MODEL -b {spec}"
-        + (" --without-answers" if split == facts.publication.held_out else "")
+        + (" --columns gold=" if split == facts.publication.held_out else "")
         for split, spec in facts.specs.items()
     ]
     lines += ["```\n", "```python", "import datasets\n"]

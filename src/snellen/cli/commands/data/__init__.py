@@ -36,15 +36,14 @@ def add(parser: ArgumentParser) -> None:
         action.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
         action.add_argument("--json", action="store_true", help="print JSON")
         if name == "info":
-            add_flag(action, VARIANT_FLAGS["ignore_columns"])
+            add_flag(action, VARIANT_FLAGS["columns"], {})
     check = add_action(
         actions, "check", "list everything wrong or doubtful in a data file, with row numbers"
     )
     check.add_argument(
         "data", metavar="DATA", help="a data file, its TOML description, or a benchmark's name"
     )
-    add_flag(check, VARIANT_FLAGS["columns"])
-    add_flag(check, VARIANT_FLAGS["ignore_columns"])
+    add_flag(check, VARIANT_FLAGS["columns"], {})
     check.add_argument("--json", action="store_true", help="print JSON")
     convert = add_action(actions, "convert", "convert between TSV, JSONL and Parquet")
     convert.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
@@ -119,7 +118,7 @@ def _check(arguments: Namespace) -> int:
     from snellen.benchmarks.declaration.registry import open_benchmark
     from snellen.report.format import plural
 
-    variant = Variant(columns=arguments.columns or {}, ignore_columns=arguments.ignore_column)
+    variant = Variant(columns=arguments.columns or {})
     benchmark = open_benchmark(arguments.data, variant)
     table = benchmark.open()
     issues = find_data_issues(benchmark, table)
@@ -143,7 +142,7 @@ def _info(arguments: Namespace) -> int:
     from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
     from snellen.report.format import plural
 
-    columns = Variant(ignore_columns=arguments.ignore_column).columns
+    columns = arguments.columns or {}
     table = refuse_sound_and_tools(open_data(arguments.data, columns))
     info = table_info(table, kind_of_rows(table))
     if arguments.json:

@@ -1,0 +1,108 @@
+"""How commands print and write their results: `--format`, `--json` and `-o` of every command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.api.flags import option
+from snellen.api.shared_flags import FORMATS
+from snellen.core.errors import UsageError
+from snellen.core.terminal_text import escape_controls
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from snellen.report.document import Document
+
+TABLE, JSON = "table", "json"
+DRAWINGS = (".svg", ".png", ".pdf")
+"""Endings of files to which results are drawn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions:
+    """How results are printed."""
+
+    format: str = option(TABLE, "--format")
+    json: bool = option(False, "--json")
+
+    @property
+    def form(self) -> str:
+        """The format. Raises UsageError for two."""
+        if self.json and self.format not in (TABLE, JSON):
+            raise UsageError(f"--json and --format {self.format} are two formats; give one")
+        return JSON if self.json else self.format
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions(FormatOptions):
+    """How results are printed, and the files to which they are written or drawn."""
+
+    output: Sequence[str] = option((), "--output")
+
+    def texts(self) -> dict[Path, str]:
+        """The files to write, with their formats. Raises UsageError for an ending of none."""
+        from snellen.report.writers import SUFFIXES
+
+        files = {}
+        for path in map(Path, self.output):
+            suffix = path.suffix.lower()
+            if suffix in DRAWINGS:
+                continue
+            form = SUFFIXES.get(suffix, self.form if self.form != TABLE else None)
+            if form is None:
+                raise UsageError(
+                    f"-o {path}: expected a file that ends in {', '.join((*SUFFIXES, *DRAWINGS))}; "
+                    f"or name its format: --format {'|'.join(FORMATS[1:])}"
+                )
+            files[path] = form
+        return files
+
+    def drawings(self) -> list[Path]:
+        """The files to draw."""
+        return [path for path in map(Path, self.output) if path.suffix.lower() in DRAWINGS]
+
+
+def print_document(document: Document, form: str = TABLE) -> None:
+    """Print a document in a format; on a terminal as tables with colours."""
+    if form == TABLE:
+        from snellen.report.writers import terminal
+
+        terminal.print_document(document)
+        return
+    from snellen.report.writers import write_text
+
+    text = write_text(document, form)
+    # JSON has control characters escaped already.
+    sys.stdout.write(text if form == JSON else escape_controls(text))
+
+
+def write_document(document: Document, options: OutputOptions) -> None:
+    """Write and draw a document to the files of `-o`, and print it unless a file holds its text.
+
+    Raises UsageError for a file of an unknown ending, and if there is nothing to draw."""
+    from snellen.core.atomic_write import save
+    from snellen.report.writers import write_text
+
+    texts, form = options.texts(), options.form
+    draw(document.plot, options.drawings())
+    for path, written in texts.items():
+        save(path, write_text(document, written))
+    if not texts:
+        print_document(document, form)
+
+
+def draw(plot: Callable[[], Figure] | None, files: Sequence[Path]) -> None:
+    """Draw a figure to files. Raises UsageError if there is nothing to draw."""
+    if not files:
+        return
+    if plot is None:
+        raise UsageError(f"-o {files[0]}: there is nothing to draw here; name a file of text")
+    from snellen.report.plots.figure import save_plot
+
+    for path in files:
+        save_plot(plot(), path)

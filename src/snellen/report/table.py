@@ -1,0 +1,149 @@
+"""A table of typed cells. Every format writes it (`snellen.report.writers`).
+
+A column says of what kind its cells are, and the kind how they are formatted: a new column is one
+`Column` and one cell in each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from snellen.core.summary import Interval, Metric
+from snellen.report import format as fmt
+
+Kind = Literal["text", "name", "count", "points", "signed", "share", "number", "p"]
+"""`text`; `name`, which may be broken after a slash; `count`, a whole number; `points`, on the
+scale 0..100; `signed`, a difference of points; `share`, a fraction of 1, as a percentage; `number`,
+with `Column.digits` decimals; `p`, a p-value."""
+
+
+class Estimate(NamedTuple):
+    """A number with its interval, in the unit of its column."""
+
+    value: float | None
+    interval: Interval | None = None
+
+
+Cell = str | int | float | Interval | Estimate | None
+"""None is a value that is not known, `""` a cell without content. A text stands for itself in a
+column of any kind."""
+
+
+class Column(NamedTuple):
+    name: str
+    """The heading, and the key in JSON and CSV."""
+    kind: Kind = "text"
+    digits: int = 1
+    """Decimals of `points` and `number`."""
+    best: Literal["", "highest", "lowest"] = ""
+    """Which of the numbers papers print in bold."""
+    is_optional: bool = False
+    """Left out, with a line that says so, where a terminal is too narrow."""
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind not in ("text", "name")
+
+
+class Table(NamedTuple):
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    """A cell for each column; `check_table` holds it."""
+    notes: Sequence[str] = ()
+    """What the columns mean, below the table."""
+    baselines: int = 0
+    """The last rows are baselines or counts, set apart from the others."""
+
+    @property
+    def number_columns(self) -> list[int]:
+        return [index for index, column in enumerate(self.columns) if column.is_number]
+
+
+def numeric_table(title: str, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
+    """A table whose first column holds texts, and the others points."""
+    return Table(title, [Column(names[0]), *(Column(name, "points") for name in names[1:])], rows)
+
+
+def estimate(metric: Metric) -> Estimate:
+    """The value of a metric with its interval."""
+    return Estimate(metric.value, metric.interval)
+
+
+def check_table(table: Table) -> None:
+    """Raises ValueError for two columns of one name, or a row of another length."""
+    names = [column.name for column in table.columns]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the table {table.title!r} has two columns of one name: {names}")
+    for row in table.rows:
+        if len(row) != len(names):
+            raise ValueError(f"a row of {table.title!r} has {len(row)} cells for {len(names)}")
+
+
+def cell_texts(table: Table) -> list[list[str]]:
+    """The cells as texts, row by row."""
+    return [
+        [cell_text(cell, column) for cell, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
+
+
+def cell_text(cell: Cell, column: Column) -> str:
+    """A cell as people read it."""
+    if cell is None:
+        return fmt.NONE
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, Interval):
+        return _interval_text(cell, column)
+    if isinstance(cell, Estimate):
+        value = cell_text(cell.value, column)
+        return (
+            value if cell.interval is None else f"{value} ({_interval_text(cell.interval, column)})"
+        )
+    return _NUMBERS.get(column.kind, _number_text)(cell, column)
+
+
+def _interval_text(interval: Interval, column: Column) -> str:
+    if column.kind == "signed":
+        return fmt.difference_interval_text(interval)
+    if column.kind == "share":
+        return fmt.interval_text(interval.scale())
+    if column.digits == 1:
+        return fmt.interval_text(interval)
+    joint = " to " if interval.low < 0 or interval.high < 0 else "–"
+    return joint.join(f"{end:.{column.digits}f}" for end in (interval.low, interval.high))
+
+
+def _number_text(value: float, column: Column) -> str:
+    text = f"{value:.{column.digits}f}"
+    return text.removeprefix("-") if not float(text) else text
+
+
+_NUMBERS: dict[str, Callable[[float, Column], str]] = {
+    "count": lambda value, column: fmt.count_text(int(value)),
+    "share": lambda value, column: f"{100 * value:.{column.digits}f} %",
+    "signed": lambda value, column: fmt.difference_text(value),
+    "p": lambda value, column: fmt.p_text(value),
+}
+"""How the kinds that are no plain decimals are written."""
+
+
+def best_rows(table: Table, index: int) -> set[int]:
+    """The rows with the best number of a column as it is printed, ties included; baselines do not
+    count. Empty where the column has no best or only one number."""
+    column, rows = table.columns[index], table.rows[: len(table.rows) - table.baselines]
+    numbers = {row: _value(cells[index]) for row, cells in enumerate(rows)}
+    present = {row: value for row, value in numbers.items() if value is not None}
+    if not column.best or len(present) < 2:
+        return set()
+    best = (max if column.best == "highest" else min)(present.values())
+    text = cell_text(best, column)
+    return {row for row, value in present.items() if cell_text(value, column) == text}
+
+
+def _value(cell: Cell) -> float | None:
+    if isinstance(cell, Estimate):
+        return cell.value
+    return cell if isinstance(cell, int | float) else None
