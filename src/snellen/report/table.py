@@ -55,6 +55,10 @@ class Table(NamedTuple):
     """What the columns mean, below the table."""
     baselines: int = 0
     """The last rows are baselines or counts, set apart from the others."""
+    best_in_rows: bool = False
+    """The best numbers are those of each row instead of each column."""
+    on_terminal: Literal["whole", "untitled", "left out"] = "whole"
+    """What a terminal, which has less room than a page, shows of it."""
 
     @property
     def number_columns(self) -> list[int]:
@@ -130,17 +134,25 @@ _NUMBERS: dict[str, Callable[[float, Column], str]] = {
 """How the kinds that are no plain decimals are written."""
 
 
-def best_rows(table: Table, index: int) -> set[int]:
-    """The rows with the best number of a column as it is printed, ties included; baselines do not
-    count. Empty where the column has no best or only one number."""
-    column, rows = table.columns[index], table.rows[: len(table.rows) - table.baselines]
-    numbers = {row: _value(cells[index]) for row, cells in enumerate(rows)}
-    present = {row: value for row, value in numbers.items() if value is not None}
-    if not column.best or len(present) < 2:
-        return set()
-    best = (max if column.best == "highest" else min)(present.values())
-    text = cell_text(best, column)
-    return {row for row, value in present.items() if cell_text(value, column) == text}
+def best_cells(table: Table) -> set[tuple[int, int]]:
+    """Row and column of the best numbers as they are printed, ties included, in each column that
+    has a best; with `best_in_rows`, in each row over these columns. Baselines do not count, and
+    nothing is the best of only one number."""
+    lines: dict[int, dict[tuple[int, int], float]] = {}
+    for row, cells in enumerate(table.rows[: len(table.rows) - table.baselines]):
+        for column, cell in enumerate(cells):
+            value = _value(cell)
+            if table.columns[column].best and value is not None:
+                line = row if table.best_in_rows else column
+                lines.setdefault(line, {})[row, column] = value
+    best: set[tuple[int, int]] = set()
+    for numbers in lines.values():
+        column = table.columns[next(iter(numbers))[1]]
+        first = (max if column.best == "highest" else min)(numbers.values())
+        text = cell_text(first, column)
+        if len(numbers) > 1:
+            best |= {at for at, value in numbers.items() if cell_text(value, column) == text}
+    return best
 
 
 def _value(cell: Cell) -> float | None:

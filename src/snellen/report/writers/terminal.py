@@ -96,7 +96,9 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _print_table(table: Table, console: Console) -> None:
-    if table.title:
+    if table.on_terminal == "left out":
+        return
+    if table.title and table.on_terminal == "whole":
         console.print(_text(table.title, "bold"))
     omitted: list[str] = []
     for index, part in enumerate(_parts(table, console.width, omitted)):
