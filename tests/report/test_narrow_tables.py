@@ -7,17 +7,27 @@ import io
 import pytest
 from rich.console import Console
 
-from snellen.report.terminal.comparison import TextTable, print_table
+from snellen.report.document import Document
+from snellen.report.table import Column, Table
+from snellen.report.writers.terminal import print_document
 
 HEADS = ("cause", "points", "least to most", "95 % interval", "samples", "in one only", "how")
 ROW = ("prompt or the model or extraction", "+1.3", "0.0 to +1.3", "+0.5 to +2.1", "+10 –0", "31",
        "read again 1/2")  # fmt: skip
-CAUSES = TextTable("attributed", 1, HEADS, [ROW])
+CAUSES = Table(
+    "attributed",
+    [
+        Column("cause"),
+        Column("points", "signed"),
+        *(Column(name, "count", is_optional=True) for name in HEADS[2:]),
+    ],
+    [ROW],
+)
 
 
-def printed(table: TextTable, width: int) -> str:
+def printed(table: Table, width: int) -> str:
     out = io.StringIO()
-    print_table(table, Console(file=out, width=width))
+    print_document(Document([table]), Console(file=out, width=width))
     return out.getvalue()
 
 
@@ -38,7 +48,9 @@ def test_a_wide_console_shows_all() -> None:
 
 def test_a_word_longer_than_the_console_is_folded_not_cut() -> None:
     name = "Mock:acc=0.7,bonus=0.05,wordy=0.2,fail=0.05"
-    text = printed(TextTable("", 1, ("run", "score"), [(name, "70.0")]), 40)
+    text = printed(
+        Table("", [Column("run", "name"), Column("score", "points")], [(name, 70.0)]), 40
+    )
     first_column = "".join(line[: line.find("  ")].strip() for line in text.splitlines()[2:])
     assert name in first_column.replace(" ", "")
     assert "70.0" in text

@@ -24,8 +24,8 @@ from snellen.store.runs import RunFolder, find_runs
 from snellen.store.runs import open_run as open_folder
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as PILImage
     from matplotlib.figure import Figure
+    from PIL.Image import Image as PILImage
     from rich.console import Console
 
     from snellen.api.comparing import Comparison
