@@ -461,9 +461,9 @@ class Results(RowExport):
         """The scores with their intervals as a matplotlib figure: `results.plot().savefig(FILE)`.
         Raises MissingExtra without matplotlib."""
         from snellen.report.plots.figure import fit_to_content
-        from snellen.report.run_document import score_plot
+        from snellen.report.plots.series import results_plot
 
-        return fit_to_content(score_plot(self._reports()))
+        return fit_to_content(results_plot(self._reports()))
 
     def _document(self) -> Document:
         from snellen.report.run_document import run_document

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +23,7 @@ from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.judge_notes import judges_note
+from snellen.report.plots.series import results_plot
 from snellen.report.result_tables import (
     BASELINE,
     baselines,
@@ -36,9 +36,6 @@ from snellen.report.result_tables import (
 from snellen.report.table import Cell, Column, Table
 from snellen.report.terminal.repeats import draw_lines, draw_metrics
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CSV_COLUMNS = (
     "kind", "run", "model", "benchmark", "version", "metric", "column", "group",
@@ -83,7 +80,7 @@ def run_document(
         {**msgspec.to_builtins(report), "deviations": deviation_objects(report.run)}
         for report in runs
     ]
-    return Document([*blocks, *more], objects, _records(runs), partial(score_plot, runs))
+    return Document([*blocks, *more], objects, _records(runs), partial(results_plot, runs))
 
 
 def _notices(runs: Sequence[Report]) -> Iterator[Line]:
@@ -170,27 +167,6 @@ def failure_lines(records: Iterable[Record]) -> Iterator[str]:
 def _message(record: Record) -> str:
     outputs = (each_pass.output for each_pass in every_pass(record))
     return next((output.message for output in outputs if isinstance(output, Failure)), "")
-
-
-def score_plot(runs: Sequence[Report]) -> Figure:
-    """The scores with their intervals: a row for each run, or for several models on several
-    benchmarks a row for each benchmark with a mark for each model. Raises MissingExtra without
-    matplotlib."""
-    from snellen.report.plots.series import Value, dot_plot
-
-    series: dict[str, dict[str, Value]] = {}
-    found = boards(runs)
-    for board in found:
-        metric = fmt.metric_label(board[0].summary.headline.name)
-        title = f"{board[0].run.benchmark}, {metric}"
-        for name, report in zip(fmt.run_labels(board), board, strict=True):
-            headline = report.summary.headline
-            if headline.value is not None:
-                mark, row = (metric, name) if len(found) == 1 else (name, title)
-                series.setdefault(mark, {})[row] = Value(headline.value, headline.interval)
-    is_percent = all(report.summary.headline.unit == "percent" for report in runs)
-    heading = found[0][0].run.benchmark if len(found) == 1 else "Scores"
-    return dot_plot(heading, series, connect=False, fit_axis=not is_percent)
 
 
 def _records(runs: Sequence[Report]) -> Table:

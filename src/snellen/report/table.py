@@ -6,7 +6,7 @@ A column says of what kind its cells are, and the kind how they are formatted: a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from snellen.core.summary import Interval, Metric
@@ -23,6 +23,8 @@ class Estimate(NamedTuple):
 
     value: float | None
     interval: Interval | None = None
+    mark: str = ""
+    """Behind the number where people read it, such as an asterisk."""
 
 
 Cell = str | int | float | Interval | Estimate | None
@@ -56,7 +58,7 @@ class Table(NamedTuple):
     baselines: int = 0
     """The last rows are baselines or counts, set apart from the others."""
     best_in_rows: bool = False
-    """The best numbers are those of each row instead of each column."""
+    """`Column.best` is among the columns of a row that have it, not among the rows."""
     on_terminal: Literal["whole", "untitled", "left out"] = "whole"
     """What a terminal, which has less room than a page, shows of it."""
 
@@ -102,7 +104,7 @@ def cell_text(cell: Cell, column: Column) -> str:
     if isinstance(cell, Interval):
         return _interval_text(cell, column)
     if isinstance(cell, Estimate):
-        value = cell_text(cell.value, column)
+        value = f"{cell_text(cell.value, column)}{cell.mark}"
         return (
             value if cell.interval is None else f"{value} ({_interval_text(cell.interval, column)})"
         )
@@ -135,24 +137,26 @@ _NUMBERS: dict[str, Callable[[float, Column], str]] = {
 
 
 def best_cells(table: Table) -> set[tuple[int, int]]:
-    """Row and column of the best numbers as they are printed, ties included, in each column that
-    has a best; with `best_in_rows`, in each row over these columns. Baselines do not count, and
-    nothing is the best of only one number."""
-    lines: dict[int, dict[tuple[int, int], float]] = {}
-    for row, cells in enumerate(table.rows[: len(table.rows) - table.baselines]):
-        for column, cell in enumerate(cells):
-            value = _value(cell)
-            if table.columns[column].best and value is not None:
-                line = row if table.best_in_rows else column
-                lines.setdefault(line, {})[row, column] = value
-    best: set[tuple[int, int]] = set()
-    for numbers in lines.values():
-        column = table.columns[next(iter(numbers))[1]]
-        first = (max if column.best == "highest" else min)(numbers.values())
-        text = cell_text(first, column)
-        if len(numbers) > 1:
-            best |= {at for at, value in numbers.items() if cell_text(value, column) == text}
-    return best
+    """Row and column of the best numbers as they are printed, ties included; baselines do not
+    count. Columns without `best`, and those with only one number, have none."""
+    rows = range(len(table.rows) - table.baselines)
+    columns = [index for index, column in enumerate(table.columns) if column.best]
+    if table.best_in_rows:
+        lines = [[(row, column) for column in columns] for row in rows]
+    else:
+        lines = [[(row, column) for row in rows] for column in columns]
+    return {place for line in lines for place in _best_of(table, line)}
+
+
+def _best_of(table: Table, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    numbers = {(row, column): _value(table.rows[row][column]) for row, column in places}
+    present = {place: value for place, value in numbers.items() if value is not None}
+    if len(present) < 2:
+        return
+    column = table.columns[places[0][1]]
+    best = (max if column.best == "highest" else min)(present.values())
+    text = cell_text(best, column)
+    yield from (place for place, value in present.items() if cell_text(value, column) == text)
 
 
 def _value(cell: Cell) -> float | None:
