@@ -42,12 +42,9 @@ def test_score_and_run_print_one_table(
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["--judge-repeats", "3"], "--judge-repeats asks judges again; name a model with --judge"),
-        (["--judge-repeats", "0"], "--judge-repeats is 0; expected a whole number from 1"),
-        (
-            ["--judge-repeats", "2", "--judge", "column:verdict"],
-            "the verdicts of a column are recorded once",
-        ),
+        (["--judge", "random:repeats=0"], "judge_repeats is 0; expected a whole number from 1"),
+        (["--judge", "random:repeats=x"], "repeats is 'x'; expected a whole number"),
+        (["--judge", "column:verdict:repeats=2"], "the verdicts of a column are recorded once"),
     ],
 )
 def test_verdicts_that_cannot_be_repeated(

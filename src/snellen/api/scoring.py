@@ -312,10 +312,10 @@ def score_as_run(
 
 def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
     """Raise UsageError if verdicts cannot be requested this many times."""
-    check_repeats("--judge-repeats", repeats)
+    check_repeats("judge_repeats", repeats)
     if repeats > 1 and (not judges or are_verdicts_recorded(judges)):
         raise UsageError(
-            "--judge-repeats asks judges again; name a model with --judge (in Python: judges); the "
+            "judge_repeats asks judges again; name a model with --judge (in Python: judges); the "
             "verdicts of a column are recorded once"
         )
 

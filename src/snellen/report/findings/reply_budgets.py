@@ -100,7 +100,8 @@ def _check_budgets(budgets: Sequence[int], limits: Sequence[int]) -> None:
     if beyond and all(limits):
         raise UsageError(
             f"--at {beyond[0]}: no run has replies of more than {longest:,} tokens, so that a "
-            "larger budget cannot be computed; ask for longer ones with --extend-truncated"
+            "larger budget cannot be computed; ask for longer ones with "
+            f"--generation extend_truncated={beyond[0]}"
         )
 
 
