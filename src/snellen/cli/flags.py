@@ -65,7 +65,7 @@ def add_flag(
         settings |= {"action": "store_true"}
     elif flag.is_repeatable:
         settings |= {"action": "append", "metavar": flag.metavar, **_parser_of(flag)}
-        settings |= {"default": [] if default is not MISSING else None}
+        settings |= {"default": [] if default is not MISSING else None, "nargs": flag.count}
     else:
         settings |= {"metavar": flag.metavar, "choices": flag.choices, **_parser_of(flag)}
         if default is not MISSING:

@@ -55,6 +55,9 @@ class Table(NamedTuple):
     """What the columns mean, below the table."""
     baselines: int = 0
     """The last rows are baselines or counts, set apart from the others."""
+    is_plain: bool = False
+    """On a terminal without headings, each row on a line that is not folded: names and what is said
+    of them, to be searched and copied."""
 
     @property
     def number_columns(self) -> list[int]:
