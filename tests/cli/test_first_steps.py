@@ -12,7 +12,8 @@ from typed import said
 
 from snellen.cli import main
 from snellen.models.naming.catalog import catalog
-from snellen.report.terminal.catalog import print_entries
+from snellen.report.terminal.catalog import catalog_document
+from snellen.report.writers.terminal import print_document
 
 RUN = ("run", "-m", "random", "-b", "eyechart")
 
@@ -124,23 +125,24 @@ def test_info_of_an_address_is_about_a_model(capsys: pytest.CaptureFixture[str])
     assert "provider            server" in out
 
 
-def listed(width: int, terminal: bool) -> list[str]:
-    file = io.StringIO()
-    print_entries(catalog(), Console(file=file, width=width, force_terminal=terminal))
-    return [line.rstrip() for line in file.getvalue().splitlines()]
-
-
-def test_models_are_listed_in_whole_lines_where_nobody_watches() -> None:
-    lines = listed(80, terminal=False)
-    assert len(lines) == len(catalog()) + 2
-    assert lines[0].split()[:3] == ["name", "provider", "weights"]
+def test_models_are_listed_in_whole_lines_where_nobody_watches(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    header, _, *lines, count = said(capsys, "list", "models", "--filter", "all")[1].splitlines()
+    assert len(lines) == len(catalog())
+    assert header.split()[:3] == ["name", "provider", "weights"]
+    assert count.startswith(f"{len(catalog())} models")
 
 
 def test_a_narrow_terminal_shows_fewer_columns() -> None:
-    lines = listed(80, terminal=True)
+    file = io.StringIO()
+    print_document(
+        catalog_document(catalog()), Console(file=file, width=80, force_terminal=True)
+    )
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
     assert "provider" not in lines[0]
     assert "Qwen2.5-VL-7B-Instruct" in "\n".join(lines)
-    assert lines[-1].endswith("shows provider, weights, context, route too")
+    assert "not shown, for want of width: provider, weights, context, route" in lines[-2]
 
 
 def test_a_filter_that_nothing_fulfils_says_so(capsys: pytest.CaptureFixture[str]) -> None:
