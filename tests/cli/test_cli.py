@@ -121,7 +121,7 @@ def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys,
         (["curate"], "expected an action: questions, pictures, metadata, "),
         (["curate", "reviw"], "unknown action 'reviw' (did you mean review?)"),
         (["curate", "review", "x", "--anotators", "2"], "did you mean --annotators?"),
-        (["data", "info", "x.tsv", "--jsn"], "did you mean --json?"),
+        (["info", "x.tsv", "--jsn"], "did you mean --json?"),
         (["parity"], "expected these:\n  -m/--model: given twice"),
         (["report", "exmples"], "there is no such file or folder; did you mean examples?"),
         (["score", "eyechart", "--predictions", "nowhere.csv"], "there is no such file"),
@@ -173,14 +173,14 @@ def test_list_info_and_doctor(capsys) -> None:
 
 
 def test_data_commands(data: Path, tmp_path: Path, capsys) -> None:
-    assert "3 rows" in said(capsys, "data", "info", data)[1]
-    assert "0 problems" in said(capsys, "data", "verify", data)[1]
+    assert "3 rows" in said(capsys, "info", data)[1]
+    assert "0 findings" in said(capsys, "data", "check", data)[1]
     code, out, _ = said(capsys, "data", "convert", data, tmp_path / "mine.jsonl")
     assert (code, out.strip()) == (0, f"{tmp_path / 'mine.jsonl'}: 3 rows")
-    assert "2 choice, 1 yes_no" in said(capsys, "data", "info", tmp_path / "mine.jsonl")[1]
+    assert "2 choice, 1 yes_no" in said(capsys, "info", tmp_path / "mine.jsonl")[1]
     bad = tmp_path / "bad.tsv"
     bad.write_text(data.read_text().replace("\tA\tcolour", "\tQ\tcolour"))
-    code, out, _ = said(capsys, "data", "verify", bad)
+    code, out, _ = said(capsys, "data", "check", bad)
     assert (code, "the answer 'Q' is none of" in out) == (1, True)
 
 
@@ -264,7 +264,7 @@ def test_a_full_disk_behind_standard_output_says_what_to_do(data: Path, tmp_path
 
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "snellen", "data", "info", str(data)],
+            [sys.executable, "-m", "snellen", "info", str(data)],
             stdout=full, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (

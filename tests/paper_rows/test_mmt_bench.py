@@ -310,7 +310,7 @@ def test_visual_referring(user: User) -> None:
         "categories": [{"id": 1, "name": "person"}],
     }))  # fmt: skip
     user.write("my_model.py", READS_MARKS)
-    user.run("snellen data referring mmt.jsonl --source coco coco.json pictures -o clean.tsv")
+    user.run("snellen data referring mmt.jsonl --annotations coco coco.json pictures -o clean.tsv")
     user.run(
         "snellen run --load my_model.py -m ReadsMarks -b mmt-bench:referring=box "
         "-b mmt-bench:referring=pixel -b mmt-bench:referring=normalised "

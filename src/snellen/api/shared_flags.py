@@ -155,6 +155,7 @@ _FLAGS = (
         "ROLE=NAME,...",
         parse_pairs,
     ),
+    Flag("--no-media", "do not open images and videos", is_switch=True),
     Flag("--where", "only these rows of a file of predictions", "COLUMN=VALUE,...", parse_pairs),
     Flag(
         "--rule",
