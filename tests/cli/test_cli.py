@@ -174,7 +174,9 @@ def test_list_info_and_doctor(capsys) -> None:
 
 def test_data_commands(data: Path, tmp_path: Path, capsys) -> None:
     assert "3 rows" in said(capsys, "info", data)[1]
-    assert "0 findings" in said(capsys, "data", "check", data)[1]
+    code, out, _ = said(capsys, "data", "check", data)
+    assert (code, "rows 1, 2: the same question" in out) == (1, True)
+    assert "3 rows, 1 finding" in out
     code, out, _ = said(capsys, "data", "convert", data, tmp_path / "mine.jsonl")
     assert (code, out.strip()) == (0, f"{tmp_path / 'mine.jsonl'}: 3 rows")
     assert "2 choice, 1 yes_no" in said(capsys, "info", tmp_path / "mine.jsonl")[1]
