@@ -101,7 +101,7 @@ def test_no_command_shows_a_key(
         ["curate", "translate", "q.tsv", "--to", "zh", "-m", tiny, "--out", "q-zh"],
         ["curate", "filter", "q.tsv", "--vision", tiny, "--out", "filtered", "--circular", "off"],
         ["hub", "upgrade", "no-hub"],
-        ["submit", "RUN", "--to", server.url],
+        ["submit", "RUN", "--hub", server.url],
         ["view", "snellen-results"],
         ["mcp", "snellen-results"],
     ]  # fmt: skip

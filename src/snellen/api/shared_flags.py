@@ -156,7 +156,6 @@ _FLAGS = (
         "ROLE=NAME,...",
         parse_pairs,
     ),
-    Flag("--no-media", "do not open images and videos", is_switch=True),
     Flag("--where", "only these rows of a file of predictions", "COLUMN=VALUE,...", parse_pairs),
     Flag(
         "--rule",
@@ -180,8 +179,7 @@ _FLAGS = (
         "reply, missing ones are left out); `withhold>P%%` withholds the score if more than P%% of "
         "them failed",
         "|".join(FAILURES),
-        parse_facts,
-    parse_failure_policy,
+        parse_failure_policy,
     ),
     Flag(
         "--control",

@@ -17,7 +17,10 @@ class Options(OutputOptions):
 
     data: str = argument("DATA", "a data file, its TOML description, or a benchmark's name")
     columns: Mapping[str, str] = option({}, "--columns")
-    read_media: bool = option(True, "--no-media", is_inverted=True)
+    skip: str | None = option(
+        None, "--skip", "leave out these parts of the work", choices=("media",)
+    )
+    """`media`: no image or video is opened."""
 
 
 def main(options: Options) -> int:
@@ -29,7 +32,7 @@ def main(options: Options) -> int:
     benchmark, table = open_with_data(options.data, options.columns)
     with progress_bar(options.data) as progress:
         issues = find_data_issues(
-            benchmark, table, read_media=options.read_media, progress=progress
+            benchmark, table, read_media=options.skip is None, progress=progress
         )
     pictures = sum(len(row.media) for row in table)
     write_document(
