@@ -279,9 +279,7 @@ def test_dev_writes_the_files_of_a_benchmark(capsys, tmp_path: Path) -> None:
     folders = ("src/snellen/benchmarks/perception", "tests/benchmarks/layouts")
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-    code, out, _ = said(
-        capsys, "dev", "new-benchmark", "perception/colour-quiz", "--out", tmp_path
-    )
+    code, out, _ = said(capsys, "dev", "new-benchmark", "perception/colour-quiz", "--out", tmp_path)
     assert code == 0
     assert all(Path(line).is_file() for line in out.splitlines())
     assert [Path(line).name for line in out.splitlines()] == [
@@ -289,9 +287,7 @@ def test_dev_writes_the_files_of_a_benchmark(capsys, tmp_path: Path) -> None:
         "colour-quiz.tsv",
         "test_colour_quiz.py",
     ]
-    code, _, err = said(
-        capsys, "dev", "new-benchmark", "perception/eyechart", "--out", tmp_path
-    )
+    code, _, err = said(capsys, "dev", "new-benchmark", "perception/eyechart", "--out", tmp_path)
     assert (code, "is there already" in err) == (2, True)
     code, _, err = said(capsys, "dev", "new-benchmark", "eyechart", "--out", tmp_path)
     assert (code, "expected FOLDER/NAME" in err) == (2, True)

@@ -135,9 +135,7 @@ def test_models_are_listed_in_whole_lines_where_nobody_watches(
 
 def test_a_narrow_terminal_shows_fewer_columns() -> None:
     file = io.StringIO()
-    print_document(
-        catalog_document(catalog()), Console(file=file, width=80, force_terminal=True)
-    )
+    print_document(catalog_document(catalog()), Console(file=file, width=80, force_terminal=True))
     lines = [line.rstrip() for line in file.getvalue().splitlines()]
     assert "provider" not in lines[0]
     assert "Qwen2.5-VL-7B-Instruct" in "\n".join(lines)

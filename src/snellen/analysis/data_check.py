@@ -139,9 +139,7 @@ def _by_reason(check: str, noun: str, problems: Iterable[tuple[int, str]]) -> It
         yield DataIssue(check, rows[:_MAX_ROWS], f"{count}{example}")
 
 
-def _broken_images(
-    table: DataTable, progress: Callable[[int, int], None]
-) -> Iterator[DataIssue]:
+def _broken_images(table: DataTable, progress: Callable[[int, int], None]) -> Iterator[DataIssue]:
     """One issue for each reason: files that are missing share theirs."""
     problems = [
         (image.row, _ROW_OF_PROBLEM.sub("", image.problem))

@@ -50,7 +50,10 @@ def issues_document(
     records = [(issue.check, ", ".join(map(str, issue.rows)), issue.message) for issue in issues]
     return Document(
         [
-            *([Table("", [Column("check"), Column("finding")], lines, is_plain=True)] * bool(lines)),
+            *(
+                [Table("", [Column("check"), Column("finding")], lines, is_plain=True)]
+                * bool(lines)
+            ),
             Line(f"{name}: {', '.join(counts)}", is_unbroken=True),
         ],
         data={"benchmark": benchmark, "rows": rows, "pictures": pictures, "findings": issues},
