@@ -496,7 +496,7 @@ def test_checkpoints_while_they_train(user: User) -> None:
 
     for step, share in ((100, 0.0), (200, 1.0)):
         make_checkpoint(user.folder / "ckpts", step, share)
-    first = user.run("snellen watch ckpts:device=cpu -b eyechart --limit 48 --once").text
+    first = user.run("snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once").text
     early, final = (line for line in first.splitlines() if line.startswith("step"))
     assert early.startswith("step 100: ")
     assert " over step 100 (" in final
@@ -505,7 +505,8 @@ def test_checkpoints_while_they_train(user: User) -> None:
     assert final.startswith(f"step 200: {user.score('tiny', 'alone'):.1f} ")
     make_checkpoint(user.folder / "ckpts", 300, BROKEN)
     later = user.run(
-        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --once --fail-on-regression", code=1
+        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once --on-regression fail",
+        code=1,
     ).text
     [broken] = [line for line in later.splitlines() if line.startswith("step")]
     assert broken.startswith("step 300: ")

@@ -75,7 +75,7 @@ def test_no_command_shows_a_key(
         ["run", "-m", tiny, "-m", other, *asking, "--extractor", reader],
         ["run", "-m", tiny, "-b", "q.tsv", "--control", "blind", "--requests", "retries=0",
          "--extractor", reader, "--track", "tensorboard:tracked"],
-        ["parity", "-m", tiny, "-m", other, "-b", "q.tsv", "-n", "4"],
+        ["parity", "-m", tiny, "-m", other, "-b", "q.tsv", "--limit", "4"],
         ["score", "q.tsv", "--predictions", "p.csv", "--extractor", reader],
         *(["report", "snellen-results", "--format", form]
           for form in ("table", "json", "csv", "markdown", "latex")),
@@ -96,7 +96,7 @@ def test_no_command_shows_a_key(
         ["doctor"],
         ["data", "check", "q.tsv"],
         ["dev", "new-benchmark", "no-folder/my-benchmark"],
-        ["watch", "no-checkpoints", "-b", "q.tsv", "--once"],
+        ["watch", "no-checkpoints", "-b", "q.tsv", "--for", "once"],
         ["completion", "bash"],
         ["curate", "translate", "q.tsv", "--to", "zh", "-m", tiny, "--out", "q-zh"],
         ["curate", "filter", "q.tsv", "--vision", tiny, "--out", "filtered", "--circular", "off"],

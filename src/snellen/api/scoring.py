@@ -306,7 +306,7 @@ def score_as_run(
     if EXTRACTOR in roles:
         extractor = f"{path.name}: rules alone read it, without the extractor of {run.name}"
         scored = scored._replace(warnings=(*scored.warnings, extractor))
-    recorded = _as_run(scored, path.name, Variant(failures=info.failures), where, nobody)
+    recorded = _as_run(scored, path.name, Variant(failures=info.failures), where, no_roles)
     return scored._replace(run=recorded)
 
 

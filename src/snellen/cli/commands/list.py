@@ -99,6 +99,6 @@ def _recipes() -> Document:
 
 def _names(columns: tuple[str, ...], rows: list[tuple[str, ...]], more: str = "") -> Document:
     """A line for each name, and one that says what there is besides."""
-    table = Table("", [Column(name) for name in columns], rows, is_plain=True)
+    table = Table("", [Column(name) for name in columns], rows, on_terminal="lines")
     lines = [Line(more, is_unbroken=True)] if more else []
     return Document([table, *lines], data=[dict(zip(columns, row, strict=True)) for row in rows])

@@ -158,16 +158,20 @@ def to_svg(figure: Figure) -> str:
 def save_plot(figure: Figure, path: Path) -> None:
     """Write a figure to a file whose suffix tells the format.
 
-    Raises UsageError for another suffix than .svg and .png, and StorageError if the file cannot be
-    written.
+    Raises UsageError for another suffix than .svg, .png and .pdf, and StorageError if the file
+    cannot be written.
     """
     match path.suffix.lower():
         case ".svg":
             save(path, to_svg(figure))
         case ".png":
             save(path, _render(figure, "png", dpi=PNG_DPI, metadata={"Software": None}))
+        case ".pdf":
+            save(path, _render(figure, "pdf", metadata={"CreationDate": None}))
         case other:
-            raise UsageError(f"plots are .svg or .png files, not {other or 'without a suffix'!r}")
+            raise UsageError(
+                f"plots are .svg, .png or .pdf files, not {other or 'without a suffix'!r}"
+            )
 
 
 def _render(figure: Figure, kind: str, **options: Any) -> bytes:
@@ -178,3 +182,24 @@ def _render(figure: Figure, kind: str, **options: Any) -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(buffer, format=kind, bbox_inches="tight", pad_inches=0.12, **options)
     return buffer.getvalue()
+
+
+@plot_style()
+def fit_to_content(figure: Figure, margin: float = 0.12) -> Figure:
+    """The figure, as large as what is drawn with a `margin` in inches, so that `savefig` and
+    notebooks cut nothing. Its axes keep their size."""
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    size = (box.width + 2 * margin, box.height + 2 * margin)
+    places = [(axes, axes.get_position()) for axes in figure.axes]
+    figure.set_size_inches(*size)
+    for axes, place in places:
+        axes.set_position(
+            (
+                (place.x0 * width - box.x0 + margin) / size[0],
+                (place.y0 * height - box.y0 + margin) / size[1],
+                place.width * width / size[0],
+                place.height * height / size[1],
+            )
+        )
+    return figure

@@ -51,7 +51,7 @@ def issues_document(
     return Document(
         [
             *(
-                [Table("", [Column("check"), Column("finding")], lines, is_plain=True)]
+                [Table("", [Column("check"), Column("finding")], lines, on_terminal="lines")]
                 * bool(lines)
             ),
             Line(f"{name}: {', '.join(counts)}", is_unbroken=True),

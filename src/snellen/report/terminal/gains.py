@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
 from snellen.analysis.findings.leakage import Leakage
 from snellen.report import format as fmt
+from snellen.report.document import Block, Line, Space
 from snellen.report.plots.series import Value, dot_plot
+from snellen.report.table import Column, Table
 from snellen.report.terminal.table import text_table
 
 if TYPE_CHECKING:
@@ -116,6 +118,20 @@ def print_gains(gains: Sequence[Gain], console: Console) -> None:
             if row.remarks:
                 console.print(Text(f"{row.cells[0]}: {', '.join(row.remarks)}", style="dim"))
         console.print(Text(board.legend, style="dim"))
+
+
+def gain_blocks(gains: Sequence[Gain]) -> Iterator[Block]:
+    """A table for each benchmark; nothing without gains."""
+    for board in gain_boards(gains):
+        yield Space()
+        whose = f" of {board.whose}" if board.whose else ""
+        yield Line(board.benchmark, "heading", f"gains{whose} on the same samples")
+        remarks = [f"{row.cells[0]}: {', '.join(row.remarks)}" for row in board.rows if row.remarks]
+        columns = [
+            Column(board.columns[0]),
+            *(Column(name, "points") for name in board.columns[1:]),
+        ]
+        yield Table("", columns, [row.cells for row in board.rows], [*remarks, board.legend])
 
 
 def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:

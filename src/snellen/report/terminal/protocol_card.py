@@ -54,7 +54,7 @@ def card_document(card: ProtocolCard) -> Document:
             Line(f"{card.name}, version {card.version}", "heading"),
             Line(card.title, "note"),
             Table("", [Column("part"), Column("value")], [*rows, ("card digest", card.digest)],
-                  is_plain=True),
+                  on_terminal="lines"),
             Space(),
             Line("the first request", "heading"),
             Verbatim(card.example.splitlines()),

@@ -28,7 +28,7 @@ _MAX_UNBROKEN = 28
 _FOLDED = 20
 """The least width of a column of longer texts."""
 _MAX_PADDED = 40
-"""Longer texts of a plain table do not move the columns behind them."""
+"""Longer texts of a table of lines do not move the columns behind them."""
 _STYLES = {"plain": "", "heading": "bold", "notice": "yellow", "note": "dim"}
 
 
@@ -98,10 +98,12 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _print_table(table: Table, console: Console) -> None:
-    if table.title:
+    if table.on_terminal == "left out":
+        return
+    if table.title and table.on_terminal == "whole":
         console.print(_text(table.title, "bold"))
-    if table.is_plain:
-        for line in _plain_lines(table):
+    if table.on_terminal == "lines":
+        for line in _row_lines(table):
             console.print(_text(line), soft_wrap=True)
     else:
         _print_grid(table, console)
@@ -109,7 +111,7 @@ def _print_table(table: Table, console: Console) -> None:
         console.print(_text(note, "dim"))
 
 
-def _plain_lines(table: Table) -> Iterator[str]:
+def _row_lines(table: Table) -> Iterator[str]:
     """The rows as lines, all columns but the last padded."""
     rows = [list(map(escape_controls, row)) for row in cell_texts(table)]
     widths = [
