@@ -18,6 +18,7 @@ from snellen.api._inputs import (
 from snellen.api._judge_inputs import check_judges_see, check_judges_used
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api.budget import Prices, request_limits
+from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import (
     RunOptionChanges,
     RunOptions,
@@ -55,6 +56,7 @@ _NO_TEMPERATURE = (
 )
 
 
+@shorten_tracebacks
 def evaluate(
     models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,

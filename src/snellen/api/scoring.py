@@ -26,6 +26,7 @@ from snellen.api._recorded_roles import (
     refuse_idle_roles,
     unread_verdict_warnings,
 )
+from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import DEFAULT_OUT, DEFAULT_STORE, check_repeats
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples, printed_text
@@ -169,6 +170,7 @@ def _refuse_call(*_: object) -> NoReturn:
     )
 
 
+@shorten_tracebacks
 def score(
     benchmark: BenchmarkLike,
     predictions: PredictionsLike = None,

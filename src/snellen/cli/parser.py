@@ -72,7 +72,8 @@ class CommandLineParser(LazyParser):
         )
         if choice and choice[1] in ("COMMAND", "ACTION", "FINDING"):
             near = _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
-            message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
+            renamed = _renamed("commands", f"{self.prog} {choice[2]}".partition(" ")[2])
+            message = f"unknown {choice[1].lower()} {choice[2]!r}{renamed or near}"
         elif choice:
             message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
             message += "; snellen report and leaderboard have it" * (choice[2] == "latex")
@@ -121,7 +122,8 @@ class CommandLineParser(LazyParser):
                 f"{word} is not a flag but an option of the model; put it behind the model's name: "
                 f"-m MODEL:{option}=VALUE"
             )
-        near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else _suggestion(word, list(flags))
+        near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else ""
+        near = near or _renamed("flags", word) or _suggestion(word, list(flags))
         self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
@@ -203,6 +205,15 @@ def _meaning(action: argparse.Action) -> str:
     if action.choices:
         return f"one of {', '.join(map(str, action.choices))}"
     return (action.help or "").replace("%%", "%")
+
+
+def _renamed(kind: str, name: str) -> str:
+    """What is written instead of a flag or command of the last version (`renamed.toml`)."""
+    import tomllib
+    from pathlib import Path
+
+    names = tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))[kind]
+    return f"; it is now {names[name]}" if name in names else ""
 
 
 def _suggestion(word: str, candidates: Sequence[str]) -> str:
