@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
 _LABEL_SUFFIXES = (".json", ".csv")
-_SHARE = 0.1
-"""The share of unread replies in a sheet."""
 
 
 class Finding(NamedTuple):
@@ -85,7 +83,7 @@ def findings_with(flag: str) -> list[str]:
 
 
 def _finding_option(name: str, help: str = "", default: Any = None, **settings: Any) -> Any:
-    """A flag that some findings have. Its default says that it was not typed."""
+    """A flag that some findings have."""
     return option(default, name, help, group=f"for {', '.join(findings_with(name))}", **settings)
 
 
@@ -112,8 +110,8 @@ class Options(OutputOptions):
     it `overall`."""
     only: str | None = _finding_option("--only")
     """Models and groups."""
-    top: int | None = _finding_option("--top")
-    """The hardest groups whose samples are shown; None: 4."""
+    top: int = _finding_option("--top", default=4)
+    """The hardest groups whose samples are shown."""
     each: int | None = _finding_option("--each")
     """Samples of each hard group (None: 3), explanations of each verdict (30), wrong answers of
     each subtask and run (5)."""
@@ -134,14 +132,14 @@ class Options(OutputOptions):
     )
     judge: Sequence[str] = _finding_option("--judge", default=())
     load: Sequence[str] = _finding_option("--load", default=())
-    store: str | None = _finding_option("--store")
-    """Holds the judge's replies; None: the default store."""
+    store: str = _finding_option("--store", default=DEFAULT_STORE)
+    """Holds the judge's replies."""
     sheet: str | None = _finding_option("--sheet")
     """None: for errors `errors.html`, else no sheet is written."""
-    share: float | None = _finding_option("--share")
-    """The share of the unread replies in the sheet; None: 0.1."""
-    seed: int | None = _finding_option("--seed")
-    """Of what a sheet or page samples; None: 0."""
+    share: float = _finding_option("--share", default=0.1)
+    """The share of the unread replies in the sheet."""
+    seed: int = _finding_option("--seed", default=0)
+    """Of what a sheet or page samples."""
     labels: str | None = _finding_option("--labels")
     """They measure and correct a judge's errors, or those of a language model that reads
     replies."""
@@ -157,11 +155,10 @@ def main(options: Options) -> int:
 
 def _check_flags(options: Options) -> None:
     """Raises UsageError for a flag that the finding does not have, and where there is no run."""
-    for field, flag, _ in option_flags(Options):
+    for field, flag, default in option_flags(Options):
         findings = findings_with(flag.name)
-        if not findings or options.finding in findings:
-            continue
-        if getattr(options, field) not in (None, ()):
+        is_foreign = findings and options.finding not in findings
+        if is_foreign and getattr(options, field) != default:
             raise UsageError(
                 f"{flag.name} is a flag of {', '.join(findings)}, not of {options.finding}; "
                 "leave it out"
@@ -288,11 +285,10 @@ def _hard_abilities(options: Options) -> tuple[Document, ScoreTable, list[RunFol
 
 def _hardest(options: Options) -> tuple[int, int]:
     """How many of the hardest groups are shown, and how many samples of each."""
-    top = 4 if options.top is None else options.top
     each = 3 if options.each is None else options.each
-    if top < 1 or each < 0:
+    if options.top < 1 or each < 0:
         raise UsageError("--top must be at least 1 and --each at least 0")
-    return top, each
+    return options.top, each
 
 
 def _radar(options: Options) -> Document:
@@ -405,7 +401,7 @@ def _judge_reasoning(
         for run, name in zip(runs, names, strict=True)
         for error in reasoned_errors(run.records(), name)
     ]
-    verdicts = judge_reasoning(errors, _judge(options), options.store or DEFAULT_STORE)
+    verdicts = judge_reasoning(errors, _judge(options), options.store)
     notices = document.notices
     if len(verdicts) < len(errors):
         unread = len(errors) - len(verdicts)
@@ -414,7 +410,7 @@ def _judge_reasoning(
         raise UsageError(f"{options.labels} labels no explanation of these runs")
     if options.sheet:
         sheet, each = Path(options.sheet), options.each or 30
-        count = write_sheet(errors, verdicts, sheet, each, options.seed or 0)
+        count = write_sheet(errors, verdicts, sheet, each, options.seed)
         notices.append(
             f"{options.sheet}: {count} explanations to label; write yes where one supports the "
             "right answer, else no, and give the file to --labels"
@@ -460,11 +456,10 @@ def _error_page(options: Options) -> Document:
     runs, _ = _single_runs(options)
     page = Path(options.sheet or "errors.html")
     moved, each = options.reading.data, 5 if options.each is None else options.each
-    answers = draw_wrong_answers(runs, _group(options), each, options.seed or 0)
+    answers = draw_wrong_answers(runs, _group(options), each, options.seed)
     labels, notices = None, []
     if options.judge:
-        store = options.store or DEFAULT_STORE
-        proposals = propose_labels(answers, _judge(options), store, moved)
+        proposals = propose_labels(answers, _judge(options), options.store, moved)
         labels, labels_file = proposals.labels, page.with_suffix(".judge.json")
         write_error_labels(labels, labels_file)
         notices = [f"{labels_file}: labels of {labels.labeller}", *proposals.notices]
@@ -496,17 +491,16 @@ def _readers(options: Options) -> Document:
 def _reader_sheet(options: Options, runs: Sequence[RunFolder]) -> Document:
     """Write a sample of the replies that no rule could parse for people to label."""
     from snellen.analysis.parsing.unread_replies import sample_replies, unread_replies, write_sheet
-    from snellen.report.document import titled_document
+    from snellen.report.document import Document, Line
 
     unread = [reply for run in runs for reply in unread_replies(run.records())]
     distinct = list({(reply.id, reply.pass_index, reply.text): reply for reply in unread}.values())
     if not distinct:
-        return titled_document("every reply was read by a rule: nothing to label", [])
-    share = _SHARE if options.share is None else options.share
-    sheet = sample_replies(distinct, share, options.seed or 0)
+        return Document([Line("every reply was read by a rule: nothing to label")])
+    sheet = sample_replies(distinct, options.share, options.seed)
     write_sheet(sheet, Path(options.sheet or ""))
     said = f"{options.sheet}: {len(sheet)} of {len(distinct)} unread replies to label"
-    return titled_document(said, [])
+    return Document([Line(said, "heading", is_unbroken=True)])
 
 
 _DOCUMENTS: Mapping[str, Callable[[Options], Document]] = {

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 CONSENT = "yes"
 
 
+def _parse_consent(text: str) -> str:
+    if text in ("", CONSENT):
+        return text
+    raise UsageError(f"{text!r}: expected `{CONSENT}`, or nothing, to be asked for consent")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(OutputOptions):
     """What `snellen why` takes."""
@@ -53,8 +59,9 @@ class Options(OutputOptions):
         "where causes differ together, ask what tells them apart, e.g. A's model with B's prompt: "
         "prints the plan and the price first, and waits for consent, which `--ask yes` gives "
         "beforehand",
+        metavar=CONSENT,
+        parse=_parse_consent,
         bare_value="",
-        choices=(CONSENT,),
     )
     asking: AskOptions = embedded(AskOptions)
     quiet: bool = option(False, "--quiet")

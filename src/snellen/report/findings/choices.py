@@ -62,17 +62,17 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
         Column("chosen", "count"),
         Column("%", "points"),
         Column("95 % interval", "points"),
-        Column("gold", "count"),
+        Column("gold", "count", is_optional=True),
         Column("above expected", "signed"),
     )
     bias = (
         Column("run", "name"),
         Column("test of a preferred place"),
         Column("chi-square", "points"),
-        Column("freedom", "count"),
+        Column("freedom", "count", is_optional=True),
         Column("p", "p"),
         *((Column("Holm p", "p"),) if len(adjusted) > 1 else ()),
-        Column("draws", "count"),
+        Column("draws", "count", is_optional=True),
     )
     return titled_document(
         "letters chosen, over all passes",
@@ -160,11 +160,11 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
         Column("run", "name"),
         Column("1 label", "points"),
         Column("2 content", "points"),
-        Column("2 - 1", "signed"),
+        Column("2 - 1", "signed", is_optional=True),
         Column("3 LLM", "points"),
-        Column("3 - 2", "signed"),
+        Column("3 - 2", "signed", is_optional=True),
         Column("refused", "points"),
-        Column("replies", "count"),
+        Column("replies", "count", is_optional=True),
     )
     return titled_document("replies read after each step, in percent", (Table("", columns, rows),))
 

@@ -28,9 +28,9 @@ _COLUMNS = (
     Column("score", "points"),
     Column("95 % interval", "points"),
     Column("measured", "points"),
-    Column("tokens a sample", "count"),
+    Column("tokens a sample", "count", is_optional=True),
     Column("right per M tokens", "count"),
-    Column("95 % interval of these", "points"),
+    Column("95 % interval of these", "points", is_optional=True),
 )
 _ASSUMPTION = (
     "a reply longer than the budget counts as wrong, and as that many tokens: an answer that "

@@ -53,7 +53,7 @@ def hard_abilities(
         Column("interval", "points"),
         Column("of", "name"),
         Column("mean of models", "points"),
-        Column("n", "count"),
+        Column("n", "count", is_optional=True),
     )
     grids = [Table("", columns, rows)]
     if runs and each:
@@ -171,7 +171,7 @@ def languages(gains: Sequence[Gain]) -> Document:
         Column(second, "points"),
         Column("difference", "signed"),
         Column("95 % interval", "signed"),
-        Column("n", "count"),
+        Column("n", "count", is_optional=True),
     )
     series = {
         first: {gain.model: Value(gain.base_score) for gain in ordered},
