@@ -362,7 +362,7 @@ def test_extractors_are_measured(user: User) -> None:
     user.write_rows("labelled.jsonl", rows)
     url = user.serve(lambda body: "A")
     found = user.run(
-        "snellen score labelled.jsonl --extractor URL#tiny --labels answer=people --json", URL=url
+        "snellen score labelled.jsonl --extractor URL#tiny --columns label_answer=people --json", URL=url
     ).json()
     table, *_ = found["readings"]["tables"]
     measured = {(row["reader"], row["measure"]): row for row in table["rows"]}
