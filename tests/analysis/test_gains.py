@@ -64,16 +64,19 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
 
 def test_command_and_mistakes(folder: Path, tmp_path: Path, capsys) -> None:
     picture = tmp_path / "gain.svg"
-    assert main(["gains", str(folder), "--by", "control", "--json", "-o", str(picture)]) == 0
+    assert (
+        main(["analyse", "gains", str(folder), "--by", "control", "--json", "-o", str(picture)])
+        == 0
+    )
     (gain,) = json.loads(capsys.readouterr().out)["gains"]
     assert (gain["base"], gain["value"]) == ("none", "blind")
     assert gain["base_score"] - gain["score"] == pytest.approx(gain["gain"])
     assert "control=blind" in picture.read_text()
-    assert main(["gains", str(folder), "--group", "category"]) == 0
+    assert main(["analyse", "gains", str(folder), "--group", "category"]) == 0
     assert "  rendered text" in capsys.readouterr().out
-    assert main(["gains", str(folder), "--by", "images"]) == 2
+    assert main(["analyse", "gains", str(folder), "--by", "images"]) == 2
     assert "differ in 'images' alone" in capsys.readouterr().err
-    assert main(["gains", str(folder), "--by", "control", "--base", "black"]) == 2
+    assert main(["analyse", "gains", str(folder), "--by", "control=black"]) == 2
     assert "one of them with 'black'" in capsys.readouterr().err
 
 
@@ -169,9 +172,9 @@ def test_prompt_studies_of_mmt_bench(tmp_path: Path, capsys) -> None:
     assert {whole.base, whole.value} == {"box", "both"}
     assert whole.n == 12
     folder = str(tmp_path / "runs")
-    assert main(["gains", folder, "--by", "referring", "--base", "box"]) == 0
+    assert main(["analyse", "gains", folder, "--by", "referring=box"]) == 0
     assert "referring: box → both" in capsys.readouterr().out
-    assert main(["gains", folder, "--by", "refering"]) == 2
+    assert main(["analyse", "gains", folder, "--by", "refering"]) == 2
     assert "these differ in images, referring" in capsys.readouterr().err
 
 
@@ -186,7 +189,7 @@ def test_gains_that_are_listed_together_are_adjusted_for_their_number(folder: Pa
     least = min(tested, key=lambda one: one.p or 0.0)
     assert least.p_holm == pytest.approx(min(1.0, len(tested) * (least.p or 0.0)))
     assert all((one.p_holm or 0.0) >= (one.p or 0.0) for one in tested)
-    assert main(["gains", str(folder), "--group", "category"]) == 0
+    assert main(["analyse", "gains", str(folder), "--group", "category"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Holm p" in text
     assert f"p adjusted by Holm for {len(tested)} gains, intervals each alone" in text

@@ -44,7 +44,16 @@ def test_score_and_run_print_one_table(
     [
         (["--judge", "random:repeats=0"], "judge_repeats is 0; expected a whole number from 1"),
         (["--judge", "random:repeats=x"], "repeats is 'x'; expected a whole number"),
-        (["--judge", "column:verdict:repeats=2"], "the verdicts of a column are recorded once"),
+        (
+            ["--judge", "column:verdict:repeats=2"],
+            "the verdicts of a column are recorded once",
+        ),
+        (["--judge", "clip/ORG/NAME"], "--judge clip/ORG/NAME compares generated images"),
+        (["--extractor", "a", "--extractor", "b"], "score takes one --extractor; got a and b"),
+        (
+            ["--columns", "label_answer=x,label_right=y"],
+            "with --columns: label_answer=COLUMN or label_right=COLUMN",
+        ),
     ],
 )
 def test_verdicts_that_cannot_be_repeated(

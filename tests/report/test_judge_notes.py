@@ -17,7 +17,7 @@ from snellen.report.writers import write_text
 
 LAYOUT = Path(__file__).parents[1] / "benchmarks" / "layouts" / "mm-vet.tsv"
 SAID = "how often the judge column:grade is right was not measured in this run; to measure it"
-COMMAND = "snellen score mm-vet --predictions FILE --judge MODEL --labels right=COLUMN"
+COMMAND = "snellen score mm-vet --predictions FILE --judge MODEL --columns label_right=COLUMN"
 REPLIES = "id,prediction,grade,ok\n0,x is -1 or -5,1.0,1\n1,red,0.0,0\n"
 
 
@@ -39,7 +39,7 @@ def test_the_printed_score_says_that_its_judge_was_not_measured(
     judged = printed(capsys, "--predictions", replies, "--judge", "column:grade")
     assert SAID in judged
     assert COMMAND in judged
-    labels = ("--labels", "right=ok")
+    labels = ("--columns", "label_right=ok")
     measured = printed(capsys, "--predictions", replies, "--judge", "column:grade", *labels)
     assert "was not measured" not in measured
     assert "grade open agreement 100.0" in measured

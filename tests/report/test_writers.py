@@ -228,6 +228,17 @@ def test_optional_columns_are_left_out_and_named() -> None:
     assert "not shown" not in wide
 
 
+def test_each_row_of_a_table_of_lines_is_one_line_at_any_width() -> None:
+    rows = [("tiny", "a model", "x" * 90), ("n" * 50, "another", "end")]
+    columns = [Column("name"), Column("kind"), Column("about")]
+    console = Terminal(record=True, file=io.StringIO(), width=40)
+    print_document(Document([Table("", columns, rows, on_terminal="lines")]), console)
+    assert console.export_text().splitlines() == [
+        f"tiny  a model  {'x' * 90}",
+        f"{'n' * 50}  another  end",
+    ]
+
+
 def test_control_characters_reach_no_terminal() -> None:
     shown = printed(DOCUMENT, 200)
     assert "\x1b" not in shown

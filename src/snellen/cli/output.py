@@ -78,6 +78,14 @@ class OutputOptions(FormatOptions):
         return [path for path in map(Path, self.output) if path.suffix.lower() in DRAWINGS]
 
 
+def only_file(output: Sequence[str]) -> str | None:
+    """The value of `-o` of a command that writes one file; None without it. Raises UsageError for
+    several."""
+    if len(output) > 1:
+        raise UsageError(f"this writes one file; got -o {' and -o '.join(output)}")
+    return output[0] if output else None
+
+
 def print_document(document: Document, form: str = TABLE, page: Page | None = None) -> None:
     """Print a document in a format; on a terminal as tables with colours. A `page` is written in
     place of the document as HTML, and its path printed."""

@@ -59,8 +59,9 @@ class Table(NamedTuple):
     """The last rows are baselines or counts, set apart from the others."""
     best_in_rows: bool = False
     """`Column.best` is among the columns of a row that have it, not among the rows."""
-    on_terminal: Literal["whole", "untitled", "left out"] = "whole"
-    """What a terminal, which has less room than a page, shows of it."""
+    on_terminal: Literal["whole", "untitled", "left out", "lines"] = "whole"
+    """What a terminal, which has less room than a page, shows of it; `lines`: each row on a
+    line that is not folded, without headings, to be searched and copied."""
 
     @property
     def number_columns(self) -> list[int]:

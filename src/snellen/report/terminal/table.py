@@ -1,16 +1,12 @@
-"""Tables of runs for the terminal, and tables of formatted cells until all commands print a
-`Document`."""
+"""Tables of formatted cells, until all commands print a `Document`."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
-from snellen.core.run import Report
 from snellen.core.terminal_text import escape_controls
 from snellen.report.result_tables import ResultTable, fitting_tables
-from snellen.report.run_document import run_document
-from snellen.report.writers.terminal import print_document
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,13 +14,6 @@ if TYPE_CHECKING:
 
 WIDE = 100
 """From this width on, model names are not broken."""
-
-
-def print_runs(
-    runs: Sequence[Report], console: Console | None = None, *, judges_measured: bool = False
-) -> None:
-    """Print `run_document`."""
-    print_document(run_document(runs, judges_measured=judges_measured), console)
 
 
 def print_result(result: ResultTable, console: Console) -> None:
