@@ -37,14 +37,6 @@ def rich_table(result: ResultTable, width: int) -> Table:
     return table
 
 
-def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table of rows under these headings; the first column holds texts, the others numbers."""
-    table = _table(*columns)
-    for row in rows:
-        _add_row(table, *row)
-    return table
-
-
 def _table(*columns: str, numbers: Container[int] | None = None) -> Table:
     """A table without rows; `numbers` are the columns with numbers, else all but the first."""
     from rich import box
