@@ -148,6 +148,12 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in told
     assert main([*TWO, "q.csv", "--detect", "10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["studies"][0]["needs"][0]["points"] == 10.0
+    assert main([*TWO, "q.csv", "--detect", "10", "--format", "csv"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.startswith("model,benchmark,requests,most_requests,stored,prompt_tokens")
+    assert [line.split(",")[:4] for line in lines] == [
+        ["random", "q", "60.0", "60"], ["random:seed=1", "q", "60.0", "60"]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

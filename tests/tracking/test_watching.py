@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import signal
@@ -71,6 +72,14 @@ def test_checkpoints_are_evaluated_compared_and_not_asked_again(
     assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--on-regression", "fail") == 1
     assert not capsys.readouterr().out.startswith("step")
     assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out) == 0
+    # In a format for programs, standard output has the curve alone.
+    capsys.readouterr()
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--json", "-o", "curve.csv") == 0
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--json") == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    rows = list(csv.DictReader((here / "curve.csv").read_text().splitlines()))
+    assert [row["step"] for row in rows] == ["100", "200", "300"]
+    assert [float(row["value"]) for row in rows] == [one["headline"]["value"] for one in points]
 
 
 @pytest.mark.release

@@ -39,7 +39,8 @@ def plan_document(planned: Planned, quiet: bool = False) -> Document:
     """The runs, the studies, and sentences on what is assumed and missing; `quiet`: what is missing
     alone."""
     rows = [_cells(line) for line in planned.lines]
-    blocks: list[Block] = [Table("", _COLUMNS, rows, [_LEGEND])]
+    title = "requests, tokens and cost"
+    blocks: list[Block] = [Table(title, _COLUMNS, rows, [_LEGEND], on_terminal="untitled")]
     for study in planned.studies:
         blocks += [Space(), study_table(study), *_sentences(study_lines(study))]
     if planned.studies:
