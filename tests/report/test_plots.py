@@ -15,6 +15,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from paper_files import paper_table
+from synthetic import build_report
 
 from snellen.benchmarks.abilities.seedbench.levels import (
     DimensionGroup,
@@ -26,7 +27,13 @@ from snellen.core.summary import Interval
 from snellen.report.plots.figure import DASHES, HATCHES, MARKERS, PALETTE, ink_on, shades, to_svg
 from snellen.report.plots.hard_cards import HardSampleCard, draw_cards
 from snellen.report.plots.ranks import heat_map, leaderboard_plot, rank_share
-from snellen.report.plots.series import Value, dot_plot, radar_plot, stacked_bars
+from snellen.report.plots.series import (
+    Value,
+    dot_plot,
+    radar_plot,
+    results_plot,
+    stacked_bars,
+)
 from snellen.report.plots.taskmap import dendrogram, distance_map, tau_curve
 from snellen.scoring.leaderboard import rank_models
 from snellen.taskmap.agreement import NearTau
@@ -109,6 +116,27 @@ def test_a_mark_is_where_its_value_is() -> None:
     (interval,) = [line for line in axes.lines if list(line.get_xdata()) == [30.0, 50.0]]
     assert not interval.get_gid()
     assert axes.get_xlabel() == "points, with 95 % intervals"
+
+
+def test_scores_of_runs_have_intervals_and_what_guessing_scores() -> None:
+    reports = [
+        build_report(model, benchmark, count=count)[0]
+        for model, count in (("a/long-name", 60), ("b", 20))
+        for benchmark in ("x", "y")
+    ]
+    figure = results_plot(reports)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["x, accuracy", "y, accuracy"]
+    for axes in figure.axes:
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["a/long-name", "b"]
+        lines = [list(line.get_xdata()) for line in axes.lines]
+        for report in reports:
+            headline = report.summary.headline
+            assert headline.interval is not None
+            assert [headline.interval.low, headline.interval.high] in lines
+            assert [headline.value] in lines
+        assert [25.0, 25.0] in lines
+    assert figure.axes[-1].get_xlabel() == "points, with 95 % intervals"
+    assert "chance" in texts(figure)
 
 
 def test_an_axis_ends_with_the_highest_value_there_can_be() -> None:

@@ -158,16 +158,20 @@ def to_svg(figure: Figure) -> str:
 def save_plot(figure: Figure, path: Path) -> None:
     """Write a figure to a file whose suffix tells the format.
 
-    Raises UsageError for another suffix than .svg and .png, and StorageError if the file cannot be
-    written.
+    Raises UsageError for another suffix than .svg, .png and .pdf, and StorageError if the file
+    cannot be written.
     """
     match path.suffix.lower():
         case ".svg":
             save(path, to_svg(figure))
         case ".png":
             save(path, _render(figure, "png", dpi=PNG_DPI, metadata={"Software": None}))
+        case ".pdf":
+            save(path, _render(figure, "pdf", metadata={"CreationDate": None}))
         case other:
-            raise UsageError(f"plots are .svg or .png files, not {other or 'without a suffix'!r}")
+            raise UsageError(
+                f"plots are .svg, .png or .pdf files, not {other or 'without a suffix'!r}"
+            )
 
 
 def _render(figure: Figure, kind: str, **options: Any) -> bytes:

@@ -1,4 +1,5 @@
-"""Values of several series over the same rows: a dot plot, a radar, stacked bars."""
+"""Values of several series over the same rows: a dot plot, a radar, stacked bars; and the scores of
+runs."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from snellen.core.run import Report
 from snellen.core.summary import Interval
+from snellen.report import format as fmt
 from snellen.report.plots.figure import (
     DASHES,
     FAINT,
@@ -37,6 +40,10 @@ _RADIUS = 1.9
 _MAX_FILLED = 3
 """Areas of more series than this would hide one another."""
 _MIN_SHARE_LABELLED = 0.06
+_PANEL_GAP = 0.72
+"""Inches between two panels, for the numbers of one axis and the title of the next panel."""
+_CHANCE = "chance"
+"""The metric that says what guessing scores."""
 
 
 class Value(NamedTuple):
@@ -74,11 +81,7 @@ def dot_plot(
     height = row_height * max(1, len(rows))
     figure, axes = new_plot(_WIDTH, height, title)
     ticks = round_ticks(*_value_range(series, top, fit_axis), end=None if fit_axis else top)
-    axes.set_xlim(ticks[0], ticks[-1])
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.grid(axis="x")
+    _label_rows(axes, rows, ticks)
     axes.set_xlabel(label or _points_label(intervals))
     if ticks[0] < 0 < ticks[-1]:
         axes.axvline(0, color=FAINT, linewidth=0.8)
@@ -132,6 +135,66 @@ def _keys(names: Iterable[str], *, lines: bool) -> Iterator[Line2D]:
             markersize=6, markeredgecolor="white", markeredgewidth=0.6,
             linestyle=cycle(DASHES, index) if lines else "none",
         )  # fmt: skip
+
+
+@plot_style()
+def results_plot(reports: Sequence[Report]) -> Figure:
+    """The scores of runs with their intervals, a panel for each benchmark and metric; what guessing
+    scores is a dashed line."""
+    from matplotlib.lines import Line2D
+
+    boards: dict[tuple[str, str], list[Report]] = {}
+    for report in (reports[index] for index in fmt.table_order([one.run for one in reports])):
+        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(report)
+    figure, axes = new_plot(_WIDTH, _ROW * len(next(iter(boards.values()), [])) or _ROW)
+    figure.set_label(f"Scores on {', '.join(name for name, _ in boards)}")
+    height, top = figure.get_size_inches()[1], 0.0
+    chances = []
+    for index, ((benchmark, metric), board) in enumerate(boards.items()):
+        tall = _ROW * len(board)
+        if index:
+            axes = figure.add_axes((0, (top - tall) / height, 1, tall / height), frame_on=False)
+        else:
+            top = tall
+        axes.set_title(f"{benchmark}, {fmt.metric_label(metric)}", loc="left", pad=8)
+        chances.append(_draw_scores(axes, board))
+        top -= tall + _PANEL_GAP
+    intervals = [report.summary.headline.interval for report in reports]
+    axes.set_xlabel(_points_label([interval for interval in intervals if interval]))
+    if any(chances):
+        key = Line2D([], [], color=FAINT, linestyle="--", linewidth=1, label=_CHANCE)
+        axes.legend(handles=[key], loc="upper right", bbox_to_anchor=(1, -0.25 / tall),
+                    borderaxespad=0)  # fmt: skip
+    return figure
+
+
+def _draw_scores(axes: Axes, board: Sequence[Report]) -> bool:
+    """Draw the headlines of the runs of one panel. Returns whether chance is drawn too."""
+    metrics = [report.summary.headline for report in board]
+    values = {
+        name: Value(metric.value, metric.interval)
+        for name, metric in zip(fmt.run_labels(board), metrics, strict=True)
+        if metric.value is not None
+    }
+    top = max(metric.top for metric in metrics)
+    _label_rows(axes, [*values], round_ticks(*_value_range({"": values}, top, False), end=top))
+    for y, (name, value) in enumerate(values.items()):
+        _draw_value(axes, 0, value, y, name)
+    guesses = [one.summary.metrics[_CHANCE] for one in board if _CHANCE in one.summary.metrics]
+    chance = max(guesses, key=lambda metric: metric.n, default=None)
+    if chance is None or chance.value is None:
+        return False
+    axes.axvline(chance.value, color=FAINT, linestyle="--", linewidth=1, zorder=1)
+    return True
+
+
+def _label_rows(axes: Axes, rows: Sequence[str], ticks: Sequence[float]) -> None:
+    """Set the rows, from top to bottom, and the axis of values."""
+    axes.set_xlim(ticks[0], ticks[-1])
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.grid(axis="x")
 
 
 @plot_style()
