@@ -30,6 +30,8 @@ CONTROL = "control.svg"
 _ROW, _DEPTH = 0.19, 4.6
 """Inches of a task's row in the tree, and of its axis of distances."""
 _CELL, _SMALL_CELL = 0.28, 0.08
+_BAR = 2.2
+"""Inches of the key of distances."""
 _MAX_LABELLED = 40
 """Tasks of a map whose cells have room for their distances."""
 _SEED_SIDE, _SEED_GAP = 2.4, 0.25
@@ -163,7 +165,7 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
                 va="center_baseline", fontsize=7, color=ink_on(colours(share)),
             )  # fmt: skip
             add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
-    bar = figure.add_axes((0, -0.28 / side, min(1.0, 2.2 / side), 0.12 / side))
+    bar = figure.add_axes((0, -0.28 / side, _BAR / side, 0.12 / side))
     figure.colorbar(mesh, cax=bar, orientation="horizontal", label="cosine distance")
     return figure
 
