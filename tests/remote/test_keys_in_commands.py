@@ -89,7 +89,7 @@ def test_no_command_shows_a_key(
         ["analyse", "letters", "RUN"],
         ["analyse", "refusals", "RUN"],
         ["label", "snellen-results", "-o", "labels.csv"],
-        ["taskmap", "--runs", "RUN", "OTHER", "--group", "category"],
+        ["taskmap", "--runs", "RUN", "--runs", "OTHER", "--group", "category"],
         ["card", "q.tsv"],
         ["info", tiny],
         ["list", "models"],

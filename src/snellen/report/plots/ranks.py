@@ -36,7 +36,7 @@ _CHARACTER = 0.075
 """About the width of a bold letter in inches."""
 _BAR, _BAR_WIDTH, _MODEL, _SCORE = 0.17, 1.3, 0.075, 0.55
 """Inches of a leaderboard: a bar's height and length, a letter of a model's name, a score."""
-_MAX_WIDTH = 12.0
+_MAX_WIDTH = 14.0
 """Inches of leaderboards beside each other."""
 
 
