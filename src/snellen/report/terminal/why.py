@@ -95,7 +95,7 @@ def attribution_table(explanation: DifferenceSplit) -> Table:
         Column("95 % interval", "signed"),
         Column("samples", "count", is_optional=True),
         Column("in one only", "count", is_optional=True),
-        Column("how", is_optional=True),
+        Column("how"),
     )
     total: Sequence[Cell] = ("all", explanation.observed.difference, "", "", "", "", "")
     rows = [*_contribution_rows(explanation), total]
