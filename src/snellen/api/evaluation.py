@@ -204,7 +204,7 @@ def _evaluate(
                 on_forecast=None
                 if serving is None
                 else partial(
-                    _say_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"
+                    _print_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"
                 ),
             )
             return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
@@ -228,7 +228,7 @@ def _evaluate(
         return results
 
 
-def _say_forecast(say: Notify, run: str, expected: Forecast) -> None:
+def _print_forecast(say: Notify, run: str, expected: Forecast) -> None:
     """Say what the rest of a run takes, if that is worth a sentence."""
     from snellen.report.terminal.forecast import forecast_sentence, is_notable
 

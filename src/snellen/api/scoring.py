@@ -296,8 +296,8 @@ def score_as_run(
     _, reply_columns = ColumnNames(columns).split(True)
     rows = read_predictions(path, columns=reply_columns, where=where)
     matched = match_rows(rows, table).without_repeats()
-    nobody = RecordedRoles((), None, {}, Path(DEFAULT_STORE))
-    scored = _score_predictions(replace(benchmark, open=lambda: table), matched, nobody)
+    no_roles = RecordedRoles((), None, {}, Path(DEFAULT_STORE))
+    scored = _score_predictions(replace(benchmark, open=lambda: table), matched, no_roles)
     if config.limit is not None:
         ids = {record.id for record in chain(run.records(), run.failures())}
         records = [record for record in scored.records if record.id in ids]
