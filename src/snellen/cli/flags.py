@@ -72,6 +72,9 @@ def add_flag(
             settings["default"] = default
         if (flag.keys is not None and flag.parse is None) or flag.parse is parse_pairs:
             settings["action"] = _AddPairs
+        if flag.keys is not None and flag.parse is None:
+            # The keys that were typed alone; the fields have the defaults of the others.
+            settings["default"] = None
         if flag.bare_value is not None:
             settings |= {"nargs": "?", "const": flag.bare_value}
         elif flag.count is not None:
@@ -225,18 +228,6 @@ def own_models(arguments: Namespace, names: Sequence[str | None]) -> list[AnyMod
 
     custom = load_files(arguments.load).models
     return [custom.get(name, name) if name else name for name in names]
-
-
-def add_common(parser: ArgumentParser, verb: str) -> None:
-    parser.add_argument(
-        "--common", action="store_true",
-        help=f"{verb} only the samples that all runs share, where their data or samples differ",
-    )  # fmt: skip
-
-
-def add_group(parser: ArgumentParser, default: str = "category") -> None:
-    parser.add_argument("--group", default=default, metavar="NAME",
-                        help=f"by this grouping (default: {default or 'none'})")  # fmt: skip
 
 
 def add_json(parser: ArgumentParser) -> None:
