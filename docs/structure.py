@@ -192,6 +192,7 @@ def measure(checkout: Path = ROOT) -> dict[str, int]:
         "functions of 20 lines or more without a docstring": sum(
             one.lines >= 20 and not one.documented for one in functions
         ),
+        "`fmt: skip`": sum(path.read_text("utf-8").count("# fmt: skip") for path in files),
         "comments": comments,
         "classes": len(classes),
         "functions": len(functions),
@@ -225,6 +226,38 @@ sys.setprofile(None)
 named = {one for one in passed if not one[1].rpartition(".")[2].startswith("<")}
 print("\\n" + json.dumps([len({file for file, _ in passed}), len(named)]))
 """
+
+
+_COMMANDS = """
+import argparse, json, sys
+sys.path[:0] = sys.argv[1:]
+from inspect import signature
+from snellen.cli.parser import build_parser
+takes = signature(build_parser).parameters
+parser = build_parser(**({"complete": True} if "complete" in takes else {}))
+commands = {}
+def visit(parser, name):
+    groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    for group in groups:
+        for word, command in group.choices.items():
+            visit(command, f"{name} {word}".strip())
+    if not groups:
+        flags = {one.option_strings[-1] for one in parser._actions if one.option_strings}
+        commands[name] = sorted(flags - {"--help"})
+visit(parser, "")
+flags = {flag for flags in commands.values() for flag in flags}
+print(json.dumps([len(commands), len(flags), len(commands["run"])]))
+"""
+
+
+def flags_and_commands(checkout: Path = ROOT) -> dict[str, int]:
+    """How many commands and flags there are, of all packages that are installed."""
+    sources = [str(package.source.parent) for package in packages(checkout)]
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMANDS, *sources], capture_output=True, text=True, check=True
+    )
+    commands, flags, of_run = json.loads(done.stdout.strip().splitlines()[-1])
+    return {"commands": commands, "distinct flags": flags, "flags of run": of_run}
 
 
 def passed_by_a_run(checkout: Path = ROOT) -> dict[str, int]:
@@ -262,7 +295,7 @@ def main() -> None:
         for name, files in names_used_twice(every).items():
             print(f"class {name}: {', '.join(files)}")
         return
-    figures = measure(checkout) | passed_by_a_run(checkout)
+    figures = measure(checkout) | flags_and_commands(checkout) | passed_by_a_run(checkout)
     for name, value in figures.items():
         print(f"{value:>8,}  {name}")
     if arguments.write:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import math
@@ -23,12 +24,13 @@ from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.report.terminal.comparison import (
+    comparison_document,
     comparison_names,
-    print_comparison,
-    to_markdown,
     verdict,
     verdicts,
 )
+from snellen.report.writers import write_text
+from snellen.report.writers.terminal import print_document
 from snellen.stats.paired import holm, mcnemar
 from snellen.store.runs import find_runs
 
@@ -108,7 +110,7 @@ def test_many_pairs_that_cannot_be_told_apart_share_a_sentence(data: Path, tmp_p
             for name, count in counts.items()]  # fmt: skip
     *better, alike = verdicts(compare(runs, list(counts)))
     assert [line.partition(" on ")[0] for line in better] == [
-        f"far is better than {name}" for name in "abcd"
+        f"far is better than {name}" for name in "dcba"
     ]
     assert alike.startswith("mine: 6 pairs cannot be told apart: any two of a, b, c, d")
     # With `far` as the first, every pair is one of two far apart.
@@ -369,6 +371,10 @@ def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) 
     assert "--level 5" in capsys.readouterr().err
 
 
+def to_markdown(comparison: RunComparison) -> str:
+    return write_text(comparison_document(comparison), "markdown")
+
+
 def comparison(out: str) -> RunComparison:
     runs = find_runs(out)
     return compare(runs, comparison_names(runs))
@@ -388,17 +394,32 @@ def test_long_names_are_not_folded_in_80_columns(data: Path, tmp_path: Path) -> 
     names = [f"an-organisation-of-some-length/a-model-of-size-{at}b" for at in (3, 7)]
     runs = [run(Told(name, by_id({})), data, tmp_path, limit=4) for name in names]
     told = compare(runs, comparison_names(runs, shared_limit=False))
-    file = io.StringIO()
-    print_comparison(told, Console(file=file, width=80))
-    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    lines = printed(told, 80)
     assert [f"{letter}: {name}" for letter, name in zip("AB", names, strict=True)] == [
         line for line in lines if line[1:2] == ":"
     ]
     assert sum(line.startswith("B – A ") for line in lines) == 1
     assert max(map(len, lines)) <= 80
+    rows = list(csv.DictReader(write_text(comparison_document(told), "csv").splitlines()))
+    assert [(row["first"], row["second"]) for row in rows] == [tuple(names)]
+
+
+def printed(comparison: RunComparison, width: int) -> list[str]:
     file = io.StringIO()
-    print_comparison(told, Console(file=file, width=200))
-    assert f"\n{names[1]} – {names[0]} " in file.getvalue()
+    print_document(comparison_document(comparison), Console(file=file, width=width))
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+def test_pairs_are_in_the_order_of_ranks(data: Path, tmp_path: Path) -> None:
+    counts = {"a": 60, "b": 90, "c": 75}
+    runs = [
+        run(Told(name, by_id(letters(count, 120))), data, tmp_path)
+        for name, count in counts.items()
+    ]
+    shown = [line.split("  ")[0] for line in printed(compare(runs, list(counts)), 100)]
+    assert [line for line in shown if " – " in line and len(line) == 5] == [
+        "c – b", "b – a", "c – a"
+    ]  # fmt: skip
 
 
 def test_a_limit_that_all_share_is_no_part_of_a_name(data: Path, tmp_path: Path) -> None:

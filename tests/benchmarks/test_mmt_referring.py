@@ -237,7 +237,7 @@ def test_all_four_prompts_run_on_what_was_written(pictures: Path, tmp_path: Path
     written = next(run for run in runs if run.info.config.parameters["referring"] == "pixel")
     questions = {record.id: record.question for record in written.records()}
     assert "people (at [15, 5, 100, 40]) do with the object (at [20, 30, 70, 85])" in questions["2"]
-    assert main(["gains", str(tmp_path / "runs"), "--by", "referring", "--base", "box"]) == 0
+    assert main(["analyse", "gains", str(tmp_path / "runs"), "--by", "referring=box"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,10 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         (("list",), "expected WHAT: one of models"),
         (("data", "convert", "x.tsv"), "expected FILE: the file to write"),
         (("compare", "x", "--level", "high"), "'high': expected a percentage, e.g. 95"),
-        (("label", "x", "--share", "few"), "'few': expected a share from 0 to 1, e.g. 0.1 or 10%"),
+        (
+            ("analyse", "readers", "x", "--share", "few"),
+            "'few': expected a share from 0 to 1, e.g. 0.1 or 10%",
+        ),
         (("list", "models", "--filter", "size<abc"), "size is parameters in billions, e.g. size<"),
         (
             ("run", "-m", "random", "-b", "eyechart:circular"),
@@ -74,17 +77,18 @@ def test_a_share_may_be_a_percentage(
     unread: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheets = []
+    readers = ("analyse", "readers", unread)
     for share in ("0.3", "30%"):
         sheet = tmp_path / f"{share}.csv"
         capsys.readouterr()
-        assert said(capsys, "label", unread, "--share", share, "-o", sheet) == (
+        assert said(capsys, *readers, "--share", share, "--sheet", sheet) == (
             0,
             f"{sheet}: 3 of 10 unread replies to label\n",
             "",
         )
         sheets.append(sheet.read_text())
     assert sheets[0] == sheets[1]
-    code, _, err = said(capsys, "label", unread, "--share", "110%", "-o", tmp_path / "more.csv")
+    code, _, err = said(capsys, *readers, "--share", "110%", "--sheet", tmp_path / "more.csv")
     assert (code, err) == (
         2,
         "snellen: the share is 1.1; expected more than 0 and at most 1, e.g. 0.1\n",

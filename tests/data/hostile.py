@@ -136,7 +136,7 @@ TABLES: tuple[Hostile, ...] = (
         lambda: b'[{"index":1,"a":' + b'{"b":' * 5000 + b"1" + b"}" * 5000 + b"}]",
         "more than 100 deep",
     ),
-    Hostile("deep.toml", lambda: b"a=" + b"[" * 100_000, "stand too deep in each other"),
+    Hostile("deep.toml", lambda: b"a=" + b"[" * 100_000, "nested too deeply"),
     Hostile("cut.xlsx", _sheet_with(b"</sheetData>", b"</sheet"), "cannot be read as an Excel"),
     Hostile("laughs.xlsx", _laughing, "cannot be read as an Excel|needs a header row"),
     Hostile("wide.xlsx", lambda: _workbook(2, 600), "more than 500 cells"),

@@ -42,7 +42,7 @@ def going_on(run: Path) -> None:
     with RunWriter(run) as writer:
         info = replace(open_run(run).info, status="running")
         writer.write_info(info)
-        writer.note_spent({"model": replace(info.spent["model"], sent=99)})
+        writer.record_spending({"model": replace(info.spent["model"], sent=99)})
 
 
 def watched(run: Path, raylet: Path, says: bytes) -> str:

@@ -262,8 +262,8 @@ def run_beside(home: Path) -> RunFolder:
 def test_what_was_spent_is_known_after_a_kill(tmp_path: Path) -> None:
     early, late = RoleUsage(sent=3, answered=2), RoleUsage(sent=9, answered=8)
     with RunWriter(tmp_path) as writer:
-        writer.note_spent({MAIN: early})
-        writer.note_spent({MAIN: late})
+        writer.record_spending({MAIN: early})
+        writer.record_spending({MAIN: late})
     for torn in ("", '{"model":{"sent":70'):
         with (tmp_path / "spent.jsonl").open("a") as file:
             file.write(torn)

@@ -7,17 +7,31 @@ import io
 import pytest
 from rich.console import Console
 
-from snellen.report.terminal.comparison import TextTable, print_table
+from snellen.core.summary import Interval
+from snellen.report.document import Document
+from snellen.report.table import Cell, Column, Table
+from snellen.report.writers.terminal import print_document
 
-HEADS = ("cause", "points", "least to most", "95 % interval", "samples", "in one only", "how")
-ROW = ("prompt or the model or extraction", "+1.3", "0.0 to +1.3", "+0.5 to +2.1", "+10 –0", "31",
-       "read again 1/2")  # fmt: skip
-CAUSES = TextTable("attributed", 1, HEADS, [ROW])
+COLUMNS = (
+    Column("cause"),
+    Column("points", "signed"),
+    Column("least to most", "signed", is_optional=True),
+    Column("95 % interval", "signed", is_optional=True),
+    Column("samples", "count", is_optional=True),
+    Column("in one only", "count", is_optional=True),
+    Column("how", is_optional=True),
+)
+ROW: tuple[Cell, ...] = (
+    "prompt or the model or extraction", 1.3, Interval(0.0, 1.3, ""), Interval(0.5, 2.1, ""),
+    "+10 –0", 31, "read again 1/2",
+)  # fmt: skip
+TEXTS = ("", "+1.3", "0.0 to +1.3", "+0.5 to +2.1", "+10 –0", "31", "read again 1/2")
+CAUSES = Table("attributed", COLUMNS, [ROW])
 
 
-def printed(table: TextTable, width: int) -> str:
+def printed(table: Table, width: int) -> str:
     out = io.StringIO()
-    print_table(table, Console(file=out, width=width))
+    print_document(Document([table]), Console(file=out, width=width))
     return out.getvalue()
 
 
@@ -26,9 +40,9 @@ def test_words_stay_whole_and_no_column_goes_unnamed(width: int) -> None:
     text = printed(CAUSES, width)
     for word in ("cause", "prompt", "extraction", "points", "+1.3"):
         assert word in text, width
-    for heading, cell in zip(HEADS[1:], ROW[1:], strict=True):
-        assert heading in text, width
-        assert (cell in text) == (heading in text.split("not shown")[0]), (width, heading)
+    for column, cell in zip(COLUMNS[1:], TEXTS[1:], strict=True):
+        assert column.name in text, width
+        assert (cell in text) == (column.name in text.split("not shown")[0]), (width, column.name)
 
 
 def test_a_wide_console_shows_all() -> None:
@@ -38,7 +52,7 @@ def test_a_wide_console_shows_all() -> None:
 
 def test_a_word_longer_than_the_console_is_folded_not_cut() -> None:
     name = "Mock:acc=0.7,bonus=0.05,wordy=0.2,fail=0.05"
-    text = printed(TextTable("", 1, ("run", "score"), [(name, "70.0")]), 40)
+    text = printed(Table("", (Column("run"), Column("score", "points")), [(name, 70.0)]), 40)
     first_column = "".join(line[: line.find("  ")].strip() for line in text.splitlines()[2:])
     assert name in first_column.replace(" ", "")
     assert "70.0" in text

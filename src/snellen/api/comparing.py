@@ -15,6 +15,7 @@ from snellen.analysis.comparison.paired import (
 )
 from snellen.analysis.comparison.paired import compare as compare_runs
 from snellen.api.frames import RowExport, Rows
+from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.results import Results, printed_text
 from snellen.core.errors import UsageError
 from snellen.report.document import Document
@@ -72,6 +73,7 @@ class Comparison(RowExport):
         return write_fragment(self.document)
 
 
+@shorten_tracebacks
 def compare(
     *runs: RunFolder | Path | str | Iterable[RunFolder | Path | str],
     common: bool = False,

@@ -18,6 +18,7 @@ from snellen.api._inputs import (
 from snellen.api._judge_inputs import check_judges_see, check_judges_used
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api.budget import Prices, request_limits
+from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import (
     RunOptionChanges,
     RunOptions,
@@ -55,6 +56,7 @@ _NO_TEMPERATURE = (
 )
 
 
+@shorten_tracebacks
 def evaluate(
     models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,
@@ -202,7 +204,7 @@ def _evaluate(
                 on_forecast=None
                 if serving is None
                 else partial(
-                    _say_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"
+                    _print_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"
                 ),
             )
             return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
@@ -226,7 +228,7 @@ def _evaluate(
         return results
 
 
-def _say_forecast(say: Notify, run: str, expected: Forecast) -> None:
+def _print_forecast(say: Notify, run: str, expected: Forecast) -> None:
     """Say what the rest of a run takes, if that is worth a sentence."""
     from snellen.report.terminal.forecast import forecast_sentence, is_notable
 

@@ -25,16 +25,17 @@ _LEGEND = "asks: requests expected, and at most; in, out: tokens"
 
 def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
     """Print a plan: the table, and the sentences unless `quiet`."""
-    from snellen.report.findings.finding import FindingTable, TableColumn, print_table
+    from snellen.report.table import Column, Table
     from snellen.report.terminal.lines import print_text
     from snellen.report.terminal.planned_study import study_lines, study_table
+    from snellen.report.writers.terminal import print_block
 
-    columns = [TableColumn(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
-    print_table(FindingTable("", columns, [_cells(line) for line in planned.lines]), console)
+    columns = [Column(name, "name" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
+    print_block(Table("", columns, [_cells(line) for line in planned.lines]), console)
     console.print(_LEGEND, highlight=False)
     for study in planned.studies:
         console.print()
-        print_table(study_table(study), console)
+        print_block(study_table(study), console)
         for text in study_lines(study):
             print_text(console, text)
     if planned.studies:

@@ -18,6 +18,7 @@ from snellen.api._judge_inputs import check_judges_see
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api._unavailable import UnavailableModel
 from snellen.api.budget import Prices, request_limits
+from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.offline import MissingRequirement, OfflineResolver
 from snellen.api.options import (
     RunOptionChanges,
@@ -79,6 +80,7 @@ class Planned(Struct, frozen=True, kw_only=True):
         return plan_html(self)
 
 
+@shorten_tracebacks
 def plan(
     models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from snellen.api.frames import RowExport, Rows
+from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import DEFAULT_OUT, SourceOptions
 from snellen.api.report import report_of
 from snellen.core.errors import UnknownName, UsageError
@@ -435,11 +436,13 @@ def _has_names(run: Run, names: tuple[str, ...]) -> bool:
     return names in ((run.model, run.benchmark), (run.benchmark, run.model))
 
 
+@shorten_tracebacks
 def open_run(path: Path | str) -> Run:
     """Open a run folder. Raises UsageError if it is not one."""
     return Run(open_folder(_checked_path(path)).path)
 
 
+@shorten_tracebacks
 def open_runs(*paths: Path | str, sources: SourceOptions | None = None) -> Results:
     """Open the runs at these paths: run folders, folders of runs, and files of predictions, which
     `sources` says how to score. Raises UsageError if there is none."""

@@ -26,6 +26,7 @@ from snellen.api._recorded_roles import (
     refuse_idle_roles,
     unread_verdict_warnings,
 )
+from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import DEFAULT_OUT, DEFAULT_STORE, check_repeats
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples, printed_text
@@ -169,6 +170,7 @@ def _refuse_call(*_: object) -> NoReturn:
     )
 
 
+@shorten_tracebacks
 def score(
     benchmark: BenchmarkLike,
     predictions: PredictionsLike = None,
@@ -294,8 +296,8 @@ def score_as_run(
     _, reply_columns = ColumnNames(columns).split(True)
     rows = read_predictions(path, columns=reply_columns, where=where)
     matched = match_rows(rows, table).without_repeats()
-    nobody = RecordedRoles((), None, {}, Path(DEFAULT_STORE))
-    scored = _score_predictions(replace(benchmark, open=lambda: table), matched, nobody)
+    no_roles = RecordedRoles((), None, {}, Path(DEFAULT_STORE))
+    scored = _score_predictions(replace(benchmark, open=lambda: table), matched, no_roles)
     if config.limit is not None:
         ids = {record.id for record in chain(run.records(), run.failures())}
         records = [record for record in scored.records if record.id in ids]

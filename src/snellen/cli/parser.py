@@ -27,10 +27,8 @@ COMMANDS = {
     "compare": "compare runs on the same samples: differences, tests, ranks",
     "why": "break down the difference between two runs by cause",
     "items": "analyse samples over many runs: difficulty, doubtful labels, subsets",
-    "gains": "show what a setting contributes to a score: images, thinking, examples, any other",
-    "analyse": "analyse finished runs: letters, refusals, abilities, errors and more",
+    "analyse": "analyse finished runs: letters, refusals, abilities, gains, errors and more",
     "card": "print the protocol card of a benchmark",
-    "label": "sample replies that no rule could parse, and compare with labels",
     "taskmap": "map tasks by how fine-tuning on them changes a model, and compare models on it",
     "view": "browse runs, finished or in progress",
     "mcp": "serve runs to assistants and other programs, over MCP",
@@ -72,9 +70,10 @@ class CommandLineParser(LazyParser):
         choice = re.fullmatch(
             r"argument (.+?): invalid choice: '(.+?)' \(choose from (.+)\)", message
         )
-        if choice and choice[1] in ("COMMAND", "ACTION", "ANALYSIS"):
+        if choice and choice[1] in ("COMMAND", "ACTION", "FINDING"):
             near = _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
-            message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
+            renamed = _renamed("commands", f"{self.prog} {choice[2]}".partition(" ")[2])
+            message = f"unknown {choice[1].lower()} {choice[2]!r}{renamed or near}"
         elif choice:
             message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
             message += "; snellen report and leaderboard have it" * (choice[2] == "latex")
@@ -93,7 +92,7 @@ class CommandLineParser(LazyParser):
         """A sentence about required arguments that were not typed, as argparse names them."""
         if missing == ["COMMAND"]:
             return f"expected a command, such as: {_FIRST_COMMAND}"
-        if missing == ["ACTION"] or missing == ["ANALYSIS"]:
+        if missing == ["ACTION"]:
             [group] = [one for one in self._actions if isinstance(one, argparse._SubParsersAction)]
             return f"expected an {missing[0].lower()}: {', '.join(group.choices)}"
         meanings = [
@@ -123,7 +122,8 @@ class CommandLineParser(LazyParser):
                 f"{word} is not a flag but an option of the model; put it behind the model's name: "
                 f"-m MODEL:{option}=VALUE"
             )
-        near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else _suggestion(word, list(flags))
+        near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else ""
+        near = near or _renamed("flags", word) or _suggestion(word, list(flags))
         self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
@@ -205,6 +205,15 @@ def _meaning(action: argparse.Action) -> str:
     if action.choices:
         return f"one of {', '.join(map(str, action.choices))}"
     return (action.help or "").replace("%%", "%")
+
+
+def _renamed(kind: str, name: str) -> str:
+    """What is written instead of a flag or command of the last version (`renamed.toml`)."""
+    import tomllib
+    from pathlib import Path
+
+    names = tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))[kind]
+    return f"; it is now {names[name]}" if name in names else ""
 
 
 def _suggestion(word: str, candidates: Sequence[str]) -> str:

@@ -23,5 +23,5 @@ def read_toml(path: str) -> dict[str, Any]:
         raise DataError(f"{path} is no TOML: {error}") from error
     except RecursionError:
         raise DataError(
-            f"{path} is not a description: its lists stand too deep in each other"
+            f"{path} is not a description: its lists are nested too deeply"
         ) from (None)

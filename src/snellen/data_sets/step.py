@@ -96,7 +96,7 @@ class Step:
         self._unsynced = 0
 
     def decide(self, decision: Decision) -> None:
-        """Append a decision, with the time of now. It survives the end of this process.
+        """Append a decision, timestamped now. It survives the end of this process.
 
         Raises StorageError if it cannot be written."""
         decision = replace(decision, at=decision.at or utc_now())

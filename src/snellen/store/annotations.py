@@ -108,7 +108,7 @@ def read_changes(folder: Path) -> AnnotationLog:
 
 
 def append_change(folder: Path, change: AnnotationChange) -> AnnotationChange:
-    """Append a change with the time of now, and return it as it was written.
+    """Append a change, timestamped now, and return it as it was written.
 
     The line is on the disk when this returns. A line that a killed process left unfinished is
     ended first. Raises StorageError if the folder cannot be written.

@@ -248,7 +248,7 @@ class RunWriter:
         except OSError as error:
             raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
 
-    def note_spent(self, spent: dict[str, RoleUsage]) -> None:
+    def record_spending(self, spent: dict[str, RoleUsage]) -> None:
         """Append what the run has spent over all starts, so that a kill does not lose it."""
         self._append(SPENT_FILE, _encode(spent))
 

@@ -91,7 +91,7 @@ def read_part(path: Path, start: int, kind: str) -> FilePart:
 class LocalServer(ThreadingHTTPServer):
     """Serves pages on the loopback address, until it is shut down.
 
-    Closes a connection that is idle for `IDLE_SECONDS`, and at once any above
+    Closes a connection that is idle for `IDLE_SECONDS`, and rejects connections above
     `SNELLEN_MAX_CONNECTIONS`. Raises UsageError if the port is in use.
     """
 

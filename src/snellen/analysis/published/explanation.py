@@ -54,8 +54,8 @@ class PublishedExplanation(Struct, frozen=True):
 
 
 def explain_published(report: Report) -> PublishedExplanation:
-    """Compare a run with what is published. Raises UsageError if nothing is that can be compared
-    with it."""
+    """Compare a run with what is published. Raises UsageError if nothing comparable is
+    published."""
     run = report.run
     comparisons = compare_with_published(report)
     if not comparisons:

@@ -20,7 +20,7 @@ from snellen.core.summary import Summary
 if TYPE_CHECKING:
     from snellen.api import Scored
     from snellen.core.model import AnyModel
-    from snellen.report.findings.finding import Finding
+    from snellen.report.document import Document
 
 EVERY_RULE = "all"
 NO_JUDGE = "off"
@@ -204,19 +204,19 @@ def _print_scored(scored: Sequence[Scored], arguments: Namespace) -> int:
         ]
         measured = {}
         if measured_parsers is not None:
-            from snellen.report.findings.finding import finding_object
+            from snellen.report.writers.json_text import document_object
 
-            measured = {"readings": finding_object(measured_parsers)}
+            measured = {"readings": document_object(measured_parsers)}
         document = cards if len(cards) > 1 else {**cards[0], **measured}
         print(json.dumps(document, ensure_ascii=False))
     else:
         reports = [one.report for one in scored]
         print_runs(reports, Terminal(), judges_measured=measured_parsers is not None)
         if measured_parsers is not None:
-            from snellen.report.findings.finding import print_finding
+            from snellen.report.writers.terminal import print_document
 
             print_line()
-            print_finding(measured_parsers, Terminal())
+            print_document(measured_parsers, Terminal())
         for run in runs:
             print_line(f"run: {run.path}")
     if "ungraded" in {record.unscored for one in scored for record in one.records}:
@@ -224,7 +224,7 @@ def _print_scored(scored: Sequence[Scored], arguments: Namespace) -> int:
     return _exit_code([one.summary for one in scored])
 
 
-def _measured_parsers(scored: Scored) -> Finding | None:
+def _measured_parsers(scored: Scored) -> Document | None:
     """How the parsers did by the labels of the file, if it has any."""
     if scored.readings is None:
         return None

@@ -106,9 +106,9 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         try:
             if pending:
                 store.set_run_folder(folder)
-                state.say_forecast()
+                state.print_forecast()
                 _drive(plan, samples, store, state)
-                state.say_forecast(has_paused=state.is_waiting)
+                state.print_forecast(has_paused=state.is_waiting)
         except BaseException:
             # Report what stopped the run, not that the same cause (a full disk, say) also keeps
             # the folder from being finished.
@@ -137,7 +137,7 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
         broker = RequestBroker(models, store, plan.limits, plan.prices, plan.fresh)
         state.broker = broker
         broker.on_sent = state.on_sent
-        broker.on_spent = state.note_spent
+        broker.on_spent = state.record_spending
         concurrent_runs = broker.concurrent_runs = ConcurrentRuns(store)
         broker.on_reused = partial(state.note_reused, store)
         try:
@@ -361,14 +361,14 @@ class RunState:
 
         if self._probe is not None:
             self._probe.add_end(record)
-            self.say_forecast()
+            self.print_forecast()
 
     @property
     def on_sent(self) -> Callable[[Request, Output], object] | None:
         """Counts what the samples of the probe take; None without a probe."""
         return None if self._probe is None else self._probe.ledger.add_output
 
-    def say_forecast(self, *, has_paused: bool = False) -> None:
+    def print_forecast(self, *, has_paused: bool = False) -> None:
         """Call `on_forecast` once the samples of the probe have ended, or if the run has paused for
         another one before."""
         if self._probe is None or self.plan.on_forecast is None:
@@ -380,13 +380,13 @@ class RunState:
             if expected is not None:
                 self.plan.on_forecast(expected)
 
-    def note_spent(self, output: Output) -> None:
+    def record_spending(self, output: Output) -> None:
         """Write what was spent so far: after a failure, and with replies every `_SPENT_INTERVAL`.
         What a killed start spent on later replies is counted from the store (`add_killed_start`),
         which has no failures."""
         now = time.monotonic()
         if now - self._spent_at > _SPENT_INTERVAL or isinstance(output, Failure):
-            self.writer.note_spent(self._total_spent())
+            self.writer.record_spending(self._total_spent())
             self._spent_at = now
 
     def note_reused(self, store: ResponseStore, digest: bytes) -> None:

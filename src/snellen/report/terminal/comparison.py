@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain, product
 
 from snellen.analysis.comparison.groups import GroupDifference
 from snellen.analysis.comparison.paired import (
@@ -51,11 +52,33 @@ def comparison_document(comparison: RunComparison) -> Document:
     most, and a sentence for each pair; JSON has all groups of all pairs."""
     blocks: list[Block] = [Line(notice, "notice") for notice in notices(comparison)]
     for table in comparison_tables(comparison):
+        if not table.title:
+            blocks += [Line(f"{letter}: {run}") for run, letter in _run_letters(comparison).items()]
         blocks += [table, Space()]
     if groups_legend(comparison):
         blocks += [Line(groups_legend(comparison), "note"), Space()]
     blocks += [Line(verdict) for verdict in verdicts(comparison)]
-    return Document(blocks, data=comparison)
+    return Document(blocks, data=comparison, records=_records(comparison))
+
+
+def _records(comparison: RunComparison) -> Table:
+    """A row for each pair."""
+    columns = (
+        Column("benchmark"), Column("metric"), Column("first"), Column("second"),
+        Column("difference", "signed"), Column("interval", "signed"),
+        Column("n", "count"), Column("first_better", "count"), Column("second_better", "count"),
+        Column("p", "p"), Column("p_holm", "p"), Column("test"), Column("detectable", "points"),
+    )  # fmt: skip
+    metrics = {ranking.benchmark: ranking.metric for ranking in comparison.benchmarks}
+    rows = [
+        (
+            pair.benchmark, metrics[pair.benchmark], pair.first, pair.second,
+            pair.difference, pair.interval, pair.n, pair.first_better, pair.second_better,
+            pair.p, pair.p_holm, pair.test, pair.detectable,
+        )
+        for pair in _pairs_by_rank(comparison)
+    ]  # fmt: skip
+    return Table("", columns, rows)
 
 
 def comparison_tables(comparison: RunComparison) -> Iterator[Table]:
@@ -68,6 +91,22 @@ def comparison_tables(comparison: RunComparison) -> Iterator[Table]:
         differences = [difference for difference in pair.groups if difference.difference][:GROUPS]
         if differences:
             yield _groups_table(pair, differences, comparison.level)
+
+
+def _pairs_by_rank(comparison: RunComparison) -> list[PairDifference]:
+    """The pairs of each benchmark, those of the best runs first."""
+    ranks = {
+        (ranking.benchmark, row.run): row.rank
+        for ranking in comparison.benchmarks
+        for row in ranking.places
+    }
+    order = {ranking.benchmark: index for index, ranking in enumerate(comparison.benchmarks)}
+
+    def place(pair: PairDifference) -> tuple[int, list[int]]:
+        both = (ranks[pair.benchmark, pair.first], ranks[pair.benchmark, pair.second])
+        return order[pair.benchmark], sorted(both)
+
+    return sorted(comparison.pairs, key=place)
 
 
 def _ranks_table(ranking: BenchmarkComparison, level: float) -> Table:
@@ -93,7 +132,27 @@ def _rank_range(rank: RunRank) -> str | None:
     return str(rank.low) if rank.low == rank.high else f"{rank.low}–{rank.high}"
 
 
+_MAX_PAIR = 40
+"""Characters of two names beside each other; letters stand for longer ones."""
+
+
+def _run_letters(comparison: RunComparison) -> dict[str, str]:
+    """A letter for each run by rank, A to Z, then AA, if the names of a pair are long; else
+    none."""
+    if all(len(pair.first) + len(pair.second) <= _MAX_PAIR for pair in comparison.pairs):
+        return {}
+    names = dict.fromkeys(
+        row.run
+        for ranking in comparison.benchmarks
+        for row in sorted(ranking.places, key=lambda row: row.rank)
+    )
+    alphabet = [chr(ord("A") + number) for number in range(26)]
+    letters = chain(alphabet, (a + b for a, b in product(alphabet, alphabet)))
+    return dict(zip(names, letters, strict=False))
+
+
 def _differences_table(comparison: RunComparison) -> Table:
+    letters = _run_letters(comparison)
     has_benchmarks = len({pair.benchmark for pair in comparison.pairs}) > 1
     failed = any(pair.bounds for pair in comparison.pairs)
     columns = (
@@ -110,7 +169,7 @@ def _differences_table(comparison: RunComparison) -> Table:
     rows = [
         (
             *([pair.benchmark] if has_benchmarks else []),
-            f"{pair.second} – {pair.first}",
+            f"{letters.get(pair.second, pair.second)} – {letters.get(pair.first, pair.first)}",
             pair.difference,
             pair.interval,
             *([_bounds_text(pair)] if failed else []),
@@ -119,7 +178,7 @@ def _differences_table(comparison: RunComparison) -> Table:
             pair.detectable,
             _needed_samples(pair),
         )
-        for pair in comparison.pairs
+        for pair in _pairs_by_rank(comparison)
     ]
     return Table("", columns, rows, [legend(comparison)])
 
@@ -175,7 +234,7 @@ def verdicts(comparison: RunComparison) -> Iterator[str]:
     benchmark that cannot be told apart and of which nothing else is to be said."""
     alike = defaultdict[str, list[PairDifference]](list)
     rest = []
-    for pair in comparison.pairs:
+    for pair in _pairs_by_rank(comparison):
         if _is_significant(pair, comparison):
             yield verdict(pair, comparison)
         elif pair.reason or pair.anytime is not None or comparison.margin is not None:

@@ -102,7 +102,7 @@ def _print_table(table: Table, console: Console) -> None:
     for index, part in enumerate(_parts(table, console.width, omitted)):
         if index:
             console.print()
-        console.print(_rich_table(part, table.baselines))
+        console.print(_rich_table(part, table.baselines, console.width))
     if omitted:
         line = f"not shown, for want of width: {', '.join(omitted)}"
         console.print(_text(line, "dim"), soft_wrap=True)
@@ -150,16 +150,20 @@ def _as_texts(table: Table, width: int) -> _Texts:
     return _Texts(headings, rows, [column.is_number for column in table.columns], names)
 
 
-def _rich_table(texts: _Texts, baselines: int) -> RichTable:
+def _rich_table(texts: _Texts, baselines: int, width: int) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
 
     table = RichTable(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
     )
+    widths = [texts.least_width(column) for column in range(len(texts.headings))]
+    numbers = [one for one, is_number in zip(widths, texts.are_numbers, strict=True) if is_number]
+    # What numbers leave to each column of texts.
+    share = (width - sum(numbers) - _GAP * (len(widths) - 1)) // max(1, len(widths) - len(numbers))
     for column, heading in enumerate(texts.headings):
         is_number = texts.are_numbers[column]
-        least = texts.least_width(column)
+        least = widths[column] if is_number else max(1, min(widths[column], share))
         table.add_column(
             _text(heading),
             justify="right" if is_number else "left",

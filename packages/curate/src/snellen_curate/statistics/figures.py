@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import StorageError
-from snellen.report.findings.finding import percent_interval
+from snellen.report.format import percent_interval
 from snellen.report.plots.figure import save_plot
 from snellen.report.plots.series import Value, dot_plot
 from snellen.stats.intervals import wilson
