@@ -316,7 +316,7 @@ def test_hidden_answers(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
         "--data questions.jsonl --no-html"
     )
     run = user.find_run("KnowsPerception")
-    user.run("snellen submit RUN --to URL --publish", RUN=run, URL=url)
+    user.run("snellen submit RUN --hub URL --publish", RUN=run, URL=url)
     board = json.loads(get("board"))
     [row] = board["tables"][0]["rows"]
     # Half of 24 public questions; of the 24 private ones nothing is shown before the reveal.

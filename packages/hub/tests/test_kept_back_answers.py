@@ -86,7 +86,7 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
         ]
         file = tmp_path / "predictions.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in replies))
-        sent = command("submit", file, "--to", hub.url, "--benchmark", "signs", "--model", "m",
+        sent = command("submit", file, "--hub", hub.url, "--benchmark", "signs", "--name", "m",
                        "--publish", "--json", SNELLEN_HUB_TOKEN=hub.token)  # fmt: skip
         state = json.loads(sent)
         assert (state["status"], state["visibility"]) == ("scored", "published")

@@ -6,6 +6,7 @@ from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -65,12 +66,13 @@ def add_flag(
         settings |= {"action": "store_true"}
     elif flag.is_repeatable:
         settings |= {"action": "append", "metavar": flag.metavar, **_parser_of(flag)}
-        settings |= {"default": [] if default is not MISSING else None}
+        settings |= {"default": [] if default is not MISSING else None, "nargs": flag.count}
     else:
         settings |= {"metavar": flag.metavar, "choices": flag.choices, **_parser_of(flag)}
         if default is not MISSING:
             settings["default"] = default
-        if (flag.keys is not None and flag.parse is None) or flag.parse is parse_pairs:
+        are_keys = flag.keys is not None and flag.parse is None
+        if are_keys or flag.parse is parse_pairs or isinstance(default, Mapping):
             settings["action"] = _AddPairs
         if flag.keys is not None and flag.parse is None:
             # The keys that were typed alone; the fields have the defaults of the others.
@@ -222,12 +224,12 @@ def print_warning(sentence: str) -> None:
     print_line(f"snellen: {sentence}", error=True, flush=True)
 
 
-def own_models(arguments: Namespace, names: Sequence[str | None]) -> list[AnyModel]:
+def own_models(load: Sequence[Path | str], names: Sequence[str]) -> list[AnyModel]:
     """The models of these names in the files of `--load`; other names stay as they are."""
     from snellen.models.naming.custom import load_files
 
-    custom = load_files(arguments.load).models
-    return [custom.get(name, name) if name else name for name in names]
+    custom = load_files(load).models
+    return [custom.get(name, name) for name in names]
 
 
 def add_json(parser: ArgumentParser) -> None:

@@ -8,7 +8,8 @@ import signal
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -87,6 +88,23 @@ def download_printer(console: Console) -> FetchProgress:
         console.print(f"fetching data: {done / 1e6:.0f}{of} MB", highlight=False)
 
     return progress
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[FetchProgress]:
+    """A progress bar on standard error where that is a terminal; silence where it is not."""
+    from rich.progress import Progress
+
+    from snellen.report.console import Terminal
+
+    console = Terminal(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bars:
+        task = bars.add_task(what, total=None)
+
+        def progress(done: int, total: int | None) -> None:
+            bars.update(task, completed=done, total=total)
+
+        yield progress
 
 
 def exit_interrupted(run: Path, console: Console, command: str) -> NoReturn:

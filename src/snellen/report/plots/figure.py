@@ -192,3 +192,24 @@ def _render(figure: Figure, kind: str, **options: Any) -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(buffer, format=kind, bbox_inches="tight", pad_inches=0.12, **options)
     return buffer.getvalue()
+
+
+@plot_style()
+def fit_to_content(figure: Figure, margin: float = 0.12) -> Figure:
+    """The figure, as large as what is drawn with a `margin` in inches, so that `savefig` and
+    notebooks cut nothing. Its axes keep their size."""
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    size = (box.width + 2 * margin, box.height + 2 * margin)
+    places = [(axes, axes.get_position()) for axes in figure.axes]
+    figure.set_size_inches(*size)
+    for axes, place in places:
+        axes.set_position(
+            (
+                (place.x0 * width - box.x0 + margin) / size[0],
+                (place.y0 * height - box.y0 + margin) / size[1],
+                place.width * width / size[0],
+                place.height * height / size[1],
+            )
+        )
+    return figure
