@@ -118,7 +118,7 @@ simulate: $(VENV)/dev.ready
 	$(BIN)/python -m simulations --page && exit $$missed
 
 # 144 vectors, each kept as soon as it is trained; with SEEDS=3 three times as many. Over the
-# machines of a Ray cluster: make taskmap TASKMAP='--executor ray --replicas 4'
+# machines of a Ray cluster: make taskmap TASKMAP='--executor ray:replicas=4'
 SAMPLES ?= 400
 SEEDS ?= 1
 CONTROL ?= wrong-image

@@ -97,6 +97,35 @@ def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys,
     assert f"{headline:.1f}" in out or str(headline)[:6] in out
 
 
+@pytest.mark.parametrize("form", ["json", "csv", "markdown", "latex"])
+def test_run_prints_what_report_prints(data: Path, tmp_path: Path, capsys, form) -> None:
+    words = ("-m", "random", "-m", "random:seed=1", "-b", data, "--out", tmp_path / "out", "-q")
+    code, out, err = said(capsys, "run", *words, "--format", form)
+    assert code == 0
+    assert err.count("report: ") == 2
+    folders = sorted((tmp_path / "out").glob("random*"))
+    assert said(capsys, "report", *folders, "--format", form)[1] == out
+    if form == "json":
+        again = json.loads(said(capsys, "run", *words, "--json")[1])
+        assert [one["summary"] for one in again] == [one["summary"] for one in json.loads(out)]
+
+
+def test_report_writes_and_draws_by_the_endings(data: Path, tmp_path: Path, capsys) -> None:
+    runs = tmp_path / "out"
+    said(capsys, "run", "-m", "random", "-b", data, "--out", runs, "--no-html")
+    files = [tmp_path / f"scores.{ending}" for ending in ("tex", "csv", "svg", "html")]
+    flags = [word for file in files for word in ("-o", file)]
+    assert said(capsys, "report", runs, *flags)[:2] == (0, f"{files[3]}\n")
+    tex, csv, svg, page = (file.read_text(encoding="utf-8") for file in files)
+    assert r"\begin{tabular}" in tex
+    assert csv.startswith("kind,run,model")
+    assert svg.startswith("<svg")
+    assert "<h1" in page
+    code, _, err = said(capsys, "report", runs, "-o", tmp_path / "scores.doc")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "expected a file that ends in .txt, .json" in err
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [

@@ -238,7 +238,6 @@ def test_the_table_of_a_score_is_headed_by_the_benchmarks_own_name(
         (["-b", "eyechart,mmbench"], "to name several, repeat the flag: -b eyechart -b mmbench"),
         (["-b", "task.yaml"], "a task of lmms-eval is written as TOML"),
         (["-b", "eyechart", "--judge", "exact_matching"], "grade without --judge"),
-        (["-b", "eyechart", "--json"], "snellen report RUN --format json"),
         (["-b", "eyechart", "--system_instruction", "x"], "here --system TEXT"),
         (["-b", "eyechart", "--work-dir", "out"], "here --out DIR"),
         (["--data", "MMBench_DEV_EN", "MMStar"], "VLMEvalKit's --data NAME is -b NAME"),

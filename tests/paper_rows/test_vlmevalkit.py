@@ -243,7 +243,7 @@ def test_requests_at_once_and_replicas(user: User) -> None:
     assert user.score("tiny") == 25.0
     assert 2 <= most <= 8
     user.run(
-        "snellen run -m random:seed=3 -b mine.jsonl --executor ray --replicas 2 --no-html --out ray"
+        "snellen run -m random:seed=3 -b mine.jsonl --executor ray:replicas=2 --no-html --out ray"
     )
     user.run("snellen run -m random:seed=3 -b mine.jsonl --no-html --out alone")
     assert user.score("random", "ray") == user.score("random", "alone")

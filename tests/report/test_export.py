@@ -111,7 +111,7 @@ def test_several_runs_are_columns_of_a_table_of_groups():
     assert (
         "| skill area | snellen/tiny | other | n |\n"
         "| --- | ---: | ---: | ---: |\n"
-        "| 50% & more | **62.5 (30.6–86.3)** | **62.5 (30.6–86.3)** | 8 |\n"
+        "| 50% & more | 62.5 (30.6–86.3) | 62.5 (30.6–86.3) | 8 |\n"
     ) in written([tiny(), other], "markdown")
 
 

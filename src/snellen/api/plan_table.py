@@ -50,9 +50,9 @@ def plan_document(planned: Planned, quiet: bool = False) -> Document:
     return Document(blocks, planned, Table("", columns, list(map(_record, planned.lines))))
 
 
-def print_plan(planned: Planned, console: Console) -> None:
+def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
     """Print `plan_document`."""
-    print_document(plan_document(planned), console)
+    print_document(plan_document(planned, quiet), console)
 
 
 def _sentences(texts: Iterable[str]) -> Iterator[Line]:

@@ -550,13 +550,15 @@ def printed_text(print_to: Callable[[Console], None]) -> str:
 
 def _runs_text(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
     """The table of `snellen run`, then a line for each run and the remarks."""
-    from snellen.report.terminal.table import print_runs
+    from snellen.report.run_document import run_document
+    from snellen.report.writers.terminal import print_document
 
     there, gone = _split_gone(runs)
     parts = []
     if there:
         reports = [run._full_report for run in there]
-        parts.append(printed_text(lambda console: print_runs(reports, console)))
+        document = run_document(reports)
+        parts.append(printed_text(lambda console: print_document(document, console)))
         parts += [f"report: {run.page}" if run.page else f"run: {run.path}" for run in there]
     return "\n".join([*parts, *gone, *remarks])
 

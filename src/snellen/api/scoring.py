@@ -314,8 +314,8 @@ def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
     check_repeats("judge_repeats", repeats)
     if repeats > 1 and (not judges or are_verdicts_recorded(judges)):
         raise UsageError(
-            "judge_repeats asks judges again; name a model (judges, or --judge MODEL:repeats=N); the "
-            "verdicts of a column are recorded once"
+            "judge_repeats asks judges again; name a model (judges, or --judge MODEL:repeats=N): "
+            "the verdicts of a column are recorded once"
         )
 
 

@@ -47,7 +47,6 @@ PACKAGE_COMMANDS = {
 """Those of this repository's other packages, which are listed whether or not they are installed."""
 
 _ELSEWHERE = {
-    "--json": "the scores of a finished run: snellen report RUN --format json",
     "--system_instruction": "here --system TEXT",
     **dict.fromkeys(("--tasks", "--dataset", "--datasets"), "here -b NAME, once for each"),
     "--data": "VLMEvalKit's --data NAME is -b NAME; here it says where the data of -b are",
@@ -75,7 +74,6 @@ class CommandLineParser(LazyParser):
             message = f"unknown {choice[1].lower()} {choice[2]!r}{renamed or near}"
         elif choice:
             message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
-            message += "; snellen report and leaderboard have it" * (choice[2] == "latex")
         missing = re.fullmatch(r"the following arguments are required: (.+)", message)
         if missing:
             message = self._ask_for(missing[1].split(", "))

@@ -133,7 +133,7 @@ def _remarks(report: Report) -> Iterator[tuple[str, str]]:
 
 def failure_blocks(runs: Sequence[RunFolder]) -> list[Block]:
     """The most frequent failure messages of each run; nothing without failures."""
-    return [Line(line, "notice") for line in named_failure_lines(runs)]
+    return [Line(line) for line in named_failure_lines(runs)]
 
 
 def named_failure_lines(runs: Sequence[RunFolder]) -> Iterator[str]:

@@ -139,7 +139,7 @@ _NUMBERS: dict[str, Callable[[float, Column], str]] = {
 
 def best_cells(table: Table) -> set[tuple[int, int]]:
     """Row and column of the best numbers as they are printed, ties included; baselines do not
-    count. Columns without `best`, and those with only one number, have none."""
+    count. Columns without `best`, and those whose numbers are all the same, have none."""
     rows = range(len(table.rows) - table.baselines)
     columns = [index for index, column in enumerate(table.columns) if column.best]
     if table.best_in_rows:
@@ -152,12 +152,12 @@ def best_cells(table: Table) -> set[tuple[int, int]]:
 def _best_of(table: Table, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     numbers = {(row, column): _value(table.rows[row][column]) for row, column in places}
     present = {place: value for place, value in numbers.items() if value is not None}
-    if len(present) < 2:
+    column = table.columns[places[0][1]] if places else Column("")
+    texts = {place: cell_text(value, column) for place, value in present.items()}
+    if len(set(texts.values())) < 2:
         return
-    column = table.columns[places[0][1]]
-    best = (max if column.best == "highest" else min)(present.values())
-    text = cell_text(best, column)
-    yield from (place for place, value in present.items() if cell_text(value, column) == text)
+    best = cell_text((max if column.best == "highest" else min)(present.values()), column)
+    yield from (place for place, text in texts.items() if text == best)
 
 
 def _value(cell: Cell) -> float | None:

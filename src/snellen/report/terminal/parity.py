@@ -31,7 +31,7 @@ def parity_document(parity: Parity) -> Document:
     rows = [(check.aspect, check.equal, check.compared, _remark(check)) for check in parity.checks]
     lines = [Line(text, is_unbroken=True) for text in _sentences(parity)]
     data = {**structs.asdict(parity), "equal": parity.equal}
-    return Document([Line(heading), Table("", columns, rows), *lines], data)
+    return Document([Line(heading, "heading"), Table("", columns, rows), *lines], data)
 
 
 def _sentences(parity: Parity) -> Iterator[str]:

@@ -1,16 +1,12 @@
-"""Tables of runs for the terminal, and tables of formatted cells until all commands print a
-`Document`."""
+"""Tables of formatted cells, until all commands print a `Document`."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from snellen.core.run import Report
 from snellen.core.terminal_text import escape_controls
 from snellen.report.result_tables import ResultTable, fitting_tables
-from snellen.report.run_document import run_document
-from snellen.report.writers.terminal import print_document
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,13 +14,6 @@ if TYPE_CHECKING:
 
 WIDE = 100
 """From this width on, model names are not broken."""
-
-
-def print_runs(
-    runs: Sequence[Report], console: Console | None = None, *, judges_measured: bool = False
-) -> None:
-    """Print `run_document`."""
-    print_document(run_document(runs, judges_measured=judges_measured), console)
 
 
 def print_result(result: ResultTable, console: Console) -> None:
@@ -45,14 +34,6 @@ def rich_table(result: ResultTable, width: int) -> Table:
         cells = list(row)
         cells[name_column] = _model_lines(cells[name_column], width)
         _add_row(table, *cells, style="dim" if index >= first_baseline else None)
-    return table
-
-
-def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table of rows under these headings; the first column holds texts, the others numbers."""
-    table = _table(*columns)
-    for row in rows:
-        _add_row(table, *row)
     return table
 
 
