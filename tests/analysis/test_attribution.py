@@ -68,8 +68,8 @@ def by_causes(found: DifferenceSplit) -> dict[str, CauseContribution]:
     return {" or ".join(one.causes): one for one in found.shares}
 
 
-def printed(found: DifferenceSplit) -> str:
-    console = Console(file=io.StringIO(), width=100)
+def printed(found: DifferenceSplit, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width)
     print_document(why_document(found), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -364,3 +364,17 @@ def test_the_step_of_a_recipe_that_changed_the_score(
     code, _, err = said(capsys, "why", *paths, "--ask", "yes")
     assert (code, err.count("\n")) == (2, 1)
     assert "give the two runs of one step" in err
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_a_narrow_terminal_keeps_causes_points_and_method(bench: Bench, width: int) -> None:
+    """What is left out is named; no line is wider than the terminal."""
+    first, second = bench.asked(answering("weak"), "one"), bench.asked(answering("strong"), "two")
+    lines = printed(explain(first.path, second.path).why, width).splitlines()
+    start = lines.index("attributed")
+    heads, row = lines[start + 1].split(), lines[start + 3]
+    assert row.startswith("prompt or the model")
+    assert row.rstrip().endswith("together")
+    assert ("least" in heads) == (width > 60)
+    assert any(line.startswith("not shown, for want of width") for line in lines) == (width < 140)
+    assert all(len(line) <= width for line in lines[start : start + 6])

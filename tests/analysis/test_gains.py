@@ -17,6 +17,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated, ParsedAnswer, Refused, Unparsed
 from snellen.core.record import Pass, Record
+from snellen.report.page.html import write_html
 from snellen.stats.paired import paired_mean
 from snellen.store.runs import find_runs
 
@@ -206,3 +207,14 @@ def test_a_group_of_few_clusters_claims_nothing(folder: Path, tmp_path: Path) ->
         )  # fmt: skip
     (found,) = gains(find_runs(tmp_path / "runs"))
     assert (found.n, found.p, found.p_holm, found.interval) == (4, None, None, None)
+
+
+def test_the_page_of_a_run_has_its_gains(folder: Path, tmp_path: Path) -> None:
+    (gain,) = gains(find_runs(folder))
+    run = next(run for run in find_runs(folder) if run.info.config.parameters.get("control"))
+    page = write_html(run, tmp_path / "page.html").read_text()
+    section = page.partition('<section id="gains"')[2].partition("</section>")[0]
+    assert '<th scope="row">blind</th>' in section
+    assert f'<td class="n">{gain.base_score:.1f}</td>' in section
+    assert "blind: right from the text alone" in section
+    assert "<h3>" not in section, "the benchmark is the one of the page"

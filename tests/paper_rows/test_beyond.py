@@ -89,11 +89,11 @@ def test_why_two_runs_differ(user: User) -> None:
         "snellen run --load known.py -m Known:plain=20,reworded=30 -b mine.jsonl:prompt=llava "
         "--no-html --out b"
     )
-    two = user.run("snellen why a b --examples 0 --json").json()
+    two = user.run("snellen why a b --each 0 --json").json()
     assert two["observed"]["difference"] == 100 * (30 - 10) / 40
     [together] = two["shares"]
     assert (together["method"], set(together["causes"])) == ("together", {"prompt", "model"})
-    asked = user.run("snellen why a b --load known.py --ask --yes --examples 0 --json").json()
+    asked = user.run("snellen why a b --load known.py --ask yes --each 0 --json").json()
     shares = {share["causes"][0]: share for share in asked["shares"]}
     # Right are 10 and 14 of the smaller, 20 and 30 of the larger: either may be switched first.
     for cause, orders in (("prompt", (14 - 10, 30 - 20)), ("model", (20 - 10, 30 - 14))):
@@ -262,7 +262,7 @@ def test_what_a_score_owes_to_the_images(user: User) -> None:
     user.run(
         "snellen run --load my_model.py -m Sees -b shades.jsonl --control wrong-image:3 --no-html"
     )
-    found = user.run("snellen gains snellen-results --json").json()
+    found = user.run("snellen analyse gains snellen-results --json").json()
     gains = {gain["value"]: gain for gain in found["gains"]}
     # Blind it says A.
     of_a = 100 * sum(gold == "A" for gold in golds.values()) / len(golds)

@@ -92,7 +92,8 @@ def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None
 @pytest.mark.parametrize(
     "command",
     [
-        ["export", "vlmevalkit-tsv"], ["export", "seed-results"], ["label"],
+        ["export", "vlmevalkit-tsv"], ["export", "seed-results"],
+        ["analyse", "readers", "--sheet", "unused.csv"],
         ["analyse", "letters"], ["analyse", "refusals"], ["analyse", "steps"],
         ["analyse", "errors"],
     ],

@@ -232,18 +232,6 @@ def own_models(load: Sequence[Path | str], names: Sequence[str]) -> list[AnyMode
     return [custom.get(name, name) for name in names]
 
 
-def add_common(parser: ArgumentParser, verb: str) -> None:
-    parser.add_argument(
-        "--common", action="store_true",
-        help=f"{verb} only the samples that all runs share, where their data or samples differ",
-    )  # fmt: skip
-
-
-def add_group(parser: ArgumentParser, default: str = "category") -> None:
-    parser.add_argument("--group", default=default, metavar="NAME",
-                        help=f"by this grouping (default: {default or 'none'})")  # fmt: skip
-
-
 def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

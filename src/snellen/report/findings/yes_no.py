@@ -26,8 +26,8 @@ _FOLLOWING = (
     Column("not following", "share"),
     Column("95 % interval", "share"),
     Column("contradictory pairs", "share"),
-    Column("both yes", "count"),
-    Column("both no", "count"),
+    Column("both yes", "count", is_optional=True),
+    Column("both no", "count", is_optional=True),
 )
 _LEANING = (
     Column("yes", "share"),

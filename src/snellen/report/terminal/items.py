@@ -28,7 +28,8 @@ NearCopies = Sequence[tuple[str, str]] | None
 def items_document(items: ItemAnalysis, near_copies: NearCopies, top: int) -> Document:
     """Sentences, and tables of at most `top` rows; JSON and CSV have every sample."""
     blocks: list[Block] = [Line(notice, "notice") for notice in items.notices]
-    blocks += [Line(line) for line in item_lines(items, near_copies)]
+    first, *others = item_lines(items, near_copies)
+    blocks += [Line(first, "heading"), *map(Line, others)]
     for table in item_tables(items, near_copies, top):
         if table.rows:
             blocks += [Space(), table]

@@ -14,7 +14,7 @@ from snellen.analysis.causes.why import (
 )
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space, Verbatim
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Cell, Column, Estimate, Table
 
 CAUSE_LABELS: Mapping[Cause, str] = {
     "data": "data",
@@ -55,16 +55,16 @@ def heading(explanation: DifferenceSplit) -> str:
 def why_document(explanation: DifferenceSplit) -> Document:
     """Notices, the difference, its causes, what their numbers assume, differing settings, and
     samples of each cause."""
-    causes = attribution_table(explanation)
     blocks: list[Block] = [Line(notice, "notice") for notice in explanation.notices]
-    blocks += [Line(heading(explanation), "heading"), observed_table(explanation), causes]
+    blocks += [Line(heading(explanation), "heading"), observed_table(explanation)]
+    blocks.append(attribution_table(explanation))
     blocks += [Line(remark, is_unbroken=True) for remark in remarks(explanation)]
     blocks += [Line(f"to quote: {sentence(explanation)}", is_unbroken=True)]
     if explanation.settings:
         blocks += [Space(), _settings_table(explanation)]
     for name, lines in example_lines(explanation):
         blocks += [Space(), Line(name, "heading"), Verbatim(lines)]
-    return Document(blocks, explanation, causes)
+    return Document(blocks, explanation, _records(explanation))
 
 
 def observed_table(explanation: DifferenceSplit) -> Table:
@@ -75,7 +75,7 @@ def observed_table(explanation: DifferenceSplit) -> Table:
         Column("points", "signed"),
         Column("95 % interval", "signed"),
         Column("p", "p"),
-        Column("samples", "count"),
+        Column("samples", "count", is_optional=True),
     ]
     name = f"{explanation.second} – {explanation.first}"
     row: list[Cell] = [name, seen.difference, seen.interval, seen.p, seen.aligned]
@@ -95,7 +95,7 @@ def attribution_table(explanation: DifferenceSplit) -> Table:
         Column("95 % interval", "signed"),
         Column("samples", "count", is_optional=True),
         Column("in one only", "count", is_optional=True),
-        Column("how", is_optional=True),
+        Column("how"),
     )
     total: Sequence[Cell] = ("all", explanation.observed.difference, "", "", "", "", "")
     rows = [*_contribution_rows(explanation), total]
@@ -125,6 +125,30 @@ def _contribution_rows(explanation: DifferenceSplit) -> Iterator[Sequence[Cell]]
                     bounds = _range_text(found.least, found.most)
                     yield (f"  {CAUSE_LABELS[cause]}", None, bounds, "", "", "", "")
             listed |= set(share.causes)
+
+
+def _records(explanation: DifferenceSplit) -> Table:
+    """A row for each cause, or for causes that are not separable."""
+    columns = (
+        Column("cause"),
+        *(Column(name, "signed") for name in ("points", "least", "most")),
+        *(Column(name, "count") for name in ("gained", "lost", "in one only")),
+        Column("how"),
+    )
+    rows = [
+        (
+            causes_text(share.causes),
+            Estimate(share.points, share.interval),
+            share.least,
+            share.most,
+            share.gained,
+            share.lost,
+            share.apart,
+            share.method,
+        )
+        for share in explanation.shares
+    ]
+    return Table("", columns, rows)
 
 
 def sentence(explanation: DifferenceSplit) -> str:
