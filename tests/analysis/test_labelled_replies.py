@@ -124,7 +124,10 @@ def test_the_tables_of_labelled_replies_fit_a_terminal(
     labelled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["score", labelled, "--extractor", "column:said", "--columns", "label_answer=people"]) == 0
+    assert (
+        main(["score", labelled, "--extractor", "column:said", "--columns", "label_answer=people"])
+        == 0
+    )
     assert max(len(line.rstrip()) for line in capsys.readouterr().out.splitlines()) <= 80
 
 

@@ -325,11 +325,12 @@ def test_a_file_of_another_form_is_refused(
     ("arguments", "says"),
     [
         ([], "DATA and --annotations and -o are missing"),
-        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv"], "there is no such"),
+        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv"],
+         "there is no such"),
         (["D", "--annotations", "coko", "none.json", "PICTURES", "-o", "o.tsv"], "unknown layout"),
         (["D", "--annotations", "coco", "none.json", "nowhere", "-o", "o.tsv"], "no such folder"),
-        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv", "--links", "no.csv"],
-         "no.csv: there is no such file"),
+        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv", "--links",
+          "no.csv"], "no.csv: there is no such file"),
     ],
 )  # fmt: skip
 def test_mistakes_of_the_command(

@@ -119,7 +119,10 @@ def test_cards(user: User) -> None:
     other = user.run("snellen info mine.jsonl --card --json").json()
     assert "metric" in _differing(plain["parts"], other["parts"])
     assert "prompt" not in _differing(plain["parts"], other["parts"])
-    assert user.run("snellen info mmbench --card --json").json()["parts"].keys() == plain["parts"].keys()
+    assert (
+        user.run("snellen info mmbench --card --json").json()["parts"].keys()
+        == plain["parts"].keys()
+    )
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
@@ -362,7 +365,8 @@ def test_extractors_are_measured(user: User) -> None:
     user.write_rows("labelled.jsonl", rows)
     url = user.serve(lambda body: "A")
     found = user.run(
-        "snellen score labelled.jsonl --extractor URL#tiny --columns label_answer=people --json", URL=url
+        "snellen score labelled.jsonl --extractor URL#tiny --columns label_answer=people --json",
+        URL=url,
     ).json()
     table, *_ = found["readings"]["tables"]
     measured = {(row["reader"], row["measure"]): row for row in table["rows"]}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,13 +39,6 @@ def print_json(value: object) -> None:
     import msgspec
 
     print(msgspec.json.encode(value).decode(), flush=True)
-
-
-def print_next(arguments: Namespace, *words: str) -> None:
-    """Print the command that usually comes next, `words` after `snellen`; nothing in a recipe,
-    which goes on by itself."""
-    if not getattr(arguments, "in_recipe", False):
-        print_line(f"next: {shlex.join(['snellen', *words])}")
 
 
 def print_result(

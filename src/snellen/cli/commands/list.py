@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from snellen.api.flags import argument, option
@@ -48,8 +49,9 @@ def _write_catalog(filter: str, options: Options) -> None:
     """Print the models of the catalog that match; files and pipes get complete lines."""
     from snellen.models.naming.catalog import catalog
     from snellen.models.naming.filters import choose
+    from snellen.report.console import Terminal
     from snellen.report.terminal.catalog import catalog_document
-    from snellen.report.writers.terminal import Terminal, print_document
+    from snellen.report.writers.terminal import print_document
 
     if options.what != "models":
         raise UsageError(f"--filter chooses models; {options.what} have no facts to filter by")
@@ -97,7 +99,7 @@ def _recipes() -> Document:
     return _names(("name", "from", "title", "models"), rows, more)._replace(data=setups)
 
 
-def _names(columns: tuple[str, ...], rows: list[tuple[str, ...]], more: str = "") -> Document:
+def _names(columns: Sequence[str], rows: Sequence[Sequence[str]], more: str = "") -> Document:
     """A line for each name, and one that says what there is besides."""
     table = Table("", [Column(name) for name in columns], rows, on_terminal="lines")
     lines = [Line(more, is_unbroken=True)] if more else []

@@ -28,7 +28,11 @@ LABEL_ROLES = {"label_answer": "answer", "label_right": "right"}
 
 
 def _parse_rule_or_all(text: str) -> str:
-    return text if text == EVERY_RULE else parse_rule(text)
+    try:
+        return text if text == EVERY_RULE else parse_rule(text)
+    except UsageError:
+        choices = ", ".join((*RULES, EVERY_RULE))
+        raise UsageError(f"invalid choice: {text!r} (choose from {choices})") from None
 
 
 @dataclass(frozen=True, kw_only=True)

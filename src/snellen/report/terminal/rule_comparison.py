@@ -32,7 +32,7 @@ def rules_document(
     notices = dict.fromkeys(notice for summary in summaries.values() for notice in summary.notices)
     name = next(iter(benchmarks.values())).name
     blocks: list[Block] = [*(Line(notice, "notice") for notice in notices)]
-    blocks += [_scores(name, summaries), Space()]
+    blocks += [Line(name, "heading", "by each rule"), _scores(summaries), Space()]
     if disagreements:
         blocks.append(_parses_table(list(summaries), disagreements[:MAX_EXAMPLES]))
         hidden = len(disagreements) - MAX_EXAMPLES
@@ -65,9 +65,9 @@ def _counts(disagreements: Sequence[Disagreement]) -> str:
     )
 
 
-def _scores(benchmark: str, summaries: Mapping[str, Summary]) -> Table:
+def _scores(summaries: Mapping[str, Summary]) -> Table:
     columns = (
-        Column(f"{benchmark}: rule"),
+        Column("rule"),
         Column("score", "points", best="highest"),
         Column("95 % interval", "points"),
         *(Column(name, "count") for name in ("n", "answered", "unread")),
