@@ -73,6 +73,9 @@ def add_flag(
         are_keys = flag.keys is not None and flag.parse is None
         if are_keys or flag.parse is parse_pairs or isinstance(default, Mapping):
             settings["action"] = _AddPairs
+        if flag.keys is not None and flag.parse is None:
+            # The keys that were typed alone; the fields have the defaults of the others.
+            settings["default"] = None
         if flag.bare_value is not None:
             settings |= {"nargs": "?", "const": flag.bare_value}
         elif flag.count is not None:
