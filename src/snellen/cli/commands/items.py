@@ -36,7 +36,7 @@ def add(parser: ArgumentParser) -> None:
                         help="rows of each table (default: 10)")  # fmt: skip
     parser.add_argument(
         "--doubtful", metavar="FILE",
-        help="write the ids of the labels in doubt, which `snellen curate review --ids` takes",
+        help="write the ids of the labels in doubt, which `snellen curate review --items` takes",
     )  # fmt: skip
     add_format(parser, "json", "csv", "markdown")
     add_json(parser)
