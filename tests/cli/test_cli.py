@@ -149,7 +149,7 @@ def test_report_writes_and_draws_by_the_endings(data: Path, tmp_path: Path, caps
         (["list"], "expected WHAT: one of models, benchmarks, suites, recipes"),
         (["curate"], "expected an action: questions, pictures, metadata, "),
         (["curate", "reviw"], "unknown action 'reviw' (did you mean review?)"),
-        (["curate", "review", "x", "--anotators", "2"], "did you mean --annotators?"),
+        (["curate", "review", "x", "--anotator", "Ann"], "did you mean --annotator?"),
         (["info", "x.tsv", "--jsn"], "did you mean --json?"),
         (["parity"], "expected these:\n  -m/--model: provider/model"),
         (["report", "exmples"], "there is no such file or folder; did you mean examples?"),
