@@ -158,6 +158,18 @@ def parse_pairs(text: str) -> dict[str, str]:
     return pairs
 
 
+def parse_facts(text: str) -> dict[str, str]:
+    """Read `key=value,...` whose values may have commas: a comma ends one if a word and `=` follow
+    it. Raises UsageError."""
+    facts: dict[str, str] = {}
+    for part in re.split(r",(?=\s*[\w-]+=)", text):
+        key, equals, value = part.partition("=")
+        if not key.strip() or not equals:
+            raise UsageError(f"{part!r} is not of the form key=value")
+        facts[key.strip()] = value
+    return facts
+
+
 def parse_token_count(text: str) -> int:
     """Read a number of tokens: `4096`, or `32k` for 32,000. Raises UsageError."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(k?)", text.strip().lower())
