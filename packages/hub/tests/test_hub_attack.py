@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -76,7 +77,9 @@ def test_the_command_prints_a_table(hub: Hub, capsys: pytest.CaptureFixture[str]
         assert main(words) == 0
         said = capsys.readouterr().out
         assert "signs: 18 public and 42 private questions, answers drawn 1 times" in said
-        rows = {line[:30].strip(): line[30:].split() for line in said.splitlines()[2:]}
+        assert "answers recovered in percent, by chance 25.0" in said
+        lines = [re.split(r"  +", line.strip()) for line in said.splitlines()[2:] if " " in line]
+        rows = {line[0]: line[1:] for line in lines[1:]}
         assert rows["accounts"] == ["1", "10", "100", "1,000"]
         assert rows["random answers, public"][-1] == "100.0"
         assert len(rows) == 8
@@ -90,7 +93,7 @@ def test_the_command_prints_a_table(hub: Hub, capsys: pytest.CaptureFixture[str]
             add_benchmark(session, hub.storage, NewBenchmark(name="open", title="", data=data))
         assert main(words) == 2
         assert "options of signs are public by now: nothing" in capsys.readouterr().err
-        assert main(["hub", "reveal", str(hub.folder), "open", "--date", "2100-01-01"]) == 2
+        assert main(["hub", "phases", str(hub.folder), "open", "--reveal", "2100-01-01"]) == 2
         assert "the answers of open are not hidden: no question" in capsys.readouterr().err
         assert main([*words[:3], "open"]) == 2
         assert "are not hidden: there is nothing to recover" in capsys.readouterr().err

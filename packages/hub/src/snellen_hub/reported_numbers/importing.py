@@ -48,7 +48,7 @@ _EXAMPLES = 10
 """Sources that a sentence names."""
 
 RowOutcome = Literal["added", "changed", "unchanged", "back"]
-_OUTCOMES: tuple[RowOutcome, ...] = ("added", "changed", "back", "unchanged")
+OUTCOMES: tuple[RowOutcome, ...] = ("added", "changed", "back", "unchanged")
 
 
 class ImportedBoard(NamedTuple):
@@ -64,7 +64,7 @@ class ImportedBoard(NamedTuple):
         """One line."""
         counts = ", ".join(
             f"{self.rows.get(name, 0)} {_WORDS[name]}"
-            for name in _OUTCOMES
+            for name in OUTCOMES
             if self.rows.get(name) or name in ("added", "unchanged")
         )
         return f"{self.board}: {counts}{' (a new board)' if self.is_new else ''}"
@@ -103,7 +103,7 @@ def hosted_benchmark(session: Session, hub: Hub, name: str) -> HostedBenchmark:
     if row is None:
         raise UsageError(
             f"this hub has no benchmark called {name}; make a board of reported numbers with: "
-            f"snellen hub benchmark {hub.folder} {name} --no-data"
+            f"snellen hub benchmark {hub.folder} {name}"
         )
     return row
 
