@@ -100,7 +100,7 @@ def test_no_command_shows_a_key(
         ["completion", "bash"],
         ["curate", "translate", "q.tsv", "--to", "zh", "-m", tiny, "--out", "q-zh"],
         ["curate", "filter", "q.tsv", "--vision", tiny, "--out", "filtered", "--circular", "off"],
-        ["hub", "upgrade", "no-hub"],
+        ["hub", "doctor", "no-hub"],
         ["submit", "RUN", "--to", server.url],
         ["view", "snellen-results"],
         ["mcp", "snellen-results"],

@@ -220,7 +220,7 @@ MISTAKES = {
     "fact": ("model,score\na,1\n", ["--columns", "notes=Note"], "has no column 'Note'"),
     "group first": ("model,score\na,1\n", ["--columns", "g/x=score"], "is the headline"),
     "columns": ("model,score\na,1\n", ["--columns", "g/=score"], "expected score=COLUMN"),
-    "address": ("model,score\na,1\n", ["--facts", "url=javascript:alert(1)"], "expected an address"),
+    "address": ("model,score\na,1\n", ["--facts", "url=javascript:alert(1)"], "expected an ad"),
 }  # fmt: skip
 
 
