@@ -213,11 +213,7 @@ def _check(session: Session, new: NewBenchmark, *, replace: bool) -> HostedBench
 
 
 def _write(
-    session: Session,
-    hub: Hub,
-    row: HostedBenchmark | None,
-    new: NewBenchmark,
-    stored: StoredData,
+    session: Session, hub: Hub, row: HostedBenchmark | None, new: NewBenchmark, stored: StoredData
 ) -> str:
     """Add or replace; returns what was done."""
     from snellen_hub.accounts.audit import note_action

@@ -10,12 +10,7 @@ from sqlalchemy import func, select, text
 
 from snellen.core.errors import StorageError, UsageError
 from snellen_hub.accounts.access import now
-from snellen_hub.backup.rows import (
-    STORED_KEY,
-    dump_rows,
-    read_file_keys,
-    read_tables_of,
-)
+from snellen_hub.backup.rows import STORED_KEY, dump_rows, read_file_keys, read_tables_of
 from snellen_hub.database.connection import check_references
 from snellen_hub.database.schema import SCHEMA
 from snellen_hub.database.tables import Account

@@ -20,18 +20,8 @@ from snellen_hub.accounts.access import now
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.boards.changes import note_change
 from snellen_hub.boards.published import latest_scores
-from snellen_hub.boards.suite_members import (
-    MemberColumn,
-    NewSuite,
-    create_suite,
-    find_hosted_suite,
-)
-from snellen_hub.database.tables import (
-    BoardChange,
-    HostedBenchmark,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.boards.suite_members import MemberColumn, NewSuite, create_suite, find_hosted_suite
+from snellen_hub.database.tables import BoardChange, HostedBenchmark, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark
 from snellen_hub.hub import Hub
 from snellen_hub.public_scores import score_columns

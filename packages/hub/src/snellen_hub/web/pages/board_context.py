@@ -8,19 +8,9 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from snellen_hub.boards.queries import (
-    ALL_COLUMNS,
-    BoardFilters,
-    BoardQuery,
-    apply_query,
-)
+from snellen_hub.boards.queries import ALL_COLUMNS, BoardFilters, BoardQuery, apply_query
 from snellen_hub.boards.tables import EVIDENCE, BoardPage, BoardTable, TableRow
-from snellen_hub.web.pages.board_view import (
-    address,
-    drawn_columns,
-    row_link,
-    view_table,
-)
+from snellen_hub.web.pages.board_view import address, drawn_columns, row_link, view_table
 from snellen_hub.web.pages.scales import IntervalBar, number_text, scale_of
 
 TOP = 5
