@@ -68,16 +68,6 @@ class SmallRow(NamedTuple):
     bar: IntervalBar | None
 
 
-class SmallTable(NamedTuple):
-    """The best rows of a table."""
-
-    title: str
-    address: str
-    rows: tuple[SmallRow, ...]
-    more: int
-    """Rows that are left out."""
-
-
 def board_context(page: BoardPage, query: BoardQuery) -> dict[str, Any]:
     """The variables of `board.html`."""
     path = board_path(page)
@@ -186,7 +176,9 @@ def _table_address(table: BoardTable, index: int, query: BoardQuery, path: str) 
 
 def _small_tables(
     page: BoardPage, current: BoardTable, query: BoardQuery, path: str
-) -> list[SmallTable]:
+) -> list[tuple[str, str, tuple[SmallRow, ...], int]]:
+    """Title, address, best rows and number of the other rows of each table beside the current
+    one."""
     small = []
     for index, table in enumerate(page.tables):
         if table.column(table.main) is None or table.name == current.name:
@@ -194,7 +186,7 @@ def _small_tables(
         rows = apply_query(table, BoardQuery(filters=query.filters)).rows
         best = best_rows(table, rows[:TOP])
         target = _table_address(table, index, query, path)
-        small.append(SmallTable(table.title, target, best, max(0, len(rows) - len(best))))
+        small.append((table.title, target, best, max(0, len(rows) - len(best))))
     return small
 
 
