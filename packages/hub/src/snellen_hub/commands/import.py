@@ -148,7 +148,9 @@ def _document(
     from snellen_hub.reported_numbers.importing import OUTCOMES
 
     counts = [Column(name, "count") for name in OUTCOMES]
-    numbers = [[each.board, *(each.rows.get(name, 0) for name in OUTCOMES)] for each in boards]
+    numbers: list[list[Any]] = [
+        [each.board, *(each.rows.get(name, 0) for name in OUTCOMES)] for each in boards
+    ]
     columns = [Column(name) for name in _RUN_COLUMNS]
     rows = [[run.model, run.submission, run.state, str(run.path)] for run in runs]
     data = {

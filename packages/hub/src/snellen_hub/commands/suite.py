@@ -52,26 +52,23 @@ def main(options: Options) -> int:
     )
     from snellen_hub.hub import open_hub
 
-    if options.delete == bool(options.members):
+    members = _parse_members(options.members or "", options.scales)
+    if options.delete == bool(members):
         raise UsageError("hub suite needs either --members BENCHMARK,... or --delete")
+    new = NewSuite(
+        name=options.name, members=members, title=options.title, description=options.description
+    )
     with open_hub(options.folder) as hub, hub.database.writing() as session:
         row = find_hosted_suite(session, options.name)
-        if row is None and (options.delete or options.replace):
+        if not (options.delete or options.replace):
+            create_suite(session, new)
+        elif row is None:
             raise UsageError(f"the hub has no suite called {options.name}")
-        if options.delete:
-            assert row is not None
+        elif options.delete:
             delete_suite(session, row)
-            done = "deleted"
         else:
-            members = _parse_members(options.members, options.scales)
-            new = NewSuite(name=options.name, members=members, title=options.title,
-                           description=options.description)  # fmt: skip
-            if options.replace:
-                assert row is not None
-                change_suite(session, row, new)
-            else:
-                create_suite(session, new)
-            done = f"{len(members)} benchmarks"
+            change_suite(session, row, new)
+        done = "deleted" if options.delete else f"{len(members)} benchmarks"
         note_action(session, "suite", subject=options.name, done=done)
     print_line(f"{options.name}: {done}")
     return COMPLETE
