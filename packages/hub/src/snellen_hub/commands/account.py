@@ -183,7 +183,7 @@ def _list_accounts(session: Session) -> Document:
         for account in session.scalars(
             select(Account).where(Account.deleted.is_(None)).order_by(Account.id))
     ]  # fmt: skip
-    return Document([Table("", columns, rows)])
+    return Document([Table("accounts", columns, rows)])
 
 
 def _state(account: Account) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.output import FormatOptions, print_document
+from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
 from snellen_hub.commands import hub_folder
 
@@ -22,7 +22,7 @@ _MOST_DRAWS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(FormatOptions):
+class Options(OutputOptions):
     """What `snellen hub attack` takes."""
 
     folder: str = hub_folder()
@@ -58,7 +58,7 @@ def main(options: Options) -> int:
         f"{options.name}: {public:,} public and {len(board.options) - public:,} private "
         f"questions, answers drawn {options.draws} times"
     )
-    print_document(Document([Line(line), _table(board, found)]), options.form)
+    write_document(Document([Line(line), _table(board, found)]), options)
     return COMPLETE
 
 

@@ -138,7 +138,7 @@ def _list_benchmarks(session: Session) -> Document:
     ]  # fmt: skip
     columns = [Column("benchmark"), Column("title", is_optional=True), Column("answers"),
                *(Column(name, "count") for name in ("items", "version", "published"))]  # fmt: skip
-    return Document([Table("", columns, rows)])
+    return Document([Table("benchmarks", columns, rows)])
 
 
 def _write_flags(hub: Hub, name: str, out: str) -> None:

@@ -56,7 +56,7 @@ def main(options: Options) -> int:
     if form != TABLE:
         columns = [Column(name) for name in ("level", "what", "detail")]
         data = [finding._asdict() for finding in findings]
-        print_document(Document([Table("", columns, findings)], data=data), form)
+        print_document(Document([Table("checks", columns, findings)], data=data), form)
     return INCOMPLETE if any(each.level == "problem" for each in findings) else COMPLETE
 
 

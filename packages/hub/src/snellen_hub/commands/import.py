@@ -57,8 +57,10 @@ class Options(FormatOptions):
     folder: str = hub_folder()
     sources: Sequence[str] = argument(
         "SOURCE",
-        "a table of reported numbers; paper:NAME, the tables of a paper (mme, mmbench, mmt, seed, "
-        "vlmevalkit or all); a run folder or a folder of them; with --name a file of predictions",
+        "a table of reported numbers, whose columns --columns names: model, samples, parameters "
+        "and other facts, score, and further numbers as METRIC or GROUP/LABEL; paper:NAME, the "
+        "tables of a paper (mme, mmbench, mmt, seed, vlmevalkit or all); a run folder or a folder "
+        "of them; with --name a file of predictions",
         "*",
     )  # fmt: skip
     benchmark: str | None = option(None, "--benchmark")
