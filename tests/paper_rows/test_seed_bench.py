@@ -367,12 +367,13 @@ def test_a_leaderboard_with_gates(user: User, monkeypatch: pytest.MonkeyPatch) -
     )
     monkeypatch.setattr(sys, "stdin", io.StringIO("a password of many words\n"))
     user.run("snellen hub init my-hub --owner olga")
-    user.run("snellen hub import my-hub --paper seed")
+    user.run("snellen hub import my-hub paper:seed")
     user.run(
-        "snellen hub benchmark my-hub seed --data seed.json --spec seedbench:version=H,level=L3"
+        "snellen hub benchmark my-hub seed --data seed.json "
+        "--benchmark seedbench:version=H,level=L3"
     )
     user.run("snellen hub import my-hub read --benchmark seed --publish")
-    user.run("snellen hub import my-hub two.jsonl --model two --benchmark seed --publish")
+    user.run("snellen hub import my-hub two.jsonl --name two --benchmark seed --publish")
     boards = _read_boards(user, "snellen hub serve my-hub --port PORT", ("seed", "seed-bench-h"))
     # Level 2 weighs 31 dimensions, level 3 all 34: the second has no number there.
     own = {level: {row["model"]: row["cells"]["score"]["value"] for row in rows}

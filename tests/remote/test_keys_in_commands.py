@@ -100,7 +100,7 @@ def test_no_command_shows_a_key(
         ["completion", "bash"],
         ["curate", "translate", "q.tsv", "--language", "zh", "-m", tiny, "--out", "q-zh"],
         ["curate", "filter", "q.tsv", "-m", tiny, "--out", "filtered", "--circular", "off"],
-        ["hub", "upgrade", "no-hub"],
+        ["hub", "doctor", "no-hub"],
         ["submit", "RUN", "--hub", server.url],
         ["view", "snellen-results"],
         ["mcp", "snellen-results"],

@@ -85,10 +85,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     public = write_data(place / "public.tsv", with_answers=False)
     command("hub", "init", hub.folder, "--owner", "olga", stdin="a long password\n")
     command("hub", "account", hub.folder, "ann", stdin="another password\n")
-    hub.token = command("hub", "token", hub.folder, "ann").strip()
+    hub.token = command("hub", "account", hub.folder, "ann", "--token").strip()
     command("hub", "benchmark", hub.folder, "open-signs", "--data", data, "--title", "Signs")
     command("hub", "benchmark", hub.folder, "hidden-signs", "--data", data, "--hidden",
-            "--public", public)  # fmt: skip
+            f"public={public}")  # fmt: skip
     port = hub.url.rpartition(":")[2]
     processes = [
         subprocess.Popen([*HUB, "serve", str(hub.folder), "--port", port], env=environment()),
@@ -163,7 +163,7 @@ def test_a_private_submission_is_its_owners_alone(served: Served, tmp_path: Path
     path = f"/api/v1/submissions/{state['id']}"
     assert served.get(path, served.token)[0] == 200
     assert served.get(path) == (404, f"there is no submission {state['id']}")
-    other = command("hub", "token", served.folder, "olga").strip()
+    other = command("hub", "account", served.folder, "olga", "--token").strip()
     assert served.get(path, other)[0] == 404
     assert served.get(f"{path}/publish", other, "POST")[0] == 404
     assert served.get(f"{path}/withdraw", other, "POST")[0] == 404
@@ -281,7 +281,7 @@ def test_submissions_are_listed_and_withdrawn(served: Served, tmp_path: Path) ->
     assert "mistaken: scored, withdrawn" in said
     (first, *_) = json.loads(command(*hub, "--list", "--json", **token))
     assert (first["id"], first["visibility"]) == (sent["id"], "withdrawn")
-    other = command("hub", "token", served.folder, "olga").strip()
+    other = command("hub", "account", served.folder, "olga", "--token").strip()
     refused = command(*hub, "--withdraw", sent["id"], code=2, SNELLEN_HUB_TOKEN=other)
     assert f"there is no submission {sent['id']} of yours" in refused
     listed = command(*hub, "--list", SNELLEN_HUB_TOKEN=other)
@@ -296,17 +296,18 @@ def test_hosts_set_phases_from_elsewhere(served: Served) -> None:
     ann = {"SNELLEN_HUB_TOKEN": served.token}
     refused = command(*asked, *flags, **ann, code=2)
     assert refused == f"snellen: {served.url}: ann is no host of hidden-signs\n"
-    command("hub", "host", served.folder, "hidden-signs", "ann")
+    command("hub", "account", served.folder, "ann", "--manage", "hidden-signs")
     assert "50 submissions of a team\nLast: 2127-05" in command(*asked, *flags, **ann)
     assert "50 submissions of a team\nLast: 2127-05" in command(*asked, **ann)
     for token, sentence in (("snl_x", "on the page /account/tokens"), ("a\nb", "that no token")):
-        said = command(*asked, "--no-phases", SNELLEN_HUB_TOKEN=token, code=2)
+        said = command(*asked, "--phase", "none", SNELLEN_HUB_TOKEN=token, code=2)
         assert sentence in said
         assert "a\nb" not in said
-    assert "has no phases" in command(*asked, "--no-phases", **ann)
-    command("hub", "host", served.folder, "hidden-signs", "ann", "--remove")
+    assert "has no phases" in command(*asked, "--phase", "none", **ann)
+    command("hub", "account", served.folder, "ann", "--manage", "hidden-signs:none")
     assert "no benchmark other" in command(*asked[:-1], "other", code=2, **ann)
-    for action in (("host", served.url, "hidden-signs"), ("init", served.url, "--owner", "ol")):
+    reveal = ("phases", served.url, "hidden-signs", "--reveal", "now")
+    for action in (("account", served.url, "ann"), ("init", served.url), reveal):
         assert "is an address, and this needs the folder" in command("hub", *action, code=2)
 
 
@@ -370,7 +371,7 @@ def test_a_server_that_is_no_hub(answer: bytes, sentence: str) -> None:
 def test_a_hub_is_not_made_twice(served: Served) -> None:
     said = command("hub", "init", served.folder, stdin="a long password\n", code=2)
     assert "holds a hub already" in said
-    assert "current" in command("hub", "upgrade", served.folder)
+    assert "current" in command("hub", "doctor", served.folder, "--upgrade")
     assert "10 to 200 characters" in command(
         "hub", "account", served.folder, "short", stdin="short\n", code=2
     )

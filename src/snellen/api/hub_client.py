@@ -106,7 +106,7 @@ class HubClient:
         if token is None:
             raise UsageError(
                 f"{TOKEN_VARIABLE} is not set; make a token on the hub's page /account/tokens, or "
-                "have its owner make one with: snellen hub token"
+                "have its owner make one with: snellen hub account HUB NAME --token"
             )
 
     def submit(
