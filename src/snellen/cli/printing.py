@@ -6,10 +6,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 from snellen.cli.exit_codes import INTERRUPTED
 from snellen.core.terminal_text import escape_controls
@@ -19,42 +19,14 @@ if TYPE_CHECKING:
 
     from snellen.core.benchmark import FetchProgress
 
-JSON = "json"
-"""A form whose texts have control characters escaped already."""
-TABLE = "table"
 _DOWNLOAD_INTERVAL = 3.0
 """Seconds between two lines about a download."""
-
-T = TypeVar("T")
 
 
 def print_line(text: object = "", *, error: bool = False, flush: bool = False) -> None:
     """Print a line, on standard error for an `error`, with control characters escaped: it may hold
     text of a data file, a model or a server."""
     print(escape_controls(str(text)), file=sys.stderr if error else sys.stdout, flush=flush)
-
-
-def print_json(value: object) -> None:
-    """Print a value as one line of JSON."""
-    import msgspec
-
-    print(msgspec.json.encode(value).decode(), flush=True)
-
-
-def print_result(
-    form: str,
-    result: T,
-    print_tables: Callable[[T, Console], None],
-    exports: Mapping[str, Callable[[T], str]],
-) -> None:
-    """Print `result` by `print_tables`, or as the text that `exports` has for another form."""
-    if form != TABLE:
-        text = exports[form](result)
-        sys.stdout.write(text if form == JSON else escape_controls(text))
-        return
-    from snellen.report.console import Terminal
-
-    print_tables(result, Terminal())
 
 
 def line_printer(console: Console) -> Callable[[str], None]:

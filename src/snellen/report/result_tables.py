@@ -16,22 +16,6 @@ SHORT_HEADINGS = {"by_rules": "no LLM", "vanilla": "vanilla"}
 """Column headings of metrics next to the score."""
 
 
-class ResultTable(NamedTuple):
-    """A titled table of formatted cells. The first `texts` columns hold texts, then follow numbers,
-    then `remarks` columns of texts; the last `baselines` rows are baselines."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    texts: int = 1
-    baselines: int = 0
-    remarks: int = 0
-
-    @property
-    def number_columns(self) -> range:
-        return range(self.texts, len(self.header) - self.remarks)
-
-
 class Baseline(NamedTuple):
     """The score of guessing on the questions of a board."""
 
@@ -41,35 +25,6 @@ class Baseline(NamedTuple):
     metric: Metric
     run: RunInfo
     """The run on whose questions it is computed."""
-
-
-def fitting_tables(table: ResultTable, width: int) -> Iterator[ResultTable]:
-    """The table, or if it is wider than `width` characters, several with some of its columns of
-    numbers each; texts are in all of them, remarks in the last."""
-    widths = [
-        max(len(line) for cell in column for line in cell.split("\n"))
-        for column in zip(table.header, *table.rows, strict=True)
-    ]
-    first = sum(min(width, _MAX_NAME) for width in widths[: table.texts]) + _GAP * table.texts
-    start = table.texts
-    while start < len(table.header):
-        end, used = start + 1, first + widths[start]
-        while end < len(table.header) and used + _GAP + widths[end] <= width:
-            used += _GAP + widths[end]
-            end += 1
-        shown = [*range(table.texts), *range(start, end)]
-        yield table._replace(
-            header=tuple(table.header[column] for column in shown),
-            rows=tuple(tuple(row[column] for column in shown) for row in table.rows),
-            remarks=max(0, end - len(table.header) + table.remarks),
-        )
-        start = end
-
-
-_GAP = 3
-"""Characters between two columns in a terminal."""
-_MAX_NAME = 28
-"""Longer names are folded where there is no room for them."""
 
 
 def boards(runs: Sequence[Report]) -> list[list[Report]]:

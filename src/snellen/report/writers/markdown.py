@@ -64,8 +64,3 @@ def literal(text: str) -> str:
     """A text escaped so that Markdown shows it unchanged, in a line or in a table's cell; its white
     space is folded."""
     return _SIGNS.sub(r"\\\g<0>", " ".join(text.split()))
-
-
-def bullets(texts: Iterable[str]) -> list[str]:
-    """The lines of a bullet list of plain texts."""
-    return [f"- {literal(text)}" for text in texts]
