@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import random
+import re
 from itertools import permutations
 from pathlib import Path
 
@@ -281,6 +282,12 @@ def test_models_by_benchmarks_say_what_is_missing(
     assert "\\caption{q, category}" in latex
     (best,) = [line for line in latex.splitlines() if line.strip().startswith("strong &")]
     assert best.count(r"\textbf{") == 4  # two scores, the average and the average rank
+    groups = [line.split("&") for line in latex.splitlines() if line.strip().startswith("kind ")]
+    assert len(groups) == 8
+    for _, *cells, _ in groups:
+        numbers = [float(re.findall(r"\d+\.\d", cell)[0]) for cell in cells]
+        bold = [r"\textbf{" in cell for cell in cells]
+        assert bold == [number == max(numbers) for number in numbers]
 
 
 def test_a_narrow_terminal_has_every_column_in_parts(

@@ -50,13 +50,13 @@ def task_map_document(findings: TaskMapFindings) -> Document:
         blocks += _agreement_blocks(findings.agreement)
     task_map = findings.map
     return Document(
-        _spaced(blocks),
+        _add_spaces(blocks),
         data=findings,
         plot=None if task_map is None else lambda: _tree_figure(task_map),
     )
 
 
-def _spaced(blocks: Sequence[Block]) -> list[Block]:
+def _add_spaces(blocks: Sequence[Block]) -> list[Block]:
     """The blocks with an empty line around each table."""
     spaced = list(blocks[:1])
     for before, block in pairwise(blocks):
