@@ -26,10 +26,22 @@ from snellen.store.runs import RunFolder, require_single
 
 PAGES = "pages"
 FORMATS = (
-    "inspect", "lmms-eval", "eee", "hf-eval-results", "vlmevalkit-tsv", "vlmevalkit-xlsx",
-    "mmbench-submission", "mmt-submission", "mmt-table", "seed-results", "seed-table",
-    "seed-heatmap", "annotations-csv", "annotations-jsonl", PAGES,
-)  # fmt: skip
+    "inspect",
+    "lmms-eval",
+    "eee",
+    "hf-eval-results",
+    "vlmevalkit-tsv",
+    "vlmevalkit-xlsx",
+    "mmbench-submission",
+    "mmt-submission",
+    "mmt-table",
+    "seed-results",
+    "seed-table",
+    "seed-heatmap",
+    "annotations-csv",
+    "annotations-jsonl",
+    PAGES,
+)
 _HELP = (
     "inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: its "
     "results and samples, in a folder; eee: records of Every Eval Ever, in a folder; "
