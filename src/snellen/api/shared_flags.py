@@ -84,7 +84,7 @@ _FLAGS = (
         "--judge",
         "a model that grades replies or explanations; with :repeats=N it is asked N times for each "
         "verdict; a CLIP model (clip/ORG/NAME) compares generated images; repeat for several, "
-        "whose verdicts are combined; for predictions also column:NAME (verdicts in a column) or off",
+        "whose verdicts are combined; for predictions also column:NAME (recorded verdicts) or off",
         "MODEL",
         is_repeatable=True,
     ),
