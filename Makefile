@@ -127,8 +127,8 @@ CONTROL ?= wrong-image
 taskmap: $(VENV)/dev.ready
 	mkdir -p taskmap
 	$(BIN)/python -m training.drawn_tasks.write --samples $(SAMPLES) --out taskmap/drawn-tasks.tsv
-	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --halves --seeds $(SEEDS) \
-	  --control $(CONTROL) --learning-rate 3e-4 --out taskmap $(TASKMAP)
+	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --tasks halves=yes \
+	  --map seeds=$(SEEDS),against=$(CONTROL) --tuning learning_rate=3e-4 --out taskmap $(TASKMAP)
 	$(BIN)/python -m training.drawn_tasks.check taskmap/taskmap.json
 
 # With atheris (the extra "fuzz") inputs are led by what they reach, otherwise changed at random.

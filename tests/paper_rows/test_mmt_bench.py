@@ -537,9 +537,8 @@ def test_task_map(user: User) -> None:
     user.write("scores.csv", "\n".join(["model,subtask,accuracy", *lines]) + "\n")
     lines = [f"{name},{task}" for name, tasks in clusters.items() for task in tasks]
     user.write("clusters.csv", "\n".join(["cluster,subtask", *lines]) + "\n")
-    found = user.run("snellen taskmap --scores scores.csv --clusters clusters.csv --json").json()[
-        "agreement"
-    ]
+    told = user.run("snellen taskmap --scores scores.csv --map clusters=clusters.csv --json")
+    found = told.json()["agreement"]
 
     def means(tasks: Sequence[str]) -> list[float]:
         return [fmean(scores[task][model] for task in tasks) for model in range(9)]

@@ -89,7 +89,7 @@ def test_no_command_shows_a_key(
         ["analyse", "letters", "RUN"],
         ["analyse", "refusals", "RUN"],
         ["analyse", "readers", "snellen-results", "--sheet", "labels.csv"],
-        ["taskmap", "--runs", "RUN", "OTHER", "--group", "category"],
+        ["taskmap", "--runs", "RUN", "--runs", "OTHER", "--group", "category"],
         ["info", "q.tsv", "--card"],
         ["info", tiny],
         ["list", "models"],

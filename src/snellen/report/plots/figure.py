@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -62,6 +63,8 @@ _STYLE: Any = {
     "legend.borderpad": 0,
 }
 _TOOLTIP = "tooltip:"
+_TITLE_CHARACTER, _TITLE_WIDTH = 0.095, 4.8
+"""Inches of a letter of a title; titles of narrow axes may be as wide as this."""
 T = TypeVar("T")
 
 
@@ -119,10 +122,17 @@ def new_plot(width: float, height: float, title: str = "", **options: Any) -> tu
     figure = Figure(figsize=(width, height))
     figure.set_label(title)
     axes = figure.add_axes((0, 0, 1, 1), **options)
-    axes.set_title(title, loc="left", pad=10)
+    set_title(axes, title, width)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return figure, axes
+
+
+def set_title(axes: Axes, title: str, width: float, pad: float = 10) -> None:
+    """Set a title, in lines about as long as the axes are wide, `pad` points above them."""
+    characters = int(max(width, _TITLE_WIDTH) / _TITLE_CHARACTER)
+    lines = textwrap.wrap(title, characters, break_long_words=False, break_on_hyphens=False)
+    axes.set_title("\n".join(lines), loc="left", pad=pad)
 
 
 def add_legend(figure: Figure, handles: Sequence[Artist], *, below: float) -> None:
