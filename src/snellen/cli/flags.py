@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from snellen.store.runs import RunFolder
 
 RUNS = "run folders, folders of runs, or files of predictions"
-FILTER = "models of the catalog by their facts, e.g. open,size<10,modality=video,name~qwen"
 
 OptionsT = TypeVar("OptionsT")
 ValueT = TypeVar("ValueT")
@@ -198,19 +197,6 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
     return argument_type(parse)
 
 
-def add_models(parser: ArgumentParser, help: str, required: bool = False) -> None:
-    parser.add_argument(
-        "-m", "--model", action="append", default=None if required else [], required=required,
-        metavar="MODEL", help=help,
-    )  # fmt: skip
-
-
-def add_runs(parser: ArgumentParser) -> None:
-    """Add the runs, `runs`, and how files of predictions among them are read."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUNS)
-    add_options(parser, SourceOptions)
-
-
 def open_runs(sources: Sequence[str], options: SourceOptions) -> list[RunFolder]:
     """The runs of these sources without duplicates, files of predictions scored as the options
     say; warnings about them go to standard error."""
@@ -234,25 +220,6 @@ def own_models(load: Sequence[Path | str], names: Sequence[str]) -> list[AnyMode
 
 def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def add_format(parser: ArgumentParser, *formats: str) -> None:
-    parser.add_argument(
-        "--format", default="table", choices=("table", *formats), help="default: table"
-    )
-
-
-def add_plot(parser: ArgumentParser, what: str = "it") -> None:
-    parser.add_argument("-o", "--output", metavar="FILE.svg",
-                        help=f"draw {what}: an SVG or PNG file")  # fmt: skip
-
-
-def add_tracks(
-    parser: ArgumentParser,
-    help: str = "log the results to tensorboard:DIR, wandb:PROJECT or mlflow:URI; repeat for "
-    "several",
-) -> None:
-    parser.add_argument("--track", action="append", default=[], metavar="KIND:WHERE", help=help)
 
 
 def parse_duration(text: str) -> float:
@@ -279,11 +246,3 @@ def fraction(text: str) -> float:
         raise ArgumentTypeError(
             f"{text!r}: expected a share from 0 to 1, e.g. 0.1 or 10%"
         ) from None
-
-
-def percent(text: str) -> float:
-    """Read a percentage, typed `95` or `95%`. Raises ArgumentTypeError."""
-    try:
-        return float(text.strip().removesuffix("%"))
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r}: expected a percentage, e.g. 95") from None
