@@ -234,7 +234,9 @@ def test_a_chinese_version(user: User) -> None:
 
     url = user.serve(translate)
     found = user.run(
-        "snellen curate translate mm.jsonl --language zh -m URL#tiny --out zh --json", URL=url, code=1
+        "snellen curate translate mm.jsonl --language zh -m URL#tiny --out zh --json",
+        URL=url,
+        code=1,
     ).json()
     assert (found["items"], found["flagged_wrong"]) == (16, 2)
     assert found["wrong"] == {"untranslated": 1, "same options": 1}

@@ -332,9 +332,7 @@ def test_leaderboards_of_suites(user: User) -> None:
     lines = [f"{model},{member},{value}" for model, (_, values) in rows.items()
              for member, value in zip(members, values, strict=True)]  # fmt: skip
     user.write("results.csv", "\n".join(["model,member,value", *lines]) + "\n")
-    board = user.run(
-        "snellen leaderboard results.csv --suite openvlm-core --format json"
-    ).json()
+    board = user.run("snellen leaderboard results.csv --suite openvlm-core --format json").json()
     # By hand: the mean of eight, and Gemini is the second of two in AI2D and OCRBench alone.
     means = {"Gemini-2.5-Pro": (80.075, 1, 1.25), "InternVL3-78B": (79.0875, 2, 1.75)}
     for row in board["rows"]:

@@ -21,7 +21,7 @@ _KIND_OF_FLAG = {
     "extractor": MODELS,
     "judge": MODELS,
 }
-"""By the argument's name in the parser."""
+"""By the argument's name in the parser, in lower case."""
 _FILE_SIGNS = ("FILE", "DIR", "RUN", "FOLDER", "STORE", "PATH", "CHECKPOINTS")
 """Parts of a metavar that stands for files."""
 _NAME_COMMANDS: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -108,8 +108,8 @@ def _flag(action: argparse.Action) -> CompletedFlag:
 def _kinds(action: argparse.Action) -> tuple[str, ...]:
     if action.choices:
         return ()
-    if action.dest in _KIND_OF_FLAG:
-        kind = _KIND_OF_FLAG[action.dest]
+    kind = _KIND_OF_FLAG.get(action.dest.lower())
+    if kind is not None:
         # A data file is a benchmark, too.
         return (kind, FILES) if kind == BENCHMARKS else (kind,)
     metavar = action.metavar or action.dest

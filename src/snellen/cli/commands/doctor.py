@@ -63,7 +63,7 @@ def health_document(checks: Sequence[HealthCheck]) -> Document:
     lines = [(labels[check.state], f"{check.what}: {check.detail}") for check in checks]
     names = [Column(name) for name in HealthCheck._fields]
     return Document(
-        [Table("", [Column("state"), Column("check")], lines, on_terminal="lines")],
+        [Table("checks", [Column("state"), Column("check")], lines, on_terminal="lines")],
         data=[check._asdict() for check in checks],
         records=Table("", names, checks),
     )

@@ -26,14 +26,28 @@ from snellen.store.runs import RunFolder, require_single
 
 PAGES = "pages"
 FORMATS = (
-    "inspect", "lmms-eval", "eee", "hf-eval-results", "vlmevalkit-tsv", "vlmevalkit-xlsx",
-    "mmbench-submission", "mmt-submission", "mmt-table", "seed-results", "seed-table",
-    "seed-heatmap", "annotations-csv", "annotations-jsonl", PAGES,
-)  # fmt: skip
+    "inspect",
+    "lmms-eval",
+    "eee",
+    "hf-eval-results",
+    "vlmevalkit-tsv",
+    "vlmevalkit-xlsx",
+    "mmbench-submission",
+    "mmt-submission",
+    "mmt-table",
+    "seed-results",
+    "seed-table",
+    "seed-heatmap",
+    "annotations-csv",
+    "annotations-jsonl",
+    PAGES,
+)
 _HELP = (
     "inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: its "
-    "results and samples, in a folder; eee: records of Every Eval Ever, in a folder; "
-    "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository; vlmevalkit-tsv, "
+    "results and samples, in a folder; eee: records of Every Eval Ever, in a folder "
+    "(--facts organization, relationship); "
+    "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository (--facts "
+    "dataset, task, source_url); vlmevalkit-tsv, "
     "vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; mmbench-submission: the "
     "workbook the MMBench server takes; mmt-submission: the table MMT-Bench's server takes for its "
     "ALL split; mmt-table: its Table 2 for these runs, with average ranks; seed-results: "

@@ -67,7 +67,7 @@ def _models() -> Document:
 
     rows = [(model.name, model.title) for model in registered_models()]
     more = "and models of the catalog by their names: snellen list models --filter all"
-    return _names(("name", "title"), rows, more)
+    return _names("models", ("name", "title"), rows, more)
 
 
 def _benchmarks() -> Document:
@@ -78,14 +78,16 @@ def _benchmarks() -> Document:
     rows = [
         (listing.name, evidence_level(listing.name), listing.title) for listing in list_benchmarks()
     ]
-    return _names(("name", "evidence", "title"), rows)
+    return _names("benchmarks", ("name", "evidence", "title"), rows)
 
 
 def _suites() -> Document:
     from snellen.benchmarks.declaration.registry import builtin_suites
 
     return _names(
-        ("name", "title"), [(name, suite.title) for name, suite in builtin_suites().items()]
+        "suites",
+        ("name", "title"),
+        [(name, suite.title) for name, suite in builtin_suites().items()],
     )
 
 
@@ -96,11 +98,13 @@ def _recipes() -> Document:
     setups = load_setups()
     rows = sorted((each.name, each.basis, each.title, ", ".join(each.models)) for each in setups)
     more = "and what each sets: snellen info NAME, with the name of a recipe or of a model"
-    return _names(("name", "from", "title", "models"), rows, more)._replace(data=setups)
+    return _names("recipes", ("name", "from", "title", "models"), rows, more)._replace(data=setups)
 
 
-def _names(columns: Sequence[str], rows: Sequence[Sequence[str]], more: str = "") -> Document:
+def _names(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], more: str = ""
+) -> Document:
     """A line for each name, and one that says what there is besides."""
-    table = Table("", [Column(name) for name in columns], rows, on_terminal="lines")
+    table = Table(title, [Column(name) for name in columns], rows, on_terminal="lines")
     lines = [Line(more, is_unbroken=True)] if more else []
     return Document([table, *lines], data=[dict(zip(columns, row, strict=True)) for row in rows])

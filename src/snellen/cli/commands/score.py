@@ -91,8 +91,9 @@ class Options(OutputOptions):
     @property
     def labels(self) -> dict[str, str]:
         """The column of labels, by what it says of a reply."""
-        return {LABEL_ROLES[role]: name for role, name in self.columns.items()
-                if role in LABEL_ROLES}  # fmt: skip
+        return {
+            LABEL_ROLES[role]: name for role, name in self.columns.items() if role in LABEL_ROLES
+        }
 
     @property
     def data_columns(self) -> dict[str, str]:

@@ -30,7 +30,7 @@ def data_document(info: TableInfo, benchmark_facts: Mapping[str, str]) -> Docume
         [
             facts_table({**facts, **benchmark_facts}),
             Space(),
-            Table("", headings, columns),
+            Table("columns", headings, columns, on_terminal="untitled"),
         ],
         data=asdict(info),
     )
@@ -51,7 +51,11 @@ def issues_document(
     return Document(
         [
             *(
-                [Table("", [Column("check"), Column("finding")], lines, on_terminal="lines")]
+                [
+                    Table(
+                        "findings", [Column("check"), Column("finding")], lines, on_terminal="lines"
+                    )
+                ]
                 * bool(lines)
             ),
             Line(f"{name}: {', '.join(counts)}", is_unbroken=True),

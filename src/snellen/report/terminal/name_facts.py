@@ -48,7 +48,7 @@ def facts_document(facts: Mapping[str, str]) -> Document:
 def facts_table(facts: Mapping[str, str]) -> Table:
     """A row for each fact that has a text."""
     rows = [(name, text) for name, text in facts.items() if text]
-    return Table("", [Column("fact"), Column("value")], rows, on_terminal="lines")
+    return Table("facts", [Column("fact"), Column("value")], rows, on_terminal="lines")
 
 
 def facts_of_name(name: str) -> dict[str, str]:

@@ -49,15 +49,15 @@ def card_document(card: ProtocolCard) -> Document:
     rows = [*card_lines(card), ("coverage", card.coverage)]
     rows += [(fmt.display_name(name), value) for name, value in sorted(card.parameters.items())]
     rows += [("paper", card.paper)] if card.paper else []
+    rows.append(("card digest", card.digest))
     return Document(
         [
             Line(f"{card.name}, version {card.version}", "heading"),
             Line(card.title, "note"),
-            Table("", [Column("part"), Column("value")], [*rows, ("card digest", card.digest)],
-                  on_terminal="lines"),
+            Table("", [Column("part"), Column("value")], rows, on_terminal="lines"),
             Space(),
             Line("the first request", "heading"),
             Verbatim(card.example.splitlines()),
         ],
         data=card,
-    )  # fmt: skip
+    )
