@@ -70,7 +70,8 @@ def add_flag(
         settings |= {"metavar": flag.metavar, "choices": flag.choices, **_parser_of(flag)}
         if default is not MISSING:
             settings["default"] = default
-        if (flag.keys is not None and flag.parse is None) or flag.parse is parse_pairs:
+        are_keys = flag.keys is not None and flag.parse is None
+        if are_keys or flag.parse is parse_pairs or isinstance(default, Mapping):
             settings["action"] = _AddPairs
         if flag.keys is not None and flag.parse is None:
             # The keys that were typed alone; the fields have the defaults of the others.
