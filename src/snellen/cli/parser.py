@@ -207,13 +207,20 @@ def _meaning(action: argparse.Action) -> str:
     return (action.help or "").replace("%%", "%")
 
 
-def _renamed(kind: str, name: str) -> str:
-    """What is written instead of a flag or command of the last version (`renamed.toml`)."""
+def renamed_flag(name: str, kind: str = "flags") -> str:
+    """What is written instead of a flag (or, of `commands`, a command) of the last version
+    (`renamed.toml`); "" if nothing is."""
     import tomllib
     from pathlib import Path
 
     names = tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))[kind]
-    return f"; it is now {names[name]}" if name in names else ""
+    instead: str = names.get(name, "")
+    return instead
+
+
+def _renamed(kind: str, name: str) -> str:
+    instead = renamed_flag(name, kind)
+    return f"; it is now {instead}" if instead else ""
 
 
 def _suggestion(word: str, candidates: Sequence[str]) -> str:
