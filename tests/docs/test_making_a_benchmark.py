@@ -126,9 +126,9 @@ def test_the_checks_are_as_good_as_the_guide_says(tmp_path: Path, monkeypatch) -
     )  # fmt: skip
     commands = [
         ["filter", str(data.data), "--out", "filtered", "-q", "--text-only", *text_only,
-         "--vision", *vision],
+         "--model", *vision],
         ["duplicates", str(data.data), "--out", "distinct", "-q"],
-        ["translate", str(data.data), "--to", "zh", "--check", str(data.translated),
+        ["translate", str(data.data), "--language", "zh", "--check", str(data.translated),
          "--out", "checked"],
     ]  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -45,7 +45,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("published")
     write_questions(place / "signs.tsv")
     command("curate", "publish", place / "signs.tsv", "--out", place / "public", "--name", "Signs",
-            "--hold-out", "0.5", "--seal-key", place / "key", "--licence", "CC-BY-4.0",
+            "--hold-out", "0.5", "--seal-key", place / "key", "--facts", "licence=CC-BY-4.0",
             "--private", place / "private", code=1)  # fmt: skip
     return place
 

@@ -166,7 +166,7 @@ def test_an_index_is_written_and_searched(
     (pictures / "copy.jpg").write_bytes((made.folder / "images" / "131.jpg").read_bytes()
                                         if (made.folder / "images" / "131.jpg").exists()
                                         else _first_picture(made))  # fmt: skip
-    code, out, err = run(capsys, pictures, "--index", "--out", index, "--processes", 1)
+    code, out, err = run(capsys, pictures, "--index", "--out", index, "--limits", "processes=1")
     assert code == 1  # one picture is broken
     assert out.startswith(f"{index}: 10 entries, 9 pictures, 0 captions, 1 broken, 0 without")
     assert "bad.jpg" in out
@@ -209,7 +209,7 @@ def test_what_is_in_training_data_is_dropped_when_asked(
     ("words", "sentence"),
     [
         (["no-such-file.tsv"], "no-such-file.tsv"),
-        (["eyechart", "--processes", "0"], "--processes 0: expected 1 or more"),
+        (["eyechart", "--limits", "processes=0"], "--limits processes=0: expected 1 or more"),
         (["eyechart", "--drop"], "--drop needs --out DIR"),
         (["eyechart", "--against", "nothing.parquet"], "there is no file or folder"),
         (["eyechart", "--against", "eyechatr"], "did you mean eyechart"),
@@ -237,7 +237,7 @@ def test_a_mistake_is_one_sentence(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [(["x", "--keep", "best"], "invalid choice: 'best'"),
-     (["x", "--processes", "many"], "expected a whole number")],
+     (["x", "--limits", "processes=many"], "expected a whole number")],
 )  # fmt: skip
 def test_a_wrong_value_is_one_sentence(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]

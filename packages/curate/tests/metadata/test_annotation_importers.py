@@ -285,7 +285,7 @@ def test_pictures_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("voc", "a.xml", "<annotation>", "is no XML"),
         ("voc", "a.xml", "<html/>", "expected PASCAL VOC's <annotation>"),
         ("voc", "a.xml", '<!DOCTYPE a [<!ENTITY b "c">]><annotation/>', "declares entities"),
-        ("voc", "a.xml", VOC.format(name="lost.jpg"), "name the folder with --pictures"),
+        ("voc", "a.xml", VOC.format(name="lost.jpg"), "name the folder with --media"),
         ("labelme", "a.json", '{"shapes": 3}', "is not a LabelMe file"),
         ("labelme", "a.json", "", "a.json is empty; expected a LabelMe file"),
         ("coco", "a.json", "", "a.json is empty; expected a COCO annotation file"),

@@ -30,6 +30,12 @@ _TASKS = "instead of serving the page"
 _FORMS = (_QUEUE, "label-studio", "argilla", "csv")
 
 
+def _parse_mismatch(text: str) -> str:
+    if text not in ("", "resolve", "fix"):
+        raise UsageError(f"invalid choice: {text!r} (choose from resolve, fix)")
+    return text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(ActionOptions):
     """What `snellen curate review` takes."""
@@ -48,7 +54,8 @@ class Options(ActionOptions):
     blind: str | None = option(
         None, "--blind", "hide keys and replies: annotators choose the answer and the ability; if "
         "they agree against the key, an adjudicator decides (`resolve`, the default) or their "
-        "answer becomes the key (`fix`)", choices=("resolve", "fix"), bare_value="",
+        "answer becomes the key (`fix`)", metavar="resolve|fix",
+        parse=_parse_mismatch, bare_value="",
     )  # fmt: skip
     limits: Mapping[str, Any] = limits_option(
         {"annotators": Key("decisions that each item needs (1)", int)}
@@ -75,8 +82,8 @@ class Options(ActionOptions):
     list: bool = option(False, "--list", group=_TASKS)
     """Print the annotators, and how far they agree."""
     finish: Literal["refuse", "keep", "drop", "flag"] | None = option(
-        None, "--finish", "write the next version of the data set; items that are not decided are "
-        "a mistake (default), or this is done with them", choices=("keep", "drop", "flag"),
+        None, "--finish", "write the next version of the data set; what is done with items "
+        "that are not decided (default: refuse)", choices=("refuse", "keep", "drop", "flag"),
         bare_value="refuse", group=_TASKS,
     )  # fmt: skip
     port: int | None = option(None, "--port")

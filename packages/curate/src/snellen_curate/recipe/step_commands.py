@@ -37,8 +37,8 @@ class StepProtocol:
     """The clause by which an error says that people have not finished; "" if no person is asked."""
     people: str = ""
     """What people are to do; the command follows."""
-    positionals: Mapping[str, str] = {}
-    """Options of the recipe that stand before the data, without a flag, with their destinations."""
+    positionals: Sequence[str] = ()
+    """Options of the recipe that stand before the data, without a flag."""
     step_option: str = ""
     """The option that may name earlier steps, and stands for their folders."""
     continued_by: Collection[str] = ()
@@ -56,7 +56,7 @@ class StepProtocol:
 PROTOCOLS: Mapping[str, StepProtocol] = {
     "questions": StepProtocol(reads_items=False),
     "metadata": StepProtocol(
-        positionals={"importer": "IMPORTER"}, step_option="media", reads_items=False,
+        positionals=("importer",), step_option="media", reads_items=False,
         writes_items=False,
     ),
     "statistics": StepProtocol(writes_items=False, needs_folder=False),
