@@ -489,12 +489,12 @@ def test_questions_from_metadata(user: User) -> None:
     }))  # fmt: skip
     user.write("templates.toml", TEMPLATES)
     user.run(
-        "snellen curate metadata coco coco.json --pictures pictures --source drawn "
-        "--licence CC0-1.0 -o drawn"
+        "snellen curate metadata coco coco.json --media pictures "
+        "--facts source=drawn,licence=CC0-1.0 --out drawn"
     )
     made = user.run(
         "snellen curate questions drawn --templates templates.toml "
-        "--per-subtask 12 --out made --json"
+        "--limits per_subtask=12 --out made --json"
     ).json()
     assert {name: one["items"] for name, one in made["subtasks"].items()} == {
         "counting_by_category": 12, "small_object_detection": 12,

@@ -144,7 +144,7 @@ def test_exit_code_and_next(
     words = shlex.split(line.removeprefix("next: "))
     assert words[0] == "snellen"
     if words[1:3] == ["curate", "review"] and "--finish" not in words:
-        words.append("--export", "queue")  # Instead of a page that is served until Ctrl-C.
+        words += ["--export", "queue"]  # Instead of a page that is served until Ctrl-C.
     assert main(words[1:]) in (0, 1), capsys.readouterr().err
 
 

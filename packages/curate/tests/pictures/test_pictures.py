@@ -181,7 +181,7 @@ def test_metadata_of_kept_pictures_alone(folder: Path, tmp_path: Path) -> None:
     (folder / "sub/a.png").write_bytes((folder / "a.png").read_bytes()[:300])
     look(folder, tmp_path / "out", "--drop")
     file = tmp_path / "records/metadata.jsonl"
-    words = ["curate", "metadata", "image-folder", str(folder), "-o", str(file.parent)]
+    words = ["curate", "metadata", "image-folder", str(folder), "--out", str(file.parent)]
     assert main([*words, "--media", str(tmp_path / "out")]) == 0
     names = [Path(image).name for line in file.read_text().splitlines()[1:]
              for image in json.loads(line)["images"]]  # fmt: skip
@@ -219,7 +219,7 @@ drop = "broken"
 step = "metadata"
 importer = "image-folder"
 data = "pics"
-only = "pictures"
+media = "pictures"
 """
     recipe = tmp_path / "recipe.toml"
     records = tmp_path / "recipe-made/metadata/metadata.jsonl"

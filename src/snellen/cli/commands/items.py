@@ -38,7 +38,7 @@ class Options(OutputOptions):
     doubtful: str | None = option(
         None,
         "--doubtful",
-        "write the ids of the labels in doubt, which `snellen curate review --ids` takes",
+        "write the ids of the labels in doubt, which `snellen curate review --items` takes",
         metavar="FILE",
     )
 

@@ -22,6 +22,7 @@ from snellen_curate.commands._action import (
     refuse_flags,
     review_next,
     roles_option,
+    sentence,
 )
 from snellen_curate.step_options import StepOptions
 
@@ -143,17 +144,14 @@ def main(options: Options) -> Finished:
 
 def _list_dimensions(options: Options) -> Finished:
     from snellen.report.document import Document
-    from snellen.report.table import Column, Table
 
     chosen = _dimensions(options, all_of_them=True)
-    rows = [
-        (slug, one.media, one.name, ", ".join(one.needs),
-         "only where --dimension names it" if one.by_name else "")
-        for slug, one in chosen.items()
-    ]  # fmt: skip
-    columns = [Column(name) for name in ("dimension", "of", "name", "needs", "asked about")]
-    data = {slug: one.name for slug, one in chosen.items()}
-    return Finished("clean", Document([Table("", columns, rows)], data))
+    lines = []
+    for slug, one in chosen.items():
+        needs = f" (needs {', '.join(one.needs)})" if one.needs else ""
+        by_name = "; asked about where --dimension names it" if one.by_name else ""
+        lines.append(sentence(f"{slug:<30} {one.media:<8} {one.name}{needs}{by_name}"))
+    return Finished("clean", Document(lines, {slug: one.name for slug, one in chosen.items()}))
 
 
 def _dimensions(options: Options, *, all_of_them: bool = False) -> dict[str, Any]:

@@ -102,7 +102,9 @@ def duplicates_document(report: DuplicateReport) -> Document:
     items, pictures = fmt.plural(report.items, "item"), fmt.plural(report.pictures, "picture")
     columns = (Column("finding"), Column("count", "count"), Column("what it says"))
     blocks: list[Block] = [
-        Line(f"{one.name}: {note}", "notice") for one in report.against for note in one.notes
+        Line(f"{one.name}: {note}", "notice", is_unbroken=True)
+        for one in report.against
+        for note in one.notes
     ]
     blocks += [
         Line(f"{report.data}: {items}, {pictures}", is_unbroken=True),

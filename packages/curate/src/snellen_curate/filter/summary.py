@@ -257,7 +257,7 @@ _GUESSING = (
 def filter_document(result: FilterResult, max_rows: int) -> Document:
     """Counts and rules as sentences, and tables of rules, of models, and of the shares by column,
     of which each has at most `max_rows` rows."""
-    blocks: list[Block] = [Line(notice, "notice") for notice in result.notices]
+    blocks: list[Block] = [Line(notice, "notice", is_unbroken=True) for notice in result.notices]
     blocks += [Line(line, is_unbroken=True) for line in _sentences(result)]
     for table in _tables(result, max_rows):
         blocks += [Space(), table]

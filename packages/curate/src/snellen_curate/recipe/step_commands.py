@@ -71,6 +71,15 @@ PROTOCOLS: Mapping[str, StepProtocol] = {
     "publish": StepProtocol(writes_items=False, private_ending="-private"),
 }  # fmt: skip
 """By action; the others are one command each."""
+_RENAMED = {
+    ("metadata", "only"): "--media DIR",
+    ("filter", "rule"): "--flag RULE",
+    ("translate", "keep"): "--terms TERM|FILE",
+    ("translate", "judge"): "--model-for judge=MODEL",
+    ("publish", "keep"): "--columns keep=A+B",
+    ("publish", "language"): "--facts language=en",
+}
+"""What is written instead of flags of the last version that are those of other commands now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,8 @@ class StepCommand:
         known = [*self.flags(), *self.protocol.positionals]
         for key in options:
             if key not in known:
-                if instead := renamed_flag(f"--{key}"):
+                instead = _RENAMED.get((self.action, key)) or renamed_flag(f"--{key}")
+                if instead:
                     raise UsageError(f"option of {where} {key!r}: the flag is now {instead}")
                 raise UnknownName(f"option of {where}", key, known)
 

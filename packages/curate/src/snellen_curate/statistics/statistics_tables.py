@@ -52,7 +52,7 @@ def statistics_document(statistics: DatasetStatistics, max_groups: int | None = 
     notices = (*statistics.notices, *findings(statistics))
     blocks: list[Block] = [Line(notice, "notice", is_unbroken=True) for notice in notices]
     for table in _tables(statistics, max_groups):
-        blocks += [Space(), table]
+        blocks += [Space(), table] if blocks else [table]
     numbers = Table("", [Column(name) for name in CSV_COLUMNS], list(_numbers(statistics)))
     return Document(blocks, statistics, numbers, main_figure(statistics))
 
