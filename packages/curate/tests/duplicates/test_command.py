@@ -176,7 +176,7 @@ def test_an_index_is_written_and_searched(
     page = tmp_path / "first" / PAGE_FILE
     code, out, _ = run(capsys, made.data, "--against", index, "--out", page.parent)
     assert code == 1
-    assert f"also in {index} (10 entries, 9 pictures)" in out
+    assert f"also in {index} (10 entries, 9 pictures)" in " ".join(out.split())
     assert ": 1 of 10 entries could not be used" in out
     assert "copy.jpg" in page.read_text()
     assert page.read_text().count("data:image/jpeg;base64,") >= 2

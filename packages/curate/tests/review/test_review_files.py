@@ -15,10 +15,11 @@ from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence, read_decisions
 from snellen.data_sets.step import open_step, read_step
+from snellen.report.writers import write_text
 from snellen_curate.open_data import open_items
 from snellen_curate.review.entries import REVIEWS_FILE
 from snellen_curate.review.exchange import import_reviews
-from snellen_curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_lines
+from snellen_curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_document
 from snellen_curate.review.opening import default_folder, open_review
 from snellen_curate.review.queue import QUEUE_FILE
 from snellen_curate.review.server import describe_item
@@ -267,9 +268,9 @@ def test_agreement_is_printed_and_written(tmp_path):
     assert found.pairs[0].kappa.value == pytest.approx(0.5)
     # 8 values, 5 keep and 3 drop: D_o = 2 / 8, D_e = 2 * 5 * 3 / (8 * 7).
     assert found.alpha.value == pytest.approx(1 - 0.25 * 56 / 30)
-    text = "\n".join(agreement_lines([found]))
-    assert "agreeing pairs        75.0 % (30.1 to 95.4)" in text
-    assert "Cohen's kappa         0.50" in text
+    text = " ".join(write_text(agreement_document([found], []), "table").split())
+    assert "agreeing pairs 0.75 (0.30–0.95)" in text
+    assert "Cohen's kappa, ann and ben 0.50" in text
     review.finish("keep")
     (written,) = json.loads((tmp_path / "out" / AGREEMENT_FILE).read_text())
     assert written["alpha"]["value"] == pytest.approx(1 - 0.25 * 56 / 30)

@@ -20,7 +20,7 @@ from snellen.cli.output import TABLE, write_document
 from snellen.cli.printing import print_line
 
 if TYPE_CHECKING:
-    from snellen.report.document import Line
+    from snellen.report.document import Document, Line
     from snellen_curate.commands._action import Finished, Status
 
 ACTIONS: Mapping[str, str] = {
@@ -60,10 +60,20 @@ def run_action(arguments: Namespace, *, in_recipe: bool = False) -> Status:
     if note := _outside_note(getattr(options, "out", None)):
         document = document._replace(blocks=[*document.blocks, note])
     if document.blocks or document.data is not None:
-        write_document(document, options)
+        write_document(_with_records(document), options)
     if finished.next and form == TABLE and not in_recipe:
         print_line(f"next: {shlex.join(['snellen', *finished.next])}")
     return finished.status
+
+
+def _with_records(document: Document) -> Document:
+    """A document whose CSV has its sentences, where it has no table."""
+    from snellen.report.table import Column, Table
+
+    if document.tables or document.records is not None:
+        return document
+    rows = [(line.text,) for line in document.lines()]
+    return document._replace(records=Table("", [Column("sentence")], rows))
 
 
 def _outside_note(out: str | None) -> Line | None:

@@ -47,7 +47,7 @@ class ActionOptions(OutputOptions):
         return shlex.split(self.command_line)[1:]
 
 
-def sentence(text: str, style: Literal["plain", "notice", "note"] = "plain") -> Line:
+def sentence(text: str, style: Literal["plain", "heading"] = "plain") -> Line:
     """A line that a terminal does not fold: it names files and commands."""
     from snellen.report.document import Line
 
@@ -91,11 +91,14 @@ def drop_option(kinds: Mapping[str, str], alone: Sequence[str] = ()) -> Any:
     word `alone`, or else all."""
     keys = {kind: Key(help) for kind, help in kinds.items()}
     return option(
-        (), "--drop", "leave these out instead of flagging them; without a KIND "
-        f"{', '.join(alone) or 'all'}",
-        metavar="KIND,...", parse=partial(_parse_kinds, tuple(kinds), tuple(alone)), bare_value="",
+        (),
+        "--drop",
+        f"leave these out instead of flagging them; without a KIND {', '.join(alone) or 'all'}",
+        metavar="KIND,...",
+        parse=partial(_parse_kinds, tuple(kinds), tuple(alone)),
+        bare_value="",
         keys=keys,
-    )  # fmt: skip
+    )
 
 
 def _parse_kinds(kinds: Sequence[str], alone: Sequence[str], text: str) -> tuple[str, ...]:
@@ -106,10 +109,13 @@ def _parse_kinds(kinds: Sequence[str], alone: Sequence[str], text: str) -> tuple
 def skip_option(kinds: Mapping[str, str]) -> Any:
     """`--skip`, which leaves out parts of the work."""
     return option(
-        (), "--skip", "leave out these parts of the work", metavar="PART,...",
+        (),
+        "--skip",
+        "leave out these parts of the work",
+        metavar="PART,...",
         parse=partial(_parse_words, "part to --skip", tuple(kinds)),
         keys={kind: Key(help) for kind, help in kinds.items()},
-    )  # fmt: skip
+    )
 
 
 def _parse_words(what: str, known: Sequence[str], text: str) -> tuple[str, ...]:
@@ -128,10 +134,13 @@ def limits_option(keys: Mapping[str, Key]) -> Any:
 def roles_option(roles: Mapping[str, str]) -> Any:
     """`--model-for`, models for parts of the work by their roles."""
     return option(
-        {}, "--model-for", "a model for a part of the work; repeat for several",
-        metavar="ROLE=MODEL", parse=partial(_parse_role, tuple(roles)),
+        {},
+        "--model-for",
+        "a model for a part of the work; repeat for several",
+        metavar="ROLE=MODEL",
+        parse=partial(_parse_role, tuple(roles)),
         keys={role: Key(help) for role, help in roles.items()},
-    )  # fmt: skip
+    )
 
 
 def _parse_role(roles: Sequence[str], text: str) -> dict[str, str]:
@@ -147,9 +156,12 @@ def facts_option(keys: Mapping[str, str]) -> Any:
     """`--facts`, whose keys have these help lines: `KEY=VALUE,...`, where a value may hold commas,
     or a TOML file. Several values of one key are joined by `+`."""
     return option(
-        {}, "--facts", parse=partial(parse_facts, tuple(keys)),
-        metavar="KEY=VALUE,...|FILE.toml", keys={key: Key(help) for key, help in keys.items()},
-    )  # fmt: skip
+        {},
+        "--facts",
+        parse=partial(parse_facts, tuple(keys)),
+        metavar="KEY=VALUE,...|FILE.toml",
+        keys={key: Key(help) for key, help in keys.items()},
+    )
 
 
 def parse_facts(keys: Sequence[str], text: str) -> dict[str, str]:
@@ -192,9 +204,13 @@ def fact_values(facts: Mapping[str, str], key: str) -> tuple[str, ...]:
 def media_option() -> Any:
     """`--media`, folders of pictures and videos."""
     return option(
-        (), "--media", "a folder outside of the data's own that their pictures or videos lie in; "
-        "repeat for several", metavar="DIR", is_repeatable=True,
-    )  # fmt: skip
+        (),
+        "--media",
+        "a folder outside of the data's own that their pictures or videos lie in; "
+        "repeat for several",
+        metavar="DIR",
+        is_repeatable=True,
+    )
 
 
 def flag_option(default: Any, metavar: str, **settings: Any) -> Any:

@@ -50,7 +50,7 @@ def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
     from snellen.report.document import Space
     from snellen.report.table import Column, Table
 
-    yield sentence(f"{diff.old} -> {diff.new}")
+    yield sentence(f"{diff.old} -> {diff.new}", "heading")
     if diff.is_empty:
         yield sentence(f"no item differs ({diff.same} are the same)")
         return
@@ -66,12 +66,18 @@ def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
         fields = [f"{name} {count}" for name, count in diff.by_field.items()]
         yield sentence(f"changed fields: {', '.join(fields)}")
     abilities = [
-        (name or "no ability stated", each.before, each.after, each.added, each.removed,
-         each.changed)
+        (
+            name or "no ability stated",
+            each.before,
+            each.after,
+            each.added,
+            each.removed,
+            each.changed,
+        )
         for name, each in diff.by_ability.items()
-    ]  # fmt: skip
+    ]
     numbers = (Column(name, "count") for name in ("before", "after", "added", "removed", "changed"))
-    yield Table("", (Column("ability"), *numbers), abilities)
+    yield Table("items by ability", (Column("ability"), *numbers), abilities)
     changes = [
         (change.id, name, _short(before), _short(after))
         for change in diff.changed[:most]

@@ -33,9 +33,10 @@ class Options(ActionOptions):
     """What `snellen curate duplicates` takes."""
 
     data: str = argument(
-        "DATA", "a benchmark, a data file, a data set folder or a folder of pictures; with --index "
+        "DATA",
+        "a benchmark, a data file, a data set folder or a folder of pictures; with --index "
         "also webdataset .tar files or a manifest (.parquet, .jsonl, .csv)",
-    )  # fmt: skip
+    )
     out: str | None = option(None, "--out", parse=parse_folder)
     """With `--index` the index. None: only the report is printed."""
     drop: tuple[Any, ...] = drop_option(
@@ -49,21 +50,32 @@ class Options(ActionOptions):
     )
     columns: Mapping[str, str] | None = option(None, "--columns")
     against: Sequence[str] = option(
-        (), "--against", "also look in this benchmark, index, folder of pictures or manifest of "
-        "training data; repeat for several", metavar="OTHER", is_repeatable=True,
-    )  # fmt: skip
+        (),
+        "--against",
+        "also look in this benchmark, index, folder of pictures or manifest of "
+        "training data; repeat for several",
+        metavar="OTHER",
+        is_repeatable=True,
+    )
     keep: Literal["first", "last", "largest"] = option(
-        "first", "--keep", "the item of a cluster that stays: first or last of the data, or that "
-        "with the most pixels", choices=("first", "last", "largest"),
-    )  # fmt: skip
+        "first",
+        "--keep",
+        "the item of a cluster that stays: first or last of the data, or that with the most pixels",
+        choices=("first", "last", "largest"),
+    )
     index: bool = option(
-        False, "--index", "only hash the pictures of DATA into an index for --against, in --out; "
-        "the same command goes on where it was stopped", is_switch=True,
-    )  # fmt: skip
-    skip: tuple[str, ...] = skip_option({
-        "turned": "mirrored pictures, and those turned by quarters",
-        "crops": "cropped or framed copies, which OpenCV verifies",
-    })  # fmt: skip
+        False,
+        "--index",
+        "only hash the pictures of DATA into an index for --against, in --out; "
+        "the same command goes on where it was stopped",
+        is_switch=True,
+    )
+    skip: tuple[str, ...] = skip_option(
+        {
+            "turned": "mirrored pictures, and those turned by quarters",
+            "crops": "cropped or framed copies, which OpenCV verifies",
+        }
+    )
     limits: Mapping[str, Any] = limits_option(
         {"processes": Key("processes that hash (one for each core)", int)}
     )
@@ -99,9 +111,11 @@ def _write_index(options: Options) -> Finished:
         _print_progress(options, options.data, progress)
 
     index = write_index(
-        options.data, Path(options.out), processes=options.limits.get("processes"),
+        options.data,
+        Path(options.out),
+        processes=options.limits.get("processes"),
         on_progress=on_progress,
-    )  # fmt: skip
+    )
     info, seconds = index.info, time.perf_counter() - started
     lines = [
         f"{options.out}: {info.entries:,} entries, {info.pictures:,} pictures, "
@@ -133,9 +147,12 @@ def _find(options: Options) -> Finished:
         against=tuple(options.against),
     )
     found = find_duplicates(
-        options.data, settings, columns=options.columns, processes=options.limits.get("processes"),
+        options.data,
+        settings,
+        columns=options.columns,
+        processes=options.limits.get("processes"),
         on_phase=lambda name, progress: _print_progress(options, name, progress),
-    )  # fmt: skip
+    )
     document = duplicates_document(found.report)
     if options.out:
         flagged = write_folder(found, options.out, options.drop).get("flag", 0)

@@ -33,20 +33,27 @@ class Options(ActionOptions):
 
     data: str = argument("DATA", "a benchmark, a data file, or a data set folder of a step")
     out: str = option(MISSING, "--out", parse=parse_folder)
-    drop: tuple[Any, ...] = drop_option({
-        "text-only": "what models answer without the picture",
-        "vision": "what no model answers with it",
-    })  # fmt: skip
+    drop: tuple[Any, ...] = drop_option(
+        {
+            "text-only": "what models answer without the picture",
+            "vision": "what no model answers with it",
+        }
+    )
     vision: Sequence[str] = option((), "--model")
     """Models that are asked with the pictures."""
     text_only: Sequence[str] = option(
-        (), "--text-only", "a model that is asked without the pictures; repeat for several",
-        metavar="MODEL", is_repeatable=True,
-    )  # fmt: skip
+        (),
+        "--text-only",
+        "a model that is asked without the pictures; repeat for several",
+        metavar="MODEL",
+        is_repeatable=True,
+    )
     runs: Sequence[str] = option((), "--runs")
     """Stored runs, whose `run.json` says whether there were pictures."""
     flag: Sequence[str] = flag_option(
-        (), "RULE", is_repeatable=True,
+        (),
+        "RULE",
+        is_repeatable=True,
         keys={
             "text-majority[:SHARE], text-more-than[:COUNT], text-all": Key(
                 "that many models without the pictures are right"
@@ -54,20 +61,25 @@ class Options(ActionOptions):
             "vision-none[:COUNT]": Key("at most that many with them are"),
         },
         parse=str,
-    )  # fmt: skip
+    )
     group: Sequence[str] = option((), "--group", is_repeatable=True)
     """Empty: the groups of the data, and their source."""
     top: int = option(20, "--top")
-    skip: tuple[str, ...] = skip_option({
-        "pairs": "judging both yes/no questions of a pair together",
-        "replies": "the replies in the decisions about items that no rule flags",
-    })  # fmt: skip
-    limits: Mapping[str, Any] = limits_option({
-        "min_replies": Key(
-            "judge an item by the models that replied if they are at least this many (only if the "
-            "others could change nothing)", int,
-        ),
-    })  # fmt: skip
+    skip: tuple[str, ...] = skip_option(
+        {
+            "pairs": "judging both yes/no questions of a pair together",
+            "replies": "the replies in the decisions about items that no rule flags",
+        }
+    )
+    limits: Mapping[str, Any] = limits_option(
+        {
+            "min_replies": Key(
+                "judge an item by the models that replied if they are at least this many (only if "
+                "the others could change nothing)",
+                int,
+            )
+        }
+    )
     asking: FilterOptions = embedded(FilterOptions)
 
 
@@ -85,9 +97,13 @@ def main(options: Options) -> Finished:
         raise UsageError(f"--top is {options.top}; expected at least 1")
     console = Terminal(stderr=True)
     rules = FilterRules(
-        rules=tuple(options.flag), pairs="pairs" not in options.skip, drop=options.drop,
-        brief="replies" in options.skip, by=tuple(options.group), **options.limits,
-    )  # fmt: skip
+        rules=tuple(options.flag),
+        pairs="pairs" not in options.skip,
+        drop=options.drop,
+        brief="replies" in options.skip,
+        by=tuple(options.group),
+        **options.limits,
+    )
     try:
         with nullcontext(NoProgress()) if options.quiet else show_progress(console) as progress:
             result = filter_items(
@@ -99,10 +115,9 @@ def main(options: Options) -> Finished:
                 rules=rules,
                 options=options.asking,
                 reports=Reports(
-                    progress, line_printer(console), download_printer(console),
-                    options.command_line,
+                    progress, line_printer(console), download_printer(console), options.command_line
                 ),
-            )  # fmt: skip
+            )
     except (RunInterrupted, KeyboardInterrupt):
         exit_interrupted(Path(options.out), console, options.command_line)
     document = filter_document(result, options.top)

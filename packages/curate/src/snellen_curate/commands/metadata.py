@@ -29,24 +29,27 @@ class Options(ActionOptions):
     """What `snellen curate metadata` takes."""
 
     importer: str = argument(
-        "IMPORTER", "coco (LVIS too), image-folder, labelme, table (Parquet, JSON Lines, CSV, "
+        "IMPORTER",
+        "coco (LVIS too), image-folder, labelme, table (Parquet, JSON Lines, CSV, "
         "Hugging Face), visual-genome, voc, yolo, or one of a plug-in",
-    )  # fmt: skip
+    )
     paths: Sequence[str] = argument(
         "PATH", "its files or folder; for a table also hf://org/name?split=NAME", "+"
     )
     out: str = option(MISSING, "--out", parse=parse_folder)
     media: Sequence[str] = media_option()
     """A data set folder of `snellen curate pictures` among them leaves out what it dropped."""
-    facts: Mapping[str, str] = facts_option({
-        "source": "the name of the data set",
-        "licence": "the SPDX licence of what does not state its own",
-        "url": "where the data set comes from",
-        "subtask": "subtask of all records (default: any)",
-        "task": "meta-task of all records",
-        "image-type": "MMT-Bench's visual prompt types, e.g. Natural Image",
-        "capability": "what the questions need, e.g. Counting+Recognition",
-    })  # fmt: skip
+    facts: Mapping[str, str] = facts_option(
+        {
+            "source": "the name of the data set",
+            "licence": "the SPDX licence of what does not state its own",
+            "url": "where the data set comes from",
+            "subtask": "subtask of all records (default: any)",
+            "task": "meta-task of all records",
+            "image-type": "MMT-Bench's visual prompt types, e.g. Natural Image",
+            "capability": "what the questions need, e.g. Counting+Recognition",
+        }
+    )
     columns: Mapping[str, str] | None = option(None, "--columns")
     """Of a table: which column is which field, e.g. `label=breed,captions=sentence`."""
 
@@ -90,15 +93,19 @@ def _document(counts: ImportCounts) -> Document:
 
     blocks: list[Block] = [sentence(f"{counts.path}: {counts.records} records of {counts.source}")]
     if counts.without_licence:
-        blocks.append(sentence(
-            f"without a licence: {counts.without_licence}; name it with --facts licence=SPDX, if "
-            "it has one"
-        ))  # fmt: skip
+        blocks.append(
+            sentence(
+                f"without a licence: {counts.without_licence}; name it with --facts licence=SPDX, "
+                "if it has one"
+            )
+        )
     if counts.missing_pictures:
-        blocks.append(sentence(
-            f"pictures that are not there: {counts.missing_pictures}, e.g. "
-            f"{counts.missing_picture}; name their folder with --media DIR"
-        ))  # fmt: skip
+        blocks.append(
+            sentence(
+                f"pictures that are not there: {counts.missing_pictures}, e.g. "
+                f"{counts.missing_picture}; name their folder with --media DIR"
+            )
+        )
     blocks += [
         sentence(f"left out: {what}, {count} times") for what, count in counts.left_out.items()
     ]

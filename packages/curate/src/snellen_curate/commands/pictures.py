@@ -30,17 +30,20 @@ class Options(ActionOptions):
     """What `snellen curate pictures` takes."""
 
     data: str = argument(
-        "DATA", "a folder of pictures or of webdataset .tar files, a .tar file, or a table that "
+        "DATA",
+        "a folder of pictures or of webdataset .tar files, a .tar file, or a table that "
         "names pictures, with author, license and url where they are known",
-    )  # fmt: skip
+    )
     out: str = option(MISSING, "--out", parse=parse_folder)
     drop: tuple[str, ...] = drop_option(KINDS, ("broken", "duplicate"))
     columns: Mapping[str, str] | None = option(None, "--columns")
-    facts: Mapping[str, Any] = facts_option({
-        "source": "the data set that pictures come from which do not say it themselves",
-        "licence": "the SPDX licence of those that do not state their own",
-        "author": "the author of those that do not state theirs",
-    })  # fmt: skip
+    facts: Mapping[str, Any] = facts_option(
+        {
+            "source": "the data set that pictures come from which do not say it themselves",
+            "licence": "the SPDX licence of those that do not state their own",
+            "author": "the author of those that do not state theirs",
+        }
+    )
     faces: bool = option(False, "--faces", "look for faces (extra `faces`)", is_switch=True)
 
 
@@ -75,21 +78,26 @@ def _document(counts: dict[str, Any], out: str) -> Document:
     from snellen_curate.pictures.check import TABLE_FILE
 
     dropped, flagged = counts.get("drop", 0), counts.get("flag", 0)
-    blocks: list[Block] = [sentence(
-        f"{plural(counts['pictures'], 'picture')}: {flagged:,} flagged, {dropped:,} dropped"
-    )]  # fmt: skip
+    blocks: list[Block] = [
+        sentence(
+            f"{plural(counts['pictures'], 'picture')}: {flagged:,} flagged, {dropped:,} dropped",
+            "heading",
+        )
+    ]
     rows = [(kind, count, KINDS[kind]) for kind, count in counts["kinds"].items()]
     if rows:
         columns = [Column("kind"), Column("pictures", "count"), Column("what it is")]
-        blocks.append(Table("", columns, rows))
+        blocks.append(Table("what was found", columns, rows))
     blocks += [
         sentence(f"not looked at: {what}, {plural(count, 'time')}")
         for what, count in counts["left_out"].items()
     ]
     if counts["without_licence"]:
-        blocks.append(sentence(
-            f"without a licence: {counts['without_licence']:,}; name it with --facts licence=SPDX, "
-            "if they have one"
-        ))  # fmt: skip
+        blocks.append(
+            sentence(
+                f"without a licence: {counts['without_licence']:,}; name it with --facts "
+                "licence=SPDX, if they have one"
+            )
+        )
     blocks.append(sentence(f"written: {out}, {Path(out) / TABLE_FILE}"))
     return Document(blocks, counts)

@@ -47,29 +47,37 @@ class Options(ActionOptions):
     """Empty: that of the folder."""
     title: str = option("", "--title")
     description: str = option("", "--description")
-    facts: Mapping[str, str] = facts_option({
-        "licence": "the SPDX licence of the questions, e.g. CC-BY-4.0",
-        "language": "their languages, e.g. en+zh",
-        "release": "the version of the benchmark (1.0)",
-        "paper": "address of the paper",
-        "homepage": "address of the benchmark's page",
-    })  # fmt: skip
+    facts: Mapping[str, str] = facts_option(
+        {
+            "licence": "the SPDX licence of the questions, e.g. CC-BY-4.0",
+            "language": "their languages, e.g. en+zh",
+            "release": "the version of the benchmark (1.0)",
+            "paper": "address of the paper",
+            "homepage": "address of the benchmark's page",
+        }
+    )
     licences: str = option(
-        "", "--licences", "TOML table of the pictures' licences, by the column `source`",
+        "",
+        "--licences",
+        "TOML table of the pictures' licences, by the column `source`",
         metavar="FILE.toml",
-    )  # fmt: skip
+    )
     require_licence: bool = option(
-        False, "--require-licence",
+        False,
+        "--require-licence",
         "refuse to publish if an item has no licence; without it such items are flagged",
         is_switch=True,
-    )  # fmt: skip
+    )
     media: Sequence[str] = media_option()
     """Only pictures of these folders, and of the data's own, are published."""
     hold_out: float | str | None = option(
-        None, "--hold-out", "share of each ability whose answers are kept back, e.g. 30%%; or a "
-        "publication whose split is taken, as for a translation of it", metavar="SHARE|DIR",
+        None,
+        "--hold-out",
+        "share of each ability whose answers are kept back, e.g. 30%%; or a "
+        "publication whose split is taken, as for a translation of it",
+        metavar="SHARE|DIR",
         parse=parse_hold_out,
-    )  # fmt: skip
+    )
     group: str = option("", "--group")
     """By which the split is balanced; empty: category, else l2-category."""
     seed: int = option(0, "--seed")
@@ -77,9 +85,12 @@ class Options(ActionOptions):
     """Made if it does not exist; empty: the variable SNELLEN_SEAL_KEY, else the answers kept back
     are not encrypted."""
     private: str = option(
-        "", "--private", "folder for what is not published: the answers kept back and the "
-        "decisions (default: OUT-private)", metavar="DIR",
-    )  # fmt: skip
+        "",
+        "--private",
+        "folder for what is not published: the answers kept back and the "
+        "decisions (default: OUT-private)",
+        metavar="DIR",
+    )
 
 
 def main(options: Options) -> Finished:
@@ -92,14 +103,22 @@ def main(options: Options) -> Finished:
     refuse = REFUSE if options.require_licence else None
     is_share = isinstance(options.hold_out, float)
     chosen = PublishOptions(
-        name=options.name, title=options.title, description=options.description,
-        language=language, licences=options.licences, outside=options.media,
+        name=options.name,
+        title=options.title,
+        description=options.description,
+        language=language,
+        licences=options.licences,
+        outside=options.media,
         require_licence=DROP if options.drop else refuse,
         hold_out=options.hold_out if isinstance(options.hold_out, float) else None,
         split_like="" if is_share else str(options.hold_out or ""),
-        seed=options.seed, ability=options.group, seal_key=options.seal_key,
-        private=options.private, keep=fact_values(options.columns, _KEEP), **facts,
-    )  # fmt: skip
+        seed=options.seed,
+        ability=options.group,
+        seal_key=options.seal_key,
+        private=options.private,
+        keep=fact_values(options.columns, _KEEP),
+        **facts,
+    )
     columns = {role: name for role, name in options.columns.items() if role != _KEEP}
     published = publish(options.data, options.out, chosen, columns or None)
     asked = [
@@ -126,7 +145,7 @@ def _document(published: PublishResult) -> Document:
     ]
     lines = [sentence(line) for line in _sentences(published)]
     count = len(publication.splits)
-    return Document([*lines[:count], Table("", columns, rows), *lines[count:]], published)
+    return Document([*lines[:count], Table("questions", columns, rows), *lines[count:]], published)
 
 
 def _sentences(published: PublishResult) -> Iterator[str]:

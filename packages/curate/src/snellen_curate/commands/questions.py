@@ -40,59 +40,82 @@ class Options(ActionOptions):
     """What `snellen curate questions` takes."""
 
     data: Sequence[str] = argument(
-        "DATA", "a folder of pictures and videos, or a data file that names them, with captions, "
+        "DATA",
+        "a folder of pictures and videos, or a data file that names them, with captions, "
         "licences and sources where they are known; or the folders that `snellen curate metadata` "
-        "wrote", "*",
-    )  # fmt: skip
+        "wrote",
+        "*",
+    )
     out: str | None = option(None, "--out", parse=parse_folder)
     drop: tuple[str, ...] = drop_option({"no-licence": "pictures without a licence"})
     model: Sequence[str] = option((), "--model")
     """Who writes."""
     extract: Sequence[str] = option(
-        (), "--extract", "what finds out what is to be seen. WHAT: caption, instances, labels, "
+        (),
+        "--extract",
+        "what finds out what is to be seen. WHAT: caption, instances, labels, "
         "attributes, dense, text. KIND: pipeline:TASK@MODEL, rapidocr, file:FILE.jsonl, or a model "
-        "that is asked; repeat for several", metavar="[WHAT=]KIND", is_repeatable=True,
-    )  # fmt: skip
-    roles: Mapping[str, Any] = roles_option({
-        "reasoner": "writes questions that take reasoning (default: -m)",
-        "checker": "leaves out distractors that are as right as the answer, and questions about "
-        "videos that one frame answers",
-    })  # fmt: skip
+        "that is asked; repeat for several",
+        metavar="[WHAT=]KIND",
+        is_repeatable=True,
+    )
+    roles: Mapping[str, Any] = roles_option(
+        {
+            "reasoner": "writes questions that take reasoning (default: -m)",
+            "checker": "leaves out distractors that are as right as the answer, and questions "
+            "about videos that one frame answers",
+        }
+    )
     dimensions: Sequence[str] = option(
-        (), "--dimension", "ask about this dimension, or read dimensions and instructions of your "
+        (),
+        "--dimension",
+        "ask about this dimension, or read dimensions and instructions of your "
         "own (default: all that suit any picture); `next-image` shows the first frames of each "
         "video and asks for the last, without a model; repeat for several",
-        metavar="NAME|FILE.toml", is_repeatable=True,
-    )  # fmt: skip
+        metavar="NAME|FILE.toml",
+        is_repeatable=True,
+    )
     list: bool = option(False, "--list")
     """Print the dimensions and end."""
-    limits: Mapping[str, Any] = limits_option({
-        "count": Key("questions to ask for, for each picture and dimension (1)", int),
-        "per_dimension": Key("most questions of a dimension, drawn by seed; 0: all (0)", int),
-        "per_picture": Key("most questions about a picture; 0: all (0)", int),
-        "min_nouns": Key("leave out pictures with fewer nouns in their captions (6)", int),
-        "max_seconds": Key("leave out longer videos (120)", float),
-        "max_similarity": Key(
-            "leave out questions of which two options share more of their words (0.9)", float
-        ),
-        _PER_SUBTASK: Key(
-            "of records: most questions of a subtask, evenly from its data sets (200)", int
-        ),
-    })  # fmt: skip
+    limits: Mapping[str, Any] = limits_option(
+        {
+            "count": Key("questions to ask for, for each picture and dimension (1)", int),
+            "per_dimension": Key("most questions of a dimension, drawn by seed; 0: all (0)", int),
+            "per_picture": Key("most questions about a picture; 0: all (0)", int),
+            "min_nouns": Key("leave out pictures with fewer nouns in their captions (6)", int),
+            "max_seconds": Key("leave out longer videos (120)", float),
+            "max_similarity": Key(
+                "leave out questions of which two options share more of their words (0.9)", float
+            ),
+            _PER_SUBTASK: Key(
+                "of records: most questions of a subtask, evenly from its data sets (200)", int
+            ),
+        }
+    )
     draw: str | None = option(
-        None, "--draw", "DATA is a data file of captions; -m changes them and this model draws "
+        None,
+        "--draw",
+        "DATA is a data file of captions; -m changes them and this model draws "
         "them, or file:FILE has the drawings (columns caption, image); `size` in pixels, denoising "
         "`steps` and the scale of `guidance` behind its name, e.g. MODEL:size=512x512,steps=30",
-        metavar="MODEL[:size=WxH,...]", group=_PICTURES,
-    )  # fmt: skip
+        metavar="MODEL[:size=WxH,...]",
+        group=_PICTURES,
+    )
     templates: str | None = option(
-        None, "--templates", "question templates, one per subtask (default: counting, presence, "
-        "recognition and boxes of what is labelled)", metavar="FILE.toml", group=_RECORDS,
-    )  # fmt: skip
+        None,
+        "--templates",
+        "question templates, one per subtask (default: counting, presence, "
+        "recognition and boxes of what is labelled)",
+        metavar="FILE.toml",
+        group=_RECORDS,
+    )
     alike_length: bool = option(
-        False, "--alike-length", "choose wrong options whose lengths are next to the right one's",
-        is_switch=True, group=_RECORDS,
-    )  # fmt: skip
+        False,
+        "--alike-length",
+        "choose wrong options whose lengths are next to the right one's",
+        is_switch=True,
+        group=_RECORDS,
+    )
     share: float | None = option(None, "--share", group=_RECORDS)
     """Of each data set's items, at most 100, that is flagged (MMT-Bench: 50 %)."""
     seed: int = option(0, "--seed")
@@ -100,10 +123,8 @@ class Options(ActionOptions):
 
     @property
     def folder(self) -> str:
-        """Where the questions are written. Raises UsageError without one."""
-        if self.out is None:
-            raise UsageError("name the data set folder: --out DIR")
-        return self.out
+        """Where the questions are written."""
+        return self.out or ""
 
     @property
     def progress(self) -> ProgressChoice:
@@ -121,13 +142,18 @@ def main(options: Options) -> Finished:
         raise UsageError(
             "name a folder of pictures, a data file that names them, or folders of metadata"
         )
+    if options.out is None:
+        raise UsageError("name the data set folder: --out DIR")
     if options.templates or find_metadata(Path(options.data[0]).expanduser()):
         return _make_of_records(options)
     refuse_flags(
-        {"--limits per_subtask": _PER_SUBTASK in options.limits, "--share": options.share,
-         "--alike-length": options.alike_length},
+        {
+            "--limits per_subtask": _PER_SUBTASK in options.limits,
+            "--share": options.share,
+            "--alike-length": options.alike_length,
+        },
         "these are no metadata records",
-    )  # fmt: skip
+    )
     if len(options.data) > 1:
         raise UsageError(
             f"{options.data[1]}: pictures are in one folder or data file; several can be given "
@@ -177,10 +203,14 @@ def _make(options: Options) -> QuestionsResult:
     from snellen_curate.questions.sources import open_pictures
 
     chosen = QuestionOptions(
-        extract=options.extract, writer=only_model(options.model) or "",
-        dimensions=_dimensions(options), require_license=bool(options.drop), seed=options.seed,
-        **options.roles, **options.limits,
-    )  # fmt: skip
+        extract=options.extract,
+        writer=only_model(options.model) or "",
+        dimensions=_dimensions(options),
+        require_license=bool(options.drop),
+        seed=options.seed,
+        **options.roles,
+        **options.limits,
+    )
     pictures = open_pictures(options.data[0])
     return make_questions(
         pictures, options.folder, chosen, options.asking, progress=options.progress
@@ -225,10 +255,12 @@ def _make_next_images(options: Options) -> QuestionsResult:
     if len(options.dimensions) > 1:
         raise UsageError("next-image is a data set of its own; leave out the other --dimension")
     return make_next_image_questions(
-        open_pictures(options.data[0]), options.folder,
+        open_pictures(options.data[0]),
+        options.folder,
         max_seconds=options.limits.get("max_seconds", MAX_SECONDS),
-        require_license=bool(options.drop), seed=options.seed,
-    )  # fmt: skip
+        require_license=bool(options.drop),
+        seed=options.seed,
+    )
 
 
 def _make_of_records(options: Options) -> Finished:
@@ -240,24 +272,31 @@ def _make_of_records(options: Options) -> Finished:
 
     others = {f"--limits {name}": True for name in options.limits if name != _PER_SUBTASK}
     refuse_flags(
-        {"--extract": options.extract, "--model-for": options.roles,
-         "--dimension": options.dimensions, "--draw": options.draw, **others},
+        {
+            "--extract": options.extract,
+            "--model-for": options.roles,
+            "--dimension": options.dimensions,
+            "--draw": options.draw,
+            **others,
+        },
         "these are metadata records, not pictures",
-    )  # fmt: skip
+    )
     paths = [Path(name).expanduser() for name in options.data]
     counts = build_questions(
         [find_metadata(path) or path for path in paths],
         options.templates or DEFAULT_TEMPLATES,
         options.folder,
         MetadataQuestionOptions(
-            seed=options.seed, alike_length=options.alike_length,
-            require_license=bool(options.drop), check_share=options.share or 0.0,
+            seed=options.seed,
+            alike_length=options.alike_length,
+            require_license=bool(options.drop),
+            check_share=options.share or 0.0,
             **options.limits,
         ),
         writer=only_model(options.model),
         asking=options.asking,
         progress=options.progress,
-    )  # fmt: skip
+    )
     is_flagged = bool(counts.without_licence or options.share)
     status: Status = "flagged" if is_flagged or counts.findings else "clean"
     next = review_next(options.folder, *(() if is_flagged else ("--items", "all")))

@@ -47,45 +47,70 @@ class Options(ActionOptions):
     """Of the review, and of the next version of the data set. None: DATA-reviewed."""
     columns: Mapping[str, str] | None = option(None, "--columns")
     items: str | None = option(
-        None, "--items", "review `flagged` items (default), `all`, or those of a file, an id a "
-        "line", metavar="flagged|all|FILE",
-    )  # fmt: skip
+        None,
+        "--items",
+        "review `flagged` items (default), `all`, or those of a file, an id a line",
+        metavar="flagged|all|FILE",
+    )
     limit: int | None = option(None, "--limit")
     blind: str | None = option(
-        None, "--blind", "hide keys and replies: annotators choose the answer and the ability; if "
+        None,
+        "--blind",
+        "hide keys and replies: annotators choose the answer and the ability; if "
         "they agree against the key, an adjudicator decides (`resolve`, the default) or their "
-        "answer becomes the key (`fix`)", metavar="resolve|fix",
-        parse=_parse_mismatch, bare_value="",
-    )  # fmt: skip
+        "answer becomes the key (`fix`)",
+        metavar="resolve|fix",
+        parse=_parse_mismatch,
+        bare_value="",
+    )
     limits: Mapping[str, Any] = limits_option(
         {"annotators": Key("decisions that each item needs (1)", int)}
     )
     gold: str | None = option(
-        None, "--gold", "mix in items whose right decision is known, a JSON object a line; every "
-        "annotator gets each of them and is not told which they are", metavar="FILE",
-    )  # fmt: skip
+        None,
+        "--gold",
+        "mix in items whose right decision is known, a JSON object a line; every "
+        "annotator gets each of them and is not told which they are",
+        metavar="FILE",
+    )
     runs: Sequence[str] = option((), "--runs")
     """Their replies are displayed."""
     seed: int | None = option(None, "--seed")
     annotators: Sequence[str] = option(
-        (), "--annotator", "print a link for this annotator alone; with --import, whose decisions "
-        "those are that name nobody; repeat for several", metavar="NAME", is_repeatable=True,
-    )  # fmt: skip
+        (),
+        "--annotator",
+        "print a link for this annotator alone; with --import, whose decisions "
+        "those are that name nobody; repeat for several",
+        metavar="NAME",
+        is_repeatable=True,
+    )
     imported: str | None = option(
-        None, "--import", "add decisions that were made in another tool: JSON lines, CSV, or an "
-        "export of Label Studio or Argilla", metavar="FILE", group=_TASKS,
-    )  # fmt: skip
+        None,
+        "--import",
+        "add decisions that were made in another tool: JSON lines, CSV, or an "
+        "export of Label Studio or Argilla",
+        metavar="FILE",
+        group=_TASKS,
+    )
     export: Literal["queue", "label-studio", "argilla", "csv"] | None = option(
-        None, "--export", "write the queue and its decisions for another tool; `queue`: the queue "
-        "alone, as queue.jsonl", choices=_FORMS, group=_TASKS,
-    )  # fmt: skip
+        None,
+        "--export",
+        "write the queue and its decisions for another tool; `queue`: the queue "
+        "alone, as queue.jsonl",
+        choices=_FORMS,
+        group=_TASKS,
+    )
     list: bool = option(False, "--list", group=_TASKS)
     """Print the annotators, and how far they agree."""
     finish: Literal["refuse", "keep", "drop", "flag"] | None = option(
-        None, "--finish", "write the next version of the data set; what is done with items "
-        "that are not decided (default: refuse)", choices=("refuse", "keep", "drop", "flag"),
-        bare_value="refuse", group=_TASKS,
-    )  # fmt: skip
+        None,
+        "--finish",
+        "write the next version of the data set; what is done with items "
+        "that are not decided (default: refuse)",
+        choices=("refuse", "keep", "drop", "flag"),
+        bare_value="refuse",
+        group=_TASKS,
+    )
     port: int | None = option(None, "--port")
     """None: 8421, or any free port."""
     open: bool = option(False, "--open")
@@ -105,16 +130,22 @@ def main(options: Options) -> Finished:
     """Do the task that was named, or serve the page."""
     from snellen_curate.review.opening import open_review
 
-    tasks = {"--import": options.imported, "--export": options.export,
-             "--list": options.list, "--finish": options.finish}  # fmt: skip
+    tasks = {
+        "--import": options.imported,
+        "--export": options.export,
+        "--list": options.list,
+        "--finish": options.finish,
+    }
     named = [flag for flag, value in tasks.items() if value]
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} are two tasks; give one")
     review = open_review(
-        options.data, options.folder, _settings(options),
+        options.data,
+        options.folder,
+        _settings(options),
         # In a pipeline, that nothing was flagged is no mistake.
         may_be_empty=options.export == _QUEUE or options.finish is not None,
-    )  # fmt: skip
+    )
     if options.imported:
         return _import(review, options)
     if options.export:

@@ -95,9 +95,11 @@ def _step_command(action: str) -> StepCommand:
     add_arguments(import_module(f"snellen_curate.commands.{action}"), parser)
     parser.set_defaults(parser=parser)
     return StepCommand(
-        action, parser, lambda typed: run_action(typed, in_recipe=True) != "incomplete",
+        action,
+        parser,
+        lambda typed: run_action(typed, in_recipe=True) != "incomplete",
         PROTOCOLS.get(action, StepProtocol()),
-    )  # fmt: skip
+    )
 
 
 def _print_nothing(line: str) -> None:
@@ -115,13 +117,17 @@ def _plan_document(planned: list[PlannedStep]) -> Document:
 
     columns = (Column("step", "count"), Column("name"), Column("what is left"), Column("spent"))
     rows = [
-        (step.number, step.name, ": ".join(filter(None, (_TODO[step.todo], step.reason))),
-         step.spent.sentence() if step.spent.requests else "")
+        (
+            step.number,
+            step.name,
+            ": ".join(filter(None, (_TODO[step.todo], step.reason))),
+            step.spent.sentence() if step.spent.requests else "",
+        )
         for step in planned
-    ]  # fmt: skip
+    ]
     commands = [sentence(step.command) for step in planned if step.todo != "done"]
     spent = sentence(f"spent so far: {total_spending(planned).sentence()}")
-    return Document([Table("", columns, rows), *commands, spent], planned)
+    return Document([Table("steps", columns, rows), *commands, spent], planned)
 
 
 def _outcome_document(outcome: RecipeOutcome) -> Document:

@@ -35,11 +35,13 @@ class Options(ActionOptions):
     top: int | None = option(None, "--top")
     """Groups of each grouping; None: 25 on a terminal, else all."""
     skip: tuple[str, ...] = skip_option({"media": "reading the headers of images and videos"})
-    limits: Mapping[str, Any] = limits_option({
-        "probe": Key(
-            "train the text probe on at most this many closed questions; 0: none (20000)", int
-        ),
-    })  # fmt: skip
+    limits: Mapping[str, Any] = limits_option(
+        {
+            "probe": Key(
+                "train the text probe on at most this many closed questions; 0: none (20000)", int
+            )
+        }
+    )
 
 
 def main(options: Options) -> Finished:

@@ -40,33 +40,46 @@ class Options(ActionOptions):
     """None: NAME-TAG."""
     model: Sequence[str] = option((), "--model")
     """Who translates."""
-    roles: Mapping[str, str] = roles_option({
-        "back": "translates back, to compare with the source (chrF)",
-        "judge": "compares the meanings",
-    })  # fmt: skip
+    roles: Mapping[str, str] = roles_option(
+        {
+            "back": "translates back, to compare with the source (chrF)",
+            "judge": "compares the meanings",
+        }
+    )
     columns: Mapping[str, str] | None = option(None, "--columns")
     language: str = option(
-        MISSING, "--language", "language to translate into, a BCP-47 tag such as zh; FROM where "
-        "the data are not in English, e.g. de:zh", metavar="[FROM:]TO",
-    )  # fmt: skip
+        MISSING,
+        "--language",
+        "language to translate into, a BCP-47 tag such as zh; FROM where "
+        "the data are not in English, e.g. de:zh",
+        metavar="[FROM:]TO",
+    )
     check: str | None = option(
-        None, "--check", "check this translation of DATA by the rules; nothing is asked",
+        None,
+        "--check",
+        "check this translation of DATA by the rules; nothing is asked",
         metavar="SIBLING",
-    )  # fmt: skip
+    )
     fields: str = option(
-        "question,hint,options", "--fields",
+        "question,hint,options",
+        "--fields",
         "what is translated: some of question, hint, options, answer (of open questions)",
         metavar="NAME,...",
-    )  # fmt: skip
+    )
     terms: Sequence[str] = option(
-        (), "--terms", "a term that stays as it is, a file of such terms, one a line, or a TOML "
+        (),
+        "--terms",
+        "a term that stays as it is, a file of such terms, one a line, or a TOML "
         'file of terms with their translation, as in cat = "猫"; repeat for several',
-        metavar="TERM|FILE", is_repeatable=True,
-    )  # fmt: skip
-    limits: Mapping[str, Any] = limits_option({
-        "attempts": Key("how often to ask until the rules pass (3)", int),
-        "min_chrf": Key("a way back with less chrF is doubtful (0.3)", parse_share),
-    })  # fmt: skip
+        metavar="TERM|FILE",
+        is_repeatable=True,
+    )
+    limits: Mapping[str, Any] = limits_option(
+        {
+            "attempts": Key("how often to ask until the rules pass (3)", int),
+            "min_chrf": Key("a way back with less chrF is doubtful (0.3)", parse_share),
+        }
+    )
     flag: Literal["wrong", "doubtful", "all"] = flag_option(
         "wrong", "wrong|doubtful|all", choices=("wrong", "doubtful", "all")
     )

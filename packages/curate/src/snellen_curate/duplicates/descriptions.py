@@ -28,9 +28,11 @@ _HOW = {
     "turned": "near duplicate, mirrored or turned",
 }
 _SHARE_COLUMNS = (
-    Column("what is there too"), Column("items", "count"), Column("of", "count"),
+    Column("what is there too"),
+    Column("items", "count"),
+    Column("of", "count"),
     Column("share", "share"),
-)  # fmt: skip
+)
 _MAX_LINES = 10
 """Pairs that are listed in the terminal; the page and the JSON have more."""
 KEEP = {
@@ -68,10 +70,14 @@ def describe_overlap(match: OverlapMatch) -> tuple[str, ...]:
 def share_table(report: OverlapReport) -> Table:
     """What there is of the data in another set, with intervals."""
     rows = [
-        (share.name, share.count, share.n, Estimate(share.share if share.n else None,
-                                                    share.interval))
+        (
+            share.name,
+            share.count,
+            share.n,
+            Estimate(share.share if share.n else None, share.interval),
+        )
         for share in report.shares
-    ]  # fmt: skip
+    ]
     return Table(f"also in {report.name} ({describe_entries(report)})", _SHARE_COLUMNS, rows)
 
 
@@ -107,11 +113,14 @@ def duplicates_document(report: DuplicateReport) -> Document:
         for note in one.notes
     ]
     blocks += [
-        Line(f"{report.data}: {items}, {pictures}", is_unbroken=True),
-        Table("", columns, list(_findings(report))),
+        Line(f"{report.data}: {items}, {pictures}", "heading", is_unbroken=True),
+        Table("findings", columns, list(_findings(report))),
     ]
-    pairs = {"contradictions": report.contradictions, "duplicates": report.duplicates,
-             "possibly the same": report.possible}  # fmt: skip
+    pairs = {
+        "contradictions": report.contradictions,
+        "duplicates": report.duplicates,
+        "possibly the same": report.possible,
+    }
     tables = [_pair_table(title, found) for title, found in pairs.items() if found]
     if report.broken:
         rows = [(", ".join(one.items[:5]), one.reason) for one in report.broken[:_MAX_LINES]]
@@ -129,9 +138,12 @@ def report_data(report: DuplicateReport) -> dict[str, Any]:
 def describe_entries(report: OverlapReport) -> str:
     """What there is in another data set."""
     is_list = report.kind == "list"
-    parts = [fmt.plural(report.entries, "entry", "entries") if is_list
-             else fmt.plural(report.entries, "item"),
-             fmt.plural(report.pictures, "picture")]  # fmt: skip
+    parts = [
+        fmt.plural(report.entries, "entry", "entries")
+        if is_list
+        else fmt.plural(report.entries, "item"),
+        fmt.plural(report.pictures, "picture"),
+    ]
     if report.captions:
         parts.append(fmt.plural(report.captions, "caption"))
     return ", ".join(parts)

@@ -195,10 +195,12 @@ def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
         "by_any": judged.flagged_mask(),
         "undecided": judged.undecided_mask(),
     }
-    flagged = {each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable
-               for each in applied}  # fmt: skip
-    expected = {each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable
-                for each in applied}  # fmt: skip
+    flagged = {
+        each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable for each in applied
+    }
+    expected = {
+        each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable for each in applied
+    }
     for column, (codes, values) in judged.index.groups.items():
         sums = partial(_sums, codes, len(values))
         counts, by_rule = sums(every), sums(flagged)
@@ -217,8 +219,10 @@ def _sums(
     codes: NDArray[intp], size: int, weights: Mapping[str, NDArray[Any]]
 ) -> dict[str, list[float]]:
     """The sum of the weights of each code, 0 to `size`."""
-    return {name: np.bincount(codes, weights=each, minlength=size).tolist()
-            for name, each in weights.items()}  # fmt: skip
+    return {
+        name: np.bincount(codes, weights=each, minlength=size).tolist()
+        for name, each in weights.items()
+    }
 
 
 def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
@@ -241,13 +245,20 @@ _PROBLEMS = {
 }
 _KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
 _RULE_COLUMNS = (
-    Column("rule"), Column("flagged", "count"), Column("share", "share"),
-    Column("undecided", "count"), Column("by guessing", "number"), Column("same text", "number"),
-)  # fmt: skip
+    Column("rule"),
+    Column("flagged", "count"),
+    Column("share", "share"),
+    Column("undecided", "count"),
+    Column("by guessing", "number"),
+    Column("same text", "number"),
+)
 _MODEL_COLUMNS = (
-    Column("model", "name"), Column("right", "count"), Column("share", "share"),
-    Column("no reply", "count"), Column("by guessing", "number"),
-)  # fmt: skip
+    Column("model", "name"),
+    Column("right", "count"),
+    Column("share", "share"),
+    Column("no reply", "count"),
+    Column("by guessing", "number"),
+)
 _GUESSING = (
     "by guessing: items that the rule would flag if every model guessed independently in every "
     "pass (in 95 of 100 such data sets from-to); same text: if it kept to the option it drew first"
@@ -258,7 +269,9 @@ def filter_document(result: FilterResult, max_rows: int) -> Document:
     """Counts and rules as sentences, and tables of rules, of models, and of the shares by column,
     of which each has at most `max_rows` rows."""
     blocks: list[Block] = [Line(notice, "notice", is_unbroken=True) for notice in result.notices]
-    blocks += [Line(line, is_unbroken=True) for line in _sentences(result)]
+    head, *lines = _sentences(result)
+    blocks.append(Line(head, "heading", is_unbroken=True))
+    blocks += [Line(line, is_unbroken=True) for line in lines]
     for table in _tables(result, max_rows):
         blocks += [Space(), table]
     return Document([*blocks, Space(), Line(_GUESSING, "note")], result)

@@ -240,9 +240,14 @@ _MEANINGS = {
 }
 """What the rules mean by which a record gives no item."""
 _COLUMNS = (
-    Column("subtask"), Column("items", "count"), Column("options"), Column("texts alone", "points"),
-    Column("chance", "points"), Column("left out", "count", is_optional=True), Column("sources"),
-)  # fmt: skip
+    Column("subtask"),
+    Column("items", "count"),
+    Column("options"),
+    Column("texts alone", "points"),
+    Column("chance", "points"),
+    Column("left out", "count", is_optional=True),
+    Column("sources"),
+)
 
 
 def counts_document(counts: QuestionCounts, folder: str) -> Document:
@@ -250,7 +255,7 @@ def counts_document(counts: QuestionCounts, folder: str) -> Document:
     notes = ("left out: questions that the texts alone answered",)
     rows = [_subtask_cells(name, subtask) for name, subtask in counts.subtasks.items()]
     lines = (Line(text, is_unbroken=True) for text in _sentences(counts, folder))
-    return Document([Table("", _COLUMNS, rows, notes), *lines], counts)
+    return Document([Table("questions by subtask", _COLUMNS, rows, notes), *lines], counts)
 
 
 def _subtask_cells(name: str, subtask: SubtaskCounts) -> list[Cell]:

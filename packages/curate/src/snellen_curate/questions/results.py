@@ -62,9 +62,15 @@ def finish_questions(
     """End a step, and say what it came to."""
     dropped = Counter(one.rule for one in step.decisions.values() if one.action == "drop")
     result = QuestionsResult(
-        str(step.folder), pictures, sum(by_dimension.values()), failed,
-        dict(sorted(dropped.items())), by_dimension, abort_reason, sources,
-    )  # fmt: skip
+        str(step.folder),
+        pictures,
+        sum(by_dimension.values()),
+        failed,
+        dict(sorted(dropped.items())),
+        by_dimension,
+        abort_reason,
+        sources,
+    )
     step.finish(result.counts(), "complete" if result.is_complete else "waiting")
     return result
 
@@ -81,7 +87,7 @@ def questions_document(result: QuestionsResult) -> Document:
     rows = [("dropped", count, rule) for rule, count in result.by_rule.items()]
     rows += [("kept", count, dimension) for dimension, count in result.by_dimension.items()]
     columns = [Column("decision"), Column("count", "count"), Column("rule or dimension")]
-    table = [Table("", columns, rows)] if rows else []
+    table = [Table("what became of them", columns, rows)] if rows else []
     lines = (Line(text, is_unbroken=True) for text in _sentences(result))
     missing = (
         Line(f"{count} of {plural(result.pictures, result.sources)} are not in {extractor}")

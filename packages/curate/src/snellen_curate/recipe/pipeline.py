@@ -143,9 +143,12 @@ class RecipePipeline:
                 state = self._run_step(step, head, notify)
                 if state.status != "complete":
                     return RecipeOutcome(
-                        steps=self.plan(), status=state.status, stopped_at=step.name,
-                        message=state.message, folder=str(self.out),
-                    )  # fmt: skip
+                        steps=self.plan(),
+                        status=state.status,
+                        stopped_at=step.name,
+                        message=state.message,
+                        folder=str(self.out),
+                    )
             return self._end()
 
     def _run_step(self, step: RecipeStep, head: str, notify: Notify) -> StepState:
@@ -279,8 +282,9 @@ class RecipePipeline:
         key = self.commands[step.action].protocol.step_option
         if key in options:
             named = options[key]
-            earlier = {each.name: str(self._folder(each))
-                       for each in self.recipe.steps[: step.number - 1]}  # fmt: skip
+            earlier = {
+                each.name: str(self._folder(each)) for each in self.recipe.steps[: step.number - 1]
+            }
             folders = named if isinstance(named, list) else [named]
             options[key] = [earlier.get(str(folder), str(folder)) for folder in folders]
         return options

@@ -18,10 +18,21 @@ from snellen.cli.parser import renamed_flag
 from snellen.core.errors import UnknownName, UsageError
 from snellen_curate.recipe.recipe_file import OptionValue
 
-NOT_DECIDING = frozenset((
-    "store", "requests", "budget", "price", "quiet", "json", "format", "output", "top", "open",
-    "port",
-))  # fmt: skip
+NOT_DECIDING = frozenset(
+    (
+        "store",
+        "requests",
+        "budget",
+        "price",
+        "quiet",
+        "json",
+        "format",
+        "output",
+        "top",
+        "open",
+        "port",
+    )
+)
 """Flags that say how models are reached and what is displayed, not what comes out."""
 
 
@@ -56,8 +67,7 @@ class StepProtocol:
 PROTOCOLS: Mapping[str, StepProtocol] = {
     "questions": StepProtocol(reads_items=False),
     "metadata": StepProtocol(
-        positionals=("importer",), step_option="media", reads_items=False,
-        writes_items=False,
+        positionals=("importer",), step_option="media", reads_items=False, writes_items=False
     ),
     "statistics": StepProtocol(writes_items=False, needs_folder=False),
     # The queue is written, decisions made elsewhere are read, and the review is ended, which is
@@ -69,7 +79,7 @@ PROTOCOLS: Mapping[str, StepProtocol] = {
         continued_by=("import", "annotator", "finish"),
     ),
     "publish": StepProtocol(writes_items=False, private_ending="-private"),
-}  # fmt: skip
+}
 """By action; the others are one command each."""
 _RENAMED = {
     ("metadata", "only"): "--media DIR",

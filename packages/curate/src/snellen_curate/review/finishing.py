@@ -105,9 +105,16 @@ def _decision(
         return Decision(name, action, STEP, UNDECIDED_RULE, reason, evidence, at=at)
     changes = changes_before_and_after(queued.item, outcome.changes)
     return Decision(
-        name, outcome.action or "keep", STEP, RULE, outcome.reason, evidence, changes,
-        ", ".join(outcome.by), at,
-    )  # fmt: skip
+        name,
+        outcome.action or "keep",
+        STEP,
+        RULE,
+        outcome.reason,
+        evidence,
+        changes,
+        ", ".join(outcome.by),
+        at,
+    )
 
 
 def _describe(entry: ReviewEntry) -> Evidence:
@@ -160,10 +167,14 @@ def agreement_document(
         else:
             blocks.append(_agreement_table(each))
     columns = (
-        Column("annotator"), Column("items", "count"), Column("decisions"),
-        Column("kappa with the others", "number", 2), Column("chose the key", "share"),
-        Column("gold items right", "share"), Column("median seconds", "number"),
-    )  # fmt: skip
+        Column("annotator"),
+        Column("items", "count"),
+        Column("decisions"),
+        Column("kappa with the others", "number", 2),
+        Column("chose the key", "share"),
+        Column("gold items right", "share"),
+        Column("median seconds", "number"),
+    )
     rows = [_annotator_cells(each) for each in annotators]
     if rows:
         blocks += [Space(), Table("annotators", columns, rows)]
@@ -182,9 +193,10 @@ def _agreement_table(each: FieldAgreement) -> Table:
         if pair.kappa.items
     ]
     rows = [
-        ("agreeing pairs", _value(each.raw)), *kappas,
+        ("agreeing pairs", _value(each.raw)),
+        *kappas,
         ("Krippendorff's alpha", _value(each.alpha)),
-    ]  # fmt: skip
+    ]
     title = f"agreement on the {each.field}, {each.raw.items} items of two or more annotators"
     return Table(title, (Column("measure"), Column("value", "number", 2)), rows)
 
@@ -192,11 +204,13 @@ def _agreement_table(each: FieldAgreement) -> Table:
 def _annotator_cells(each: AnnotatorFigures) -> list[Cell]:
     shares = ", ".join(f"{100 * share:.0f} % {value}" for value, share in each.choices.items())
     return [
-        each.annotator, each.items, shares if len(each.choices) <= 3 else "",
+        each.annotator,
+        each.items,
+        shares if len(each.choices) <= 3 else "",
         Estimate(each.kappa.value, each.kappa.interval),
         *(_value(found) if found.items else "" for found in (each.key, each.gold)),
         each.seconds if each.seconds is not None else "",
-    ]  # fmt: skip
+    ]
 
 
 def _value(estimate: AgreementEstimate) -> Cell:

@@ -23,14 +23,20 @@ from snellen_curate.statistics.results import (
 from snellen_curate.statistics.shortcuts import ShortcutTest
 from snellen_curate.statistics.text_probe import ALL
 
-KIND_NAMES = {"choice": "multiple choice", "multi": "several right", "yes_no": "yes or no",
-              "open": "open"}  # fmt: skip
+KIND_NAMES = {
+    "choice": "multiple choice",
+    "multi": "several right",
+    "yes_no": "yes or no",
+    "open": "open",
+}
 _DISTRIBUTION_COLUMNS = (
-    Column("of"), Column("n", "count"),
-    *(Column(name, "number") for name in (
-        "mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max"
-    )),
-)  # fmt: skip
+    Column("of"),
+    Column("n", "count"),
+    *(
+        Column(name, "number")
+        for name in ("mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
+    ),
+)
 NO_LABEL = "(none)"
 _MAX_NAMED = 8
 """Groups that a finding names."""
@@ -38,11 +44,14 @@ MAX_GROUPS = 25
 """Groups of a column on the terminal; the other formats have all."""
 CSV_COLUMNS = ("column", "group", "measure", "of", "value")
 _SHORTCUT_COLUMNS = (
-    Column("rule"), Column("n", "count"), Column("right %", "points"),
-    Column("expected %", "points"), Column("p, corrected", "p"),
+    Column("rule"),
+    Column("n", "count"),
+    Column("right %", "points"),
+    Column("expected %", "points"),
+    Column("p, corrected", "p"),
     Column("score by rule", "points", is_optional=True),
     Column("chance", "points", is_optional=True),
-)  # fmt: skip
+)
 
 
 def statistics_document(statistics: DatasetStatistics, max_groups: int | None = None) -> Document:
@@ -60,9 +69,13 @@ def statistics_document(statistics: DatasetStatistics, max_groups: int | None = 
 def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[Table]:
     yield _overview(statistics)
     words = statistics.words
-    rows = {"question": words.question, "hint": words.hint, "option": words.option,
-            "answer": words.answer,
-            "longest / shortest option, characters": statistics.options.length_ratio}  # fmt: skip
+    rows = {
+        "question": words.question,
+        "hint": words.hint,
+        "option": words.option,
+        "answer": words.answer,
+        "longest / shortest option, characters": statistics.options.length_ratio,
+    }
     yield _distributions("words", rows)
     if statistics.options.counts:
         yield _option_counts(statistics)
@@ -84,8 +97,12 @@ def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[T
         yield _probe(statistics.probe)
     for column, groups in statistics.groups.items():
         yield _groups(column, groups, max_groups)
-        alarms = [[group.label or NO_LABEL, *_shortcut(test)]
-                  for group in groups for test in group.shortcuts if test.is_alarm()]  # fmt: skip
+        alarms = [
+            [group.label or NO_LABEL, *_shortcut(test)]
+            for group in groups
+            for test in group.shortcuts
+            if test.is_alarm()
+        ]
         if alarms:
             title = f"shortcuts by {column}: those that chance does not explain"
             yield Table(title, (Column("group"), *_SHORTCUT_COLUMNS), alarms)
@@ -184,8 +201,9 @@ def _option_counts(statistics: DatasetStatistics) -> Table:
     if options.equal:
         counts["with equal options"] = options.equal
     rows = [(name, count, 100 * count / total) for name, count in counts.items()]
-    return Table("options", (Column("items with"), Column("items", "count"),
-                             Column("%", "points")), rows)  # fmt: skip
+    return Table(
+        "options", (Column("items with"), Column("items", "count"), Column("%", "points")), rows
+    )
 
 
 def _media_counts(statistics: DatasetStatistics) -> Table:
@@ -262,8 +280,12 @@ def _probe(probe: TextProbe) -> Table:
         (score.features, _points(score.share, score.interval), 100 * score.chance, score.p)
         for score in probe.scores
     ]
-    columns = (Column("sees"), Column("right %", "points"), Column("chance", "points"),
-               Column("p", "p"))  # fmt: skip
+    columns = (
+        Column("sees"),
+        Column("right %", "points"),
+        Column("chance", "points"),
+        Column("p", "p"),
+    )
     return Table(title, columns, rows)
 
 
@@ -272,13 +294,20 @@ def _groups(column: str, groups: Sequence[GroupStatistics], max_groups: int | No
     rest = len(groups) - len(shown)
     title = f"by {column}" + (f" (the {len(shown)} largest of {len(groups):,})" if rest else "")
     columns = (
-        Column(column), Column("items", "count"), Column("question words", "number"),
-        Column("option words", "number"), Column("answer words", "number"),
-        Column("options", "number"), Column("images", "count"), Column("videos", "count"),
-        Column("chance", "points"), Column("frequent", "points"),
-        Column("longest right %", "points"), Column("expected %", "points"),
+        Column(column),
+        Column("items", "count"),
+        Column("question words", "number"),
+        Column("option words", "number"),
+        Column("answer words", "number"),
+        Column("options", "number"),
+        Column("images", "count"),
+        Column("videos", "count"),
+        Column("chance", "points"),
+        Column("frequent", "points"),
+        Column("longest right %", "points"),
+        Column("expected %", "points"),
         Column("places p", "p"),
-    )  # fmt: skip
+    )
     return Table(title, columns, [*map(_group, shown)])
 
 
@@ -359,5 +388,4 @@ def _leaves(value: object) -> Iterator[tuple[tuple[str, ...], object]]:
 
 def _element_name(index: int, element: object) -> str:
     named = element if isinstance(element, Mapping) else {}
-    return next((str(named[key]) for key in ("rule", "features") if key in named),
-                str(index))  # fmt: skip
+    return next((str(named[key]) for key in ("rule", "features") if key in named), str(index))

@@ -37,11 +37,7 @@ from snellen_curate.translate.siblings import (
     sibling_item,
     term_uses,
 )
-from snellen_curate.translate.translating import (
-    TranslatedItem,
-    TranslationPlan,
-    translate_texts,
-)
+from snellen_curate.translate.translating import TranslatedItem, TranslationPlan, translate_texts
 
 STEP = "translate"
 TRANSLATED, UNCHANGED, MISSING = "translated", "no text", "missing"
@@ -298,10 +294,7 @@ def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
     # Both texts of a flagged item, for whoever reviews it.
     texts_of_both = {name: (text, translation.get(name, "")) for name, text in texts.items()}
     return _decision(
-        plan,
-        pair.id,
-        mismatches,
-        changes=texts_of_both if plan.needs_review(mismatches) else None,
+        plan, pair.id, mismatches, changes=texts_of_both if plan.needs_review(mismatches) else None
     )
 
 
@@ -442,8 +435,12 @@ def summary_document(summary: TranslationSummary) -> Document:
         for name, about in _TITLES.items()
         if name in summary.wrong or name in summary.doubtful
     ]
-    columns = (Column("rule"), Column("is about"), Column("wrong", "count"),
-               Column("doubtful", "count"))  # fmt: skip
+    columns = (
+        Column("rule"),
+        Column("is about"),
+        Column("wrong", "count"),
+        Column("doubtful", "count"),
+    )
     blocks: list[Block] = [Table(title, columns, rows) if rows else Line(title, "heading")]
     blocks += [Line(text, is_unbroken=True) for text in _sentences(summary)]
     return Document(blocks, summary)
