@@ -120,15 +120,15 @@ simulate: $(VENV)/dev.ready
 	$(BIN)/python -m simulations --page && exit $$missed
 
 # 144 vectors, each kept as soon as it is trained; with SEEDS=3 three times as many. Over the
-# machines of a Ray cluster: make taskmap TASKMAP='--executor ray --replicas 4'
+# machines of a Ray cluster: make taskmap TASKMAP='--executor ray:replicas=4'
 SAMPLES ?= 400
 SEEDS ?= 1
 CONTROL ?= wrong-image
 taskmap: $(VENV)/dev.ready
 	mkdir -p taskmap
 	$(BIN)/python -m training.drawn_tasks.write --samples $(SAMPLES) --out taskmap/drawn-tasks.tsv
-	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --halves --seeds $(SEEDS) \
-	  --control $(CONTROL) --learning-rate 3e-4 --out taskmap $(TASKMAP)
+	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --tasks halves=yes \
+	  --map seeds=$(SEEDS),against=$(CONTROL) --tuning learning_rate=3e-4 --out taskmap $(TASKMAP)
 	$(BIN)/python -m training.drawn_tasks.check taskmap/taskmap.json
 
 # With atheris (the extra "fuzz") inputs are led by what they reach, otherwise changed at random.

@@ -9,7 +9,7 @@
 
 The golden folder holds published predictions with the options that others read from them; it is
 not part of the repository, because its sets have licences of their own. Counts alone are stored.
-`snellen score --labels` does the same with replies of one's own.
+`snellen score --columns label_answer=COLUMN` does the same with replies of one's own.
 """
 
 from __future__ import annotations

@@ -218,8 +218,8 @@ def test_leaderboards_are_drawn(tmp_path: Path, capsys) -> None:
 
 def test_other_files_than_plots_are_refused(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     folder = str(runs[0].path.parent)
-    assert main(["analyse", "radar", folder, "-o", str(tmp_path / "radar.pdf")]) == 2
-    assert "plots are .svg or .png files" in capsys.readouterr().err
+    assert main(["analyse", "radar", folder, "-o", str(tmp_path / "radar.gif")]) == 2
+    assert "plots are .svg, .png or .pdf files" in capsys.readouterr().err
     assert main(["analyse", "steps", folder, "-o", str(tmp_path / "steps.svg")]) == 2
     assert "there is nothing to draw" in capsys.readouterr().err
 

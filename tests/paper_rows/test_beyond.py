@@ -108,18 +108,21 @@ def test_why_two_runs_differ(user: User) -> None:
 @pytest.mark.row("Protocol cards with digests", page="cards.md")
 def test_cards(user: User) -> None:
     user.write_choices("mine.jsonl", "ABCD")
-    plain = user.run("snellen card mine.jsonl --json").json()
-    reworded = user.run("snellen card mine.jsonl:prompt=llava --json").json()
+    plain = user.run("snellen info mine.jsonl --card --json").json()
+    reworded = user.run("snellen info mine.jsonl:prompt=llava --card --json").json()
     # Of another prompt the digest of that part alone differs, and so that of the card.
     assert _differing(plain["parts"], reworded["parts"]) == {"prompt"}
     assert plain["digest"] != reworded["digest"]
-    assert user.run("snellen card mine.jsonl --json").json() == plain
+    assert user.run("snellen info mine.jsonl --card --json").json() == plain
     # With another gold the same replies are read as before, and are right or wrong otherwise.
     user.write_choices("mine.jsonl", "ABCC")
-    other = user.run("snellen card mine.jsonl --json").json()
+    other = user.run("snellen info mine.jsonl --card --json").json()
     assert "metric" in _differing(plain["parts"], other["parts"])
     assert "prompt" not in _differing(plain["parts"], other["parts"])
-    assert user.run("snellen card mmbench --json").json()["parts"].keys() == plain["parts"].keys()
+    assert (
+        user.run("snellen info mmbench --card --json").json()["parts"].keys()
+        == plain["parts"].keys()
+    )
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
@@ -362,7 +365,8 @@ def test_extractors_are_measured(user: User) -> None:
     user.write_rows("labelled.jsonl", rows)
     url = user.serve(lambda body: "A")
     found = user.run(
-        "snellen score labelled.jsonl --extractor URL#tiny --labels answer=people --json", URL=url
+        "snellen score labelled.jsonl --extractor URL#tiny --columns label_answer=people --json",
+        URL=url,
     ).json()
     table, *_ = found["readings"]["tables"]
     measured = {(row["reader"], row["measure"]): row for row in table["rows"]}
@@ -496,7 +500,7 @@ def test_checkpoints_while_they_train(user: User) -> None:
 
     for step, share in ((100, 0.0), (200, 1.0)):
         make_checkpoint(user.folder / "ckpts", step, share)
-    first = user.run("snellen watch ckpts:device=cpu -b eyechart --limit 48 --once").text
+    first = user.run("snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once").text
     early, final = (line for line in first.splitlines() if line.startswith("step"))
     assert early.startswith("step 100: ")
     assert " over step 100 (" in final
@@ -505,7 +509,8 @@ def test_checkpoints_while_they_train(user: User) -> None:
     assert final.startswith(f"step 200: {user.score('tiny', 'alone'):.1f} ")
     make_checkpoint(user.folder / "ckpts", 300, BROKEN)
     later = user.run(
-        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --once --fail-on-regression", code=1
+        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once --on-regression fail",
+        code=1,
     ).text
     [broken] = [line for line in later.splitlines() if line.startswith("step")]
     assert broken.startswith("step 300: ")

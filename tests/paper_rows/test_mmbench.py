@@ -291,16 +291,17 @@ def test_hidden_answers(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [json.loads(line) for line in (user.folder / "answers.jsonl").read_text().splitlines()]
     user.write_rows("answers.jsonl", [row | {"split": "test", "note": "kept-back"} for row in rows])
     user.write("my_model.py", KNOWS_PERCEPTION)
-    monkeypatch.setenv("SNELLEN_HUB_KEY", user.run("snellen hub key").text.strip())
+    monkeypatch.setenv("SNELLEN_HUB_KEY", "a key of the tests, and long enough")
     monkeypatch.setattr(sys, "stdin", io.StringIO("a long password\n"))
     user.run("snellen hub init my-hub --owner olga")
     user.run(
-        "snellen hub benchmark my-hub mmbench --data answers.jsonl --spec mmbench:split=test "
-        "--hidden --public questions.jsonl --public-share 0.5"
+        "snellen hub benchmark my-hub mmbench --data answers.jsonl "
+        "--benchmark mmbench:split=test --hidden public=questions.jsonl,share=0.5"
     )
     monkeypatch.setattr(sys, "stdin", io.StringIO("another password\n"))
     user.run("snellen hub account my-hub ann")
-    monkeypatch.setenv("SNELLEN_HUB_TOKEN", user.run("snellen hub token my-hub ann").text.strip())
+    token = user.run("snellen hub account my-hub ann --token").text.strip()
+    monkeypatch.setenv("SNELLEN_HUB_TOKEN", token)
     url = user.start("snellen hub serve my-hub --port 0", until=r"http://127\S+")
     user.start("snellen hub worker my-hub", until="waiting")
 
@@ -316,7 +317,7 @@ def test_hidden_answers(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
         "--data questions.jsonl --no-html"
     )
     run = user.find_run("KnowsPerception")
-    user.run("snellen submit RUN --to URL --publish", RUN=run, URL=url)
+    user.run("snellen submit RUN --hub URL --publish", RUN=run, URL=url)
     board = json.loads(get("board"))
     [row] = board["tables"][0]["rows"]
     # Half of 24 public questions; of the 24 private ones nothing is shown before the reveal.
@@ -326,7 +327,7 @@ def test_hidden_answers(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = [path.read_bytes() for path in (user.folder / "my-hub").rglob("*") if path.is_file()]
     assert b"kept-back" in (user.folder / "answers.jsonl").read_bytes()
     assert not any(b"kept-back" in data for data in stored)
-    user.run("snellen hub reveal my-hub mmbench")
+    user.run("snellen hub phases my-hub mmbench --reveal now")
     end = time.monotonic() + 60
     while len(tables := json.loads(get("board"))["tables"]) == 1:
         assert time.monotonic() < end, "the worker did not score the private part"

@@ -377,12 +377,14 @@ def test_a_hub_of_every_earlier_schema_is_upgraded(
         before = {table.name: connection.execute(select(table)).mappings().all()
                   for table in read_tables_of(connection)}  # fmt: skip
     old.close()
-    assert "run: snellen hub upgrade" in command("hub", "doctor", folder, code=1)
-    assert "run: snellen hub upgrade" in command("hub", "token", folder, "ann", code=2)
-    said = command("hub", "upgrade", folder)
+    assert "run: snellen hub doctor HUB --upgrade" in command("hub", "doctor", folder, code=1)
+    assert "run: snellen hub doctor HUB --upgrade" in command(
+        "hub", "account", folder, "ann", "--token", code=2
+    )
+    said = command("hub", "doctor", folder, "--upgrade")
     assert f"upgraded from schema 0004 to {SCHEMA}" in said
     assert (folder / "hub.sqlite.schema-0004").exists() == (kind == "sqlite")
-    assert f"current (schema {SCHEMA})" in command("hub", "upgrade", folder)
+    assert f"current (schema {SCHEMA})" in command("hub", "doctor", folder, "--upgrade")
     # Files as they were then.
     storage = Storage(str(folder / "storage"))
     reader = BackupReader(OLD)
@@ -434,8 +436,8 @@ def test_a_newer_hub_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with hub.database.engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     hub.close()
-    for action in ("upgrade", "serve", "worker"):
-        said = command("hub", action, tmp_path / "hub", code=2)
+    for action in (("doctor", "--upgrade"), ("serve",), ("worker",)):
+        said = command("hub", *action, tmp_path / "hub", code=2)
         assert "of a newer Snellen than this one" in said
     said = command("hub", "backup", tmp_path / "hub", tmp_path / "backup.zip", code=2)
     assert "install the newer Snellen" in said

@@ -341,11 +341,17 @@ def test_hosts_have_a_command(
         "Public: 2036-03-01T00:00:00Z to 2036-05-01T00:00:00Z, 50 submissions of a team",
         "Final: 2036-05-01T00:00:00Z to 2036-05-08T12:00:00Z, then final scores",
     ]
-    assert "change them with: snellen hub" in command("hub", "reveal", tmp_path, "hidden", code=2)
-    assert "ann is its host" in command("hub", "host", tmp_path, "hidden", "ann")
-    assert command("hub", "host", tmp_path, "hidden") == "hidden: ann: host\n"
-    assert "no host any" in command("hub", "host", tmp_path, "hidden", "ann", "--remove")
-    assert "nobody but the owners" in command("hub", "host", tmp_path, "hidden")
+    reveal = ("hub", "phases", tmp_path, "hidden", "--reveal", "now")
+    assert "change them with --phase" in command(*reveal, code=2)
+    assert "phases say when" in command(*reveal, "--phase", "none", code=2)
+    account = ("hub", "account", tmp_path)
+    manage = (*account, "ann", "--manage")
+    assert command(*manage, "hidden") == "hidden: ann is its host\n"
+    assert "ann,submitter,confirmed,hidden:host," in command(*account, "--format", "csv")
+    assert command(*manage, "hidden:owner") == "hidden: ann is its owner\n"
+    assert "expected one of owner, host" in command(*manage, "hidden:guest", code=2)
+    assert "no host any" in command(*manage, "hidden:none")
+    assert "ann,submitter,confirmed,," in command(*account, "--format", "csv")
 
 
 def test_hosts_by_the_api(hub: Hub) -> None:

@@ -26,7 +26,7 @@ def test_the_schema_has_the_tables_of_the_code(database: Database) -> None:
 
 def test_an_older_schema_is_refused_in_a_sentence(tmp_path: Path) -> None:
     empty = Database(f"sqlite:///{tmp_path / 'empty.sqlite'}")
-    with pytest.raises(UsageError, match="run: snellen hub upgrade"):
+    with pytest.raises(UsageError, match="run: snellen hub doctor HUB --upgrade"):
         empty.check()
     empty.upgrade()
     for schema, sentence in (("0003", "which this one cannot upgrade"), ("9999", "of a newer")):

@@ -68,7 +68,7 @@ def test_every_service_has_limits(name: str) -> None:
 @pytest.mark.parametrize("name", ["server", "worker"])
 def test_commands_of_containers_exist(name: str) -> None:
     arguments = parse_arguments(SERVICES[name]["command"])
-    assert (arguments.command, arguments.folder) == ("hub", "/hub/hub")
+    assert (arguments.command, arguments.HUB) == ("hub", "/hub/hub")
 
 
 def test_commands_of_the_containerfile_exist() -> None:
@@ -206,14 +206,14 @@ def logged_addresses(proxied: Proxied, route: str) -> list[str]:
 
 @pytest.mark.release
 def test_a_submission_passes_the_proxy(proxied: Proxied, tmp_path: Path) -> None:
-    token = command("hub", "token", proxied.folder, "olga").strip()
+    token = command("hub", "account", proxied.folder, "olga", "--token").strip()
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(45))
-    said = command("submit", file, "--to", proxied.url, "--benchmark", "signs", "--model", "m",
+    said = command("submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m",
                    SNELLEN_HUB_TOKEN=token)  # fmt: skip
     assert "queued, private" in said
     file.write_bytes(predictions(45) * 2000)
-    said = command("submit", file, "--to", proxied.url, "--benchmark", "signs", "--model", "m",
+    said = command("submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m",
                    SNELLEN_HUB_TOKEN=token, code=2)  # fmt: skip
     assert "413" in said or "cannot be reached" in said
 

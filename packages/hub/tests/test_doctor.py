@@ -258,7 +258,7 @@ def test_clear_copies_of_killed_workers_are_found(hub: Hub, tmp_path: Path) -> N
         (left / "data.tsv").write_text("answers")
         # At once: a worker is started again right after the kill.
         (found,) = findings_of(hub)
-        assert f"left {left}, with answers; delete them with --fix" in found.detail
+        assert f"left {left}, with answers; delete them with --repair" in found.detail
         assert findings_of(hub, fix=True) == []
         assert not left.exists()
         left.mkdir()
@@ -287,7 +287,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     said = command("hub", "init", place, stdin="a long password\n")
     assert f"snellen hub serve {place}" in said
     assert "warning  workers: none lives" in command("hub", "doctor", place)
-    assert '"level": "warning"' in command("hub", "doctor", place, "--json", "--quick")
+    assert '"level":"warning"' in command("hub", "doctor", place, "--json", "--quick")
     assert "holds no hub" in command("hub", "doctor", tmp_path, code=2)
     with sqlite3.connect(place / "hub.sqlite") as connection:
         connection.execute("DROP TABLE scores")
@@ -304,8 +304,8 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
         file.unlink()
     (place / "hub.sqlite").write_bytes(b"not a database" * 1000)
     assert "file is not a database" in command("hub", "doctor", place, code=1)
-    for action in ("worker", "upgrade"):
-        assert "cannot be used: file is not a database" in command("hub", action, place, code=2)
+    for action in (("worker",), ("doctor", "--upgrade")):
+        assert "cannot be used: file is not a database" in command("hub", *action, place, code=2)
 
 
 def test_the_clock_of_postgresql_is_compared(
@@ -326,9 +326,9 @@ def test_another_database_in_the_environment_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "hub"
     command("hub", "init", place, "--owner", "olga", stdin="a long password\n")
     own = f"sqlite:///{(place / 'hub.sqlite').resolve()}"
-    command("hub", "token", place, "olga", SNELLEN_HUB_DATABASE=own)
+    command("hub", "account", place, "olga", "--token", SNELLEN_HUB_DATABASE=own)
     other = f"sqlite:///{tmp_path / 'other.sqlite'}"
-    for action in (("token", place, "olga"), ("doctor", place), ("upgrade", place)):
+    for action in (("account", place), ("doctor", place), ("doctor", place, "--upgrade")):
         said = command("hub", *action, code=2, SNELLEN_HUB_DATABASE=other)
         assert f"{place} has a database of its own, hub.sqlite, and SNELLEN_HUB_DATABASE" in said
     assert not (tmp_path / "other.sqlite").exists()

@@ -39,7 +39,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 def test_from_flags_to_reviewed_data(hub: Hub, tmp_path: Path) -> None:
     out = tmp_path / "signs-flagged"
-    said = command("hub", "flags", hub.folder, "signs", "--out", out)
+    said = command("hub", "benchmark", hub.folder, "signs", "--out", out)
     assert f"{out}: 60 items, 2 of them flagged (2 flags)" in said
     decisions = tmp_path / "decisions.jsonl"
     entries = [
@@ -60,7 +60,7 @@ def test_from_flags_to_reviewed_data(hub: Hub, tmp_path: Path) -> None:
         "5": "a reviewer kept the item as it is",
     }
     assert "no item of signs is flagged" in command(
-        "hub", "flags", hub.folder, "signs", "--out", tmp_path / "again", code=2
+        "hub", "benchmark", hub.folder, "signs", "--out", tmp_path / "again", code=2
     )
 
 
@@ -69,7 +69,7 @@ def test_everything_is_scored_again_if_asked_to(hub: Hub) -> None:
     assert "signs: no score is of another version of Snellen" in command(
         "hub", "rescore", hub.folder
     )
-    said = command("hub", "rescore", hub.folder, "signs", "--always")
+    said = command("hub", "rescore", hub.folder, "signs")
     assert "signs: version 2; 1 submissions are scored again" in said
     command("hub", "worker", hub.folder, "--until-empty")
     with hub.database.reading() as session:
@@ -77,5 +77,5 @@ def test_everything_is_scored_again_if_asked_to(hub: Hub) -> None:
         assert row.version == 2
     assert "no benchmark called nothing" in command("hub", "rescore", hub.folder, "nothing", code=2)
     assert "no benchmark called nothing" in command(
-        "hub", "flags", hub.folder, "nothing", "--out", hub.folder / "x", code=2
+        "hub", "benchmark", hub.folder, "nothing", "--out", hub.folder / "x", code=2
     )

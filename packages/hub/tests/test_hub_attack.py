@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from sqlalchemy import select
@@ -11,19 +16,22 @@ from test_question_parts import hub as hub  # a fixture
 from test_scoring import write_data
 
 from snellen.cli.main import main
-from snellen.core.errors import UsageError
-from snellen_hub import attacks
-from snellen_hub.accounts.access import now
-from snellen_hub.attacks import (
-    BoardCopy,
-    attack_board,
-    check_by_hub,
-    copy_board,
-)
-from snellen_hub.database.tables import HostedBenchmark
+from snellen.core.secret import Secret
+from snellen_hub.accounts.access import create_account, now
+from snellen_hub.attacks import BoardCopy, attack_board, copy_board
+from snellen_hub.config import HubConfig, SubmissionLimits
+from snellen_hub.database.connection import Database
+from snellen_hub.database.tables import HostedBenchmark, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, add_benchmark
 from snellen_hub.hub import Hub
+from snellen_hub.intake import NewSubmission, take_submission
+from snellen_hub.jobs.worker import Worker
+from snellen_hub.public_scores import PublicScore, public_score
 from snellen_hub.reveals import reveal_part
+from snellen_hub.storage import Storage
+from snellen_hub.uploaded_replies import QuestionRows
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @pytest.fixture
@@ -56,16 +64,62 @@ def test_what_accounts_recover(board: BoardCopy) -> None:
     assert np.mean([each.finals for each in many]) > 0.9
 
 
-def test_the_numbers_are_those_of_a_hub(board: BoardCopy, monkeypatch: pytest.MonkeyPatch) -> None:
+def compare_with_hub(board: BoardCopy, draws: np.random.Generator, folder: Path) -> int:
+    """Submit random answers to a hub of its own, and compare every number that it shows with those
+    that the attacks use; returns how many were compared."""
+    gold = draws.integers(0, board.options)
+    asked = draws.integers(0, board.options, (2, len(gold)))
+    compared = 0
+    for answers, score in zip(asked, scores_of_hub(board, gold, asked, folder), strict=True):
+        right = (answers == gold) & board.is_public
+        labelled = [(score.headline, board.is_public)]
+        for column, labels in score.groups.items():
+            for label, number in labels.items():
+                own = [each.get(column) == label for each in board.categories]
+                labelled.append((number, np.array(own) & board.is_public))
+        for number, members in labelled:
+            assert number.value == pytest.approx(100 * right[members].mean(), abs=1e-6)
+        compared += len(labelled)
+    return compared
+
+
+def scores_of_hub(board: BoardCopy, gold: Any, asked: Any, place: Path) -> list[PublicScore]:
+    """What a new hub in a folder shows of submissions to a board with these answers."""
+    database = Database(f"sqlite:///{place / 'hub.sqlite'}")
+    database.upgrade()
+    hub = Hub(place, HubConfig(), database, Storage(str(place / "storage"), Secret(token_hex(32))))
+    lines = [
+        {"index": n, "question": f"question {n}", "answer": LETTERS[answer],
+         **{label: f"option {label}" for label in LETTERS[: board.options[n]]},
+         **board.categories[n]}
+        for n, answer in enumerate(gold)
+    ]  # fmt: skip
+    (place / "board.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
+    with database.writing() as session:
+        account = create_account(session, "attacker", "submitter", None)
+        new = NewBenchmark(name="copy", title="", data=place / "board.jsonl", is_hidden=True)
+        row = add_benchmark(session, hub.storage, new)
+        parts = [QuestionRows((str(n),), part=int(not public))
+                 for n, public in enumerate(board.is_public)]  # fmt: skip
+        row.ids = hub.storage.put(msgspec.json.encode(parts))
+        for answers in asked:
+            replies = [{"index": n, "prediction": LETTERS[each]} for n, each in enumerate(answers)]
+            content = b"\n".join(map(msgspec.json.encode, replies))
+            sent = NewSubmission(model="guess", file_name="p.jsonl", content=content)
+            take_submission(session, hub.storage, row, account.id, sent, SubmissionLimits())
+    Worker(hub, lambda line: None).work(until_empty=True)
+    with database.reading() as session:
+        scores = session.scalars(select(SubmissionScore).order_by(SubmissionScore.id))
+        shown = [public_score(score) for score in scores]
+    hub.close()
+    return shown
+
+
+def test_the_numbers_are_those_of_a_hub(board: BoardCopy, tmp_path: Path) -> None:
     draws = np.random.default_rng(0)
     assert Counter(board.is_public.tolist()) == {True: 18, False: 42}
     # Headline and two categories, of two submissions.
-    assert check_by_hub(board, draws) == 6
-    original = attacks._scores_of_hub
-    monkeypatch.setattr(attacks, "_scores_of_hub", lambda copy, *more: original(
-        copy._replace(is_public=~copy.is_public), *more))  # fmt: skip
-    with pytest.raises(UsageError, match=r"a hub shows .* and the attacks use"):
-        check_by_hub(board, draws)
+    assert compare_with_hub(board, draws, tmp_path) == 6
 
 
 def test_the_command_prints_a_table(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +130,9 @@ def test_the_command_prints_a_table(hub: Hub, capsys: pytest.CaptureFixture[str]
         assert main(words) == 0
         said = capsys.readouterr().out
         assert "signs: 18 public and 42 private questions, answers drawn 1 times" in said
-        rows = {line[:30].strip(): line[30:].split() for line in said.splitlines()[2:]}
+        assert "answers recovered in percent, by chance 25.0" in said
+        lines = [re.split(r"  +", line.strip()) for line in said.splitlines()]
+        rows = {line[0]: line[1:] for line in lines if len(line) == 5}
         assert rows["accounts"] == ["1", "10", "100", "1,000"]
         assert rows["random answers, public"][-1] == "100.0"
         assert len(rows) == 8
@@ -90,7 +146,7 @@ def test_the_command_prints_a_table(hub: Hub, capsys: pytest.CaptureFixture[str]
             add_benchmark(session, hub.storage, NewBenchmark(name="open", title="", data=data))
         assert main(words) == 2
         assert "options of signs are public by now: nothing" in capsys.readouterr().err
-        assert main(["hub", "reveal", str(hub.folder), "open", "--date", "2100-01-01"]) == 2
+        assert main(["hub", "phases", str(hub.folder), "open", "--reveal", "2100-01-01"]) == 2
         assert "the answers of open are not hidden: no question" in capsys.readouterr().err
         assert main([*words[:3], "open"]) == 2
         assert "are not hidden: there is nothing to recover" in capsys.readouterr().err

@@ -39,7 +39,7 @@ from snellen_hub.storage import Storage
 from snellen_hub.web.app import create_app
 
 QUESTIONS = 40
-SOURCE = ["--source", "A blog", "--url", "https://blog.example/numbers"]
+SOURCE = ["--facts", "source=A blog,url=https://blog.example/numbers"]
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     opened = create_hub(tmp_path / "hub")
     with opened.database.writing() as session:
         create_account(session, "olga", "owner", "a long password")
-    assert main(["hub", "benchmark", str(opened.folder), "signs", "--no-data"]) == 0
+    assert main(["hub", "benchmark", str(opened.folder), "signs"]) == 0
     yield opened
     opened.close()
 
@@ -98,10 +98,10 @@ Beta,55,-,,,closed
 
 def test_a_table_of_anybody(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", CSV)
-    asked = [file, "--benchmark", "signs", *SOURCE, "--table", "Table 3",
-             "--score-columns", "Overall,category/colour=Colour", "--samples-column", "Questions",
-             "--fact-columns", "parameters=Size",
-             "--other-protocol", "5-shot, the benchmark asks without examples"]  # fmt: skip
+    asked = [file, "--benchmark", "signs", *SOURCE, "--facts", "table=Table 3",
+             "--columns", "model=Model,score=Overall,category/colour=Colour,samples=Questions",
+             "--columns", "parameters=Size",
+             "--facts", "protocol=5-shot, the benchmark asks without examples"]  # fmt: skip
     assert run(hub, *asked) == 0
     assert "signs: 2 added, 0 unchanged" in capsys.readouterr().out
     row, summary = rows(hub)["Alpha-7B"]
@@ -154,7 +154,7 @@ def test_the_same_import_twice_changes_nothing(hub: Hub, tmp_path: Path, capsys)
 
 
 def test_changed_numbers_stay_in_the_history(hub: Hub, tmp_path: Path, capsys) -> None:
-    columns = ["--score-columns", "score,category/odd=odd"]
+    columns = ["--columns", "score=score,category/odd=odd"]
     for text in ("model,score,odd\nAlpha,61.5,30\n", "model,score,odd\nAlpha,62.5,31\n"):
         file = table(tmp_path / "n.csv", text)
         assert run(hub, file, "--benchmark", "signs", *SOURCE, *columns) == 0
@@ -172,7 +172,7 @@ def test_changed_numbers_stay_in_the_history(hub: Hub, tmp_path: Path, capsys) -
 def test_a_dry_run_writes_nothing(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", "model,score\nAlpha,61.5\n")
     assert run(hub, file, "--benchmark", "signs", *SOURCE, "--dry-run") == 0
-    assert run(hub, "--paper", "mme", "--dry-run") == 0
+    assert run(hub, "paper:mme", "--dry-run") == 0
     printed = capsys.readouterr().out
     assert "signs: 1 added" in printed
     assert "mme: 30 added, 0 unchanged (a new board)" in printed
@@ -185,7 +185,7 @@ def test_a_dry_run_writes_nothing(hub: Hub, tmp_path: Path, capsys) -> None:
 def test_a_source_is_withdrawn_and_comes_back(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", "model,score\nAlpha,61.5\n")
     assert run(hub, file, "--benchmark", "signs", *SOURCE) == 0
-    assert run(hub, file, "--benchmark", "signs", "--source", "A book") == 0
+    assert run(hub, file, "--benchmark", "signs", "--facts", "source=A book") == 0
     assert run(hub, "--withdraw", "A ") == 2
     assert "'A ' may be: A blog; A book; give one whole" in capsys.readouterr().err
     assert run(hub, "--withdraw", "A blog", "--dry-run") == 0
@@ -214,13 +214,13 @@ MISTAKES = {
     "control character": ("model,score\na\x07b,1\n", [], "expected printable characters"),
     "long name": (f"model,score\n{'a' * 201},1\n", [], "has 201 characters; expected at most 200"),
     "no rows": ("model,score\n", [], "has a header but no rows"),
-    "samples": ("model,score,n\na,1,many\n", ["--samples-column", "n"], "'many' is no number"),
+    "samples": ("model,score,n\na,1,many\n", ["--columns", "samples=n"], "'many' is no number"),
     "parameters": ("model,score,parameters\na,1,big\n", [], "parameters are 'BIG'"),
     "link": ("model,score,link\na,1,javascript:alert(1)\n", [], "link"),
-    "fact": ("model,score\na,1\n", ["--fact-columns", "price=score"], "'price' is no fact"),
-    "group first": ("model,score\na,1\n", ["--score-columns", "g/x=score"], "is the headline"),
-    "columns": ("model,score\na,1\n", ["--score-columns", "g/=score"], "expected COLUMN, METRIC"),
-    "address": ("model,score\na,1\n", ["--url", "javascript:alert(1)"], "expected an address"),
+    "fact": ("model,score\na,1\n", ["--columns", "notes=Note"], "has no column 'Note'"),
+    "group first": ("model,score\na,1\n", ["--columns", "g/x=score"], "is the headline"),
+    "columns": ("model,score\na,1\n", ["--columns", "g/=score"], "expected score=COLUMN"),
+    "address": ("model,score\na,1\n", ["--facts", "url=javascript:alert(1)"], "expected an ad"),
 }  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def test_mistakes_of_a_table_are_one_sentence(hub: Hub, tmp_path: Path, capsys, 
     text, options, sentence = MISTAKES[name]
     file = table(tmp_path / "n.csv", text)
     capsys.readouterr()
-    assert run(hub, file, "--benchmark", "signs", "--source", "A blog", *options) == 2
+    assert run(hub, file, "--benchmark", "signs", "--facts", "source=A blog", *options) == 2
     printed = capsys.readouterr()
     assert sentence in printed.err
     assert printed.err.count("\n") == 1
@@ -239,15 +239,15 @@ def test_mistakes_of_a_table_are_one_sentence(hub: Hub, tmp_path: Path, capsys, 
 def test_mistakes_of_a_command_are_one_sentence(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", "model,score\na,1\n")
     for arguments, sentence in (
-        ([], "nothing to import: give a SOURCE, or --paper NAME"),
+        ([], "nothing to import: give a SOURCE, such as a table or paper:NAME"),
         ([file], "give --benchmark NAME"),
-        ([file, "--benchmark", "signs"], "give --source TITLE"),
+        ([file, "--benchmark", "signs"], "give --facts source=TITLE"),
         ([file, "--benchmark", "sings", *SOURCE], "no benchmark called sings; make a board"),
         ([str(tmp_path / "m.csv"), "--benchmark", "signs"], "there is no such file or folder"),
         ([str(tmp_path / "hub"), "--benchmark", "signs"], "is no run folder, and holds none"),
-        (["--paper", "mnt"], "unknown paper 'mnt'; did you mean mmt?"),
-        (["--withdraw", "x", "--paper", "mme"], "give no SOURCE or --paper with it"),
-        ([file, "--benchmark", "signs", *SOURCE, "--account", "ann"], "no owner called ann"),
+        (["paper:mnt"], "unknown paper 'mnt'; did you mean mmt?"),
+        (["paper:mme", "--withdraw", "x"], "give no SOURCE with it"),
+        ([file, "--benchmark", "signs", *SOURCE, "--owner", "ann"], "no owner called ann"),
     ):
         capsys.readouterr()
         assert run(hub, *arguments) == 2
@@ -256,10 +256,10 @@ def test_mistakes_of_a_command_are_one_sentence(hub: Hub, tmp_path: Path, capsys
 
 def test_scores_that_look_like_shares_are_noted(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", "model,score,n\nAlpha,0.615,200\n")
-    asked = [file, "--benchmark", "signs", *SOURCE, "--samples-column", "n"]
+    asked = [file, "--benchmark", "signs", *SOURCE, "--columns", "samples=n"]
     assert run(hub, *asked, "--dry-run") == 0
     assert "every score is at most 1" in capsys.readouterr().out
-    assert run(hub, *asked, "--top", "1") == 0
+    assert run(hub, *asked, "--facts", "highest=1") == 0
     assert "every score is at most 1" not in capsys.readouterr().out
     headline = rows(hub)["Alpha"][1].headline
     assert (headline.value, headline.n, headline.unit) == (61.5, 200, "percent")
@@ -273,7 +273,7 @@ def test_nothing_can_be_submitted_to_a_board_without_data(hub: Hub, tmp_path: Pa
         with pytest.raises(DataError, match="signs has no data on this hub, only reported numbers"):
             take_submission(session, hub.storage, benchmark, account.id, new, SubmissionLimits())
     assert run(hub, str(write_predictions(tmp_path / "p.jsonl", 30)), "--benchmark", "signs",
-               "--model", "m") == 2  # fmt: skip
+               "--name", "m") == 2  # fmt: skip
     assert "nothing can be submitted until its owner adds the data" in capsys.readouterr().err
 
 
@@ -286,7 +286,7 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
     folder = str(hub.folder)
     assert main(["hub", "benchmark", folder, "signs", "--data", data, "--replace"]) == 0
     predictions = str(write_predictions(tmp_path / "p.jsonl", 30))
-    asked = [predictions, "--benchmark", "signs", "--model", "Alpha"]
+    asked = [predictions, "--benchmark", "signs", "--name", "Alpha"]
     assert run(hub, *asked, "--publish") == 0
     assert run(hub, *asked, "--publish") == 0
     printed = capsys.readouterr().out
@@ -294,7 +294,7 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
     assert "is there already" in printed
     lines = Path(predictions).read_text().splitlines(keepends=True)
     (tmp_path / "few.jsonl").write_text("".join(lines[:20]))
-    few = [str(tmp_path / "few.jsonl"), "--benchmark", "signs", "--model",
+    few = [str(tmp_path / "few.jsonl"), "--benchmark", "signs", "--name",
            "Few", "--dry-run"]  # fmt: skip
     assert run(hub, *few) == 2
     assert "questions have no reply" in capsys.readouterr().err
@@ -333,7 +333,7 @@ def test_the_first_data_of_a_board_are_opened_as_the_board_says(
     hub: Hub, tmp_path: Path, capsys
 ) -> None:
     """An imported board names its benchmark of Snellen, so that data in its form can be added."""
-    assert run(hub, "--paper", "mmbench") == 0
+    assert run(hub, "paper:mmbench") == 0
     data = tmp_path / "MMBench_TEST_EN_V11.tsv"
     lines = ["index\tquestion\tA\tB\tanswer\tcategory\tl2-category\tsplit"]
     lines += [f"{n}\tWhat?\tone\ttwo\tA\tocr\tcoarse_perception\ttest" for n in range(4)]
@@ -405,7 +405,7 @@ def test_importing_on_every_database(database: Database, tmp_path: Path) -> None
 def test_a_chinese_reader_is_told_in_chinese_what_an_imported_board_is(
     hub: Hub, paper: str, capsys
 ) -> None:
-    assert run(hub, "--paper", paper) == 0
+    assert run(hub, f"paper:{paper}") == 0
     with hub.database.reading() as session:
         boards = [one for one in session.scalars(select(HostedBenchmark)) if one.description]
     assert boards

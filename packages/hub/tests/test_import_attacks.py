@@ -31,7 +31,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     (opened.folder / "hub.toml").write_text("[submissions]\nmegabytes = 2\n")
     with opened.database.writing() as session:
         create_account(session, "olga", "owner", "a long password")
-    assert main(["hub", "benchmark", str(opened.folder), "signs", "--no-data"]) == 0
+    assert main(["hub", "benchmark", str(opened.folder), "signs"]) == 0
     yield opened
     opened.close()
 
@@ -42,7 +42,7 @@ def submissions(hub: Hub) -> int:
 
 
 def import_file(hub: Hub, path: Path, *arguments: str) -> int:
-    source = ["--benchmark", "signs", "--source", "A blog", *arguments]
+    source = ["--benchmark", "signs", "--facts", "source=A blog", *arguments]
     return main(["hub", "import", str(hub.folder), str(path), *source])
 
 
@@ -106,7 +106,9 @@ def test_formulas_and_scripts_in_names_are_texts(hub: Hub, tmp_path: Path) -> No
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["model", "score", "organisation"], [FORMULA, 61, "+1"],
                                     [SCRIPT, 60, "@SUM(A1)"], ["-2+3", 59, "\t=1"]])  # fmt: skip
-    assert import_file(hub, path, "--table", SCRIPT, "--other-protocol", FORMULA) == 0
+    said = [f"table={SCRIPT}", f"protocol={FORMULA}"]
+    facts = [word for fact in said for word in ("--facts", fact)]
+    assert import_file(hub, path, *facts) == 0
     with TestClient(create_app(hub)) as client:
         exported = client.get("/api/v1/benchmarks/signs/board", params={"form": "csv"})
         cells = [cell for row in csv.reader(io.StringIO(exported.text)) for cell in row]

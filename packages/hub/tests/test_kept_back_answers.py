@@ -57,16 +57,25 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
     sealed = published / "private" / "answers.sealed"
     hub = Served(tmp_path / "hub", free_port())
     command("hub", "init", hub.folder, "--owner", "olga", stdin="a long password\n")
-    add = ("hub", "benchmark", hub.folder, "signs", "--data", public, "--answers", sealed)
+    add = (
+        "hub",
+        "benchmark",
+        hub.folder,
+        "signs",
+        "--data",
+        public,
+        "--hidden",
+        f"answers={sealed}",
+    )
     # The key is that of the environment, or a file; without it nothing is hosted.
     assert "is encrypted" in command(*add, code=2)
     other = "A" * 85 + "AAA="
     assert "holds no key" in command(*add, code=2, SNELLEN_SEAL_KEY=other)
     assert "30 items" in command(*add, SNELLEN_SEAL_KEY=key.read_text().strip())
     assert "30 items" in command("hub", "benchmark", hub.folder, "signs-again", "--data",
-                                 public / "data" / "test.parquet", "--answers", sealed,
+                                 public / "data" / "test.parquet", "--hidden", f"answers={sealed}",
                                  "--seal-key", key)  # fmt: skip
-    hub.token = command("hub", "token", hub.folder, "olga").strip()
+    hub.token = command("hub", "account", hub.folder, "olga", "--token").strip()
     processes = [
         subprocess.Popen(
             [*HUB, "serve", str(hub.folder), "--port", hub.url.rpartition(":")[2]],
@@ -86,7 +95,7 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
         ]
         file = tmp_path / "predictions.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in replies))
-        sent = command("submit", file, "--to", hub.url, "--benchmark", "signs", "--model", "m",
+        sent = command("submit", file, "--hub", hub.url, "--benchmark", "signs", "--name", "m",
                        "--publish", "--json", SNELLEN_HUB_TOKEN=hub.token)  # fmt: skip
         state = json.loads(sent)
         assert (state["status"], state["visibility"]) == ("scored", "published")
@@ -158,6 +167,6 @@ def test_answers_of_other_questions_are_refused(
         (published / changed).write_text("\n".join([header, *blank]) + "\n")
     command("hub", "init", tmp_path / "hub", stdin="a long password\n")
     said = command("hub", "benchmark", tmp_path / "hub", "signs", "--data", published / changed,
-                   "--answers", published / "private" / "answers.sealed", "--seal-key",
+                   "--hidden", f"answers={published}/private/answers.sealed", "--seal-key",
                    published / "key", code=2 if sentence else 0)  # fmt: skip
     assert sentence in said

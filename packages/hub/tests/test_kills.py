@@ -167,7 +167,7 @@ def test_what_a_killed_server_accepted_is_scored_once(
         file.write("[submissions]\nper_day = 100000\n")
     command("hub", "benchmark", folder, "signs", "--data", write_data(tmp_path / "signs.tsv"))
     command("hub", "account", folder, "ann", stdin="another password\n")
-    token = command("hub", "token", folder, "ann").strip()
+    token = command("hub", "account", folder, "ann", "--token").strip()
     words = {
         "serve": ["serve", str(folder), "--port", str(port)],
         "worker": ["worker", str(folder)],

@@ -79,7 +79,7 @@ def test_every_command_says_what_cannot_be_reached(
     changed = {variable: value}
     if variable == "SNELLEN_HUB_DATABASE":
         assert "has a database of its own, hub.sqlite, and SNELLEN_HUB_DATABASE" in command(
-            "hub", "token", hub, "olga", code=2, **changed
+            "hub", "account", hub, "olga", "--token", code=2, **changed
         )
         hub = tmp_path / "moved"
         hub.mkdir()
@@ -87,8 +87,8 @@ def test_every_command_says_what_cannot_be_reached(
     backup = str(place / "backup.zip")
     actions: list[tuple[str, ...]] = [("init", str(place / "other"))]
     if value.startswith("postgresql:"):
-        actions += [("serve", str(hub)), ("worker", str(hub)), ("token", str(hub), "olga"),
-                    ("upgrade", str(hub)), ("backup", str(hub), backup)]  # fmt: skip
+        actions += [("serve", str(hub)), ("worker", str(hub)), ("account", str(hub)),
+                    ("doctor", str(hub), "--upgrade"), ("backup", str(hub), backup)]  # fmt: skip
     for action in actions:
         said = command("hub", *action, stdin="a long password\n", code=2, **changed)
         assert sentence in said, action
@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_written(place: Path) -> None:
         path.chmod(0o500 if path.is_dir() else 0o400)
     try:
         for action, sentence in (
-            (("token", hub, "olga"), "cannot be used"),
+            (("account", hub, "olga", "--token"), "cannot be used"),
             (("init", hub / "new"), "cannot be written"),
         ):
             said = as_a_user("hub", *action)
@@ -177,7 +177,7 @@ def test_postgresql_may_stop_and_start(place: Path, monkeypatch: pytest.MonkeyPa
     command("hub", "init", folder, "--owner", "olga", stdin="a long password\n")
     (folder / "hub.toml").write_text("[submissions]\nper_day = 100000\n")
     command("hub", "benchmark", folder, "signs", "--data", place / "signs.tsv")
-    token = command("hub", "token", folder, "olga").strip()
+    token = command("hub", "account", folder, "olga", "--token").strip()
     port = free_port()
     processes = [
         subprocess.Popen([*HUB, "serve", str(folder), "--port", str(port)], env=environment(),

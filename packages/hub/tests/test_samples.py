@@ -409,7 +409,10 @@ def test_an_open_split_needs_no_public_copy(hub: Hub, tmp_path: Path) -> None:
         add_benchmark(session, hub.storage, named)
     answers = NewBenchmark(name="x", title="X", data=path, answers=path,
                            protocol=Protocol(columns={"question": "q"}))  # fmt: skip
-    with hub.database.writing() as session, pytest.raises(UsageError, match="leave out --spec"):
+    with (
+        hub.database.writing() as session,
+        pytest.raises(UsageError, match="leave out --benchmark"),
+    ):
         add_benchmark(session, hub.storage, answers)
     wrong = NewBenchmark(name="x", title="X", data=path, answers=path)
     with hub.database.writing() as session, pytest.raises(DataError, match="no file of answers"):

@@ -234,7 +234,7 @@ def test_one_address_does_not_take_all_connections(folder: Path, tmp_path: Path)
 
 def test_a_stop_lets_requests_end(folder: Path, tmp_path: Path) -> None:
     running = RunningServer(folder, tmp_path / "log")
-    token = command("hub", "token", folder, "olga").strip()
+    token = command("hub", "account", folder, "olga", "--token").strip()
     body = (
         b'--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n'
         b'--b\r\nContent-Disposition: form-data; name="predictions"; filename="p.jsonl"\r\n\r\n'

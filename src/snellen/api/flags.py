@@ -34,7 +34,8 @@ class Flag:
     name: str
     """`--limit`; without dashes, the name of a positional argument."""
     help: str
-    metavar: str | None = None
+    metavar: str | tuple[str, ...] | None = None
+    """What stands for the value in `--help`; a name for each word of a flag with several."""
     parse: Callable[[str], Any] | None = None
     short: str = ""
     choices: tuple[str, ...] | None = None
@@ -156,6 +157,18 @@ def parse_pairs(text: str) -> dict[str, str]:
             raise UsageError(f"{pair!r} is not of the form key=value")
         pairs[key.strip()] = value
     return pairs
+
+
+def parse_facts(text: str) -> dict[str, str]:
+    """Read `key=value,...` whose values may have commas: a comma ends one if a word and `=` follow
+    it. Raises UsageError."""
+    facts: dict[str, str] = {}
+    for part in re.split(r",(?=\s*[\w-]+=)", text):
+        key, equals, value = part.partition("=")
+        if not key.strip() or not equals:
+            raise UsageError(f"{part!r} is not of the form key=value")
+        facts[key.strip()] = value
+    return facts
 
 
 def parse_token_count(text: str) -> int:

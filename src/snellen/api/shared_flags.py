@@ -10,6 +10,7 @@ from snellen.api.flags import (
     RULES,
     Flag,
     Key,
+    parse_facts,
     parse_failure_policy,
     parse_pairs,
     parse_percent,
@@ -226,7 +227,7 @@ _FLAGS = (
         "--facts",
         "facts that are stated of a model, a data set or a publication",
         "KEY=VALUE,...",
-        parse_pairs,
+        parse_facts,
     ),
     Flag("--repair", "mend what can be mended", is_switch=True),
     Flag(

@@ -28,14 +28,13 @@ COMMANDS = {
     "why": "break down the difference between two runs by cause",
     "items": "analyse samples over many runs: difficulty, doubtful labels, subsets",
     "analyse": "analyse finished runs: letters, refusals, abilities, gains, errors and more",
-    "card": "print the protocol card of a benchmark",
     "taskmap": "map tasks by how fine-tuning on them changes a model, and compare models on it",
     "view": "browse runs, finished or in progress",
     "mcp": "serve runs to assistants and other programs, over MCP",
     "list": "list models, benchmarks or suites",
-    "info": "describe a model or a benchmark",
+    "info": "describe a model, a benchmark or a data file",
     "doctor": "check this installation, or a store of replies",
-    "data": "fetch, check, convert and describe data files",
+    "data": "fetch, check and convert data files",
     "submit": "send predictions to a hub",
     "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
@@ -48,7 +47,6 @@ PACKAGE_COMMANDS = {
 """Those of this repository's other packages, which are listed whether or not they are installed."""
 
 _ELSEWHERE = {
-    "--json": "the scores of a finished run: snellen report RUN --format json",
     "--system_instruction": "here --system TEXT",
     **dict.fromkeys(("--tasks", "--dataset", "--datasets"), "here -b NAME, once for each"),
     "--data": "VLMEvalKit's --data NAME is -b NAME; here it says where the data of -b are",
@@ -77,7 +75,6 @@ class CommandLineParser(LazyParser):
             message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
         elif choice:
             message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
-            message += "; snellen report and leaderboard have it" * (choice[2] == "latex")
         missing = re.fullmatch(r"the following arguments are required: (.+)", message)
         if missing:
             message = self._ask_for(missing[1].split(", "))

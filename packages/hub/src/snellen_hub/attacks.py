@@ -2,37 +2,23 @@
 
 The copy has the board's questions: their number, options, categories and parts. Its answers are
 drawn at random, so that nothing of the real ones is used. The numbers that attackers see are those
-that a hub shows, which `check_by_hub` compares with a hub of its own.
+that a hub shows (`packages/hub/tests/test_hub_attack.py` compares them with a hub).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from secrets import token_hex
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
-from sqlalchemy import select
 
 from snellen.core.errors import UsageError
 from snellen.core.sample import Sample
-from snellen.core.secret import Secret
-from snellen_hub.accounts.access import create_account
-from snellen_hub.benchmark_data import NewBenchmark
-from snellen_hub.config import HubConfig, SubmissionLimits
-from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import HostedBenchmark, SubmissionScore
-from snellen_hub.hosting import add_benchmark, read_samples
-from snellen_hub.hub import Hub
-from snellen_hub.intake import NewSubmission, take_submission
-from snellen_hub.jobs.worker import Worker
-from snellen_hub.public_scores import PublicScore, public_score
+from snellen_hub.database.tables import HostedBenchmark
+from snellen_hub.hosting import read_samples
 from snellen_hub.question_parts import read_draw
 from snellen_hub.storage import Storage
-from snellen_hub.uploaded_replies import QuestionRows, decode_questions
+from snellen_hub.uploaded_replies import decode_questions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,13 +28,11 @@ if TYPE_CHECKING:
     Members = NDArray[np.int64]
     """Positions of questions."""
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _RIGHT = 0.8
 """Accuracy of the model from which one attack starts."""
 _CHANGED = 0.2
 """Share of its answers that each submission of that attack changes."""
 _RIDGE = 0.1
-_CHECKED = 2
 
 
 class BoardCopy(NamedTuple):
@@ -152,63 +136,6 @@ def _change_one_by_one(board: BoardCopy, gold: Answers, submissions: int) -> Ans
                     answers[question] = gold[question]
                     break
     return answers
-
-
-def check_by_hub(board: BoardCopy, draws: np.random.Generator) -> int:
-    """Submit random answers to a hub of its own, and compare every number that it shows with those
-    that the attacks use. Returns how many were compared; raises UsageError if any differs."""
-    gold = draws.integers(0, board.options)
-    asked = draws.integers(0, board.options, (_CHECKED, len(gold)))
-    compared = 0
-    with TemporaryDirectory(prefix="snellen-attack-") as folder:
-        for answers, score in zip(asked, _scores_of_hub(board, gold, asked, folder), strict=True):
-            right = (answers == gold) & board.is_public
-            labelled = [(score.headline, board.is_public)]
-            for column, labels in score.groups.items():
-                for label, number in labels.items():
-                    own = [each.get(column) == label for each in board.categories]
-                    labelled.append((number, np.array(own) & board.is_public))
-            for number, members in labelled:
-                value = 100 * right[members].mean()
-                if number.value is None or abs(number.value - value) > 1e-6:
-                    raise UsageError(f"a hub shows {number.value}, and the attacks use {value}")
-            compared += len(labelled)
-    return compared
-
-
-def _scores_of_hub(
-    board: BoardCopy, gold: Answers, asked: Answers, folder: str
-) -> list[PublicScore]:
-    """What a new hub in a folder shows of submissions to a board with these answers."""
-    place = Path(folder)
-    database = Database(f"sqlite:///{place / 'hub.sqlite'}")
-    database.upgrade()
-    hub = Hub(place, HubConfig(), database, Storage(str(place / "storage"), Secret(token_hex(32))))
-    lines = [
-        {"index": n, "question": f"question {n}", "answer": _LETTERS[answer],
-         **{label: f"option {label}" for label in _LETTERS[: board.options[n]]},
-         **board.categories[n]}
-        for n, answer in enumerate(gold)
-    ]  # fmt: skip
-    (place / "board.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
-    with database.writing() as session:
-        account = create_account(session, "attacker", "submitter", None)
-        new = NewBenchmark(name="copy", title="", data=place / "board.jsonl", is_hidden=True)
-        row = add_benchmark(session, hub.storage, new)
-        parts = [QuestionRows((str(n),), part=int(not public))
-                 for n, public in enumerate(board.is_public)]  # fmt: skip
-        row.ids = hub.storage.put(msgspec.json.encode(parts))
-        for answers in asked:
-            replies = [{"index": n, "prediction": _LETTERS[each]} for n, each in enumerate(answers)]
-            content = b"\n".join(map(msgspec.json.encode, replies))
-            sent = NewSubmission(model="guess", file_name="p.jsonl", content=content)
-            take_submission(session, hub.storage, row, account.id, sent, SubmissionLimits())
-    Worker(hub, lambda line: None).work(until_empty=True)
-    with database.reading() as session:
-        scores = session.scalars(select(SubmissionScore).order_by(SubmissionScore.id))
-        shown = [public_score(score) for score in scores]
-    hub.close()
-    return shown
 
 
 def _labels(sample: Sample) -> Sequence[str]:

@@ -104,14 +104,14 @@ def store_data(
     if new.public_data is not None and not new.is_hidden:
         raise UsageError(
             "public data beside the complete ones are for a split whose answers are hidden: add "
-            "--hidden, or leave out --public"
+            "--hidden, or leave them out"
         )
     if new.answers is None:
         return _store_complete(storage, new, data_file(new.data), new.public_data, held)
     if new.spec or new.protocol.columns or new.public_data:
         raise UsageError(
             "answers that were kept back belong to a published file in Snellen's own columns: "
-            "leave out --spec, --columns and --public"
+            "leave out --benchmark, --columns and public="
         )
     questions = find_held_out(new.data)
     with TemporaryDirectory(prefix="snellen-answers-") as folder:

@@ -9,13 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from snellen_hub.database.tables import (
-    Account,
-    FinalScore,
-    HostedBenchmark,
-    Submission,
-    Team,
-)
+from snellen_hub.database.tables import Account, FinalScore, HostedBenchmark, Submission, Team
 from snellen_hub.phases import read_phases
 from snellen_hub.teams import read_founders
 

@@ -80,7 +80,10 @@ def create_hub(folder: Path | str, owner: str | None = None, password: str = "")
     """
     path = Path(folder).expanduser()
     if (path / CONFIG_FILE).exists():
-        raise UsageError(f"{path} holds a hub already; use another folder, or snellen hub upgrade")
+        raise UsageError(
+            f"{path} holds a hub already; use another folder, or upgrade this one with: snellen "
+            f"hub doctor {path} --upgrade"
+        )
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         hub = connect_hub(path, parse_config(_FIRST_CONFIG, path))

@@ -70,7 +70,7 @@ def draw_parts(
         raise UsageError(
             f"{len(linked):,} questions about {len(units):,} pictures cannot be divided into a "
             f"public part of {100 * public_share:g} % and {len(private)} private; give more "
-            "questions, another --public-share, or fewer dates"
+            "questions, another share of public ones, or fewer dates"
         )
     return parts
 

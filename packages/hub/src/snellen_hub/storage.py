@@ -153,7 +153,7 @@ class Storage:
         path = self._path(key)
         with _outages_as_sentences("written"):
             self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-            # What is there keeps its content and gets today's date: `snellen hub doctor --fix`
+            # What is there keeps its content and gets today's date: `snellen hub doctor --repair`
             # deletes old files to which no row refers, as none may do yet.
             with suppress(FileNotFoundError):
                 if self.folder is not None:
@@ -209,7 +209,7 @@ class Storage:
             # For this process: others may have it.
             raise HubUnavailable(
                 f"hidden answers are stored encrypted, and {KEY_VARIABLE} is not set; make a key "
-                "with: snellen hub key"
+                "with: openssl rand -base64 32"
             )
         return AESGCM(hashlib.sha256(self._key.reveal().encode()).digest())
 

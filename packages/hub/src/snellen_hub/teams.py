@@ -15,13 +15,7 @@ from snellen.core.errors import UsageError
 from snellen_hub.accounts.access import AccessDenied, account_called, now, one_line
 from snellen_hub.accounts.random_secrets import new_secret, secret_digest
 from snellen_hub.config import SessionLimits
-from snellen_hub.database.tables import (
-    Account,
-    HostedBenchmark,
-    Submission,
-    Team,
-    TeamMember,
-)
+from snellen_hub.database.tables import Account, HostedBenchmark, Submission, Team, TeamMember
 
 
 def team_of(session: Session, benchmark_id: int, account_id: int) -> Team | None:

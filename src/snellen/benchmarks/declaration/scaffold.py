@@ -59,8 +59,7 @@ def write_new_benchmark(name: str, about: str, folder: Path) -> list[Path]:
     """
     if about not in family_folders():
         raise UsageError(
-            f"--about {about}: expected one of the folders of benchmarks: "
-            f"{', '.join(family_folders())}"
+            f"{about}: expected one of the folders of benchmarks: {', '.join(family_folders())}"
         )
     if not _NAME.fullmatch(name):
         raise UsageError(

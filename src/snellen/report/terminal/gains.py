@@ -15,7 +15,6 @@ from snellen.report.table import Column, Estimate, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Console
 
 
 def gain_document(gains: Sequence[Gain], leakages: Sequence[Leakage]) -> Document:
@@ -31,14 +30,6 @@ def gain_document(gains: Sequence[Gain], leakages: Sequence[Leakage]) -> Documen
 def gain_blocks(gains: Sequence[Gain]) -> list[Block]:
     """An empty line, a heading and a table for each benchmark; nothing without gains."""
     return [block for heading, table in gain_tables(gains) for block in (Space(), heading, table)]
-
-
-def print_gains(gains: Sequence[Gain], console: Console) -> None:
-    """Print the tables of gains."""
-    from snellen.report.writers.terminal import print_block
-
-    for block in gain_blocks(gains):
-        print_block(block, console)
 
 
 def gain_tables(gains: Sequence[Gain]) -> Iterator[tuple[Line, Table]]:

@@ -20,12 +20,7 @@ from snellen_hub.accounts.attempts import (
     is_reached,
 )
 from snellen_hub.accounts.passwords import hash_password, needs_rehash, verify_password
-from snellen_hub.accounts.random_secrets import (
-    TOKEN_PREFIX,
-    find_link,
-    new_secret,
-    secret_digest,
-)
+from snellen_hub.accounts.random_secrets import TOKEN_PREFIX, find_link, new_secret, secret_digest
 from snellen_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen_hub.config import SessionLimits
 from snellen_hub.database.connection import Database

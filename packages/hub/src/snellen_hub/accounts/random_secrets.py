@@ -10,12 +10,7 @@ from typing import TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from snellen_hub.database.tables import (
-    EmailLink,
-    Invitation,
-    OpenIdRequest,
-    PasswordReset,
-)
+from snellen_hub.database.tables import EmailLink, Invitation, OpenIdRequest, PasswordReset
 
 Link = TypeVar("Link", Invitation, PasswordReset, EmailLink, OpenIdRequest)
 

@@ -9,18 +9,8 @@ from typing import NamedTuple
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, StorageError, UsageError
 from snellen_hub.backup.archive import CONFIG, FILES, TABLES, BackupReader
-from snellen_hub.backup.rows import (
-    continue_numbers,
-    count_rows,
-    load_rows,
-    read_tables_of,
-)
-from snellen_hub.config import (
-    CONFIG_FILE,
-    DATABASE_VARIABLE,
-    STORAGE_VARIABLE,
-    parse_config,
-)
+from snellen_hub.backup.rows import continue_numbers, count_rows, load_rows, read_tables_of
+from snellen_hub.config import CONFIG_FILE, DATABASE_VARIABLE, STORAGE_VARIABLE, parse_config
 from snellen_hub.database.connection import Database
 from snellen_hub.database.schema import SCHEMA, check_known
 from snellen_hub.hub import Hub, connect_hub, open_hub

@@ -20,12 +20,7 @@ from snellen_hub.backup.archive import (
     BackupWriter,
     Manifest,
 )
-from snellen_hub.backup.rows import (
-    STORED_KEY,
-    dump_rows,
-    read_file_keys,
-    read_tables_of,
-)
+from snellen_hub.backup.rows import STORED_KEY, dump_rows, read_file_keys, read_tables_of
 from snellen_hub.config import CONFIG_FILE, without_urls
 from snellen_hub.database.schema import check_known
 from snellen_hub.hub import Hub

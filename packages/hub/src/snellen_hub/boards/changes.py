@@ -13,12 +13,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen_hub.accounts.access import now
 from snellen_hub.boards.published import scores_by_submission
-from snellen_hub.database.tables import (
-    BoardChange,
-    HostedBenchmark,
-    HostedSuite,
-    Submission,
-)
+from snellen_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite, Submission
 from snellen_hub.public_scores import public_score
 
 ChangeOfSubmission = Literal["published", "withdrawn", "scored", "imported"]

@@ -40,7 +40,7 @@ class PartColumn(NamedTuple):
     column: BoardColumn
 
 
-class GroupTable(NamedTuple):
+class GroupRanking(NamedTuple):
     """What a table ranks."""
 
     group: str
@@ -68,7 +68,7 @@ class WholeColumn(NamedTuple):
     """The column with the mean rank over the larger groups."""
 
 
-class WholeTable(NamedTuple):
+class WholeRanking(NamedTuple):
     """The table of the whole."""
 
     name: str
@@ -86,10 +86,10 @@ class BoardLayout(NamedTuple):
     hierarchy: Hierarchy
     group: str
     """The larger groups that average ranks and radar charts are over."""
-    tables: tuple[GroupTable, ...]
+    tables: tuple[GroupRanking, ...]
     combine: Callable[[Sequence[PublicNumber]], PublicNumber]
     """The number of a larger group from those of its smallest ones."""
-    whole: WholeTable | None = None
+    whole: WholeRanking | None = None
     find_larger: Callable[[str], str] = str
     """The name of a larger group from any of its spellings."""
     has_valid_answers: Callable[[str], bool] | None = None
@@ -203,7 +203,7 @@ def _with_value(number: PublicNumber | None) -> PublicNumber | None:
 
 
 def _standing(
-    row: BoardRow, own: _ScoreNumbers, table: GroupTable, layout: BoardLayout
+    row: BoardRow, own: _ScoreNumbers, table: GroupRanking, layout: BoardLayout
 ) -> _Standing:
     """The number of a row in a group, or why it is not on its table."""
     members = layout.hierarchy.members(table.group)[table.label]
@@ -239,7 +239,7 @@ def _group_table(
     rows: Sequence[BoardRow],
     numbers: Sequence[_ScoreNumbers],
     layout: BoardLayout,
-    table: GroupTable,
+    table: GroupRanking,
     standings: Sequence[_Standing],
     levels: Sequence[str],
 ) -> BoardTable:
@@ -291,7 +291,7 @@ def _whole_table(
     rows: Sequence[BoardRow],
     numbers: Sequence[_ScoreNumbers],
     layout: BoardLayout,
-    whole: WholeTable,
+    whole: WholeRanking,
 ) -> BoardTable:
     lines = []
     for row, own in zip(rows, numbers, strict=True):
@@ -322,7 +322,7 @@ def _whole_table(
     )
 
 
-def _guess_rows(rows: Sequence[BoardRow], whole: WholeTable) -> list[TableRow]:
+def _guess_rows(rows: Sequence[BoardRow], whole: WholeRanking) -> list[TableRow]:
     """What guessing scores, as the first submission shows it, unless the table has such rows."""
     names = {row.model.casefold() for row in rows}
     lines = []
@@ -337,7 +337,7 @@ def _guess_rows(rows: Sequence[BoardRow], whole: WholeTable) -> list[TableRow]:
     return lines
 
 
-def _with_average_ranks(lines: Sequence[TableRow], whole: WholeTable) -> list[TableRow]:
+def _with_average_ranks(lines: Sequence[TableRow], whole: WholeRanking) -> list[TableRow]:
     """The rows with their mean ranks, of those that have every number and no mark."""
     keys = {part.label: part.column.key for part in whole.parts}
     means = {}
@@ -360,7 +360,7 @@ def _with_average_ranks(lines: Sequence[TableRow], whole: WholeTable) -> list[Ta
 
 
 def _rank_notices(
-    lines: Iterable[TableRow], whole: WholeTable, has_guesses: bool
+    lines: Iterable[TableRow], whole: WholeRanking, has_guesses: bool
 ) -> tuple[str, ...]:
     column = whole.wholes[0].average_rank
     if column is None:

@@ -26,10 +26,10 @@ from snellen.scoring.mmt_bench import VISUAL_RECOGNITION
 from snellen_hub.boards.columns import distinct_keys
 from snellen_hub.boards.grouped import (
     BoardLayout,
-    GroupTable,
+    GroupRanking,
     PartColumn,
     WholeColumn,
-    WholeTable,
+    WholeRanking,
     mean_of,
     sum_of,
 )
@@ -68,12 +68,12 @@ def _mme_layout() -> BoardLayout:
                                                    is_default=is_default, digits=2,
                                                    top=top))  # fmt: skip
 
-    def table(name: str, section: str, parts: Iterable[PartColumn]) -> GroupTable:
+    def table(name: str, section: str, parts: Iterable[PartColumn]) -> GroupRanking:
         one = column(name)
         top = int(one.column.top)
         score = BoardColumn("score", "Score", unit="points", digits=2, top=top,
                             note=f"accuracy + accuracy+, 0 to {top}")  # fmt: skip
-        return GroupTable(one.group, name, keys[name], _mme_title(name), section, score,
+        return GroupRanking(one.group, name, keys[name], _mme_title(name), section, score,
                           tuple(parts))  # fmt: skip
 
     def shares(name: str) -> Iterator[PartColumn]:
@@ -95,7 +95,7 @@ def _mme_layout() -> BoardLayout:
               for name in names),
         ),
         sum_of,
-        WholeTable("total", "Total", (WholeColumn("total", total),), (
+        WholeRanking("total", "Total", (WholeColumn("total", total),), (
             *(column(area, is_default=True) for area in mme.AREAS), *map(column, mme.SUBTASKS))),
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ def _mmt_layout() -> BoardLayout:
                                                       is_default=False))
             for name, key in distinct_keys(members, "subtask.").items()
         )  # fmt: skip
-        tables.append(GroupTable(mmt.META_TASK, short, keys[short], title, "Meta-tasks", score,
+        tables.append(GroupRanking(mmt.META_TASK, short, keys[short], title, "Meta-tasks", score,
                                  parts, is_always=False))  # fmt: skip
     wholes = (
         WholeColumn(
@@ -146,7 +146,7 @@ def _mmt_layout() -> BoardLayout:
         mmt.META_TASK,
         tuple(tables),
         mean_of,
-        WholeTable("overall", "Overall", wholes, tuple(columns), guesses),
+        WholeRanking("overall", "Overall", wholes, tuple(columns), guesses),
         lambda name: found.abbreviation if (found := find_meta_task(name)) else name,
     )
 
@@ -170,7 +170,7 @@ def _seed_layout() -> BoardLayout:
 
 def _seed_table(
     group: str, label: str, names: Sequence[str], keys: Mapping[str, str]
-) -> GroupTable:
+) -> GroupRanking:
     members = [one for one in dimensions() if one.name in names]
     dimension_keys = distinct_keys((one.name for one in dimensions()), "dimension.")
     is_level = group == seed.LEVEL
@@ -186,7 +186,7 @@ def _seed_table(
                 dimension_keys[one.name], one.name, unit="percent", note=one.subpart,
                 is_default=is_default))  # fmt: skip
 
-    return GroupTable(
+    return GroupRanking(
         group,
         label,
         keys[label],

@@ -34,7 +34,7 @@ _CACHED_TESTS = 300_000
 _TOLERANCE = 1e-6
 
 
-class SampleTable(NamedTuple):
+class PairedSamples(NamedTuple):
     """Submissions over the same samples."""
 
     positions: tuple[int, ...]
@@ -75,13 +75,13 @@ def paired_tests(
     tests: dict[Pair, PairedMean] = {}
     # One thread computes what several readers of a board that has changed are waiting for.
     with _testing:
-        for table in _sample_tables(storage, published):
+        for table in _paired_samples(storage, published):
             tests |= _test_columns(table, published, level)
     return tests
 
 
 def _test_columns(
-    table: SampleTable, published: Sequence[PublishedScore], level: float
+    table: PairedSamples, published: Sequence[PublishedScore], level: float
 ) -> dict[Pair, PairedMean]:
     """The tests of all pairs of columns of a table, those that are cached from the cache."""
     keys = [published[position].stored.records or "" for position in table.positions]
@@ -108,7 +108,7 @@ def _test_columns(
     return tests
 
 
-def _sample_tables(storage: Storage, published: Sequence[PublishedScore]) -> list[SampleTable]:
+def _paired_samples(storage: Storage, published: Sequence[PublishedScore]) -> list[PairedSamples]:
     """A table for each set of two or more submissions over the same samples."""
     import numpy as np
 
@@ -134,7 +134,7 @@ def _sample_tables(storage: Storage, published: Sequence[PublishedScore]) -> lis
         numbers = np.unique(names, return_inverse=True)[1]
         positions = tuple(position for position, _ in members)
         headlines = tuple(published[position].row.score.headline for position in positions)
-        tables.append(SampleTable(positions, tuple(rows for _, rows in members), headlines,
+        tables.append(PairedSamples(positions, tuple(rows for _, rows in members), headlines,
                                   numbers))  # fmt: skip
     return tables
 

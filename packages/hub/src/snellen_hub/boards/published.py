@@ -49,9 +49,7 @@ class PublishedScore(NamedTuple):
 
 
 def read_published(
-    session: Session,
-    benchmark: HostedBenchmark,
-    moment: BoardMoment | None = None,
+    session: Session, benchmark: HostedBenchmark, moment: BoardMoment | None = None
 ) -> list[PublishedScore]:
     """The submissions that are published, or were at a moment, the highest headline first."""
     query = select(Submission).where(Submission.benchmark_id == benchmark.id)
@@ -67,10 +65,7 @@ def read_published(
 
 
 def public_rows(
-    session: Session,
-    submissions: Sequence[Submission],
-    version: int,
-    at: datetime | None = None,
+    session: Session, submissions: Sequence[Submission], version: int, at: datetime | None = None
 ) -> list[PublishedScore]:
     """What may be shown of submissions to a benchmark, on this version of it and earlier ones, as
     far as they were scored at a time. Submissions without a score are left out."""

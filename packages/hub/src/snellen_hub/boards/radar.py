@@ -8,13 +8,7 @@ from msgspec import Struct
 
 from snellen.core.errors import UsageError
 from snellen_hub.boards.layouts import find_layout
-from snellen_hub.boards.tables import (
-    BoardCell,
-    BoardColumn,
-    BoardPage,
-    BoardTable,
-    TableRow,
-)
+from snellen_hub.boards.tables import BoardCell, BoardColumn, BoardPage, BoardTable, TableRow
 
 MOST_MODELS = 8
 _MOST_AXES = 40

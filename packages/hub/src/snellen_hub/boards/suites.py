@@ -31,13 +31,7 @@ from snellen_hub.boards.columns import (
 from snellen_hub.boards.paired_scores import paired_tests
 from snellen_hub.boards.published import PublishedScore
 from snellen_hub.boards.suite_members import MemberColumn
-from snellen_hub.boards.tables import (
-    EVIDENCE,
-    BoardCell,
-    BoardColumn,
-    BoardTable,
-    TableRow,
-)
+from snellen_hub.boards.tables import EVIDENCE, BoardCell, BoardColumn, BoardTable, TableRow
 from snellen_hub.boards.tiers import MOST_ROWS, table_with_tiers
 from snellen_hub.database.tables import HostedBenchmark
 from snellen_hub.public_scores import PublicNumber, PublicScore

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.api.flags import argument
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.printing import print_line
-from snellen_hub.commands import add_folder
+from snellen_hub.commands import hub_folder
 
 
-def add(parser: ArgumentParser) -> None:
-    add_folder(parser)
-    parser.add_argument(
-        "file", metavar="FILE", help="the file to write, such as hub-2024-05-13.zip"
-    )
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen hub backup` takes."""
+
+    folder: str = hub_folder()
+    file: str = argument("FILE", "the file to write, such as hub-2024-05-13.zip")
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Back the hub up, also while it runs; returns INCOMPLETE if files of it are missing."""
     from snellen_hub.backup.archive import FILES
     from snellen_hub.backup.write import write_backup
     from snellen_hub.hub import open_hub
 
-    with open_hub(arguments.folder, check=False) as hub:
-        written = write_backup(hub, Path(arguments.file))
+    with open_hub(options.folder, check=False) as hub:
+        written = write_backup(hub, Path(options.file))
     manifest = written.manifest
     files = sum(name.startswith(FILES) for name in manifest.members)
     print_line(
-        f"{arguments.file}: {manifest.rows['submissions']:,} submissions, {files:,} files, "
+        f"{options.file}: {manifest.rows['submissions']:,} submissions, {files:,} files, "
         f"{written.size / 1e6:,.1f} MB (schema {written.schema})"
     )
     for key in manifest.missing:

@@ -2,151 +2,218 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from snellen.api.flags import parse_pairs
+from snellen.api.flags import Key, argument, option, parse_keys, parse_share
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import argument_type, whole_number
+from snellen.cli.output import FormatOptions, print_document
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
-from snellen_hub.commands import add_folder
+from snellen_hub.commands import REPLACE, hub_folder
 from snellen_hub.config import PUBLIC_SHARE
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from snellen.report.document import Document
     from snellen_hub.benchmark_data import NewBenchmark, StoredData
     from snellen_hub.database.tables import HostedBenchmark
     from snellen_hub.hub import Hub
     from snellen_hub.samples.flags import FlaggedItem
 
+_MOST_PARTS = 100
 
-def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen hub benchmark`."""
-    add_folder(parser)
-    parser.add_argument("name", metavar="NAME", help="its name in addresses, such as signs")
-    data = parser.add_mutually_exclusive_group(required=True)
-    data.add_argument(
-        "--data", metavar="DATA",
-        help="the complete data: a file, or a data set folder of snellen curate with its pictures",
+
+class HiddenAnswers(NamedTuple):
+    """What `--hidden` says of a split whose answers are hidden."""
+
+    share: float = PUBLIC_SHARE
+    parts: int = 1
+    public: Path | None = None
+    answers: Path | None = None
+
+
+def _parse_public_share(text: str) -> float:
+    share = parse_share(text)
+    if not 0 < share < 1:
+        raise UsageError(f"share={text}: expected more than 0 and less than 1, such as 0.3 or 30%")
+    return share
+
+
+def _parse_parts(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_PARTS:
+        raise UsageError(f"parts={text}: expected a number from 1 to {_MOST_PARTS}")
+    return int(text)
+
+
+HIDDEN_KEYS: Mapping[str, Key] = {
+    "public": Key("the data without answers, for download", Path),
+    "share": Key(
+        "the share of questions whose scores are shown at once; the others are scored at a reveal "
+        f"({PUBLIC_SHARE:g})",
+        _parse_public_share,
+    ),
+    "parts": Key("parts of the private questions, each for a reveal (1)", _parse_parts),
+    "answers": Key(
+        "answers that snellen curate publish kept back (answers.sealed); the data are then the "
+        "publication or its file of questions",
+        Path,
+    ),
+}
+
+
+def parse_hidden(text: str) -> HiddenAnswers:
+    """Read the settings of `--hidden`. Raises UsageError."""
+    return HiddenAnswers(**parse_keys(HIDDEN_KEYS, text) if text else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(FormatOptions):
+    """What `snellen hub benchmark` takes."""
+
+    folder: str = hub_folder()
+    name: str | None = argument(
+        "NAME",
+        "its name in addresses, such as signs; without it, the benchmarks are listed", "?",
     )  # fmt: skip
-    data.add_argument(
-        "--no-data", action="store_true",
-        help="hold a board of reported numbers only; --replace adds data later",
+    data: str | None = option(None, "--data")
+    """The complete data: a file, or a data set folder of `snellen curate`. None: a board of
+    reported numbers only, until data are added with `replace`."""
+    title: str = option("", "--title")
+    """Empty: its name."""
+    description: str = option("", "--description")
+    benchmark: str | None = option(None, "--benchmark")
+    """The benchmark of Snellen that the data are of. None: the data alone; for the first data of a
+    board without data, that of the board."""
+    hidden: HiddenAnswers | None = option(
+        None, "--hidden", "keep the answers hidden", metavar="KEY=VALUE,...", keys=HIDDEN_KEYS,
+        parse=parse_hidden, bare_value="",
     )  # fmt: skip
-    parser.add_argument("--title", default="", metavar="TEXT", help="its title (default: NAME)")
-    parser.add_argument("--description", default="", metavar="TEXT", help="a sentence about it")
-    parser.add_argument(
-        "--spec", metavar="BENCHMARK",
-        help="the benchmark of Snellen that DATA holds the data of, such as mmbench:split=test "
-        "(default: none; for the first data of a board without data, that of the board)",
-    )  # fmt: skip
-    parser.add_argument("--hidden", action="store_true", help="keep the answers hidden")
-    parser.add_argument(
-        "--public-share", type=argument_type(_parse_share), default=PUBLIC_SHARE, metavar="SHARE",
-        help="with --hidden: the share of questions whose scores are shown at once; the others "
-        f"are scored at a reveal (default: {PUBLIC_SHARE:g})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--private-parts", type=whole_number(1, 100), default=1, metavar="N",
-        help="with --hidden: parts of the private questions, each for a reveal (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--public", metavar="DATA", help="with --hidden: the data without answers, for download"
+    seal_key: str | None = option(None, "--seal-key")
+    """Of the kept back answers; None: that of the environment."""
+    rule: str | None = option(None, "--rule")
+    columns: Mapping[str, str] = option({}, "--columns")
+    replace: bool = option(False, "--replace", REPLACE, is_switch=True)
+    out: str | None = option(None, "--out")
+    """Only write the data of the benchmark with what readers flagged, for a review."""
+
+
+def main(options: Options) -> int:
+    """Add a benchmark, replace its data, write its flags, or list all of them."""
+    from snellen_hub.hub import open_hub
+
+    if options.name is None:
+        if options != Options(folder=options.folder, format=options.format, json=options.json):
+            raise UsageError("give NAME too; without it, hub benchmark lists the benchmarks")
+        with open_hub(options.folder) as hub, hub.database.reading() as session:
+            print_document(_list_benchmarks(session), options.form)
+        return COMPLETE
+    with open_hub(options.folder) as hub:
+        if options.out is not None:
+            _write_flags(hub, options.name, options.out)
+        else:
+            _add(hub, options, options.name)
+    return COMPLETE
+
+
+def _list_benchmarks(session: Session) -> Document:
+    from sqlalchemy import func, select
+
+    from snellen.report.document import Document
+    from snellen.report.table import Column, Table
+    from snellen_hub.database.tables import HostedBenchmark, Submission
+
+    counts = dict(session.execute(
+        select(Submission.benchmark_id, func.count())
+        .where(Submission.visibility == "published").group_by(Submission.benchmark_id)
+    ).all())  # fmt: skip
+    rows: list[list[Any]] = [
+        [row.name, row.title,
+         ("hidden" if row.is_hidden else "open") if row.has_data else "no data",
+         row.rows, row.version, counts.get(row.id, 0)]
+        for row in session.scalars(select(HostedBenchmark).order_by(HostedBenchmark.name))
+    ]  # fmt: skip
+    columns = [Column("benchmark"), Column("title", is_optional=True), Column("answers"),
+               *(Column(name, "count") for name in ("items", "version", "published"))]  # fmt: skip
+    return Document([Table("benchmarks", columns, rows)])
+
+
+def _write_flags(hub: Hub, name: str, out: str) -> None:
+    """Write the open flags of a benchmark for a review."""
+    from snellen_hub.samples.review_folder import write_review_folder
+
+    written = write_review_folder(hub, name, Path(out))
+    print_line(
+        f"{out}: {written.items:,} items, {written.flagged:,} of them flagged "
+        f"({written.flags:,} flags)"
     )
-    parser.add_argument(
-        "--answers", metavar="FILE",
-        help="answers that snellen curate publish kept back (answers.sealed); DATA are then the "
-            "publication or its file of questions, and the answers are hidden",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seal-key", metavar="FILE",
-        help="the key of --answers (default: that of SNELLEN_SEAL_KEY)",
-    )  # fmt: skip
-    parser.add_argument("--rule", metavar="RULE", help="whose rules parse the replies")
-    parser.add_argument(
-        "--columns", type=argument_type(parse_pairs), default={}, metavar="ROLE=NAME,...",
-        help="names of the columns, e.g. question=text,gold=label",
-    )  # fmt: skip
-    parser.add_argument(
-        "--replace", action="store_true",
-        help="replace the data of a benchmark that exists, and score every submission again",
-    )  # fmt: skip
+    print_line(f"review them with: snellen curate review {out}")
 
 
-def main(arguments: Namespace) -> int:
+def _add(hub: Hub, options: Options, name: str) -> None:
     """Add a benchmark, or replace its data."""
     from msgspec import structs
 
     from snellen_hub.benchmark_data import store_data
-    from snellen_hub.hub import open_hub
 
-    new = _new_benchmark(arguments)
-    is_hidden = new.is_hidden or new.answers is not None
-    with open_hub(arguments.folder) as hub:
-        with hub.database.reading() as session:
-            held = _check(session, new.name, is_hidden=is_hidden, replace=arguments.replace)
-        if held is not None and not held.has_data and arguments.spec is None:
-            new = structs.replace(new, spec=held.spec)
-        # Data may be large: they are stored before the database waits for anything.
-        stored = store_data(hub.storage, new, held)
-        with hub.database.writing() as session:
-            row = _check(session, new.name, is_hidden=is_hidden, replace=arguments.replace)
-            done = _write(session, hub, row, new, stored)
-    print_line(f"{arguments.name}: {done}")
+    new = _new_benchmark(options, name)
+    with hub.database.reading() as session:
+        held = _check(session, new, replace=options.replace)
+    if held is not None and not held.has_data and options.benchmark is None:
+        new = structs.replace(new, spec=held.spec)
+    # Data may be large: they are stored before the database waits for anything.
+    stored = store_data(hub.storage, new, held)
+    with hub.database.writing() as session:
+        done = _write(session, hub, _check(session, new, replace=options.replace), new, stored)
+    print_line(f"{name}: {done}")
     if stored.media.unreadable:
         print_line(f"{stored.media.unreadable:,} pictures or videos could not be read", error=True)
-    return COMPLETE
 
 
-def _new_benchmark(arguments: Namespace) -> NewBenchmark:
+def _new_benchmark(options: Options, name: str) -> NewBenchmark:
     """What the command names. Raises UsageError."""
     from snellen_hub.benchmark_data import NewBenchmark, Protocol
 
-    named = (arguments.data, arguments.public, arguments.answers, arguments.seal_key)
-    data, public, answers, seal_key = (Path(each) if each else None for each in named)
-    for path in filter(None, (data, public, answers, seal_key)):
+    hidden = options.hidden or HiddenAnswers()
+    data, seal_key = (Path(each) if each else None for each in (options.data, options.seal_key))
+    for path in filter(None, (data, hidden.public, hidden.answers, seal_key)):
         if not path.exists():
             raise UsageError(f"{path}: there is no such file")
-    if seal_key is not None and answers is None:
-        raise UsageError("--seal-key is the key of --answers, which is not given")
-    if data is None and arguments.replace:
+    if seal_key is not None and hidden.answers is None:
+        raise UsageError("--seal-key is the key of --hidden answers=FILE, which is not given")
+    if data is None and options.replace:
         raise UsageError("--replace needs --data DATA: data cannot be taken away")
     return NewBenchmark(
-        name=arguments.name, title=arguments.title or arguments.name, data=data,
-        description=arguments.description, spec=arguments.spec or "", is_hidden=arguments.hidden,
-        protocol=Protocol(rule=arguments.rule, columns=arguments.columns), public_data=public,
-        answers=answers, seal_key=seal_key, public_share=arguments.public_share,
-        private_parts=arguments.private_parts,
+        name=name, title=options.title or name, data=data,
+        description=options.description, spec=options.benchmark or "",
+        is_hidden=options.hidden is not None,
+        protocol=Protocol(rule=options.rule, columns=dict(options.columns)),
+        public_data=hidden.public, answers=hidden.answers, seal_key=seal_key,
+        public_share=hidden.share, private_parts=hidden.parts,
     )  # fmt: skip
 
 
-def _check(
-    session: Session, name: str, *, is_hidden: bool, replace: bool
-) -> HostedBenchmark | None:
+def _check(session: Session, new: NewBenchmark, *, replace: bool) -> HostedBenchmark | None:
     """The benchmark whose data are replaced; None for a new one. Raises UsageError."""
     from snellen_hub.hosting import check_benchmark_name, find_hosted_benchmark
 
     if not replace:
-        check_benchmark_name(session, name)
+        check_benchmark_name(session, new.name)
         return None
-    row = find_hosted_benchmark(session, name)
-    if row.has_data and row.is_hidden != is_hidden:
+    row = find_hosted_benchmark(session, new.name)
+    if row.has_data and row.is_hidden != new.is_hidden:
         raise UsageError(
-            f"the answers of {name} are {'' if row.is_hidden else 'not '}hidden, and stay so: "
+            f"the answers of {new.name} are {'' if row.is_hidden else 'not '}hidden, and stay so: "
             f"{'add' if row.is_hidden else 'leave out'} --hidden"
         )
     return row
 
 
 def _write(
-    session: Session,
-    hub: Hub,
-    row: HostedBenchmark | None,
-    new: NewBenchmark,
-    stored: StoredData,
+    session: Session, hub: Hub, row: HostedBenchmark | None, new: NewBenchmark, stored: StoredData
 ) -> str:
     """Add or replace; returns what was done."""
     from snellen_hub.accounts.audit import note_action
@@ -156,7 +223,9 @@ def _write(
 
     if row is None:
         row = add_benchmark(session, hub.storage, new, stored)
-        done = f"{row.rows:,} items" if row.has_data else "a board of reported numbers"
+        done = f"{row.rows:,} items"
+        if not row.has_data:
+            done = "a board of reported numbers; to add data: --data DATA --replace"
         if row.is_hidden:
             public = read_draw(row).count_public(0)
             done += f", {public:,} public and {row.rows - public:,} private"
@@ -169,16 +238,6 @@ def _write(
             done += f"; {closed:,} of {flags:,} flags closed"
     note_action(session, "benchmark", subject=row.name, done=done)
     return done
-
-
-def _parse_share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise UsageError(f"{text!r} is no share; expected more than 0 and less than 1, such as 0.3")
-    return share
 
 
 def _count_flags(flagged: list[FlaggedItem]) -> int:

@@ -2,41 +2,78 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from snellen.api.flags import option
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_json
+from snellen.cli.output import TABLE, FormatOptions, print_document
 from snellen.cli.printing import print_line
-from snellen_hub.commands import add_folder
+from snellen_hub.commands import hub_folder
+
+if TYPE_CHECKING:
+    from snellen_hub.hub import Hub
 
 _LABELS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 
 
-def add(parser: ArgumentParser) -> None:
-    add_folder(parser)
-    parser.add_argument(
-        "--fix", action="store_true",
-        help="delete old files that nothing refers to, and queue stuck submissions again",
-    )  # fmt: skip
-    parser.add_argument(
-        "--quick", action="store_true", help="do not read every file to see whether it is intact"
+@dataclass(frozen=True, kw_only=True)
+class Options(FormatOptions):
+    """What `snellen hub doctor` takes."""
+
+    folder: str = hub_folder()
+    repair: bool = option(False, "--repair")
+    """Delete old files that nothing refers to, and queue stuck submissions again."""
+    quick: bool = option(
+        False, "--quick", "do not read every file to see whether it is intact", is_switch=True
     )
-    add_json(parser)
+    upgrade: bool = option(
+        False, "--upgrade",
+        "only bring the database to the schema of this version; stop servers and workers before",
+        is_switch=True,
+    )  # fmt: skip
 
 
-def main(arguments: Namespace) -> int:
-    """Check a hub; returns INCOMPLETE if there are problems, warnings not counted."""
+def main(options: Options) -> int:
+    """Check a hub, or upgrade it; returns INCOMPLETE if there are problems, warnings not
+    counted."""
+    from snellen.report.document import Document
+    from snellen.report.table import Column, Table
     from snellen_hub.doctor.examine import examine_hub
     from snellen_hub.hub import open_hub
 
     findings = []
-    with open_hub(arguments.folder, check=False) as hub:
-        for finding in examine_hub(hub, fix=arguments.fix, quick=arguments.quick):
+    form = options.form
+    with open_hub(options.folder, check=False) as hub:
+        if options.upgrade:
+            return _upgrade(hub, options.folder)
+        for finding in examine_hub(hub, fix=options.repair, quick=options.quick):
             findings.append(finding)
-            if not arguments.json:
+            if form == TABLE:
+                # At once: files are read for a while.
                 label = _LABELS[finding.level]
                 print_line(f"{label}  {finding.what}: {finding.detail}", flush=True)
-    if arguments.json:
-        print(json.dumps([finding._asdict() for finding in findings]))
+    if form != TABLE:
+        columns = [Column(name) for name in ("level", "what", "detail")]
+        data = [finding._asdict() for finding in findings]
+        print_document(Document([Table("checks", columns, findings)], data=data), form)
     return INCOMPLETE if any(each.level == "problem" for each in findings) else COMPLETE
+
+
+def _upgrade(hub: Hub, folder: str) -> int:
+    """Bring the schema to that of this version, completely or not at all; a SQLite database is
+    copied before."""
+    from snellen_hub.database.schema import SCHEMA, check_known
+
+    database = hub.database
+    before = database.schema()
+    check_known(before)
+    if before not in (SCHEMA, None) and database.file is not None:
+        copy = database.file.with_name(f"{database.file.name}.schema-{before}")
+        database.copy(copy)
+        print_line(f"the database as it was: {copy}")
+    database.upgrade()
+    done = f"upgraded from schema {before or 'none'} to {SCHEMA}"
+    done = f"current (schema {SCHEMA})" if before == SCHEMA else done
+    print_line(f"{folder}: {done}")
+    return COMPLETE

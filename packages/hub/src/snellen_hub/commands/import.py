@@ -2,234 +2,254 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from snellen.api.flags import parse_pairs
+from snellen.api.flags import Key, argument, option, parse_facts
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import argument_type
+from snellen.cli.output import TABLE, FormatOptions, print_document
 from snellen.cli.printing import print_line
-from snellen.core.errors import UsageError
-from snellen_hub.commands import add_folder
+from snellen.core.errors import UnknownName, UsageError
+from snellen_hub.commands import OWNER, hub_folder, print_done
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from snellen.report.document import Document
     from snellen_hub.hub import Hub
+    from snellen_hub.reported_numbers.importing import ImportedBoard
     from snellen_hub.reported_numbers.numbers import ReportedTables
+    from snellen_hub.reported_numbers.runs import ImportedRun
+
+_PAPER = "paper:"
+_RUN_COLUMNS = ("model", "submission", "state", "run")
+_MOST_CHANGES = 20
+"""Changed numbers of a board that are printed."""
+FACT_KEYS: Mapping[str, Key] = {
+    "source": Key("where the numbers of a table are from, as readers see it"),
+    "url": Key("address of the source"),
+    "table": Key("which table of the source"),
+    "note": Key("what readers must know of it"),
+    "protocol": Key("how the numbers were made, if otherwise than the benchmark's protocol says"),
+    "highest": Key("the highest value that a score can have (100); 1 for shares"),
+}
 
 
-def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen hub import`."""
-    add_folder(parser)
-    parser.add_argument(
-        "sources", nargs="*", metavar="SOURCE",
-        help="a table of reported numbers, a run folder or a folder of them, or with --model a "
-        "file of predictions",
+def parse_source(text: str) -> dict[str, Any]:
+    """Read the facts of a table's source. Raises UsageError."""
+    facts: dict[str, Any] = dict(parse_facts(text))
+    for name in facts.keys() - FACT_KEYS.keys():
+        raise UnknownName("fact", name, list(FACT_KEYS))
+    if "highest" in facts:
+        try:
+            facts["highest"] = float(facts["highest"])
+        except ValueError:
+            raise UsageError(f"highest={facts['highest']}: expected a number") from None
+    return facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(FormatOptions):
+    """What `snellen hub import` takes."""
+
+    folder: str = hub_folder()
+    sources: Sequence[str] = argument(
+        "SOURCE",
+        "a table of reported numbers, whose columns --columns names: model, samples, parameters "
+        "and other facts, score, and further numbers as METRIC or GROUP/LABEL; paper:NAME, the "
+        "tables of a paper (mme, mmbench, mmt, seed, vlmevalkit or all); a run folder or a folder "
+        "of them; with --name a file of predictions",
+        "*",
     )  # fmt: skip
-    parser.add_argument(
-        "--paper", action="append", default=[], metavar="NAME",
-        help="import the tables of a paper: mme, mmbench, mmt, seed, vlmevalkit or all; repeat for "
-        "several",
-    )  # fmt: skip
-    parser.add_argument("--benchmark", metavar="NAME", help="the board that SOURCE belongs to")
-    parser.add_argument("--model", metavar="NAME", help="the model of a file of predictions")
-    parser.add_argument(
-        "--allow-missing", action="store_true",
-        help="with --model: questions without a reply count as wrong (default: the file is "
-        "refused)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--publish", action="store_true",
-        help="with runs: score what waits here and now, and publish them",
-    )  # fmt: skip
-    parser.add_argument(
-        "--account", metavar="NAME", help="the owner who imports (default: the first owner)"
+    benchmark: str | None = option(None, "--benchmark")
+    """The board that the sources belong to, but for papers."""
+    name: str | None = option(None, "--name")
+    """The model of a file of predictions."""
+    columns: Mapping[str, str] = option({}, "--columns")
+    """Of a table: `model`, `samples`, from which intervals follow, the facts of models, and
+    otherwise numbers, the headline first: `score`, METRIC or GROUP/LABEL."""
+    facts: Mapping[str, Any] = option({}, "--facts", keys=FACT_KEYS, parse=parse_source)
+    allow_missing: bool = option(False, "--allow-missing")
+    publish: bool = option(False, "--publish")
+    """Score the runs that wait here and now, and publish them."""
+    owner: str | None = option(None, "--owner", OWNER, metavar="NAME")
+    """None: the first owner."""
+    dry_run: bool = option(
+        False, "--dry-run", "say what would change; write nothing", is_switch=True
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say what would change; write nothing"
-    )
-    parser.add_argument(
-        "--withdraw", metavar="SOURCE",
-        help="take the reported numbers of a source off the boards: its title, or how it begins",
-    )  # fmt: skip
-    table = parser.add_argument_group("a table of reported numbers")
-    table.add_argument(
-        "--model-column", default="model", metavar="COLUMN",
-        help="the column with the names of the models (default: model)",
-    )  # fmt: skip
-    table.add_argument(
-        "--score-columns", action="append", default=[], metavar="COLUMN,...",
-        help="the columns with numbers, the headline first; METRIC=COLUMN names a metric, "
-        "GROUP/LABEL=COLUMN a group (default: score)",
-    )  # fmt: skip
-    table.add_argument(
-        "--samples-column", default="", metavar="COLUMN",
-        help="the column with the number of samples, from which intervals follow",
-    )  # fmt: skip
-    table.add_argument(
-        "--fact-columns", type=argument_type(parse_pairs), default={}, metavar="FACT=COLUMN,...",
-        help="columns about the model: parameters, weights, released, organisation, link, notes",
-    )  # fmt: skip
-    table.add_argument(
-        "--top", type=float, default=100.0, metavar="NUMBER",
-        help="the highest value a score can have (default: 100); 1 for shares",
-    )  # fmt: skip
-    table.add_argument("--source", default="", metavar="TITLE", help="where the numbers are from")
-    table.add_argument("--url", default="", metavar="URL", help="address of the source")
-    table.add_argument("--table", default="", metavar="TEXT", help="which table of the source")
-    table.add_argument("--note", default="", metavar="TEXT", help="what readers must know of it")
-    table.add_argument(
-        "--other-protocol", default="", metavar="TEXT",
-        help="how the numbers were made, if otherwise than the benchmark's protocol says",
-    )  # fmt: skip
+    withdraw: str | None = option(None, "--withdraw")
+    """Take the reported numbers of a source off the boards: its title, or how it begins."""
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Import, or withdraw what was imported."""
     from snellen_hub.hub import open_hub
     from snellen_hub.reported_numbers.runs import find_runs
 
-    _check_arguments(arguments)
-    with open_hub(arguments.folder) as hub:
-        if arguments.withdraw:
-            return _withdraw(hub, arguments)
-        paths = [Path(source).expanduser() for source in arguments.sources]
+    papers = [source for source in options.sources if source.startswith(_PAPER)]
+    _check_options(options, papers)
+    with open_hub(options.folder) as hub:
+        if options.withdraw:
+            return _withdraw(hub, options, options.withdraw)
+        paths = [Path(source).expanduser() for source in options.sources if source not in papers]
         for path in paths:
             if not path.exists():
                 raise UsageError(f"{path}: there is no such file or folder")
         runs = {path: find_runs(path) for path in paths}
-        predictions = tuple(paths) if arguments.model else ()
+        predictions = tuple(paths) if options.name else ()
         files = [path for path in paths if not runs[path] and path not in predictions]
         for path in files:
             if path.is_dir():
                 raise UsageError(f"{path} is no run folder, and holds none")
-        if arguments.paper or files:
-            _import_numbers(hub, arguments, files)
+        boards: list[ImportedBoard] = []
+        if papers or files:
+            boards = _import_numbers(hub, options, papers, files)
         found = [run for path in paths for run in runs[path]]
         found += [path for path in predictions if not runs[path]]
-        return _import_runs(hub, arguments, found) if found else COMPLETE
+        imported, problems = _import_runs(hub, options, found) if found else ([], [])
+    if options.dry_run:
+        _say(options, "nothing is written (--dry-run)")
+    if options.form != TABLE:
+        print_document(_document(boards, imported, problems), options.form)
+    return INCOMPLETE if problems else COMPLETE
 
 
-def _check_arguments(arguments: Namespace) -> None:
-    if arguments.withdraw:
-        if arguments.sources or arguments.paper:
-            raise UsageError(
-                "--withdraw takes numbers off boards: give no SOURCE or --paper with it"
-            )
-        return
-    if not arguments.sources and not arguments.paper:
-        raise UsageError("nothing to import: give a SOURCE, or --paper NAME")
-    if arguments.sources and not arguments.benchmark:
+def _say(options: Options, line: str) -> None:
+    """Print a line; beside a format for programs, on standard error."""
+    print_line(line, error=options.form != TABLE)
+
+
+def _check_options(options: Options, papers: Sequence[str]) -> None:
+    if options.withdraw and options.sources:
+        raise UsageError("--withdraw takes numbers off boards: give no SOURCE with it")
+    if not options.withdraw and not options.sources:
+        raise UsageError("nothing to import: give a SOURCE, such as a table or paper:NAME")
+    if len(options.sources) > len(papers) and not options.benchmark:
         raise UsageError("give --benchmark NAME: the board that SOURCE belongs to")
 
 
-def _withdraw(hub: Hub, arguments: Namespace) -> int:
+def _withdraw(hub: Hub, options: Options, source: str) -> int:
     from snellen_hub.reported_numbers.importing import withdraw_source
 
     with hub.database.writing() as session:
-        count = withdraw_source(session, arguments.withdraw, arguments.benchmark)
-        if arguments.dry_run:
+        count = withdraw_source(session, source, options.benchmark)
+        if options.dry_run:
             session.rollback()
-    print_line(f"{count:,} rows {'would be' if arguments.dry_run else 'are'} withdrawn")
+    done = f"{count:,} rows {'would be' if options.dry_run else 'are'} withdrawn"
+    print_done(options.form, done, {"withdrawn": count})
     return COMPLETE
 
 
-def _import_numbers(hub: Hub, arguments: Namespace, files: list[Path]) -> None:
+def _document(
+    boards: Sequence[ImportedBoard], runs: Sequence[ImportedRun], problems: Sequence[str]
+) -> Document:
+    from snellen.report.document import Document
+    from snellen.report.table import Column, Table
+    from snellen_hub.reported_numbers.importing import OUTCOMES
+
+    counts = [Column(name, "count") for name in OUTCOMES]
+    numbers: list[list[Any]] = [
+        [each.board, *(each.rows.get(name, 0) for name in OUTCOMES)] for each in boards
+    ]
+    columns = [Column(name) for name in _RUN_COLUMNS]
+    rows = [[run.model, run.submission, run.state, str(run.path)] for run in runs]
+    data = {
+        "boards": [board._asdict() for board in boards],
+        "runs": [dict(zip(_RUN_COLUMNS, row, strict=True)) for row in rows],
+        "problems": problems,
+    }
+    tables = [Table("reported numbers", [Column("board"), *counts], numbers)] if boards else []
+    tables += [Table("runs", columns, rows)] if runs else []
+    return Document(tables, data=data)
+
+
+def _import_numbers(
+    hub: Hub, options: Options, papers: Sequence[str], files: Sequence[Path]
+) -> list[ImportedBoard]:
     from snellen_hub.reported_numbers.importing import import_tables
 
+    boards = []
     with hub.database.writing() as session:
-        account = _owner(session, arguments.account)
-        imports = [*_papers(arguments), *_files(session, hub, arguments, files)]
-        for tables in imports:
+        account = _owner(session, options.owner)
+        for tables in [*_papers(options, papers), *_files(session, hub, options, files)]:
             done = import_tables(session, hub, tables, account)
             for warning in tables.warnings:
-                print_line(f"note: {warning}")
+                _say(options, f"note: {warning}")
             for board in done:
-                print_line(board.describe())
-                for change in board.changes[:20]:
-                    print_line(f"  {change}")
-        if arguments.dry_run:
+                _say(options, board.describe())
+                for change in board.changes[:_MOST_CHANGES]:
+                    _say(options, f"  {change}")
+            boards += done
+        if options.dry_run:
             session.rollback()
-    if arguments.dry_run:
-        print_line("nothing is written (--dry-run)")
+    return boards
 
 
-def _papers(arguments: Namespace) -> list[ReportedTables]:
+def _papers(options: Options, papers: Sequence[str]) -> list[ReportedTables]:
     from snellen_hub.reported_numbers.papers import PAPERS, read_paper
 
-    names = dict.fromkeys(name.lower() for name in arguments.paper)
+    names = dict.fromkeys(paper.removeprefix(_PAPER).lower() for paper in papers)
     chosen = PAPERS if "all" in names else names
-    return [read_paper(name, arguments.other_protocol) for name in chosen]
+    return [read_paper(name, options.facts.get("protocol", "")) for name in chosen]
 
 
 def _files(
-    session: Session, hub: Hub, arguments: Namespace, files: list[Path]
+    session: Session, hub: Hub, options: Options, files: Sequence[Path]
 ) -> list[ReportedTables]:
     if not files:
         return []
     from snellen_hub.reported_numbers.importing import headline_of, hosted_benchmark
     from snellen_hub.reported_numbers.numbers import make_source
-    from snellen_hub.reported_numbers.table_file import (
-        ColumnMap,
-        parse_score_columns,
-        read_table_file,
-    )
+    from snellen_hub.reported_numbers.table_file import map_columns, read_table_file
 
-    if not arguments.source:
-        raise UsageError("give --source TITLE: where these numbers are from, as readers see it")
-    source = make_source(arguments.source, arguments.url, arguments.table, arguments.note)
-    columns = ColumnMap(
-        scores=parse_score_columns(arguments.score_columns or ["score"]),
-        model=arguments.model_column,
-        samples=arguments.samples_column,
-        facts=arguments.fact_columns,
-        top=arguments.top,
-    )
-    benchmark = hosted_benchmark(session, hub, arguments.benchmark)
+    facts = options.facts
+    if not facts.get("source"):
+        raise UsageError(
+            "give --facts source=TITLE: where these numbers are from, as readers see it"
+        )
+    source = make_source(*(facts.get(name, "") for name in ("source", "url", "table", "note")))
+    columns = map_columns(options.columns, facts.get("highest", 100.0))
+    benchmark = hosted_benchmark(session, hub, options.benchmark or "")
     return [
         read_table_file(
             path, board=benchmark.name, headline=headline_of(benchmark), columns=columns,
-            source=source, other_protocol=arguments.other_protocol,
-            limits=hub.config.submissions,
+            source=source, other_protocol=facts.get("protocol", ""), limits=hub.config.submissions,
         )
         for path in files
     ]  # fmt: skip
 
 
-def _import_runs(hub: Hub, arguments: Namespace, paths: list[Path]) -> int:
+def _import_runs(
+    hub: Hub, options: Options, paths: Sequence[Path]
+) -> tuple[list[ImportedRun], list[str]]:
+    """Submit runs, and with `publish` score and publish them; a sentence for each that could not
+    be."""
     from snellen_hub.jobs.worker import Worker
     from snellen_hub.reported_numbers.importing import hosted_benchmark
     from snellen_hub.reported_numbers.runs import import_run, publish_runs
 
     with hub.database.writing() as session:
-        account = _owner(session, arguments.account)
-        benchmark = hosted_benchmark(session, hub, arguments.benchmark)
+        account = _owner(session, options.owner)
+        benchmark = hosted_benchmark(session, hub, options.benchmark or "")
         done = [
-            import_run(
-                session, hub, benchmark, path, account, arguments.model,
-                allow_missing=arguments.allow_missing,
-            )
+            import_run(session, hub, benchmark, path, account, options.name, options.allow_missing)
             for path in paths
-        ]  # fmt: skip
-        if arguments.dry_run:
+        ]
+        if options.dry_run:
             session.rollback()
     for run in done:
-        state = "waits to be scored" if run.is_new else "is there already"
-        print_line(f"{run.model} ({run.submission}) {state}: {run.path}")
-    if arguments.dry_run:
-        print_line("nothing is written (--dry-run)")
-        return COMPLETE
-    if not arguments.publish:
-        return COMPLETE
-    Worker(hub, print_line).work(until_empty=True)
+        _say(options, f"{run.model} ({run.submission}) {run.state}: {run.path}")
+    if options.dry_run or not options.publish:
+        return done, []
+    Worker(hub, lambda line: _say(options, line)).work(until_empty=True)
     with hub.database.writing() as session:
         problems = publish_runs(session, [run.submission for run in done])
     for problem in problems:
-        print_line(problem)
-    print_line(f"{len(done) - len(problems):,} published")
-    return INCOMPLETE if problems else COMPLETE
+        _say(options, problem)
+    _say(options, f"{len(done) - len(problems):,} published")
+    return done, problems
 
 
 def _owner(session: Session, name: str | None) -> int:

@@ -2,48 +2,70 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from snellen.api.flags import argument, option
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.printing import print_line
-from snellen_hub.commands import is_address
+from snellen.cli.output import FormatOptions, print_document
+from snellen.core.errors import UsageError
+from snellen_hub.commands import check_folder, is_address, print_done
 
 if TYPE_CHECKING:
     from snellen_hub.phase_text import Phase
 
+NOW, NONE = "now", "none"
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", metavar="HUB",
-        help="the hub's folder, or its address, with a token of a host in SNELLEN_HUB_TOKEN",
-    )  # fmt: skip
-    parser.add_argument("name", metavar="BENCHMARK", help="a benchmark of the hub")
-    changes = parser.add_mutually_exclusive_group()
-    changes.add_argument(
-        "--phase", action="append", default=[], metavar="NAME,OPENS,CLOSES[,SUBMISSIONS][,final]",
-        help="a phase, in the place of all earlier ones; times in UTC, such as 2027-03-01T12:00. "
-        "At the end of a final phase a private part is revealed. Once for each phase",
-    )  # fmt: skip
-    changes.add_argument(
-        "--no-phases", action="store_true", help="take submissions at any time again"
+
+@dataclass(frozen=True, kw_only=True)
+class Options(FormatOptions):
+    """What `snellen hub phases` takes."""
+
+    hub: str = argument(
+        "HUB", "the hub's folder, or its address, with a token of a host in SNELLEN_HUB_TOKEN"
     )
+    name: str = argument("BENCHMARK", "a benchmark of the hub")
+    phases: Sequence[str] = option(
+        (), "--phase",
+        "a phase, in the place of all earlier ones; times in UTC, such as 2027-03-01T12:00. At the "
+        "end of a final phase a private part is revealed. Once for each phase; `none`: submissions "
+        "are taken at any time again",
+        metavar="NAME,OPENS,CLOSES[,SUBMISSIONS][,final]", is_repeatable=True,
+    )  # fmt: skip
+    reveals: Sequence[str] = option(
+        (), "--reveal",
+        "score the next private part of a hidden benchmark without phases: `now`, or on a date, in "
+        "UTC, such as 2027-03-01T12:00; a worker does it. Once for each part that is left; `none` "
+        "forgets the dates",
+        metavar="now|DATE|none", is_repeatable=True,
+    )  # fmt: skip
 
 
-def main(arguments: Namespace) -> int:
-    """Print the phases of a competition, after setting others. By an address nothing of a
-    server is imported, as with `snellen submit`."""
+def main(options: Options) -> int:
+    """Print the phases of a competition, after setting others; or reveal a private part. By an
+    address nothing of a server is imported, as with `snellen submit`."""
+    from snellen.report.document import Document, Line
     from snellen_hub.phase_text import describe_phase, parse_phase
 
-    phases = [parse_phase(text) for text in arguments.phase]
-    change = phases if phases or arguments.no_phases else None
-    reach = _reach_server if is_address(arguments.folder) else _reach_folder
-    phases = reach(arguments.folder, arguments.name, change)
-    for phase in phases:
-        print_line(describe_phase(phase))
-    if not phases:
-        print_line(f"{arguments.name} has no phases: it takes submissions at any time")
+    if options.reveals:
+        if options.phases:
+            raise UsageError("--phase and --reveal: phases say when a benchmark is revealed")
+        done = _reveal(check_folder(options.hub), options.name, options.reveals)
+        print_done(options.form, f"{options.name}: {done}", {"done": done})
+        return COMPLETE
+    phases = [] if _is_none(options.phases) else [parse_phase(text) for text in options.phases]
+    reach = _reach_server if is_address(options.hub) else _reach_folder
+    phases = reach(options.hub, options.name, phases if options.phases else None)
+    lines = [describe_phase(phase) for phase in phases]
+    none = f"{options.name} has no phases: it takes submissions at any time"
+    blocks = [Line(line, is_unbroken=True) for line in lines or [none]]
+    print_document(Document(blocks, data=phases), options.form)
     return COMPLETE
+
+
+def _is_none(texts: Sequence[str]) -> bool:
+    return list(texts) == [NONE]
 
 
 def _reach_server(address: str, benchmark: str, change: list[Phase] | None) -> list[Phase]:
@@ -70,3 +92,34 @@ def _reach_folder(folder: str, benchmark: str, change: list[Phase] | None) -> li
             set_phases(session, row, change)
             note_action(session, "phases", subject=row.name, phases=row.phases)
         return read_phases(row)
+
+
+def _reveal(folder: str, benchmark: str, texts: Sequence[str]) -> str:
+    """Reveal the next private part, or set when; returns what was done. It is scored exactly for
+    one submission of each account, shown on the board, and counts as public from then on."""
+    from snellen_hub.accounts.access import now
+    from snellen_hub.accounts.audit import note_action
+    from snellen_hub.hosting import find_hosted_benchmark
+    from snellen_hub.hub import open_hub
+    from snellen_hub.moment_text import parse_moment
+    from snellen_hub.reveals import reveal_part, set_dates
+
+    is_now = list(texts) == [NOW]
+    dates = [] if is_now or _is_none(texts) else [parse_moment(text) for text in texts]
+    with open_hub(folder) as hub, hub.database.writing() as session:
+        row = find_hosted_benchmark(session, benchmark, lock=True)
+        if row.phases:
+            raise UsageError(
+                f"the phases of {row.name} say when it is revealed; change them with --phase"
+            )
+        if is_now:
+            revealed = reveal_part(session, row, now())
+            done = (
+                f"private part {revealed.part} is revealed; {revealed.finals:,} finals are scored, "
+                f"and {revealed.queued:,} submissions again on the larger public part"
+            )
+        else:
+            set_dates(session, row, dates)
+            done = f"next reveals: {', '.join(row.reveals) or 'no date is set'}"
+        note_action(session, "reveal", subject=row.name, done=done)
+    return done

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.api.flags import argument
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.printing import print_line
-from snellen_hub.commands import add_folder
+from snellen_hub.commands import hub_folder
 
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the file that snellen hub backup wrote")
-    add_folder(parser)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen hub restore` takes."""
+
+    file: str = argument("FILE", "the file that snellen hub backup wrote")
+    folder: str = hub_folder()
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Restore a backup; returns INCOMPLETE if files were missing when it was made."""
     from snellen_hub.backup.restore import restore_backup
     from snellen_hub.storage import KEY_VARIABLE
 
-    restored = restore_backup(Path(arguments.file), Path(arguments.folder).expanduser())
+    restored = restore_backup(Path(options.file), Path(options.folder).expanduser())
     restored.hub.close()
     print_line(
-        f"{arguments.folder}: {restored.rows['submissions']:,} submissions, "
-        f"{restored.files:,} files"
+        f"{options.folder}: {restored.rows['submissions']:,} submissions, {restored.files:,} files"
     )
     if not restored.is_key_checked:
         print_line(f"{KEY_VARIABLE} is not set: whether it opens the hidden files was not checked")

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
 
+from snellen.api.flags import option
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
-from snellen_hub.commands import add_folder
+from snellen_hub.commands import hub_folder
 
 
-def add(parser: ArgumentParser) -> None:
-    add_folder(parser)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
-                        help="address to listen on (default: this machine alone)")  # fmt: skip
-    parser.add_argument(
-        "--port", type=int, default=8440, metavar="N",
-        help="port to listen on; 0 takes a free one (default: 8440)",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen hub serve` takes."""
+
+    folder: str = hub_folder()
+    host: str = option("127.0.0.1", "--host", "address to listen on", metavar="ADDRESS")
+    port: int = option(8440, "--port")
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Serve until Ctrl-C or SIGTERM; requests that are going on may end."""
     from snellen_hub.hub import open_hub
     from snellen_hub.key_check import check_key
@@ -28,13 +28,13 @@ def main(arguments: Namespace) -> int:
     from snellen_hub.web.logs import start_log
     from snellen_hub.web.server import bind_socket, serve_app
 
-    with open_hub(arguments.folder) as hub:
+    with open_hub(options.folder) as hub:
         if not check_key(hub):
             print_line(f"{KEY_VARIABLE} is not set: submissions to hidden splits are refused",
                        error=True)  # fmt: skip
-        with bind_socket(arguments.host, arguments.port) as bound:
+        with bind_socket(options.host, options.port) as bound:
             port = bound.getsockname()[1]
-            host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+            host = f"[{options.host}]" if ":" in options.host else options.host
             print_line(f"serving {hub.config.title} at http://{host}:{port}", flush=True)
             start_log()
             serve_app(create_app(hub), bound)

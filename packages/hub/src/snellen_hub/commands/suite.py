@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snellen.api.flags import parse_pairs
+from snellen.api.flags import argument, option, parse_pairs
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import argument_type
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
-from snellen_hub.commands import add_folder
+from snellen_hub.commands import REPLACE, hub_folder
 
 if TYPE_CHECKING:
     from snellen_hub.boards.suite_members import MemberColumn
 
 
-def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen hub suite`."""
-    add_folder(parser)
-    parser.add_argument("name", metavar="NAME", help="its name in addresses, such as openvlm")
-    parser.add_argument(
-        "--members", metavar="BENCHMARK[:METRIC][=WEIGHT],...",
-        help="its benchmarks in the order of the columns, e.g. mmstar,ocrbench=2,mme:perception",
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen hub suite` takes."""
+
+    folder: str = hub_folder()
+    name: str = argument("NAME", "its name in addresses, such as openvlm")
+    members: str | None = option(
+        None, "--members",
+        "its benchmarks in the order of the columns, e.g. mmstar,ocrbench=2,mme:perception",
+        metavar="BENCHMARK[:METRIC][=WEIGHT],...",
     )  # fmt: skip
-    parser.add_argument(
-        "--scales", type=argument_type(parse_pairs), default={}, metavar="BENCHMARK=NUMBER,...",
-        help="what numbers are multiplied by to run from 0 to 100, e.g. ocrbench=0.1 (default: 100 "
+    scales: Mapping[str, str] = option(
+        {}, "--scales",
+        "what numbers are multiplied by to run from 0 to 100, e.g. ocrbench=0.1 (default: 100 "
         "divided by the highest value that the scores declare)",
+        metavar="BENCHMARK=NUMBER,...", parse=parse_pairs,
     )  # fmt: skip
-    parser.add_argument("--title", default="", metavar="TEXT", help="its title (default: NAME)")
-    parser.add_argument("--description", default="", metavar="TEXT", help="a sentence about it")
-    parser.add_argument("--replace", action="store_true", help="change a suite that exists")
-    parser.add_argument("--delete", action="store_true", help="delete it; its benchmarks stay")
+    title: str = option("", "--title")
+    """Empty: its name."""
+    description: str = option("", "--description")
+    replace: bool = option(False, "--replace", REPLACE, is_switch=True)
+    delete: bool = option(False, "--delete", "delete it; its benchmarks stay", is_switch=True)
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Add, change or delete a suite."""
     from snellen_hub.accounts.audit import note_action
     from snellen_hub.boards.suite_members import (
@@ -47,32 +52,29 @@ def main(arguments: Namespace) -> int:
     )
     from snellen_hub.hub import open_hub
 
-    if arguments.delete == bool(arguments.members):
+    members = _parse_members(options.members or "", options.scales)
+    if options.delete == bool(members):
         raise UsageError("hub suite needs either --members BENCHMARK,... or --delete")
-    with open_hub(arguments.folder) as hub, hub.database.writing() as session:
-        row = find_hosted_suite(session, arguments.name)
-        if row is None and (arguments.delete or arguments.replace):
-            raise UsageError(f"the hub has no suite called {arguments.name}")
-        if arguments.delete:
-            assert row is not None
+    new = NewSuite(
+        name=options.name, members=members, title=options.title, description=options.description
+    )
+    with open_hub(options.folder) as hub, hub.database.writing() as session:
+        row = find_hosted_suite(session, options.name)
+        if not (options.delete or options.replace):
+            create_suite(session, new)
+        elif row is None:
+            raise UsageError(f"the hub has no suite called {options.name}")
+        elif options.delete:
             delete_suite(session, row)
-            done = "deleted"
         else:
-            members = _parse_members(arguments.members, arguments.scales)
-            new = NewSuite(name=arguments.name, members=members, title=arguments.title,
-                           description=arguments.description)  # fmt: skip
-            if arguments.replace:
-                assert row is not None
-                change_suite(session, row, new)
-            else:
-                create_suite(session, new)
-            done = f"{len(members)} benchmarks"
-        note_action(session, "suite", subject=arguments.name, done=done)
-    print_line(f"{arguments.name}: {done}")
+            change_suite(session, row, new)
+        done = "deleted" if options.delete else f"{len(members)} benchmarks"
+        note_action(session, "suite", subject=options.name, done=done)
+    print_line(f"{options.name}: {done}")
     return COMPLETE
 
 
-def _parse_members(text: str, scales: dict[str, str]) -> tuple[MemberColumn, ...]:
+def _parse_members(text: str, scales: Mapping[str, str]) -> tuple[MemberColumn, ...]:
     """Read `BENCHMARK[:METRIC][=WEIGHT],...` and the scales. Raises UsageError."""
     from snellen_hub.boards.suite_members import MemberColumn
 

@@ -5,27 +5,32 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from snellen.api.flags import option
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import whole_number
 from snellen.cli.printing import print_line
-from snellen_hub.commands import add_folder
+from snellen.core.errors import UsageError
+from snellen_hub.commands import hub_folder
+
+_MOST_PROCESSES = 256
 
 
-def add(parser: ArgumentParser) -> None:
-    add_folder(parser)
-    parser.add_argument(
-        "--processes", type=whole_number(1, 256), default=1, metavar="N",
-        help="workers to run, a process each (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--until-empty", action="store_true", help="end once no submission waits to be scored"
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen hub worker` takes."""
+
+    folder: str = hub_folder()
+    processes: int = option(
+        1, "--processes", "workers to run, a process each", metavar="N", parse=int
+    )
+    until_empty: bool = option(
+        False, "--until-empty", "end once no submission waits to be scored", is_switch=True
     )
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Score submissions. Ctrl-C and SIGTERM end it: the submission at hand has eight seconds to be
     done and is given back otherwise; a second signal gives it back at once."""
     from snellen_hub.hub import open_hub
@@ -33,17 +38,21 @@ def main(arguments: Namespace) -> int:
     from snellen_hub.jobs.worker import Worker
     from snellen_hub.key_check import check_key
 
-    with open_hub(arguments.folder) as hub:
+    if not 1 <= options.processes <= _MOST_PROCESSES:
+        raise UsageError(
+            f"--processes {options.processes}: expected a number from 1 to {_MOST_PROCESSES}"
+        )
+    with open_hub(options.folder) as hub:
         check_key(hub, is_needed=True)
-        if arguments.processes == 1:
+        if options.processes == 1:
             worker = Worker(hub, _print)
             _on_signal(worker.stop)
             print_line(f"worker {worker.name}: waiting for submissions", flush=True)
-            worker.work(until_empty=arguments.until_empty)
+            worker.work(until_empty=options.until_empty)
             return COMPLETE
-    command = [sys.executable, "-m", "snellen", "hub", "worker", arguments.folder]
-    command += ["--until-empty"] if arguments.until_empty else []
-    group = WorkerGroup(command, arguments.processes, _print)
+    command = [sys.executable, "-m", "snellen", "hub", "worker", options.folder]
+    command += ["--until-empty"] if options.until_empty else []
+    group = WorkerGroup(command, options.processes, _print)
     _on_signal(group.stop)
     return group.run()
 

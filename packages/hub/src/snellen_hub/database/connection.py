@@ -140,7 +140,7 @@ class Database:
         if current != SCHEMA:
             raise UsageError(
                 f"the database of this hub has the schema {current or 'none'}, and this "
-                f"version of Snellen needs {SCHEMA}; run: snellen hub upgrade"
+                f"version of Snellen needs {SCHEMA}; run: snellen hub doctor HUB --upgrade"
             )
 
     @property

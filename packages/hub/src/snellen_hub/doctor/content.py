@@ -10,12 +10,7 @@ from sqlalchemy import func, select, text
 
 from snellen.core.errors import StorageError, UsageError
 from snellen_hub.accounts.access import now
-from snellen_hub.backup.rows import (
-    STORED_KEY,
-    dump_rows,
-    read_file_keys,
-    read_tables_of,
-)
+from snellen_hub.backup.rows import STORED_KEY, dump_rows, read_file_keys, read_tables_of
 from snellen_hub.database.connection import check_references
 from snellen_hub.database.schema import SCHEMA
 from snellen_hub.database.tables import Account
@@ -135,7 +130,7 @@ def _check_key(hub: Hub, sealed: list[str]) -> Iterator[HubFinding]:
                              "which the hub was filled")  # fmt: skip
     elif hub.storage.key_length < _SHORTEST_KEY:
         yield warning("key", f"{KEY_VARIABLE} has {hub.storage.key_length} characters and might be "
-                             "guessed; snellen hub key makes one of 43")  # fmt: skip
+                             "guessed; openssl rand -base64 32 makes one of 44")  # fmt: skip
     else:
         yield fine("key", f"{KEY_VARIABLE} opens the hidden answers" if sealed else "set")
 
@@ -165,6 +160,6 @@ def _check_orphans(hub: Hub, keys: list[str], *, fix: bool) -> Iterator[HubFindi
         yield fine("orphans", f"deleted {deleted:,} files, {size / 1e6:,.1f} MB")
     elif old:
         yield warning("orphans", f"no row names {old:,} files, {size / 1e6:,.1f} MB, older than a "
-                                 "day; delete them with --fix")  # fmt: skip
+                                 "day; delete them with --repair")  # fmt: skip
     else:
         yield fine("orphans", f"{len(keys):,} young files that no row names yet")

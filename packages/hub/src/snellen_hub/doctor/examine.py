@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from snellen.core.errors import UsageError
-from snellen_hub.doctor.content import (
-    check_clock,
-    check_files,
-    check_rows,
-    check_schema,
-)
+from snellen_hub.doctor.content import check_clock, check_files, check_rows, check_schema
 from snellen_hub.doctor.findings import HubFinding, problem
-from snellen_hub.doctor.place import (
-    check_disks,
-    check_left_copies,
-    check_rights,
-    check_settings,
-)
+from snellen_hub.doctor.place import check_disks, check_left_copies, check_rights, check_settings
 from snellen_hub.doctor.work import check_stuck_jobs, check_workers
 from snellen_hub.hub import Hub
 

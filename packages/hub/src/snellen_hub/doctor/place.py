@@ -80,7 +80,7 @@ def check_left_copies(*, fix: bool) -> Iterator[HubFinding]:
         yield fine("clear copies", f"deleted {names}")
     else:
         yield warning("clear copies", f"a worker that was killed left {names}, with answers; "
-                                      "delete them with --fix")  # fmt: skip
+                                      "delete them with --repair")  # fmt: skip
 
 
 def check_settings(hub: Hub) -> Iterator[HubFinding]:

@@ -94,7 +94,7 @@ def check_stuck_jobs(hub: Hub, *, fix: bool) -> Iterator[HubFinding]:
     else:
         yield problem("leases", f"{len(stuck):,} submissions wait without a job, and {len(late):,} "
                                 "leases end more than an hour from now, as if a clock was wrong; "
-                                "queue them again with --fix")  # fmt: skip
+                                "queue them again with --repair")  # fmt: skip
 
 
 def _queue_again(hub: Hub, public_ids: list[str], jobs: list[int]) -> None:

@@ -20,18 +20,8 @@ from snellen_hub.accounts.access import now
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.boards.changes import note_change
 from snellen_hub.boards.published import latest_scores
-from snellen_hub.boards.suite_members import (
-    MemberColumn,
-    NewSuite,
-    create_suite,
-    find_hosted_suite,
-)
-from snellen_hub.database.tables import (
-    BoardChange,
-    HostedBenchmark,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.boards.suite_members import MemberColumn, NewSuite, create_suite, find_hosted_suite
+from snellen_hub.database.tables import BoardChange, HostedBenchmark, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark
 from snellen_hub.hub import Hub
 from snellen_hub.public_scores import score_columns
@@ -48,7 +38,7 @@ _EXAMPLES = 10
 """Sources that a sentence names."""
 
 RowOutcome = Literal["added", "changed", "unchanged", "back"]
-_OUTCOMES: tuple[RowOutcome, ...] = ("added", "changed", "back", "unchanged")
+OUTCOMES: tuple[RowOutcome, ...] = ("added", "changed", "back", "unchanged")
 
 
 class ImportedBoard(NamedTuple):
@@ -64,7 +54,7 @@ class ImportedBoard(NamedTuple):
         """One line."""
         counts = ", ".join(
             f"{self.rows.get(name, 0)} {_WORDS[name]}"
-            for name in _OUTCOMES
+            for name in OUTCOMES
             if self.rows.get(name) or name in ("added", "unchanged")
         )
         return f"{self.board}: {counts}{' (a new board)' if self.is_new else ''}"
@@ -103,7 +93,7 @@ def hosted_benchmark(session: Session, hub: Hub, name: str) -> HostedBenchmark:
     if row is None:
         raise UsageError(
             f"this hub has no benchmark called {name}; make a board of reported numbers with: "
-            f"snellen hub benchmark {hub.folder} {name} --no-data"
+            f"snellen hub benchmark {hub.folder} {name}"
         )
     return row
 

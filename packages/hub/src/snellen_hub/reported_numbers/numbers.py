@@ -38,7 +38,7 @@ def make_source(title: str, url: str = "", table: str = "", note: str = "") -> R
             f"a source is described in printable characters, at most {_LONGEST_TEXT} a field"
         )
     if url and not _ADDRESS.fullmatch(url):
-        raise UsageError(f"--url {url!r}: expected an address such as https://arxiv.org/abs/...")
+        raise UsageError(f"url={url}: expected an address such as https://arxiv.org/abs/...")
     return ReportSource(texts[0], url, texts[1], texts[2])
 
 

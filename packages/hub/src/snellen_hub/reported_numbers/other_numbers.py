@@ -42,12 +42,7 @@ def read_other_numbers(session: Session, submission: Submission) -> tuple[OtherN
     scores = latest_scores(session, [row.id for row in same])
     return tuple(
         OtherNumber(
-            row.public_id,
-            row.kind,
-            score.name,
-            score.headline,
-            row.source,
-            row.other_protocol,
+            row.public_id, row.kind, score.name, score.headline, row.source, row.other_protocol
         )
         for row in same
         if row.id in scores

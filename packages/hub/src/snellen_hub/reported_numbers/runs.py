@@ -32,6 +32,10 @@ class ImportedRun(NamedTuple):
     submission: str
     is_new: bool
 
+    @property
+    def state(self) -> str:
+        return "waits to be scored" if self.is_new else "is there already"
+
 
 def find_runs(path: Path) -> tuple[Path, ...]:
     """The run folders at or below a folder, by name; empty if there are none."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ _MOST_ROWS = 10_000
 _MOST_SAMPLES = 1_000_000_000
 _FACT_COLUMNS = ("parameters", "weights", "released", "organisation", "link", "notes")
 _SHARE_WARNING = (
-    "every score is at most 1: if they are shares, give --top 1; boards show percentages"
+    "every score is at most 1: if they are shares, give --facts highest=1; boards show percentages"
 )
 
 
@@ -66,28 +66,32 @@ class ColumnMap(Struct, frozen=True, kw_only=True):
     """The highest value a score can have."""
 
 
-def parse_score_columns(texts: Sequence[str]) -> tuple[ScoreColumn, ...]:
-    """`Overall`, `accuracy=Overall` and `category/colour=Colour`. Raises UsageError."""
-    columns = []
-    for text in texts:
-        for item in filter(None, (part.strip() for part in text.split(","))):
-            name, equals, column = item.partition("=")
-            if not equals:
-                columns.append(ScoreColumn(item))
-                continue
-            group, slash, label = name.strip().partition("/")
-            if not column.strip() or not name.strip() or (slash and not (group and label)):
-                raise UsageError(
-                    f"--score-columns {item!r}: expected COLUMN, METRIC=COLUMN or "
-                    "GROUP/LABEL=COLUMN"
-                )
-            made = (label, group) if slash else (group, "")
-            columns.append(ScoreColumn(column.strip(), *made))
-    if columns and columns[0].group:
+def map_columns(named: Mapping[str, str], top: float) -> ColumnMap:
+    """Read the roles of columns: `model`, `samples`, facts of models, and numbers: `score`, the
+    name of a metric, or `GROUP/LABEL`. Raises UsageError."""
+    scores = []
+    for role, column in named.items():
+        if role in ("model", "samples", *_FACT_COLUMNS):
+            continue
+        group, slash, label = role.partition("/")
+        if not column or (slash and not (group and label)):
+            raise UsageError(
+                f"--columns {role}={column}: expected score=COLUMN, METRIC=COLUMN or "
+                "GROUP/LABEL=COLUMN"
+            )
+        metric = label if slash else "" if role == "score" else role
+        scores.append(ScoreColumn(column, metric, group if slash else ""))
+    if scores and scores[0].group:
         raise UsageError(
-            f"--score-columns: the first is the headline, and {columns[0].column} is one of a group"
+            f"--columns: the first number is the headline, and {scores[0].column} is one of a group"
         )
-    return tuple(columns)
+    return ColumnMap(
+        scores=tuple(scores) or (ScoreColumn("score"),),
+        model=named.get("model", "model"),
+        samples=named.get("samples", ""),
+        facts={fact: named[fact] for fact in _FACT_COLUMNS if fact in named},
+        top=top,
+    )
 
 
 def read_table_file(
@@ -148,11 +152,6 @@ def _check_columns(path: Path, existing: list[str], columns: ColumnMap) -> dict[
         if names[name] not in existing:
             raise DataError(
                 f"{path} has no column {name!r}; its columns are {', '.join(existing[:20])}"
-            )
-    for fact in columns.facts:
-        if fact not in _FACT_COLUMNS:
-            raise UsageError(
-                f"--fact-columns: {fact!r} is no fact; expected some of {', '.join(_FACT_COLUMNS)}"
             )
     return names
 
@@ -215,7 +214,7 @@ def _parse_number(cell: str, where: str, column: str, top: float) -> float | Non
         raise DataError(f"{where}, column {column}: {text[:60]!r} is not a number")
     if not 0 <= value <= top:
         raise DataError(f"{where}, column {column}: {text} is out of range; expected 0 to {top:g} "
-                        "(--top sets the highest value)")  # fmt: skip
+                        "(--facts highest=N sets the highest value)")  # fmt: skip
     return value
 
 

@@ -18,21 +18,10 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen_hub.boards.published import latest_scores
-from snellen_hub.database.tables import (
-    HostedBenchmark,
-    HostedItem,
-    HostedMedium,
-    Submission,
-)
+from snellen_hub.database.tables import HostedBenchmark, HostedItem, HostedMedium, Submission
 from snellen_hub.errors import NotThere
 from snellen_hub.samples.content import ItemContent, read_content
-from snellen_hub.samples.replies import (
-    RESULTS,
-    RepliesReader,
-    ReplyResult,
-    StoredReply,
-    shorten,
-)
+from snellen_hub.samples.replies import RESULTS, RepliesReader, ReplyResult, StoredReply, shorten
 
 PER_PAGE = 50
 MAX_SUBMISSIONS = 100

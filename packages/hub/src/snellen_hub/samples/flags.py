@@ -57,12 +57,7 @@ class FlaggedItem(NamedTuple):
 
 
 def raise_flag(
-    session: Session,
-    benchmark: HostedBenchmark,
-    account_id: int,
-    item: str,
-    kind: str,
-    reason: str,
+    session: Session, benchmark: HostedBenchmark, account_id: int, item: str, kind: str, reason: str
 ) -> WrongLabelFlag:
     """Flag an item. Raises NoSuchItem (also for every item of a hidden split), TooManyFlags, and
     UsageError for an unknown kind, a reason that is missing or too long, or a second flag."""

@@ -9,12 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, HTTPException, Request
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import (
-    is_use_outdated,
-    network_of,
-    note_token_use,
-    token_caller,
-)
+from snellen_hub.accounts.access import is_use_outdated, network_of, note_token_use, token_caller
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt, is_reached
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.accounts.roles import Caller, Scope

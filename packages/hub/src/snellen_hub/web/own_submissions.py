@@ -13,23 +13,14 @@ from snellen_hub.accounts.roles import Caller
 from snellen_hub.database.tables import HostedBenchmark, Submission
 from snellen_hub.hosting import find_hosted_benchmark
 from snellen_hub.hub import Hub
-from snellen_hub.intake import (
-    NewSubmission,
-    check_may_submit,
-    store_replies,
-    take_submission,
-)
+from snellen_hub.intake import NewSubmission, check_may_submit, store_replies, take_submission
 from snellen_hub.publishing import publish_submission, withdraw_submission
 from snellen_hub.reveals import choose_final
 from snellen_hub.teams import is_own, is_shared_with
 from snellen_hub.web.access import note_request
 
 Change = Literal["publish", "choose", "withdraw"]
-DONE: Mapping[Change, str] = {
-    "publish": "published",
-    "choose": "chosen",
-    "withdraw": "withdrawn",
-}
+DONE: Mapping[Change, str] = {"publish": "published", "choose": "chosen", "withdraw": "withdrawn"}
 """What is noted of each change."""
 _CHANGES: Mapping[Change, Callable[[Session, Submission], None]] = {
     "publish": publish_submission,

@@ -176,12 +176,7 @@ def store_flag(
     """Raise a flag and note it in the audit log. Raises as `raise_flag`."""
     row = raise_flag(session, benchmark, caller.account_id, flag.item, flag.kind, flag.reason)
     note_request(
-        session,
-        request,
-        "flag",
-        caller.account_id,
-        f"{benchmark.name} {flag.item}",
-        kind=flag.kind,
+        session, request, "flag", caller.account_id, f"{benchmark.name} {flag.item}", kind=flag.kind
     )
     return row
 

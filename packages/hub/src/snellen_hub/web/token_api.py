@@ -54,12 +54,7 @@ def list_tokens(request: Request, hub: HubOf, identity: ReadToken) -> list[dict[
 
 
 @token_router.delete("/tokens/{number}", status_code=204)
-def delete_token(
-    request: Request,
-    hub: HubOf,
-    identity: AnyToken,
-    number: TokenNumber,
-) -> None:
+def delete_token(request: Request, hub: HubOf, identity: AnyToken, number: TokenNumber) -> None:
     """Revoke a token of the account. Any token may revoke itself; others need the scope submit."""
     identity = check_token(identity)
     with hub.database.writing() as session:

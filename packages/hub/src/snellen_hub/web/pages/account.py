@@ -21,12 +21,7 @@ from snellen_hub.database.tables import AccessToken, Account, SignIn
 from snellen_hub.hosts import hosted_benchmarks
 from snellen_hub.hub import Hub
 from snellen_hub.web.access import note_request
-from snellen_hub.web.browser import (
-    Browser,
-    sign_in_browser,
-    sign_out_browser,
-    start_browser,
-)
+from snellen_hub.web.browser import Browser, sign_in_browser, sign_out_browser, start_browser
 from snellen_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen_hub.web.pages.frame import redirect
 from snellen_hub.web.pages.sign_in import check_new_password

@@ -8,19 +8,9 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from snellen_hub.boards.queries import (
-    ALL_COLUMNS,
-    BoardFilters,
-    BoardQuery,
-    apply_query,
-)
+from snellen_hub.boards.queries import ALL_COLUMNS, BoardFilters, BoardQuery, apply_query
 from snellen_hub.boards.tables import EVIDENCE, BoardPage, BoardTable, TableRow
-from snellen_hub.web.pages.board_view import (
-    address,
-    drawn_columns,
-    row_link,
-    view_table,
-)
+from snellen_hub.web.pages.board_view import address, drawn_columns, row_link, view_table
 from snellen_hub.web.pages.scales import IntervalBar, number_text, scale_of
 
 TOP = 5
@@ -76,16 +66,6 @@ class SmallRow(NamedTuple):
     link: str
     text: str
     bar: IntervalBar | None
-
-
-class SmallTable(NamedTuple):
-    """The best rows of a table."""
-
-    title: str
-    address: str
-    rows: tuple[SmallRow, ...]
-    more: int
-    """Rows that are left out."""
 
 
 def board_context(page: BoardPage, query: BoardQuery) -> dict[str, Any]:
@@ -196,7 +176,9 @@ def _table_address(table: BoardTable, index: int, query: BoardQuery, path: str) 
 
 def _small_tables(
     page: BoardPage, current: BoardTable, query: BoardQuery, path: str
-) -> list[SmallTable]:
+) -> list[tuple[str, str, tuple[SmallRow, ...], int]]:
+    """Title, address, best rows and number of the other rows of each table beside the current
+    one."""
     small = []
     for index, table in enumerate(page.tables):
         if table.column(table.main) is None or table.name == current.name:
@@ -204,7 +186,7 @@ def _small_tables(
         rows = apply_query(table, BoardQuery(filters=query.filters)).rows
         best = best_rows(table, rows[:TOP])
         target = _table_address(table, index, query, path)
-        small.append(SmallTable(table.title, target, best, max(0, len(rows) - len(best))))
+        small.append((table.title, target, best, max(0, len(rows) - len(best))))
     return small
 
 

@@ -10,11 +10,7 @@ from snellen_hub.boards.queries import BoardQuery, parse_query
 from snellen_hub.boards.tables import BoardPage
 from snellen_hub.hub import Hub
 from snellen_hub.web.board_api import find_board
-from snellen_hub.web.pages.board_context import (
-    board_context,
-    chosen_table,
-    usual_columns,
-)
+from snellen_hub.web.pages.board_context import board_context, chosen_table, usual_columns
 from snellen_hub.web.pages.board_view import address
 from snellen_hub.web.pages.frame import redirect, render
 from snellen_hub.web.pages.page_cache import public_page, read_board_page

@@ -28,20 +28,11 @@ from snellen_hub.web.access import client_address, note_request
 from snellen_hub.web.browser import Browser
 from snellen_hub.web.pages.forms import FormState, PostedForm, render_form
 from snellen_hub.web.pages.frame import redirect
-from snellen_hub.web.parameters import (
-    BoardName,
-    Done,
-    HubOf,
-    SubmitterBrowser,
-    SubmitterForm,
-)
+from snellen_hub.web.parameters import BoardName, Done, HubOf, SubmitterBrowser, SubmitterForm
 
 router = APIRouter(include_in_schema=False)
 
-_DONE = {
-    "phases": "The phases are changed.",
-    "hosts": "The hosts are changed.",
-}
+_DONE = {"phases": "The phases are changed.", "hosts": "The hosts are changed."}
 _FIELDS = ("name", "opens", "closes", "submissions", "final")
 _EMPTY_ROWS = 2
 

@@ -15,22 +15,10 @@ from snellen_hub.public_scores import PublicScore, public_score
 from snellen_hub.question_parts import describe_parts
 from snellen_hub.reveals import find_choice
 from snellen_hub.teams import is_shared_with
-from snellen_hub.web.own_submissions import (
-    DONE,
-    Change,
-    change_own,
-    find_own,
-    own_submissions,
-)
+from snellen_hub.web.own_submissions import DONE, Change, change_own, find_own, own_submissions
 from snellen_hub.web.pages.forms import FormState, render_form
 from snellen_hub.web.pages.frame import redirect
-from snellen_hub.web.parameters import (
-    Done,
-    HubOf,
-    PublicId,
-    SubmitterBrowser,
-    SubmitterForm,
-)
+from snellen_hub.web.parameters import Done, HubOf, PublicId, SubmitterBrowser, SubmitterForm
 
 router = APIRouter(include_in_schema=False)
 

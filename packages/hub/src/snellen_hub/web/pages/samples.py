@@ -21,13 +21,7 @@ from snellen_hub.samples.browsing import (
     read_item,
     read_page,
 )
-from snellen_hub.samples.flags import (
-    FLAG_KINDS,
-    MAX_REASON,
-    open_flag,
-    read_flags,
-    settle_flags,
-)
+from snellen_hub.samples.flags import FLAG_KINDS, MAX_REASON, open_flag, read_flags, settle_flags
 from snellen_hub.samples.replies import ReplyResult
 from snellen_hub.web.access import note_request
 from snellen_hub.web.browser import Browser, browser_of, require_browser, require_form

@@ -13,11 +13,7 @@ from snellen_hub.boards.published import scores_by_submission
 from snellen_hub.database.tables import Submission
 from snellen_hub.moment_text import iso_time
 from snellen_hub.public_scores import PublicScore, public_score
-from snellen_hub.reported_numbers.other_numbers import (
-    BothNumbers,
-    both_numbers,
-    read_other_numbers,
-)
+from snellen_hub.reported_numbers.other_numbers import BothNumbers, both_numbers, read_other_numbers
 from snellen_hub.samples.versions import score_history
 from snellen_hub.teams import is_own
 from snellen_hub.web.browser import browser_of

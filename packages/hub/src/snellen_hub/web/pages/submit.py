@@ -20,11 +20,7 @@ from snellen_hub.web.browser import Browser
 from snellen_hub.web.own_submissions import find_replaced, submit_replies
 from snellen_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen_hub.web.pages.frame import redirect
-from snellen_hub.web.pages.model_form import (
-    describe_earlier,
-    read_facts,
-    read_model_name,
-)
+from snellen_hub.web.pages.model_form import describe_earlier, read_facts, read_model_name
 from snellen_hub.web.parameters import BoardName, HubOf, SubmitterBrowser, SubmitterForm
 
 router = APIRouter(include_in_schema=False)

@@ -11,14 +11,7 @@ from snellen.core.errors import UsageError
 from snellen_hub.database.tables import Team
 from snellen_hub.hosting import find_hosted_benchmark
 from snellen_hub.hub import Hub
-from snellen_hub.teams import (
-    create_team,
-    invite_member,
-    join_team,
-    leave_team,
-    open_team,
-    team_of,
-)
+from snellen_hub.teams import create_team, invite_member, join_team, leave_team, open_team, team_of
 from snellen_hub.web.access import note_request
 from snellen_hub.web.browser import Browser
 from snellen_hub.web.pages.forms import FormState, PostedForm, render_form

@@ -118,9 +118,7 @@ def _steps(best: Sequence[TimelinePoint], right: float) -> str:
     return "".join([*parts, f"H{right:g}"])
 
 
-def _names(
-    best: Sequence[tuple[TimedScore, float, float]],
-) -> dict[tuple[float, float], str]:
+def _names(best: Sequence[tuple[TimedScore, float, float]]) -> dict[tuple[float, float], str]:
     """What is written at the points of the best, by position: the latest first, and none where it
     would stand on another."""
     names: dict[tuple[float, float], str] = {}
