@@ -20,7 +20,7 @@ from snellen.cli.command_modules import add_arguments
 from snellen.cli.parser import CommandLineParser
 from snellen.core.errors import UsageError
 from snellen_curate.commands import ACTIONS
-from snellen_curate.commands._action import parse_facts
+from snellen_curate.commands._action import read_facts
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
 
 
@@ -179,6 +179,13 @@ def test_out_is_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert not Path("train.jsonl").exists()
 
 
+def test_a_folder_of_results_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["curate", "duplicates", "sums.jsonl", "-o", "clean"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("snellen: -o clean: expected a file that ends in .txt, ")
+    assert error.endswith("; a folder is --out DIR\n")
+
+
 def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) -> None:
     folder, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     for each in (folder, elsewhere):
@@ -208,7 +215,7 @@ def test_facts_hold_commas_or_stand_in_a_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("facts.toml").write_text('author = "A, licence=B"\nlicence = ["CC0-1.0", "MIT"]\n')
-    assert parse_facts(("licence", "author"), text) == facts
+    assert read_facts(("licence", "author"), text) == facts
 
 
 @pytest.mark.parametrize(
@@ -216,12 +223,12 @@ def test_facts_hold_commas_or_stand_in_a_file(
     [
         ("licence=MIT,auhtor=x", "unknown fact 'auhtor'; did you mean author?"),
         ("lost.toml", "no such file"),
-        ("=x", "unknown fact ''"),
+        ("=x", "is not of the form key=value"),
     ],
 )
 def test_facts_that_cannot_be_read(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=re.escape(sentence)):
-        parse_facts(("licence", "author"), text)
+        read_facts(("licence", "author"), text)
 
 
 def test_settings_of_a_drawing_stand_behind_its_model(
