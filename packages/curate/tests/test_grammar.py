@@ -4,6 +4,7 @@ codes, and that a flag means the same wherever it stands."""
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from argparse import Action
 from importlib import import_module
@@ -17,7 +18,9 @@ from snellen.api.shared_flags import SHARED_FLAGS
 from snellen.cli import main
 from snellen.cli.command_modules import add_arguments
 from snellen.cli.parser import CommandLineParser
+from snellen.core.errors import UsageError
 from snellen_curate.commands import ACTIONS
+from snellen_curate.commands._action import read_facts
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
 
 
@@ -176,6 +179,13 @@ def test_out_is_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert not Path("train.jsonl").exists()
 
 
+def test_a_folder_of_results_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["curate", "duplicates", "sums.jsonl", "-o", "clean"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("snellen: -o clean: expected a file that ends in .txt, ")
+    assert error.endswith("; a folder is --out DIR\n")
+
+
 def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) -> None:
     folder, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     for each in (folder, elsewhere):
@@ -190,3 +200,86 @@ def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) 
         printed = "".join(capsys.readouterr().out.split())
         assert printed.count("note:thedatanamepicturesoutsideoftheirownfolder") == said
         assert (str(elsewhere) in printed) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("licence=CC-BY-4.0,author=Smith, J.", {"licence": "CC-BY-4.0", "author": "Smith, J."}),
+        ("author=a=b", {"author": "a=b"}),
+        ("facts.toml", {"author": "A, licence=B", "licence": "CC0-1.0+MIT"}),
+    ],
+)
+def test_facts_hold_commas_or_stand_in_a_file(
+    text: str, facts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("facts.toml").write_text('author = "A, licence=B"\nlicence = ["CC0-1.0", "MIT"]\n')
+    assert read_facts(("licence", "author"), text) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("licence=MIT,auhtor=x", "unknown fact 'auhtor'; did you mean author?"),
+        ("lost.toml", "no such file"),
+        ("=x", "is not of the form key=value"),
+    ],
+)
+def test_facts_that_cannot_be_read(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        read_facts(("licence", "author"), text)
+
+
+def test_settings_of_a_drawing_stand_behind_its_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from snellen_curate.questions import drawn_questions
+
+    made: list[drawn_questions.DrawnOptions] = []
+
+    def make(captions: object, out: str, options: drawn_questions.DrawnOptions, *_: object,
+             **__: object) -> None:  # fmt: skip
+        made.append(options)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(drawn_questions, "make_drawn_questions", make)
+    monkeypatch.setattr(drawn_questions, "open_captions", Path)
+    names = (
+        "hf/o/n:dtype=half,size=64x32,guidance=5", "file:d.jsonl", "http://h:1/v1#m:steps=3,seed=1"
+    )  # fmt: skip
+    for name in names:
+        words = ["curate", "questions", "captions.jsonl", "-m", "random", "--draw", name]
+        assert main([*words, "--seed", "4", "--out", str(tmp_path / "out")]) == 2
+    assert [one.generator for one in made] == [
+        "hf/o/n:dtype=half", "file:d.jsonl", "http://h:1/v1#m:seed=1"
+    ]  # fmt: skip
+    drawings = [one.drawing for one in made]
+    assert [(one.width, one.height, one.steps, one.guidance, one.seed) for one in drawings] == [
+        (64, 32, None, 5.0, 4), (None, None, None, None, 4), (None, None, 3, None, 4)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "markdown", "latex", "html"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "pictures colours --out o", "metadata image-folder colours --out o",
+        "duplicates planted.tsv", "diff sums.jsonl planted.tsv",
+        "publish sums.jsonl --out o", "review sums.jsonl --items all --export queue --out o",
+        "translate sums.jsonl --language zh --check sums.jsonl", "run recipe.toml --plan",
+        "questions --list", "statistics sums.jsonl --limits probe=0",
+    ],
+)  # fmt: skip
+def test_every_format_is_printed_and_written(
+    words: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["curate", *shlex.split(words), "--format", form, "-q"]) in (0, 1)
+    printed = capsys.readouterr().out
+    assert len(printed) > 20
+    assert "next: " not in printed
+    if form == "json":
+        json.loads(printed)
+    suffix = {"markdown": "md", "latex": "tex"}.get(form, form)
+    assert main(["curate", *shlex.split(words), "-o", f"written.{suffix}", "-q"]) in (0, 1)
+    assert len(Path(f"written.{suffix}").read_text()) > 20

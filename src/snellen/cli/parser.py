@@ -71,7 +71,8 @@ class CommandLineParser(LazyParser):
         if choice and choice[1] in ("COMMAND", "ACTION", "FINDING"):
             near = _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
             renamed = _renamed("commands", f"{self.prog} {choice[2]}".partition(" ")[2])
-            message = f"unknown {choice[1].lower()} {choice[2]!r}{renamed or near}"
+            near = f"; it is now {renamed}" if renamed else near
+            message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
         elif choice:
             message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
         missing = re.fullmatch(r"the following arguments are required: (.+)", message)
@@ -120,7 +121,9 @@ class CommandLineParser(LazyParser):
                 f"-m MODEL:{option}=VALUE"
             )
         near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else ""
-        near = near or _renamed("flags", word) or _suggestion(word, list(flags))
+        if instead := renamed_flag(word, self.prog):
+            near = near or f"; it is now {instead}"
+        near = near or _suggestion(word, list(flags))
         self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
@@ -204,20 +207,23 @@ def _meaning(action: argparse.Action) -> str:
     return (action.help or "").replace("%%", "%")
 
 
-def renamed_flag(name: str, kind: str = "flags") -> str:
-    """What is written instead of a flag (or, of `commands`, a command) of the last version
-    (`renamed.toml`); "" if nothing is."""
+def renamed_flag(flag: str, command: str) -> str:
+    """What is written instead of a flag of the last version in `command`, such as `snellen curate
+    filter`; "" if nothing is."""
+    words = command.split()
+    tables = [" ".join(words[:count]) for count in range(len(words), 1, -1)]
+    found = (_renamed(table, flag) for table in (*tables, "flags"))
+    return next(filter(None, found), "")
+
+
+def _renamed(table: str, name: str) -> str:
+    """What is written instead of a name of the last version (`renamed.toml`)."""
     import tomllib
     from pathlib import Path
 
-    names = tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))[kind]
-    instead: str = names.get(name, "")
+    text = Path(__file__).with_name("renamed.toml").read_text("utf-8")
+    instead: str = tomllib.loads(text).get(table, {}).get(name, "")
     return instead
-
-
-def _renamed(kind: str, name: str) -> str:
-    instead = renamed_flag(name, kind)
-    return f"; it is now {instead}" if instead else ""
 
 
 def _suggestion(word: str, candidates: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ def test_the_report_on_the_terminal(
     assert code == 1
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0] == "planted: 77 items, 69 pictures"
-    assert lines[3:5] == [
+    assert lines[4:6] == [
         "contradictions 0",
         "duplicate items 9 in 9 clusters; kept of each: the first of the data",
     ]
@@ -131,7 +131,7 @@ def test_contradictions_are_printed_first_and_never_excluded(
     code, printed, _ = run(capsys, data, "--out", out)
     assert code == 1
     lines = [" ".join(line.split()) for line in printed.splitlines()]
-    assert lines[3] == "contradictions 1"
+    assert lines[4] == "contradictions 1"
     assert "one two pictures: the same file; keys Yes / No" in lines
     assert (out / "contradictions.txt").read_text() == "one\ntwo\n"
     assert (out / "exclude.txt").read_text() == ""

@@ -53,15 +53,13 @@ def run_action(arguments: Namespace, *, in_recipe: bool = False) -> Status:
     itself."""
     module = import_module(f"{__name__}.{arguments.action}")
     options = read_options(arguments, module.Options, command_line=arguments.command_line)
-    form = options.form
-    options.texts()
     finished: Finished = module.main(options)
     document = finished.document
     if note := _outside_note(getattr(options, "out", None)):
         document = document._replace(blocks=[*document.blocks, note])
     if document.blocks or document.data is not None:
         write_document(_with_records(document), options)
-    if finished.next and form == TABLE and not in_recipe:
+    if finished.next and options.form == TABLE and not in_recipe:
         print_line(f"next: {shlex.join(['snellen', *finished.next])}")
     return finished.status
 

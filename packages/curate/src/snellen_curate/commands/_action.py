@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from snellen.api.flags import Key, option
+from snellen.api.flags import Key, option, parse_facts
 from snellen.cli.output import OutputOptions
 from snellen.core.errors import DataError, UnknownName, UsageError
 
@@ -40,6 +39,13 @@ class ActionOptions(OutputOptions):
     quiet: bool = option(False, "--quiet")
     command_line: str = ""
     """The whole command, for messages that say how it goes on."""
+
+    def texts(self) -> dict[Path, str]:
+        """The files to write, with their formats. Raises UsageError for an ending of none."""
+        try:
+            return super().texts()
+        except UsageError as error:
+            raise UsageError(f"{error}; a folder is --out DIR") from None
 
     @property
     def again(self) -> list[str]:
@@ -158,27 +164,22 @@ def facts_option(keys: Mapping[str, str]) -> Any:
     return option(
         {},
         "--facts",
-        parse=partial(parse_facts, tuple(keys)),
+        parse=partial(read_facts, tuple(keys)),
         metavar="KEY=VALUE,...|FILE.toml",
         keys={key: Key(help) for key, help in keys.items()},
     )
 
 
-def parse_facts(keys: Sequence[str], text: str) -> dict[str, str]:
-    """Read facts. Raises UsageError, DataError."""
-    if "=" not in text:
-        return _read_facts(keys, text)
-    facts: dict[str, str] = {}
-    # A comma belongs to a value unless a key follows it.
-    for pair in re.split(r",\s*(?=[a-z][a-z-]*=)", text):
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise UsageError(f"{pair!r} is not of the form key=value")
-        facts[_known_fact(keys, key.strip())] = value
+def read_facts(keys: Sequence[str], text: str) -> dict[str, str]:
+    """Read facts, or a file of them. Raises UsageError, DataError."""
+    facts = parse_facts(text) if "=" in text else _read_fact_file(text)
+    for key in facts:
+        if key not in keys:
+            raise UnknownName("fact", key, keys)
     return facts
 
 
-def _read_facts(keys: Sequence[str], path: str) -> dict[str, str]:
+def _read_fact_file(path: str) -> dict[str, str]:
     from snellen.data.toml_files import read_toml
 
     facts = {}
@@ -186,14 +187,8 @@ def _read_facts(keys: Sequence[str], path: str) -> dict[str, str]:
         values = value if isinstance(value, list) else [value]
         if not all(isinstance(one, str) for one in values):
             raise DataError(f"{path}: {key} is {value!r}; expected a text, or a list of texts")
-        facts[_known_fact(keys, key)] = "+".join(values)
+        facts[key] = "+".join(values)
     return facts
-
-
-def _known_fact(keys: Sequence[str], key: str) -> str:
-    if key not in keys:
-        raise UnknownName("fact", key, keys)
-    return key
 
 
 def fact_values(facts: Mapping[str, str], key: str) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from snellen_curate.commands._action import (
     refuse_flags,
     review_next,
     roles_option,
-    sentence,
 )
 from snellen_curate.step_options import StepOptions
 
@@ -170,14 +169,17 @@ def main(options: Options) -> Finished:
 
 def _list_dimensions(options: Options) -> Finished:
     from snellen.report.document import Document
+    from snellen.report.table import Column, Table
 
-    chosen = _dimensions(options, all_of_them=True)
-    lines = []
+    chosen, rows = _dimensions(options, all_of_them=True), []
     for slug, one in chosen.items():
         needs = f" (needs {', '.join(one.needs)})" if one.needs else ""
         by_name = "; asked about where --dimension names it" if one.by_name else ""
-        lines.append(sentence(f"{slug:<30} {one.media:<8} {one.name}{needs}{by_name}"))
-    return Finished("clean", Document(lines, {slug: one.name for slug, one in chosen.items()}))
+        rows.append((slug, one.media, f"{one.name}{needs}{by_name}"))
+    columns = [Column(name) for name in ("dimension", "of", "name")]
+    table = Table("dimensions", columns, rows, on_terminal="lines")
+    names = {slug: one.name for slug, one in chosen.items()}
+    return Finished("clean", Document([table], names))
 
 
 def _dimensions(options: Options, *, all_of_them: bool = False) -> dict[str, Any]:

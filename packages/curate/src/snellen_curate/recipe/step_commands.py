@@ -81,15 +81,6 @@ PROTOCOLS: Mapping[str, StepProtocol] = {
     "publish": StepProtocol(writes_items=False, private_ending="-private"),
 }
 """By action; the others are one command each."""
-_RENAMED = {
-    ("metadata", "only"): "--media DIR",
-    ("filter", "rule"): "--flag RULE",
-    ("translate", "keep"): "--terms TERM|FILE",
-    ("translate", "judge"): "--model-for judge=MODEL",
-    ("publish", "keep"): "--columns keep=A+B",
-    ("publish", "language"): "--facts language=en",
-}
-"""What is written instead of flags of the last version that are those of other commands now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +111,7 @@ class StepCommand:
         known = [*self.flags(), *self.protocol.positionals]
         for key in options:
             if key not in known:
-                instead = _RENAMED.get((self.action, key)) or renamed_flag(f"--{key}")
+                instead = renamed_flag(f"--{key}", self.parser.prog)
                 if instead:
                     raise UsageError(f"option of {where} {key!r}: the flag is now {instead}")
                 raise UnknownName(f"option of {where}", key, known)
