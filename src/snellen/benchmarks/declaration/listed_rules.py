@@ -37,7 +37,7 @@ from snellen.benchmarks.declaration.open_questions import (
 )
 from snellen.benchmarks.declaration.rows import AdjustSample, list_options, option_cells
 from snellen.benchmarks.declaration.video_questions import group_mean, nested_weights
-from snellen.benchmarks.documents.tablevqabench import grade as grade_table
+from snellen.benchmarks.documents.tablevqabench.benchmark import grade as grade_table
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet, rules_of
 from snellen.core.literals import parse_literal
