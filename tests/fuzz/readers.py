@@ -13,6 +13,7 @@ from snellen.benchmarks.documents import ocrbench
 from snellen.benchmarks.documents.slidevqa import slide_answers
 from snellen.benchmarks.documents.tablevqabench import table_answers
 from snellen.benchmarks.documents.vcr_wiki import text_restoration
+from snellen.benchmarks.knowledge import phyx
 from snellen.benchmarks.mathematics.mathvista import typed_values
 from snellen.benchmarks.open_answers.mega_bench.grading import latex as mega_latex
 from snellen.benchmarks.open_answers.mega_bench.grading import numbers as mega_numbers
@@ -22,6 +23,7 @@ from snellen.benchmarks.open_answers.mega_bench.grading.metrics import (
     score_field,
 )
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import PARSERS, parse_reply
+from snellen.benchmarks.perception import spatial457
 from snellen.core.output import ParsedAnswer
 from snellen.extract import (
     choice,
@@ -38,7 +40,6 @@ from snellen.extract import (
     yes_no,
 )
 from snellen.extract.published import (
-    listed,
     mathvision,
     mmmu,
     official,
@@ -53,9 +54,7 @@ from snellen.scoring import (
     exact,
     mathematics,
     open_answer,
-    phyx,
     relaxed,
-    spatial457,
     typed_answer,
     vqa_accuracy,
 )
@@ -80,7 +79,7 @@ CHOICES: dict[str, Read] = {
     read.__name__ + place: _with_options(read)  # type: ignore[arg-type]
     for place, reads in {
         "": (choice.parse_choice, mmmu.parse_mmmu, mmmu.parse_mmmu_pro, mmmu.parse_mmmu_or_draw,
-             mmmu.parse_mmmu_pro_or_draw, listed.parse_mmsi, listed.parse_medxpertqa,
+             mmmu.parse_mmmu_pro_or_draw, official.parse_mmsi, official.parse_medxpertqa,
              official.parse_mmbench, official.parse_equal, official.parse_blink,
              official.parse_mme_realworld, official.parse_mmstar,
              official.parse_cvbench, official.parse_before_bracket,
@@ -94,7 +93,7 @@ CHOICES: dict[str, Read] = {
 }  # fmt: skip
 CHOICES |= {
     given.__name__: _with_options(given(("B",)))
-    for given in (listed.phyx_choice_parser, official.opening_parser,
+    for given in (phyx.phyx_choice_parser, official.opening_parser,
                   vlmevalkit_own.first_word_parser,
                   vlmevalkit_own.bracket_parser)
 }  # fmt: skip
@@ -121,8 +120,8 @@ WORDS_READ: dict[str, Read] = {
     "parse_list_answer": numbers.parse_list_answer,
     "parse_mmmu_answer": mmmu.parse_mmmu_answer,
     "parse_mmmu_open": mmmu.parse_mmmu_open,
-    "parse_spatial457": listed.parse_spatial457,
-    "parse_phyx": listed.parse_phyx,
+    "parse_spatial457": spatial457.parse_spatial457,
+    "parse_phyx": phyx.parse_phyx,
     "parse_short_answer": mathvision.parse_short_answer,
     "parse_truth": forms.parse_truth,
     "parse_form": lambda reply: [
@@ -227,7 +226,7 @@ GRADES: dict[str, Read] = {
         ocrbench.contains_a_gold(reply, _GOLDS, expression=expression)
         for expression in (False, True)
     ],
-    "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS, separator="\0"),
+    "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
     "relaxed_as_it_stands": lambda reply: relaxed.relaxed_untrimmed(reply, _GOLDS),
     "f1_authors": _graded(partial(slide_answers.f1_authors, question="how many cars are there?")),

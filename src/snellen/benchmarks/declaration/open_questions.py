@@ -22,14 +22,10 @@ from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
 from snellen.extract.open_text import parse_final, parse_raw, parse_whole
 from snellen.prompts.choice import PromptTemplate
-from snellen.scoring.edit_distance import anls, anls_by_script
+from snellen.scoring.edit_distance import anls
 from snellen.scoring.exact import contains_gold, equal_folded
 from snellen.scoring.relaxed import relaxed_correct
-from snellen.scoring.vqa_accuracy import (
-    vqa_accuracy,
-    vqa_accuracy_authors,
-    vqa_accuracy_vlmevalkit,
-)
+from snellen.scoring.vqa_accuracy import vqa_accuracy
 
 SHORT_ANSWER = PromptTemplate(open="Answer the question using a single word or phrase.")
 """The closing line of LLaVA-1.5 (Liu et al. 2023), VLMEvalKit and lmms-eval for short answers."""
@@ -104,24 +100,6 @@ def against_gold(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction
         return float(metric(answer, sample.gold))
 
     return grade
-
-
-def vqa_rules(
-    official: Callable[[str, Sequence[str]], float] = vqa_accuracy_authors,
-) -> dict[str, ParserSet]:
-    """VQA accuracy against several annotators' answers, with three normalisations."""
-    return open_rules(
-        against_gold(vqa_accuracy),
-        vlmevalkit=against_gold(vqa_accuracy_vlmevalkit),
-        official=against_gold(official),
-    )
-
-
-def anls_rules() -> dict[str, ParserSet]:
-    """ANLS; by the other rules as the competition's script and VLMEvalKit divide, by the length
-    before trimming."""
-    by_script = against_gold(anls_by_script)
-    return open_rules(against_gold(anls), vlmevalkit=by_script, official=by_script)
 
 
 def open_answers(metric: str, rules: Mapping[str, ParserSet]) -> RuleScoring:
