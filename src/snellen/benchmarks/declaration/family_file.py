@@ -77,7 +77,7 @@ class FamilyData(Struct, frozen=True, forbid_unknown_fields=True):
         return PublishedFile(self.name or self.url.rsplit("/", 1)[-1], remote, hub, self.made)
 
 
-class FamilyFile(DescribedBenchmark, Struct, frozen=True, kw_only=True):
+class DescribedFamily(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """The fields of a file. An example row, and what is odd in the data, are its comments."""
 
     version: str
@@ -123,7 +123,7 @@ class FamilyFile(DescribedBenchmark, Struct, frozen=True, kw_only=True):
 
 def read_family(path: Path) -> Declaration:
     """The benchmark of a family's file. Raises DataError."""
-    family = read_fields(str(path), FamilyFile)
+    family = read_fields(str(path), DescribedFamily)
     return Declaration(
         name=path.stem,
         version=family.version,
@@ -150,7 +150,7 @@ def read_family(path: Path) -> Declaration:
     )
 
 
-def _data(family: FamilyFile) -> Published:
+def _data(family: DescribedFamily) -> Published:
     options = {family.option: tuple(file.value for file in family.files)} if family.option else {}
     files: dict[tuple[str, ...], PublishedFile | HubSplit] = {
         (file.value,) if options else (): file.declared_file() for file in family.files
@@ -158,7 +158,7 @@ def _data(family: FamilyFile) -> Published:
     return Published(options, files, family.held_out)
 
 
-def _aliases(family: FamilyFile) -> dict[str, Mapping[str, str]]:
+def _aliases(family: DescribedFamily) -> dict[str, Mapping[str, str]]:
     first = {family.option: family.files[0].value} if family.option else {}
     return {
         **dict.fromkeys(family.aliases, first),
@@ -167,13 +167,13 @@ def _aliases(family: FamilyFile) -> dict[str, Mapping[str, str]]:
     }
 
 
-def _template(family: FamilyFile) -> PromptTemplate | None:
+def _template(family: DescribedFamily) -> PromptTemplate | None:
     if family.prompt == TemplateStrings():
         return VIDEO_TEMPLATE if family.video else None
     return family.prompt.fill_template(DEFAULT_TEMPLATE)
 
 
-def _open_scoring(family: FamilyFile) -> RuleScoring:
+def _open_scoring(family: DescribedFamily) -> RuleScoring:
     grades = {rule: against_gold(_function(name)) for rule, name in family.rules.items()}
     rules = open_rules(
         grades["snellen"],
@@ -184,7 +184,7 @@ def _open_scoring(family: FamilyFile) -> RuleScoring:
     return open_answers(family.headline, rules)
 
 
-def _choice_scoring(family: FamilyFile) -> RuleScoring:
+def _choice_scoring(family: DescribedFamily) -> RuleScoring:
     official, vlmevalkit = family.rules.get("official"), family.rules.get("vlmevalkit")
     of_tool: ParserSet | None = PARSERS[VLMEVALKIT]
     if vlmevalkit == NO_RULE:
@@ -204,7 +204,7 @@ def _function(name: str) -> Any:
     return getattr(import_module(f"snellen.{module}"), function)
 
 
-def _adjust(family: FamilyFile) -> AdjustSample | None:
+def _adjust(family: DescribedFamily) -> AdjustSample | None:
     if family.unscored:
         return _drop_gold
     if family.types:
@@ -212,7 +212,7 @@ def _adjust(family: FamilyFile) -> AdjustSample | None:
     return adjust_choice if family.video and family.kind == "choice" else None
 
 
-def _headline(family: FamilyFile) -> Headline:
+def _headline(family: DescribedFamily) -> Headline:
     if family.unscored:
         return Headline(summarise=summarise_without_gold)
     if family.sections:
@@ -230,7 +230,7 @@ def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -
     return structs.replace(context.plain(records), notices=notices)
 
 
-def _add_type(family: FamilyFile, sample: Sample, row: Row) -> Sample:
+def _add_type(family: DescribedFamily, sample: Sample, row: Row) -> Sample:
     label = sample.groups.get(family.groups[0], "")
     return structs.replace(sample, groups={**sample.groups, TYPE: family.types.get(label, label)})
 

@@ -16,7 +16,7 @@ from snellen.benchmarks.protocol.flows import (
     parse_choice_by_rules,
     parse_yes_no_by_words,
 )
-from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
 from snellen.core.benchmark import requires
 from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
@@ -144,3 +144,9 @@ METRICS: Mapping[str, OpenMetric] = {
 }
 """How open answers are graded: equal after small differences are taken away, equal but for case,
 a gold contained in the reply, by edit distance, within 5 % of a number, against several people."""
+
+
+def rules_by_metric(metric: OpenMetric) -> dict[str, ParserSet]:
+    """The rules for all kinds of questions, with open answers graded by a metric."""
+    open_scoring = OpenScoring(metric.parse, metric.grade)
+    return {rule: parsers._replace(open=open_scoring) for rule, parsers in PARSERS.items()}

@@ -18,7 +18,6 @@ no score. Where it is not set, judges that a run names grade open answers unless
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,27 +32,17 @@ from snellen.benchmarks.declaration.described import (
     TemplateStrings,
     read_fields,
 )
-from snellen.benchmarks.declaration.judged import ACCURACY, Judged, plain_messages
-from snellen.benchmarks.declaration.open_questions import METRICS
+from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
+from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
 from snellen.benchmarks.declaration.published import absolute_path
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.declaration.units import unit_column
-from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
-from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.benchmarks.protocol.parsers import PARSERS
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
-from snellen.core.flow import Flow
-from snellen.core.request import Generation, Message
-from snellen.core.sample import Sample
 from snellen.data.columns import check_column_keys
-from snellen.extract.verdicts import parse_grade
 from snellen.prompts.choice import DEFAULT_TEMPLATE
 
 VERSION = "4"
-_RUBRIC = "similarity"
-_BEST = 5.0
 
 
 class BenchmarkDescription(DescribedBenchmark, Struct, frozen=True, kw_only=True):
@@ -138,43 +127,11 @@ def _resolve_path(data: str, path: str) -> str:
 
 def _scoring(description: BenchmarkDescription) -> Scoring:
     if description.judge:
-        return Judged(
-            flow=similarity_flow, rubrics=(_RUBRIC,), must_judge=True, max_judge_tokens=64
-        )
-    metric = METRICS[description.metric]
-    rules = {
-        rule: parsers._replace(open=OpenScoring(metric.parse, metric.grade))
-        for rule, parsers in PARSERS.items()
-    }
+        return similarity_scoring()
     return RuleScoring(
-        rules=rules,
+        rules=rules_by_metric(METRICS[description.metric]),
         metric=description.headline or description.metric,
         circular=description.circular,
         similarity=True,
         judges_score=description.metric == ACCURACY,
-    )
-
-
-def similarity_flow(
-    settings: Generation,
-    panel: JudgePanel,
-    options: Mapping[str, str],
-    build_messages: Callable[[Sample], tuple[Message, ...]] = plain_messages,
-) -> Callable[[Sample], Flow]:
-    """Questions whose replies judges compare with the gold answers, from 1 to 5."""
-
-    def fields(sample: Sample, reply: str) -> Mapping[str, str]:
-        golds = " or ".join(sample.gold)
-        return {"question": sample.question, "gold": golds, "reply": reply}
-
-    return judged_flow(
-        JudgedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=_RUBRIC,
-            fields=fields,
-            parse=partial(parse_grade, low=1.0, high=_BEST),
-            score=lambda grade: (grade - 1) / (_BEST - 1),
-            build_messages=build_messages,
-        )
     )

@@ -19,7 +19,6 @@ nearest choice by edit distance, 3.0 is no integer, and "11 cm" is no number, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import (
@@ -130,7 +129,7 @@ def _flow(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
-            fields=partial(_fields, panel.rubric(RUBRIC).rules),
+            fields=_fields,
             parse=_parse_official if official else _parse,
             always=official,
             parse_verdict=_parse_verbatim if official else parse_extracted_answer,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -39,15 +39,13 @@ from snellen.benchmarks.mathematics.wemath.mastery import (
     dimension,
     mastery,
 )
-from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
-from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
-from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
-from snellen.core.request import Generation, Message
+from snellen.core.request import Message
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.extract.choice import parse_choice
@@ -81,22 +79,6 @@ def wemath_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample
             groups=groups,
             unit=first_cell(row.cells, "id"),
         )
-
-
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
-    return extracted_flow(
-        ExtractedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=partial(_fields, panel.rubric(RUBRIC).rules),
-            parse=_parse,
-            is_right=lambda sample, answer: answer in sample.gold,
-            build_messages=_messages,
-        )
-    )
 
 
 def _messages(sample: Sample) -> tuple[Message, ...]:
@@ -233,7 +215,16 @@ BENCHMARK = Declaration(
     aliases={"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}},
     options={"cot": ("off", "on")},
     max_new_tokens=1024,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,)),
+    scoring=Judged(
+        flow=ExtractedScoring(
+            rubric=RUBRIC,
+            fields=_fields,
+            parse=_parse,
+            is_right=lambda sample, answer: answer in sample.gold,
+            build_messages=_messages,
+        ).flow,
+        rubrics=(RUBRIC,),
+    ),
     headline=Headline(name=STRICT, summarise=summarise_wemath, sums=_strict_sums),
     coverage="generic type",
     samples=wemath_samples,
