@@ -30,7 +30,7 @@ from snellen.benchmarks.declaration.declaration import (
     ResolvedVariant,
     ScoringParts,
 )
-from snellen.benchmarks.declaration.listed import summarise_without_gold
+from snellen.benchmarks.declaration.family_file import summarise_without_gold
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.protocol.drawing_options import (
