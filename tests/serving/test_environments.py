@@ -170,7 +170,7 @@ def test_every_shipped_file_has_a_recipe_and_answers_for_something() -> None:
     files = {file.stem for file in zoo_folder().glob("*.py")} - {"__init__"}
     assert files == environment_recipes().keys()
     ids = {entry.id for entry in catalog() if entry.provider == "hf"}
-    used = {find_environment(id) for id in ids}
+    used = {server.name for id in ids if (server := find_environment(id))}
     for name, recipe in environment_recipes().items():
         file = environment_file(name)
         assert check_environment_file(file) == file
@@ -210,7 +210,9 @@ def test_the_wheel_and_the_source_distribution_hold_the_zoo() -> None:
 def test_a_folder_is_recognised_by_its_configuration(tmp_path: Path) -> None:
     declared = {"architectures": ["IdeficsForVisionText2Text"], "model_type": "idefics"}
     (tmp_path / "config.json").write_text(json.dumps(declared), encoding="utf-8")
-    assert find_environment(str(tmp_path)) == "idefics"
+    server = find_environment(str(tmp_path))
+    assert server is not None
+    assert server.name == "idefics"
 
 
 def test_other_versions_are_a_difference() -> None:
