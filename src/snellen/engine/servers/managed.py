@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import re
 import shlex
 import tomllib
@@ -12,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import msgspec
@@ -37,7 +35,14 @@ from snellen.engine.servers.environments import (
     installed_packages,
     server_environment,
 )
-from snellen.engine.servers.process import HOST, Launch, Notify, ServerProcess, quote_log
+from snellen.engine.servers.process import (
+    HOST,
+    Launch,
+    Notify,
+    ServerProcess,
+    get_json,
+    quote_log,
+)
 from snellen.models.hf.checkpoint import folder_digest
 from snellen.models.naming.environments import PROVIDER as ENVIRONMENT
 from snellen.models.naming.environments import check_environment_file, environment_file
@@ -200,12 +205,7 @@ class Servers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     @property
@@ -481,15 +481,8 @@ def _one_file(serve: str) -> Path | None:
 
 def _list_models(base_url: str) -> list[str]:
     """Names of the models that a server lists at /v1/models; empty if it has no such list."""
-    address, path = base_url.removeprefix("http://").split("/", 1)
-    import http.client
-
-    connection = http.client.HTTPConnection(address, timeout=10)
+    listed = get_json(base_url, "/v1/models")
     try:
-        connection.request("GET", f"/{path}/models")
-        entries = json.loads(connection.getresponse().read())["data"]
-        return [str(entry["id"]) for entry in entries]
-    except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException):
+        return [str(entry["id"]) for entry in listed["data"]]
+    except (LookupError, TypeError):
         return []
-    finally:
-        connection.close()

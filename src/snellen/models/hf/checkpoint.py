@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Modality
-from snellen.models.file_hash import file_digest
+from snellen.models.file_hash import files_digest
 from snellen.models.hf.hub import fetch_config, hub_error
 from snellen.settings import Settings
 
@@ -263,13 +262,8 @@ def _describe(
 def folder_digest(folder: Path) -> str:
     """SHA-256 (hex) over names and contents of all files that can change a reply: weights,
     configuration, tokenizer, processor, chat template and the checkpoint's own code."""
-    texts = {path for pattern in _TEXT_FILES for path in folder.glob(pattern)}
-    paths = sorted(texts.union(_weight_files(folder)))
-    digest = hashlib.sha256()
-    for path in paths:
-        if path.is_file():
-            digest.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
-    return digest.hexdigest()
+    texts = [path for pattern in _TEXT_FILES for path in folder.glob(pattern)]
+    return files_digest(folder, [*texts, *_weight_files(folder)])
 
 
 def _weight_files(folder: Path) -> list[Path]:

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from snellen.core.errors import MissingExtra, UsageError
+from snellen.core.errors import MissingExtra, UsageError, first_line
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
 from snellen.models.hf.own_code_loading import finish_construction, restore_buffers
 from snellen.models.hf.placement import is_placed, merge_adapter, placement_arguments
-from snellen.models.hf.processor import first_line, load_processor
+from snellen.models.hf.processor import load_processor
 from snellen.models.hf.profile import FamilyProfile, find_profile
 from snellen.models.hf.routing import NoRoute
 
