@@ -104,6 +104,9 @@ class Kinds:
         if not self.watched:
             return
         if event in _PROCESSES:
+            # Every run asks git for the commit of the code, once in a process.
+            if event == "subprocess.Popen" and Path(str(arguments[0])).name == "git":
+                return
             what = "starts a process"
         elif event == "socket.bind" and isinstance(arguments[1], tuple):
             what = "opens a port"
