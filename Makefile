@@ -1,8 +1,9 @@
 # Everything a fresh machine needs is Python and make.
 #   make demo    evaluate the bundled model on the bundled benchmark
 #   make kinds   the same model on one small file of every kind of benchmark
-#   make check   lint, types and the quick tests, about a minute
-#   make test    pass the tests
+#   make check   lint, types and the unit tests, about three minutes
+#   make test    pass the tests: unit, system, and a fifth of the extended ones, drawn by the commit
+#   make test-all       every test there is; goes on where it stopped
 #   make test-release   the slow ones that only a release runs
 #   make intake     what score says of every kind of file is what a hub says, for every benchmark
 #   make paper-rows     what a user types for each row of the papers (docs/paper-rows.md)
@@ -27,7 +28,7 @@ JAVA := $(shell command -v java)
 NGINX := $(shell PATH=$$PATH:/usr/sbin command -v nginx)
 CADDY := $(shell command -v caddy)
 
-.PHONY: demo kinds check test announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java proxies clean
+.PHONY: demo kinds check test test-all announce install install-all test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java proxies clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -41,14 +42,15 @@ kinds: $(VENV)/dev.ready
 WORKERS ?= 3
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
-# Rooms whose tests need neither a model nor a server; `make test` runs them all.
-QUICK := tests/core tests/extract tests/prompts tests/scoring tests/stats tests/store tests/test_layers.py tests/test_names.py \
-  --ignore tests/stats/test_simulations.py --ignore tests/scoring/test_meteor.py
+# Unit tests start no process, open no port and import no torch (tests/kinds.py).
 check: lint types
-	$(PYTEST) $(QUICK)
+	$(PYTEST) -m unit
 
 test: announce $(VENV)/dev.ready browser java
-	$(PYTEST)
+	$(PYTEST) --extended 20%
+
+test-all: announce $(VENV)/dev.ready browser java proxies
+	$(PYTEST) --resume build/passed-tests.txt -m "release or not release"
 
 # Before the first long step: what will be installed, and how long it takes.
 announce:
@@ -118,15 +120,15 @@ simulate: $(VENV)/dev.ready
 	$(BIN)/python -m simulations --page && exit $$missed
 
 # 144 vectors, each kept as soon as it is trained; with SEEDS=3 three times as many. Over the
-# machines of a Ray cluster: make taskmap TASKMAP='--executor ray --replicas 4'
+# machines of a Ray cluster: make taskmap TASKMAP='--executor ray:replicas=4'
 SAMPLES ?= 400
 SEEDS ?= 1
 CONTROL ?= wrong-image
 taskmap: $(VENV)/dev.ready
 	mkdir -p taskmap
 	$(BIN)/python -m training.drawn_tasks.write --samples $(SAMPLES) --out taskmap/drawn-tasks.tsv
-	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --halves --seeds $(SEEDS) \
-	  --control $(CONTROL) --learning-rate 3e-4 --out taskmap $(TASKMAP)
+	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --tasks halves=yes \
+	  --map seeds=$(SEEDS),against=$(CONTROL) --tuning learning_rate=3e-4 --out taskmap $(TASKMAP)
 	$(BIN)/python -m training.drawn_tasks.check taskmap/taskmap.json
 
 # With atheris (the extra "fuzz") inputs are led by what they reach, otherwise changed at random.

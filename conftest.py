@@ -33,6 +33,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests.kinds import Kinds, add_options
 
 # A busy machine is no failure.
 settings.register_profile("tests", deadline=None)
@@ -163,9 +164,13 @@ def pytest_configure(config: pytest.Config) -> None:
         "external_golden(*sets): reads golden sets that are not in tests/golden (all: no names)",
         "row(what, page, partly, note): a row of docs/paper-rows.md (see docs/paper_rows.py)",
         "release: slow and rarely broken; run by make test-release alone",
+        "unit: starts no process, opens no port, imports no torch (tests/kinds.py)",
+        "system: commands, servers, browsers, small models",
+        "extended: slow, and rarely broken by a change elsewhere; make test runs a share of them",
     ):
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(Account(config), "snellen-account")
+    config.pluginmanager.register(Kinds(config), "snellen-kinds")
     if hasattr(config, "workerinput"):
         return
     config.pluginmanager.register(LiveFailures(config), "snellen-live-failures")
@@ -208,6 +213,7 @@ class LiveFailures:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--attacks", metavar="FILE", help="write what came of the attacks as JSON")
+    add_options(parser)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

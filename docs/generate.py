@@ -179,7 +179,10 @@ def _catalogued() -> Iterator[str]:
         "million tokens. Where each fact was read: `snellen info NAME`, and "
         "[Models by name](catalog.md)."
     )
-    yield from ("", f"| {' | '.join(COLUMNS)} | stands for | also called |")
+    yield from (
+        "",
+        f"| {' | '.join(column.name for column in COLUMNS)} | stands for | also called |",
+    )
     yield "|" + " --- |" * (len(COLUMNS) + 2)
     for entry in catalog():
         name, *cells = (cell(escaped(fact)) for fact in entry_row(entry))

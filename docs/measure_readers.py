@@ -9,7 +9,7 @@
 
 The golden folder holds published predictions with the options that others read from them; it is
 not part of the repository, because its sets have licences of their own. Counts alone are stored.
-`snellen score --labels` does the same with replies of one's own.
+`snellen score --columns label_answer=COLUMN` does the same with replies of one's own.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit, parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, YesNoRule, parse_yes_no
-from snellen.report.findings.finding import print_finding
 from snellen.report.findings.parsers import labelled_replies
+from snellen.report.writers.terminal import print_document
 
 LETTERS = "ABCD"
 _ALL_LETTERS = "ABCDEFGHI"
@@ -200,12 +200,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _print(sets: Iterable[tuple[str, Scored]]) -> None:
-    from rich.console import Console
-
     for name, scored in sets:
         if scored.readings is not None:
             print(name)
-            print_finding(labelled_replies(scored.readings), Console())
+            print_document(labelled_replies(scored.readings))
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def main() -> None:
         size = sum(path.stat().st_size for path in runs.glob("*/samples.jsonl"))
         command = [sys.executable, "-m", "snellen", "curate", "filter", str(data)]
         command += ["--runs", str(runs), "--out", str(folder / "out"), "-q"]
-        command += ["--brief"] if arguments.brief else []
+        command += ["--skip", "replies"] if arguments.brief else []
         started = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True)
         seconds = time.perf_counter() - started

@@ -57,12 +57,18 @@ def test_hardest_first(tmp_path: Path) -> None:
 
 
 def test_groups_are_named_as_asked(tmp_path: Path) -> None:
-    made = select_scores(table(tmp_path, WIDE), ["other"], ["AR", "CP"])
+    made = select_scores(table(tmp_path, WIDE), "other,AR, CP")
     assert made.scores == {"other": {"AR": GroupScore(20.0), "CP": GroupScore(30.0)}}
-    with pytest.raises(UsageError, match="no group 'XX'"):
-        select_scores(made, groups=["XX"])
-    with pytest.raises(UsageError, match="no model 'nobody'"):
-        select_scores(made, ["nobody"])
+    sentence = r"'XX' is no model and no group .*the models other and the groups AR, CP"
+    with pytest.raises(UsageError, match=sentence):
+        select_scores(made, "XX")
+
+
+def test_a_name_with_commas_is_one_name(tmp_path: Path) -> None:
+    made = table(tmp_path, WIDE)
+    made = made._replace(scores={"one, blind": made.scores["one"], "one": made.scores["other"]})
+    assert list(select_scores(made, "AR,one, blind").scores) == ["one, blind"]
+    assert list(select_scores(made, "one,AR").scores) == ["one"]
 
 
 def test_a_group_that_some_lack_is_told(tmp_path: Path) -> None:
@@ -175,7 +181,7 @@ def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     drawn = ET.fromstring(picture.read_text())
     texts = {"".join(node.itertext()).strip() for node in drawn.iter(f"{SVG}text")}
     assert {"random (limit 80)", "random:seed=1 (limit 80)", "rendered text"} <= texts
-    assert main(["analyse", "abilities", folder, "--json", "--hardest", "2"]) == 0
+    assert main(["analyse", "abilities", folder, "--json", "--top", "2"]) == 0
     hardest, wrong = json.loads(capsys.readouterr().out)["tables"]
     best = [row["A_max"] for row in hardest["rows"]]
     assert best == sorted(best)
@@ -188,8 +194,8 @@ def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
 
 def test_cards_hold_the_pictures(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     folder, cards = str(runs[0].path.parent), tmp_path / "cards.svg"
-    words = ["analyse", "abilities", folder, "--hardest", "9", "--samples", "1", "--json"]
-    assert main([*words, "--cards", str(cards)]) == 0
+    words = ["analyse", "cards", folder, "--top", "9", "--each", "1", "--json"]
+    assert main([*words, "-o", str(cards)]) == 0
     wrong = json.loads(capsys.readouterr().out)["tables"][1]["rows"]
     drawn = ET.fromstring(cards.read_text())
     urls = [node.get(HREF) or "" for node in drawn.iter(f"{SVG}image")]
@@ -212,10 +218,10 @@ def test_leaderboards_are_drawn(tmp_path: Path, capsys) -> None:
 
 def test_other_files_than_plots_are_refused(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     folder = str(runs[0].path.parent)
-    assert main(["analyse", "radar", folder, "-o", str(tmp_path / "radar.pdf")]) == 2
-    assert "plots are .svg or .png files" in capsys.readouterr().err
+    assert main(["analyse", "radar", folder, "-o", str(tmp_path / "radar.gif")]) == 2
+    assert "expected a file that ends in .txt, .json" in capsys.readouterr().err
     assert main(["analyse", "steps", folder, "-o", str(tmp_path / "steps.svg")]) == 2
-    assert "has nothing to draw" in capsys.readouterr().err
+    assert "there is nothing to draw" in capsys.readouterr().err
 
 
 def test_a_png_is_a_png(runs: list[RunFolder], tmp_path: Path) -> None:

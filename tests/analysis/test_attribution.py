@@ -19,7 +19,9 @@ from snellen.analysis.causes.why import CauseContribution, DifferenceSplit
 from snellen.api.why import explain
 from snellen.core.errors import UsageError
 from snellen.core.request import Request
-from snellen.report.terminal.why import print_why, sentence, to_json, to_markdown
+from snellen.report.terminal.why import sentence, why_document
+from snellen.report.writers import json_text, markdown
+from snellen.report.writers.terminal import print_document
 from snellen.store.runs import RunFolder
 
 WORDS = {"one": "Answer with the letter.", "two": "Answer with the  letter."}
@@ -66,9 +68,9 @@ def by_causes(found: DifferenceSplit) -> dict[str, CauseContribution]:
     return {" or ".join(one.causes): one for one in found.shares}
 
 
-def printed(found: DifferenceSplit) -> str:
-    console = Console(file=io.StringIO(), width=100)
-    print_why(found, console)
+def printed(found: DifferenceSplit, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    print_document(why_document(found), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -90,8 +92,8 @@ def test_what_two_runs_do_not_tell_apart_is_one_part(bench: Bench) -> None:
     bounds = next(line for line in text.splitlines() if line.startswith("  prompt"))
     assert f"0.0 to +{share.points:.1f}" in bounds
     assert "--ask" in text
-    assert "prompt or the model" in to_markdown(found)
-    assert '"method":"together"' in to_json(found)
+    assert "prompt or the model" in markdown.write(why_document(found))
+    assert '"method":"together"' in json_text.write(why_document(found))
 
 
 def test_a_third_run_tells_them_apart(bench: Bench) -> None:
@@ -359,6 +361,20 @@ def test_the_step_of_a_recipe_that_changed_the_score(
     text = " ".join(out.split())
     assert "1 of the 3 steps from a to d changed the score at 0.05" in text
     assert "b to c (+" in text
-    code, _, err = said(capsys, "why", *paths, "--ask", "--yes")
+    code, _, err = said(capsys, "why", *paths, "--ask", "yes")
     assert (code, err.count("\n")) == (2, 1)
     assert "give the two runs of one step" in err
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_a_narrow_terminal_keeps_causes_points_and_method(bench: Bench, width: int) -> None:
+    """What is left out is named; no line is wider than the terminal."""
+    first, second = bench.asked(answering("weak"), "one"), bench.asked(answering("strong"), "two")
+    lines = printed(explain(first.path, second.path).why, width).splitlines()
+    start = lines.index("attributed")
+    heads, row = lines[start + 1].split(), lines[start + 3]
+    assert row.startswith("prompt or the model")
+    assert row.rstrip().endswith("together")
+    assert ("least" in heads) == (width > 60)
+    assert any(line.startswith("not shown, for want of width") for line in lines) == (width < 140)
+    assert all(len(line) <= width for line in lines[start : start + 6])

@@ -128,16 +128,16 @@ def test_renewing_keeps_what_needs_a_new_version(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_the_card(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["card", "mmstar"]) == 0
+    assert main(["info", "mmstar", "--card"]) == 0
     told = capsys.readouterr().out
     assert stored_cards()["mmstar"].digest in told
     assert "greedy" in told
     own = tmp_path / "q.tsv"
     own.write_text("index\tquestion\tanswer\n1\tIs it?\tYes\n")
-    assert main(["card", str(own), "--json"]) == 0
+    assert main(["info", str(own), "--card", "--json"]) == 0
     card = json.loads(capsys.readouterr().out)
     assert card["example"].startswith("Is it?")
-    assert main(["card", "mmstars"]) == 2
+    assert main(["info", "mmstars", "--card"]) == 2
 
 
 def test_each_report_prints_it(tmp_path: Path) -> None:

@@ -105,10 +105,10 @@ def test_the_report_and_the_command_tell_the_gain(
     two = [str(runs[f"knowing {which}"].path) for which in ("plain", "blind")]
     assert main(["report", *two]) == 0
     assert "gains of knowing" in capsys.readouterr().out
-    assert main(["gains", *two, "--json"]) == 0
+    assert main(["analyse", "gains", *two, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [gain["value"] for gain in told["gains"]] == ["blind"]
-    assert main(["gains", two[0]]) == 2
+    assert main(["analyse", "gains", two[0]]) == 2
     assert "--control blind" in capsys.readouterr().err
 
 

@@ -54,7 +54,7 @@ def test_good_data_have_no_findings(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     assert checked(capsys, file) == (0, {})
     assert main(["data", "check", str(file)]) == 0
-    assert "3 rows, 0 findings" in capsys.readouterr().out
+    assert "3 rows, 2 pictures, 0 findings" in capsys.readouterr().out
 
 
 def test_every_row_that_cannot_be_asked_is_named(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def out(tmp_path: Path) -> Path:
 
 def test_the_sheet_holds_a_share_of_the_unread_replies(out: Path, tmp_path: Path, capsys) -> None:
     sheet = tmp_path / "sheet.csv"
-    assert main(["label", str(out), "-o", str(sheet), "--share", "0.5"]) == 0
+    assert main(["analyse", "readers", str(out), "--sheet", str(sheet), "--share", "0.5"]) == 0
     rows = list(csv.DictReader(sheet.read_text().splitlines()))
     assert len(rows) == 5
     assert all(row["label"] == "" and "feline" in row["reply"] for row in rows)
@@ -65,25 +66,25 @@ def test_the_sheet_holds_a_share_of_the_unread_replies(out: Path, tmp_path: Path
 
 def test_alignment_tells_the_extractors_apart(out: Path, tmp_path: Path, capsys) -> None:
     sheet = tmp_path / "sheet.csv"
-    main(["label", str(out), "-o", str(sheet), "--share", "1"])
+    main(["analyse", "readers", str(out), "--sheet", str(sheet), "--share", "1"])
     rows = list(csv.reader(sheet.read_text().splitlines()))
     filled = [rows[0], *([*row[:-1], "a" if at < 9 else "Z"] for at, row in enumerate(rows[1:]))]
     with sheet.open("w", newline="") as file:
         csv.writer(file).writerows(filled)
     capsys.readouterr()
-    assert main(["label", str(out), "--labels", str(sheet)]) == 0
-    said = capsys.readouterr().out
-    assert "reader A: 90.0 % of 10 labelled" in said
-    assert "reader B: 0.0 % of 10 labelled" in said
+    assert main(["analyse", "readers", str(out), "--labels", str(sheet), "--json"]) == 0
+    _, agreement = json.loads(capsys.readouterr().out)["tables"]
+    found = [(row["reader"], row["as people"], row["labelled"]) for row in agreement["rows"]]
+    assert sorted(found) == [("reader A", 0.9, 10), ("reader B", 0.0, 10)]
 
 
 def test_bad_sheets_and_shares_give_a_sentence(out: Path, tmp_path: Path, capsys) -> None:
     empty = tmp_path / "empty.csv"
-    main(["label", str(out), "-o", str(empty)])
-    assert main(["label", str(out), "--labels", str(empty)]) == 2
+    main(["analyse", "readers", str(out), "--sheet", str(empty)])
+    assert main(["analyse", "readers", str(out), "--labels", str(empty)]) == 2
     assert "holds no label yet" in capsys.readouterr().err
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    assert main(["label", str(out), "--labels", str(tmp_path / "other.csv")]) == 2
+    assert main(["analyse", "readers", str(out), "--labels", str(tmp_path / "other.csv")]) == 2
     assert "is no labelling sheet" in capsys.readouterr().err
     replies = list(unread_replies(find_runs(out)[0].records()))
     with pytest.raises(UsageError, match="more than 0"):

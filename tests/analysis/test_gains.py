@@ -17,6 +17,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated, ParsedAnswer, Refused, Unparsed
 from snellen.core.record import Pass, Record
+from snellen.report.page.html import write_html
 from snellen.stats.paired import paired_mean
 from snellen.store.runs import find_runs
 
@@ -64,16 +65,19 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
 
 def test_command_and_mistakes(folder: Path, tmp_path: Path, capsys) -> None:
     picture = tmp_path / "gain.svg"
-    assert main(["gains", str(folder), "--by", "control", "--json", "-o", str(picture)]) == 0
+    assert (
+        main(["analyse", "gains", str(folder), "--by", "control", "--json", "-o", str(picture)])
+        == 0
+    )
     (gain,) = json.loads(capsys.readouterr().out)["gains"]
     assert (gain["base"], gain["value"]) == ("none", "blind")
     assert gain["base_score"] - gain["score"] == pytest.approx(gain["gain"])
     assert "control=blind" in picture.read_text()
-    assert main(["gains", str(folder), "--group", "category"]) == 0
+    assert main(["analyse", "gains", str(folder), "--group", "category"]) == 0
     assert "  rendered text" in capsys.readouterr().out
-    assert main(["gains", str(folder), "--by", "images"]) == 2
+    assert main(["analyse", "gains", str(folder), "--by", "images"]) == 2
     assert "differ in 'images' alone" in capsys.readouterr().err
-    assert main(["gains", str(folder), "--by", "control", "--base", "black"]) == 2
+    assert main(["analyse", "gains", str(folder), "--by", "control=black"]) == 2
     assert "one of them with 'black'" in capsys.readouterr().err
 
 
@@ -169,9 +173,9 @@ def test_prompt_studies_of_mmt_bench(tmp_path: Path, capsys) -> None:
     assert {whole.base, whole.value} == {"box", "both"}
     assert whole.n == 12
     folder = str(tmp_path / "runs")
-    assert main(["gains", folder, "--by", "referring", "--base", "box"]) == 0
+    assert main(["analyse", "gains", folder, "--by", "referring=box"]) == 0
     assert "referring: box → both" in capsys.readouterr().out
-    assert main(["gains", folder, "--by", "refering"]) == 2
+    assert main(["analyse", "gains", folder, "--by", "refering"]) == 2
     assert "these differ in images, referring" in capsys.readouterr().err
 
 
@@ -186,7 +190,7 @@ def test_gains_that_are_listed_together_are_adjusted_for_their_number(folder: Pa
     least = min(tested, key=lambda one: one.p or 0.0)
     assert least.p_holm == pytest.approx(min(1.0, len(tested) * (least.p or 0.0)))
     assert all((one.p_holm or 0.0) >= (one.p or 0.0) for one in tested)
-    assert main(["gains", str(folder), "--group", "category"]) == 0
+    assert main(["analyse", "gains", str(folder), "--group", "category"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Holm p" in text
     assert f"p adjusted by Holm for {len(tested)} gains, intervals each alone" in text
@@ -203,3 +207,14 @@ def test_a_group_of_few_clusters_claims_nothing(folder: Path, tmp_path: Path) ->
         )  # fmt: skip
     (found,) = gains(find_runs(tmp_path / "runs"))
     assert (found.n, found.p, found.p_holm, found.interval) == (4, None, None, None)
+
+
+def test_the_page_of_a_run_has_its_gains(folder: Path, tmp_path: Path) -> None:
+    (gain,) = gains(find_runs(folder))
+    run = next(run for run in find_runs(folder) if run.info.config.parameters.get("control"))
+    page = write_html(run, tmp_path / "page.html").read_text()
+    section = page.partition('<section id="gains"')[2].partition("</section>")[0]
+    assert '<th scope="row">blind</th>' in section
+    assert f'<td class="n">{gain.base_score:.1f}</td>' in section
+    assert "blind: right from the text alone" in section
+    assert "<h3>" not in section, "the benchmark is the one of the page"

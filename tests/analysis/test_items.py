@@ -144,5 +144,5 @@ def test_pictures_that_look_alike_are_named(tmp_path: Path, capsys) -> None:
     data = write(tmp_path / "seen.tsv", table)
     out = tmp_path / "out"
     snellen.evaluate(["random", "random:seed=1"], [str(data)], out=out, html=False)
-    assert main(["items", str(out), "--pictures", "--json"]) == 0
+    assert main(["items", str(out), "--near-copies", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pictures"] == [["0", "1"]]

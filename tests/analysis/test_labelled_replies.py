@@ -96,8 +96,8 @@ def test_replies_that_the_extractor_failed_on_are_not_held_against_it(
 @pytest.mark.parametrize(
     ("labels", "part"),
     [
-        ({"meaning": "people"}, "expected answer=COLUMN"),
-        ({"answer": "people", "right": "graded"}, "expected answer=COLUMN"),
+        ({"meaning": "people"}, "expected one column, of answer"),
+        ({"answer": "people", "right": "graded"}, "expected one column, of answer"),
         ({"answer": "none"}, "unknown column"),
         ({"answer": "question"}, "is no answer to its question"),
         ({"right": "question"}, "says neither right nor wrong"),
@@ -111,7 +111,7 @@ def test_labels_that_cannot_be_used(labelled: str, labels: dict[str, str], part:
 def test_the_command_prints_it_and_writes_it_as_json(
     labelled: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = ["score", labelled, "--extractor", "column:said", "--labels", "answer=people"]
+    told = ["score", labelled, "--extractor", "column:said", "--columns", "label_answer=people"]
     assert main(told) == 0
     assert "replies read as they were labelled, 5 labels" in capsys.readouterr().out
     assert main([*told, "--json"]) == 0
@@ -124,7 +124,10 @@ def test_the_tables_of_labelled_replies_fit_a_terminal(
     labelled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["score", labelled, "--extractor", "column:said", "--labels", "answer=people"]) == 0
+    assert (
+        main(["score", labelled, "--extractor", "column:said", "--columns", "label_answer=people"])
+        == 0
+    )
     assert max(len(line.rstrip()) for line in capsys.readouterr().out.splitlines()) <= 80
 
 

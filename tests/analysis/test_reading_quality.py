@@ -234,8 +234,9 @@ def test_a_language_model_is_measured_by_people(tmp_path: Path, capsys) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("id,pass,label\n0,0,A\n1,0,B\n")
     assert main(["analyse", "readers", str(run.path), "--labels", str(sheet), "--json"]) == 0
-    ((row,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
+    (row,), (agreement,) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
     assert (row["precision"], row["recall"]) == (50.0, 50.0)
+    assert (agreement["as people"], agreement["labelled"]) == (0.5, 2)
     assert main(["analyse", "readers", str(run.path)]) == 2
-    assert "give both, or neither" in capsys.readouterr().err
+    assert "give one of these, or neither and no run" in capsys.readouterr().err
     assert main(["analyse", "readers"]) == 0

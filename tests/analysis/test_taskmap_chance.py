@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.report.terminal.taskmap import print_findings
+from snellen.report.terminal.taskmap import task_map_document
+from snellen.report.writers.terminal import print_document
 from snellen.taskmap import chance
 from snellen.taskmap.agreement import (
     add_p_values,
@@ -129,7 +130,8 @@ def test_the_table_says_what_is_beyond_chance(capsys: pytest.CaptureFixture[str]
     from snellen.taskmap.mapping import measure_agreement
 
     values = np.random.default_rng(5).normal(50, 10, (20, sum(SIZES)))
-    print_findings(TaskMapFindings(None, measure_agreement(held(values), clusters())), Console())
+    findings = TaskMapFindings(None, measure_agreement(held(values), clusters()))
+    print_document(task_map_document(findings), Console())
     shown = " ".join(capsys.readouterr().out.split())
     assert "tau with the others" in shown
     assert "models permuted; p of domain: against as many random tasks" in shown

@@ -69,7 +69,7 @@ def test_the_table_of_models() -> None:
     assert found is not None
     lines = {" ".join(line.split()) for line in PAGE.splitlines()}
     for near in found.by_distance:
-        assert f"{near.threshold:.3g} {near.tau:.2f} {near.tasks} {near.pairs}" in lines
+        assert f"{near.threshold:.3f} {near.tau:.2f} {near.tasks} {near.pairs}" in lines
     for one in found.clusters:
         told = f"{one.name} {len(one.tasks)} {one.tau:.2f} {one.accuracy:.1f}"
         assert any(line.startswith(told) for line in lines)

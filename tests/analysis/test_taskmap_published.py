@@ -12,8 +12,8 @@ from paper_files import paper_table, write_mmt_accuracies
 from snellen.cli import main
 
 LATER = (
-    "InternVL-Chat-v1.2-34B,Qwen-VL-Plus,GPT-4V,LLaVA-NEXT-34B,Yi-VL-34B,DeepSeek-VL-7B,Yi-VL-6B,"
-    "LLaVA-NEXT-13B,Claude3V-Haiku,LLaVA-NEXT-7B"
+    "InternVL-Chat-v1.2-34B|Qwen-VL-Plus|GPT-4V|LLaVA-NEXT-34B|Yi-VL-34B|DeepSeek-VL-7B|Yi-VL-6B|"
+    "LLaVA-NEXT-13B|Claude3V-Haiku|LLaVA-NEXT-7B"
 )
 """Models that the paper's Table 4 does not have yet."""
 
@@ -27,9 +27,9 @@ def agreement(
     capsys: pytest.CaptureFixture[str], scores: Path, *flags: str, clusters: str = ""
 ) -> dict:
     asked = ["taskmap", "--scores", str(scores)]
-    asked += ["--clusters", clusters or str(paper_table("mmt_clusters.csv"))]
-    asked += ["--overall", str(paper_table("mmt_table2.csv"))]
-    asked += ["--without", "Frequency Guess,Random Guess", "--without", LATER, *flags]
+    asked += ["--map", f"clusters={clusters or paper_table('mmt_clusters.csv')}"]
+    asked += ["--tau", f"overall={paper_table('mmt_table2.csv')}"]
+    asked += ["--tau", f"without=Frequency Guess|Random Guess|{LATER}", *flags]
     assert main([*asked, "--json"]) == 0
     return json.loads(capsys.readouterr().out)["agreement"]
 
@@ -93,7 +93,8 @@ def test_ties_as_the_formula_says_do_not_give_the_table(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = {
-        one["name"]: one["tau"] for one in agreement(capsys, scores, "--ties", "one")["clusters"]
+        one["name"]: one["tau"]
+        for one in agreement(capsys, scores, "--tau", "ties=one")["clusters"]
     }
     table = published()
     assert [round(found[name], 3) for name in ("9", "11")] == [0.126, 0.389]
@@ -104,7 +105,7 @@ def test_ties_as_the_formula_says_do_not_give_the_table(
 def test_the_first_row_of_table_3_is_not_029(
     scores: Path, capsys: pytest.CaptureFixture[str], ties: str, tau: float
 ) -> None:
-    found = agreement(capsys, scores, "--ties", ties)
+    found = agreement(capsys, scores, "--tau", f"ties={ties}")
     assert len(found["models"]) == 20
     assert round(found["every_pair"], 3) == tau
     assert found["by_distance"] == []

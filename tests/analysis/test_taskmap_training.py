@@ -20,7 +20,8 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.hf import lora
 from snellen.models.hf.lora import LoraOptions, target_layers, tune
-from snellen.report.terminal.taskmap import print_findings
+from snellen.report.terminal.taskmap import task_map_document
+from snellen.report.writers.terminal import print_document
 from snellen.taskmap import training
 from snellen.taskmap.agreement import kendall_taus
 from snellen.taskmap.findings import ControlMap, TaskMapFindings
@@ -31,15 +32,26 @@ from snellen.taskmap.training import TrainingInterrupted, VectorProgress
 from snellen.taskmap.vectors import layer_names, read_facts
 
 MODEL = "snellen/tiny-early"
-ASKED = ["taskmap", "-m", MODEL, "-b", "eyechart", "--kind", "choice", "--learning-rate", "1e-3"]
-PAIR = ["--task", "existence", "--task", "position"]
+ASKED = [
+    "taskmap",
+    "-m",
+    MODEL,
+    "-b",
+    "eyechart",
+    "--tasks",
+    "kind=choice",
+    "--tuning",
+    "learning_rate=1e-3",
+]
+PAIR = ["--only", "existence,position"]
+HALVES = ["--tasks", "halves=yes", "--tuning", "epochs=1"]
 
 
 @pytest.fixture(scope="module")
 def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two abilities, two halves each, one epoch."""
     out = tmp_path_factory.mktemp("map")
-    assert main([*ASKED, *PAIR, "--halves", "--epochs", "1", "--out", str(out), "-q"]) == 0
+    assert main([*ASKED, *PAIR, *HALVES, "--out", str(out), "-q"]) == 0
     return out
 
 
@@ -78,7 +90,7 @@ def test_vectors_are_found_again_and_torn_ones_are_not(
     whole = torn.read_bytes()
     torn.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert read_facts(torn) is None
-    again = [*ASKED, *PAIR, "--halves", "--epochs", "1", "--out", str(mapped)]
+    again = [*ASKED, *PAIR, *HALVES, "--out", str(mapped)]
     assert main(again) == 0
     told = capsys.readouterr()
     assert told.err.count(", found") == 3
@@ -200,12 +212,15 @@ def test_ctrl_c_is_told_with_how_to_go_on(
     ("flags", "sentence"),
     [
         (["--group", "colour"], "eyechart has no group 'colour' to tell tasks by; its groups: cat"),
-        (["--task", "colours"], "there is no task 'colours'; known: colour, count"),
-        (["--limit", "5"], "0 of 9 tasks have at least 8 samples with a gold answer"),
-        (["--epochs", "0"], "--epochs 0: expected a number above 0"),
-        (["--learning-rate", "nan"], "--learning-rate nan: expected a number above 0"),
-        ([*PAIR, "--targets", "head.*"], "no layer that can be tuned is named 'head.*'"),
-        ([*PAIR, "--targets", "("], "'(' is not a regular expression"),
+        (["--only", "colours"], "there is no task 'colours'; known: colour, count"),
+        (["--tasks", "most=5"], "0 of 9 tasks have at least 8 samples with a gold answer"),
+        (["--tuning", "epochs=0"], "--tuning epochs=0: expected a number above 0"),
+        (
+            ["--tuning", "learning_rate=nan"],
+            "--tuning learning_rate=nan: expected a number above 0",
+        ),
+        ([*PAIR, "--tuning", "targets=head.*"], "no layer that can be tuned is named 'head.*'"),
+        ([*PAIR, "--tuning", "targets=("], "'(' is not a regular expression"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -223,7 +238,7 @@ def test_mistakes_are_one_sentence(
     [
         ([], "there is nothing to do"),
         (["-m", MODEL], "a map needs a model and a benchmark"),
-        (["-m", MODEL, "-b", "eyechart", "--clusters", "c.csv"], "looked at through scores"),
+        (["-m", MODEL, "-b", "eyechart", "--map", "clusters=c.csv"], "looked at through scores"),
         (["-m", "random", "-b", "eyechart"], "random cannot be fine-tuned"),
         (["--scores", "absent.csv"], "cannot read absent.csv: No such file or directory"),
     ],
@@ -264,8 +279,18 @@ def test_scores_of_runs_meet_the_map(tmp_path: Path, capsys: pytest.CaptureFixtu
     few = ["--limit", "120", "--no-html", "-q", "--out", runs]
     assert main(["run", "-m", "random", "-m", MODEL, "-b", "eyechart", *few]) == 0
     out = str(tmp_path / "map")
-    mapping = [*ASKED, "--limit", "8", "--epochs", "1", "--clusters", "2", "--out", out, "-q"]
-    tasks = ["--task", "existence", "--task", "position", "--task", "colour"]
+    mapping = [
+        *ASKED,
+        "--tasks",
+        "most=8",
+        "--tuning",
+        "epochs=1",
+        "--map",
+        "clusters=2",
+        "--out",
+        out,
+    ]
+    tasks = ["--only", "existence,position,colour", "-q"]
     capsys.readouterr()
     assert main([*mapping, *tasks, "--runs", runs, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -330,10 +355,10 @@ def test_a_control_destroys_one_thing(control: MapControl) -> None:
 
 def test_a_map_beside_its_control(tmp_path: Path) -> None:
     """The vectors of the map are found again; only those of the control are trained."""
-    told = [*ASKED, *PAIR, "--halves", "--limit", "8", "--epochs", "1", "--clusters", "2", "-q"]
+    told = [*ASKED, *PAIR, *HALVES, "--tasks", "most=8", "--map", "clusters=2", "-q"]
     assert main([*told, "--out", str(tmp_path)]) == 0
     plain, vectors = findings(tmp_path).map, set((tmp_path / "vectors").iterdir())
-    assert main([*told, "--control", "shuffled-answers", "--out", str(tmp_path)]) == 0
+    assert main([*told, "--map", "against=shuffled-answers", "--out", str(tmp_path)]) == 0
     found = findings(tmp_path).map
     assert len(set((tmp_path / "vectors").iterdir()) - vectors) == 4
     assert plain is not None
@@ -363,10 +388,10 @@ def test_clusters_are_withheld_from_a_map_of_wording(
         control = ControlMap("wrong-image", found.distances, correlation, clusters, found.halves)
         assert control.resembles_map == withheld
         shown = () if withheld else clusters
-        print_findings(
-            TaskMapFindings(msgspec.structs.replace(found, clusters=shown, control=control)),
-            Console(width=100),
+        document = task_map_document(
+            TaskMapFindings(msgspec.structs.replace(found, clusters=shown, control=control))
         )
+        print_document(document, Console(width=100))
         out = " ".join(capsys.readouterr().out.split())
         assert ("its clusters are withheld" in out) == withheld
         assert "control wrong-image: its distances correlate" in out
@@ -380,8 +405,8 @@ def test_five_drawn_tasks_are_told_from_their_control(tmp_path: Path) -> None:
     tasks = tuple(task for task in TASKS if task.name in names)
     write(tmp_path / "drawn.tsv", rows(tasks, samples=40))
     assert main(["taskmap", "-m", MODEL, "-b", "mmt-bench", "--data", str(tmp_path / "drawn.tsv"),
-                 "--halves", "--learning-rate", "3e-4", "--clusters", "3", "--control",
-                 "wrong-image", "--out", str(tmp_path), "-q"]) == 0  # fmt: skip
+                 "--tasks", "halves=yes", "--tuning", "learning_rate=3e-4", "--map",
+                 "clusters=3,against=wrong-image", "--out", str(tmp_path), "-q"]) == 0  # fmt: skip
     found = findings(tmp_path).map
     assert found is not None
     assert found.control is not None

@@ -19,7 +19,8 @@ from snellen.api.why import explain
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.request import Media, Request
-from snellen.report.terminal.why import to_markdown
+from snellen.report.terminal.why import why_document
+from snellen.report.writers import markdown
 from snellen.store.runs import RunFolder
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
@@ -287,7 +288,9 @@ def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) 
     told = json.loads(capsys.readouterr().out)
     assert told["shares"][0]["causes"] == ["model"]
     assert main(["why", str(first.path), str(second.path), "--format", "markdown"]) == 0
-    assert capsys.readouterr().out == to_markdown(explain(first.path, second.path).why)
+    assert capsys.readouterr().out == markdown.write(
+        why_document(explain(first.path, second.path).why)
+    )
 
 
 def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:

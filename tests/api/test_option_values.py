@@ -253,8 +253,8 @@ def test_what_is_no_path_of_a_run(opening: Callable[[Any], object], path: Any) -
     [
         ([], {}, "no model is named; name one with -m, or start a server with --serve (in Python: "
             "models, or serve=...)"),
-        ("random", {"judge_repeats": 3}, "--judge-repeats asks judges again; name one with --judge "
-            "(in Python: judges)"),
+        ("random", {"judge_repeats": 3}, "judge_repeats asks judges again; name one (judges, "
+            "or --judge MODEL:repeats=N)"),
         ("random", {"variant": snellen.Variant(circular="yes")},  # type: ignore[arg-type]
             "circular is 'yes'; expected one of off, early, full"),
         ("random", {"variant": snellen.Variant(failures="drop")},

@@ -224,6 +224,52 @@ def test_frames(results: snellen.Results, tmp_path: Path) -> None:
     assert list(written["score"]) == [run.score for run in results]
 
 
+def test_groups_are_rows(tmp_path: Path) -> None:
+    data = [{**row, "category": "odd" if at % 2 else "even"} for at, row in enumerate(rows())]
+    results = snellen.evaluate(["random", "random:seed=1"], data, out=tmp_path / "out")
+    frame = results.groups.to_pandas()
+    assert list(frame.columns) == [
+        "run", "model", "benchmark", "metric", "column", "group", "value", "low", "high", "n"
+    ]  # fmt: skip
+    assert list(frame["group"]) == ["even", "odd"] * 2
+    assert list(frame["n"]) == [6] * 4
+    for run in results:
+        mine = frame[frame["model"] == run.model]
+        assert mine["value"].mean() == pytest.approx(run.score)
+        assert (mine["low"] <= mine["value"]).all()
+    assert len(results[:1].groups) == len(list(results[:1].groups)) == 2
+
+
+def test_results_as_texts_are_those_of_the_report(
+    results: snellen.Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [str(run.path) for run in results]
+    for form in ("markdown", "latex", "csv", "json"):
+        assert main(["report", *folders, "--format", form]) == 0
+        assert results.to_text(form) == capsys.readouterr().out
+    with pytest.raises(snellen.SnellenError, match="unknown format 'word'; expected one of table,"):
+        results.to_text("word")
+    with pytest.raises(snellen.SnellenError, match="there are no runs"):
+        snellen.Results().to_text()
+
+
+def test_a_plot_is_a_figure_that_nothing_is_cut_from(
+    results: snellen.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    figure = results.plot()
+    width, height = figure.get_size_inches()
+    drawn = figure.get_tightbbox()
+    assert 0 <= drawn.x0 < drawn.x1 <= width
+    assert 0 <= drawn.y0 < drawn.y1 <= height
+    figure.savefig(tmp_path / "scores.svg")
+    assert (tmp_path / "scores.svg").read_bytes().startswith(b"<?xml")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(snellen.SnellenError, match=r"pip install 'snellen\[plots\]'"):
+        results.plot()
+
+
 def test_samples_as_frames(results: snellen.Results, tmp_path: Path) -> None:
     samples = results[0].samples()
     expected = [

@@ -57,7 +57,10 @@ COMMANDS = {
     "refusals": (["analyse", "refusals", "theirs.csv", *NAMED], "theirs.csv         1"),
     "abilities": (["analyse", "abilities", *PAIR], "wrong in every run"),
     "errors": (["analyse", "errors", "mine.csv", *NAMED], "errors.html: 4 samples to label"),
-    "label": (["label", "theirs.csv", *NAMED, "-o", "sheet.csv"], "1 of 1 unread replies"),
+    "readers": (
+        ["analyse", "readers", "theirs.csv", *NAMED, "--sheet", "sheet.csv"],
+        "1 of 1 unread replies",
+    ),
     "pages": (["export", "--to", "pages", *PAIR, "-o", "pages"], "pages/index.html"),
     "tsv": (["export", "--to", "vlmevalkit-tsv", "mine.csv", *NAMED], "prediction"),
 }

@@ -8,8 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from snellen.benchmarks.documents.cc_ocr.grading import compare_fields, grade_transcript
+from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
+from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import split_sentences
 from snellen.benchmarks.open_answers.mm_ifeval.verdicts import parse_constraints
-from snellen.benchmarks.open_answers.mme_reasoning import Puzzle, _is_right
+from snellen.benchmarks.open_answers.mme_reasoning.benchmark import Puzzle, _is_right
+from snellen.benchmarks.open_answers.mme_reasoning.puzzles import solves
+from snellen.benchmarks.perception.q_spatial import parse_marked_length
 from snellen.benchmarks.videos.cg_bench.benchmark import grade_overlap
 from snellen.benchmarks.videos.cg_bench.rows import choice_samples, open_samples
 from snellen.core.errors import DataError
@@ -18,10 +22,6 @@ from snellen.core.sample import Row, Sample
 from snellen.extract.orders import find_order, find_order_vlmevalkit
 from snellen.extract.published.cg_bench import parse_clues, parse_clues_vlmevalkit, result_parser
 from snellen.extract.verdicts import parse_graded_object, parse_grades
-from snellen.scoring.lengths import parse_marked_length
-from snellen.scoring.puzzles import solves
-from snellen.scoring.text_constraints import split_sentences
-from snellen.scoring.transcripts.table_similarity import table_similarity
 
 HUGE = "9" * 400
 """Digits of a number that no float holds."""

@@ -121,7 +121,7 @@ def test_rights_and_wrongs_are_put_to_the_vote() -> None:
 
 
 def test_verdicts_of_nobody(home: Path) -> None:
-    with pytest.raises(UsageError, match="name one with --judge"):
+    with pytest.raises(UsageError, match="judge_repeats asks judges again; name one"):
         evaluate([Writer()], ["mm-vet"], out=home / "out", judge_repeats=2)
-    with pytest.raises(UsageError, match="--judge-repeats is 0"):
+    with pytest.raises(UsageError, match="judge_repeats is 0"):
         run(home, Judge(), 0)

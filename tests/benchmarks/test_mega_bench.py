@@ -14,6 +14,14 @@ from test_open_answers import Asked, of_rows, opened, record_of, shown
 
 from snellen.api import score
 from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.open_answers.mega_bench.grading.metrics import (
+    CONTEXT_METRICS,
+    METRICS,
+    NOT_SCORED,
+    aggregate,
+)
+from snellen.benchmarks.open_answers.mega_bench.grading.objects import balanced_parts, last_object
+from snellen.benchmarks.open_answers.mega_bench.grading.replies import parse_reply
 from snellen.benchmarks.open_answers.mega_bench.tasks import DIMENSIONS, task_groups
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError
@@ -21,9 +29,6 @@ from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 from snellen.core.sample import Row
 from snellen.data.in_memory import Data, keep_rows
-from snellen.scoring.mega_bench.metrics import CONTEXT_METRICS, METRICS, NOT_SCORED, aggregate
-from snellen.scoring.mega_bench.objects import balanced_parts, last_object
-from snellen.scoring.mega_bench.replies import parse_reply
 
 INFO = {
     "field_score_function": {"it": "exact_str_match"},

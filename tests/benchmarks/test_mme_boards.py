@@ -128,7 +128,7 @@ def test_runs_and_printed_numbers_on_one_board(
     assert first["models"] == 3
     assert first["places"][0] == {
         "rank": 1, "model": "perfect", "score": 2000.0, "n": None, "interval": None, "ranks": None,
-        "letters": None,
+        "letters": None, "p_best": None,
     }  # fmt: skip
     assert all(place["n"] and place["interval"] for place in first["places"][1:])
     assert {place["model"] for place in first["places"]} == {"perfect", "random", "random:seed=2"}

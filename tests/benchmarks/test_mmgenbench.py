@@ -74,7 +74,7 @@ def test_without_clip_prompts_are_collected() -> None:
     benchmark = opened(clip=False)
     _, record = ask(benchmark, [Generated("a red square")])
     assert (record.score, record.unscored, record.answer) == (None, "no_gold", "a red square")
-    assert "--clip" in benchmark.unscorable
+    assert "--judge clip/" in benchmark.unscorable
     assert benchmark.summarise([record]).notices == ()
     assert benchmark.extra_roles == ()
 

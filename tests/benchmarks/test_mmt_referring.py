@@ -188,7 +188,7 @@ def convert(
     """The exit code of the command, and the file that it wrote."""
     data = write(folder / "mmt.tsv", rows)
     code = main(
-        ["data", "referring", str(data), "--source", "coco", str(coco(folder)), str(pictures),
+        ["data", "referring", str(data), "--annotations", "coco", str(coco(folder)), str(pictures),
          "-o", str(folder / "clean.tsv"), "--json", *more]
     )  # fmt: skip
     return code, folder / "clean.tsv"
@@ -237,7 +237,7 @@ def test_all_four_prompts_run_on_what_was_written(pictures: Path, tmp_path: Path
     written = next(run for run in runs if run.info.config.parameters["referring"] == "pixel")
     questions = {record.id: record.question for record in written.records()}
     assert "people (at [15, 5, 100, 40]) do with the object (at [20, 30, 70, 85])" in questions["2"]
-    assert main(["gains", str(tmp_path / "runs"), "--by", "referring", "--base", "box"]) == 0
+    assert main(["analyse", "gains", str(tmp_path / "runs"), "--by", "referring=box"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_wrong_link_leaves_its_row_out(
     data = write(tmp_path / "mmt.tsv", [RELATION, KEYPOINTS])
     out = tmp_path / "clean.tsv"
     code = main(
-        ["data", "referring", str(data), "--source", "coco", str(path), str(pictures),
+        ["data", "referring", str(data), "--annotations", "coco", str(path), str(pictures),
          "--links", str(links), "-o", str(out)]
     )  # fmt: skip
     said = capsys.readouterr().out
@@ -324,12 +324,13 @@ def test_a_file_of_another_form_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "DATA and --source and -o are missing"),
-        (["D", "--source", "coco", "none.json", "PICTURES", "-o", "o.tsv"], "there is no such"),
-        (["D", "--source", "coko", "none.json", "PICTURES", "-o", "o.tsv"], "unknown layout"),
-        (["D", "--source", "coco", "none.json", "nowhere", "-o", "o.tsv"], "no such folder"),
-        (["D", "--source", "coco", "none.json", "PICTURES", "-o", "o.tsv", "--links", "no.csv"],
-         "no.csv: there is no such file"),
+        ([], "DATA and --annotations and -o are missing"),
+        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv"],
+         "there is no such"),
+        (["D", "--annotations", "coko", "none.json", "PICTURES", "-o", "o.tsv"], "unknown layout"),
+        (["D", "--annotations", "coco", "none.json", "nowhere", "-o", "o.tsv"], "no such folder"),
+        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv", "--links",
+          "no.csv"], "no.csv: there is no such file"),
     ],
 )  # fmt: skip
 def test_mistakes_of_the_command(

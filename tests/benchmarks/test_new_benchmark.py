@@ -1,4 +1,4 @@
-"""A new benchmark is three files, needs no registration, and fails until it is filled in."""
+"""A new benchmark is two or three files, needs no registration, and fails until it is filled in."""
 
 from __future__ import annotations
 
@@ -50,6 +50,18 @@ def test_a_new_benchmark_fails_until_it_is_filled_in(checkout: Path) -> None:
         write_new_benchmark("colour-quiz", "perception", checkout)
 
 
+def test_one_without_code_is_two_files(checkout: Path) -> None:
+    family, layout = write_new_benchmark("colour-quiz.toml", "perception", checkout)
+    assert family.name == "colour-quiz.toml"
+    held = ("tests/benchmarks/test_declarations.py", "-k", "colour-quiz")
+    assert "test_declares_what_it_is[colour-quiz]" in failures(checkout, *held)
+
+    layout.write_text("index\tquestion\tA\tB\tanswer\n0\tRed?\tyes\tno\tA\n")
+    text = family.read_text().replace('paper = ""', 'paper = "https://arxiv.org/abs/0000.00000"')
+    family.write_text(text)
+    assert not failures(checkout, *held)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("Colour", "lower-case"), ("mmstar", "is there already"), ("../x", "lower-case")],
@@ -63,6 +75,6 @@ def test_names_that_do_not_do(tmp_path: Path, name: str, message: str) -> None:
 
 def test_a_folder_there_is_not(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"--about colours: expected one of .*abilities, documents"
+        UsageError, match=r"colours: expected one of .*abilities, documents"
     ):
         write_new_benchmark("colour-quiz", "colours", tmp_path)

@@ -150,7 +150,7 @@ def test_sounds_and_tools_are_refused_before_anything_is_asked(folder: Path, col
     path = as_lines([{**BASE, column: SOUND[column], "prediction": "A"}], folder)
     for use in (lambda: run(path, folder), lambda: snellen.score(path),
                 lambda: run([{**BASE, column: SOUND[column]}], folder)):  # fmt: skip
-        with pytest.raises(DataError, match=f"--ignore-column {column.lower()}"):
+        with pytest.raises(DataError, match=f"--columns ignore={column.lower()}"):
             use()
     assert not (folder / "out" / "store.sqlite").exists() or not list(folder.glob("out/*/run.json"))
     ignoring = snellen.Variant(ignore_columns=[column])

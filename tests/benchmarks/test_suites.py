@@ -64,7 +64,7 @@ def test_averages_of_the_paper(
 ) -> None:
     rows = printed(suite)
     results = as_results(suite, rows, tmp_path / "results.csv")
-    assert main(["leaderboard", "--suite", suite, "--with", str(results), "--format", "json"]) == 0
+    assert main(["leaderboard", "--suite", suite, str(results), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     ours = {row["model"]: row["average"] for row in found["rows"]}
     assert len(ours) == len(rows)
@@ -125,7 +125,7 @@ def test_a_suite_of_ones_own_runs_and_is_averaged(
     assert {one.info.benchmark for one in runs} == {"mmstar", "mmvp"}
     results = tmp_path / "elsewhere.csv"
     results.write_text("model,member,value\nrandom,elsewhere,500\nother,elsewhere,1000\n")
-    words = ["leaderboard", str(tmp_path / "out"), "--suite", str(file), "--with", str(results)]
+    words = ["leaderboard", str(tmp_path / "out"), str(results), "--suite", str(file)]
     assert main([*words, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     scores = {one.info.benchmark: one.report().summary.headline.value for one in runs}
@@ -148,7 +148,7 @@ def test_members_that_differ_in_signs_alone_keep_their_own_results(
         'title = "Mine"\n[[members]]\nname = "Charts"\n[[members]]\nname = "Charts+"\n'
     )
     results.write_text("model,member,value\nm,charts,10\nm,CHARTS+,30\n")
-    words = ["leaderboard", "--suite", str(suite), "--with", str(results), "--format", "json"]
+    words = ["leaderboard", "--suite", str(suite), str(results), "--format", "json"]
     assert main(words) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["values"] == {"Charts": 10.0, "Charts+": 30.0}
@@ -262,3 +262,12 @@ def test_what_is_not_plain_in_a_suite_is_said(
     assert [row["model"] for row in found["rows"]] == ["random"]
     assert "random, q: cot=on" in found["notices"]
     assert any("under a control (blind) and does not count" in each for each in found["notices"])
+
+
+def test_scores_of_members_need_the_name_of_their_suite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = tmp_path / "scores.csv"
+    scores.write_text("model,member,value\nm,MMStar,30\n")
+    assert main(["leaderboard", str(scores)]) == 2
+    assert "say which: --suite SUITE" in capsys.readouterr().err

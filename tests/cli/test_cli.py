@@ -97,6 +97,35 @@ def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys,
     assert f"{headline:.1f}" in out or str(headline)[:6] in out
 
 
+@pytest.mark.parametrize("form", ["json", "csv", "markdown", "latex"])
+def test_run_prints_what_report_prints(data: Path, tmp_path: Path, capsys, form) -> None:
+    words = ("-m", "random", "-m", "random:seed=1", "-b", data, "--out", tmp_path / "out", "-q")
+    code, out, err = said(capsys, "run", *words, "--format", form)
+    assert code == 0
+    assert err.count("report: ") == 2
+    folders = sorted((tmp_path / "out").glob("random*"))
+    assert said(capsys, "report", *folders, "--format", form)[1] == out
+    if form == "json":
+        again = json.loads(said(capsys, "run", *words, "--json")[1])
+        assert [one["summary"] for one in again] == [one["summary"] for one in json.loads(out)]
+
+
+def test_report_writes_and_draws_by_the_endings(data: Path, tmp_path: Path, capsys) -> None:
+    runs = tmp_path / "out"
+    said(capsys, "run", "-m", "random", "-b", data, "--out", runs, "--no-html")
+    files = [tmp_path / f"scores.{ending}" for ending in ("tex", "csv", "svg", "html")]
+    flags = [word for file in files for word in ("-o", file)]
+    assert said(capsys, "report", runs, *flags)[:2] == (0, f"{files[3]}\n")
+    tex, csv, svg, page = (file.read_text(encoding="utf-8") for file in files)
+    assert r"\begin{tabular}" in tex
+    assert csv.startswith("kind,run,model")
+    assert svg.startswith("<svg")
+    assert "<h1" in page
+    code, _, err = said(capsys, "report", runs, "-o", tmp_path / "scores.doc")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "expected a file that ends in .txt, .json" in err
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
@@ -120,9 +149,9 @@ def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys,
         (["list"], "expected WHAT: one of models, benchmarks, suites, recipes"),
         (["curate"], "expected an action: questions, pictures, metadata, "),
         (["curate", "reviw"], "unknown action 'reviw' (did you mean review?)"),
-        (["curate", "review", "x", "--anotators", "2"], "did you mean --annotators?"),
-        (["data", "info", "x.tsv", "--jsn"], "did you mean --json?"),
-        (["parity"], "expected these:\n  -m/--model: given twice"),
+        (["curate", "review", "x", "--anotator", "Ann"], "did you mean --annotator?"),
+        (["info", "x.tsv", "--jsn"], "did you mean --json?"),
+        (["parity"], "expected these:\n  -m/--model: provider/model"),
         (["report", "exmples"], "there is no such file or folder; did you mean examples?"),
         (["score", "eyechart", "--predictions", "nowhere.csv"], "there is no such file"),
         (["report", "nowhere"], "no run in nowhere"),
@@ -173,14 +202,16 @@ def test_list_info_and_doctor(capsys) -> None:
 
 
 def test_data_commands(data: Path, tmp_path: Path, capsys) -> None:
-    assert "3 rows" in said(capsys, "data", "info", data)[1]
-    assert "0 problems" in said(capsys, "data", "verify", data)[1]
+    assert "3 rows" in said(capsys, "info", data)[1]
+    code, out, _ = said(capsys, "data", "check", data)
+    assert (code, "rows 1, 2: the same question" in out) == (1, True)
+    assert "3 rows, 1 finding" in out
     code, out, _ = said(capsys, "data", "convert", data, tmp_path / "mine.jsonl")
     assert (code, out.strip()) == (0, f"{tmp_path / 'mine.jsonl'}: 3 rows")
-    assert "2 choice, 1 yes_no" in said(capsys, "data", "info", tmp_path / "mine.jsonl")[1]
+    assert "2 choice, 1 yes_no" in said(capsys, "info", tmp_path / "mine.jsonl")[1]
     bad = tmp_path / "bad.tsv"
     bad.write_text(data.read_text().replace("\tA\tcolour", "\tQ\tcolour"))
-    code, out, _ = said(capsys, "data", "verify", bad)
+    code, out, _ = said(capsys, "data", "check", bad)
     assert (code, "the answer 'Q' is none of" in out) == (1, True)
 
 
@@ -264,7 +295,7 @@ def test_a_full_disk_behind_standard_output_says_what_to_do(data: Path, tmp_path
 
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "snellen", "data", "info", str(data)],
+            [sys.executable, "-m", "snellen", "info", str(data)],
             stdout=full, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (
@@ -277,8 +308,7 @@ def test_dev_writes_the_files_of_a_benchmark(capsys, tmp_path: Path) -> None:
     folders = ("src/snellen/benchmarks/perception", "tests/benchmarks/layouts")
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-    folder = ("--about", "perception", "--folder", tmp_path)
-    code, out, _ = said(capsys, "dev", "new-benchmark", "colour-quiz", *folder)
+    code, out, _ = said(capsys, "dev", "new-benchmark", "perception/colour-quiz", "--out", tmp_path)
     assert code == 0
     assert all(Path(line).is_file() for line in out.splitlines())
     assert [Path(line).name for line in out.splitlines()] == [
@@ -286,5 +316,7 @@ def test_dev_writes_the_files_of_a_benchmark(capsys, tmp_path: Path) -> None:
         "colour-quiz.tsv",
         "test_colour_quiz.py",
     ]
-    code, _, err = said(capsys, "dev", "new-benchmark", "eyechart", *folder)
+    code, _, err = said(capsys, "dev", "new-benchmark", "perception/eyechart", "--out", tmp_path)
     assert (code, "is there already" in err) == (2, True)
+    code, _, err = said(capsys, "dev", "new-benchmark", "eyechart", "--out", tmp_path)
+    assert (code, "expected FOLDER/NAME" in err) == (2, True)

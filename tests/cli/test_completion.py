@@ -25,6 +25,8 @@ OFFERS = [
     (["analyse", "let"], {"letters"}, set()),
     (["export", "--to", ""], {"inspect", "eee", "pages"}, {"eyechart"}),
     (["info", "eyech"], {"eyechart"}, set()),
+    (["score", "eyech"], {"eyechart"}, set()),
+    (["data", "pull", "eyech"], {"eyechart"}, set()),
     (["report", "some"], {"somewhere"}, set()),
     (["completion", ""], {"bash", "zsh", "fish"}, {"somewhere"}),
     (["run", "--limit", ""], set(), {"somewhere", "early"}),

@@ -12,7 +12,8 @@ from typed import said
 
 from snellen.cli import main
 from snellen.models.naming.catalog import catalog
-from snellen.report.terminal.catalog import print_entries
+from snellen.report.terminal.catalog import catalog_document
+from snellen.report.writers.terminal import print_document
 
 RUN = ("run", "-m", "random", "-b", "eyechart")
 
@@ -39,7 +40,10 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         (("list",), "expected WHAT: one of models"),
         (("data", "convert", "x.tsv"), "expected FILE: the file to write"),
         (("compare", "x", "--level", "high"), "'high': expected a percentage, e.g. 95"),
-        (("label", "x", "--share", "few"), "'few': expected a share from 0 to 1, e.g. 0.1 or 10%"),
+        (
+            ("analyse", "readers", "x", "--share", "few"),
+            "'few': expected a share from 0 to 1, e.g. 0.1 or 10%",
+        ),
         (("list", "models", "--filter", "size<abc"), "size is parameters in billions, e.g. size<"),
         (
             ("run", "-m", "random", "-b", "eyechart:circular"),
@@ -74,17 +78,18 @@ def test_a_share_may_be_a_percentage(
     unread: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sheets = []
+    readers = ("analyse", "readers", unread)
     for share in ("0.3", "30%"):
         sheet = tmp_path / f"{share}.csv"
         capsys.readouterr()
-        assert said(capsys, "label", unread, "--share", share, "-o", sheet) == (
+        assert said(capsys, *readers, "--share", share, "--sheet", sheet) == (
             0,
             f"{sheet}: 3 of 10 unread replies to label\n",
             "",
         )
         sheets.append(sheet.read_text())
     assert sheets[0] == sheets[1]
-    code, _, err = said(capsys, "label", unread, "--share", "110%", "-o", tmp_path / "more.csv")
+    code, _, err = said(capsys, *readers, "--share", "110%", "--sheet", tmp_path / "more.csv")
     assert (code, err) == (
         2,
         "snellen: the share is 1.1; expected more than 0 and at most 1, e.g. 0.1\n",
@@ -94,9 +99,8 @@ def test_a_share_may_be_a_percentage(
 def test_one_row_is_no_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "one.tsv"
     path.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n")
-    assert "\n1 row, SHA-256" in said(capsys, "data", "info", path)[1]
+    assert "  1 row, SHA-256" in said(capsys, "info", path)[1]
     assert said(capsys, "data", "check", path)[1] == f"{path}: 1 row, 0 findings\n"
-    assert said(capsys, "data", "verify", path)[1] == f"{path}: 1 row, 0 pictures, 0 problems\n"
     target = tmp_path / "one.csv"
     assert said(capsys, "data", "convert", path, target)[1] == f"{target}: 1 row\n"
 
@@ -109,7 +113,7 @@ def test_a_misspelled_question_column_is_found_and_named(
     code, out, _ = said(capsys, "data", "check", path)
     assert (code, out.splitlines()[0]) == (
         1,
-        "questions      row 1: there is no question to ask; the columns are "
+        "questions  row 1: there is no question to ask; the columns are "
         "index, qestion, A, B, answer",
     )
     code, _, err = said(capsys, "run", "-m", "random", "-b", path, "--out", tmp_path / "out")
@@ -124,23 +128,22 @@ def test_info_of_an_address_is_about_a_model(capsys: pytest.CaptureFixture[str])
     assert "provider            server" in out
 
 
-def listed(width: int, terminal: bool) -> list[str]:
-    file = io.StringIO()
-    print_entries(catalog(), Console(file=file, width=width, force_terminal=terminal))
-    return [line.rstrip() for line in file.getvalue().splitlines()]
-
-
-def test_models_are_listed_in_whole_lines_where_nobody_watches() -> None:
-    lines = listed(80, terminal=False)
-    assert len(lines) == len(catalog()) + 2
-    assert lines[0].split()[:3] == ["name", "provider", "weights"]
+def test_models_are_listed_in_whole_lines_where_nobody_watches(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    header, _, *lines, count = said(capsys, "list", "models", "--filter", "all")[1].splitlines()
+    assert len(lines) == len(catalog())
+    assert header.split()[:3] == ["name", "provider", "weights"]
+    assert count.startswith(f"{len(catalog())} models")
 
 
 def test_a_narrow_terminal_shows_fewer_columns() -> None:
-    lines = listed(80, terminal=True)
+    file = io.StringIO()
+    print_document(catalog_document(catalog()), Console(file=file, width=80, force_terminal=True))
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
     assert "provider" not in lines[0]
     assert "Qwen2.5-VL-7B-Instruct" in "\n".join(lines)
-    assert lines[-1].endswith("shows provider, weights, context, route too")
+    assert "not shown, for want of width: provider, weights, context, route" in lines[-2]
 
 
 def test_a_filter_that_nothing_fulfils_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +238,6 @@ def test_the_table_of_a_score_is_headed_by_the_benchmarks_own_name(
         (["-b", "eyechart,mmbench"], "to name several, repeat the flag: -b eyechart -b mmbench"),
         (["-b", "task.yaml"], "a task of lmms-eval is written as TOML"),
         (["-b", "eyechart", "--judge", "exact_matching"], "grade without --judge"),
-        (["-b", "eyechart", "--json"], "snellen report RUN --format json"),
         (["-b", "eyechart", "--system_instruction", "x"], "here --system TEXT"),
         (["-b", "eyechart", "--work-dir", "out"], "here --out DIR"),
         (["--data", "MMBench_DEV_EN", "MMStar"], "VLMEvalKit's --data NAME is -b NAME"),

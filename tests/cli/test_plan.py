@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
+from snellen.api.flags import option_flags
 from snellen.api.planned_studies import PlanLine
 from snellen.api.planning import plan
+from snellen.cli.commands import plan as plan_command
+from snellen.cli.commands import run as run_command
 from snellen.cli.main import main
-from snellen.cli.parser import build_parser
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen.engine.offline.estimate import MIN_REPLIES, Assumptions, Estimate
@@ -270,23 +272,20 @@ def test_names_and_numbers_that_are_off(capsys: pytest.CaptureFixture[str]) -> N
         plan([], ["eyechart"])
     with pytest.raises(UnknownName, match=r"did you mean InternVL3-8B"):
         plan(["InternVL3-8"], ["eyechart"])
-    assert main(["plan", "-m", "random", "-b", "eyechart", "--accuracy", "60"]) == 2
-    assert "--accuracy is 60.0; expected a share from 0 to 1" in capsys.readouterr().err
+    assert main(["plan", "-m", "random", "-b", "eyechart", "--assume", "accuracy=60"]) == 2
+    assert "--assume accuracy is 60.0; expected a share from 0 to 1" in capsys.readouterr().err
     assert main(["plan", "-m", "random", "-b", "eyechart", "--price", "3"]) == 2
     assert "expected MODEL:input=2.5,output=10" in capsys.readouterr().err
 
 
 def test_plan_takes_whatever_run_takes() -> None:
-    (commands,) = (one for one in build_parser()._actions if isinstance(one.choices, dict))
     flags = {
-        name: {flag for action in commands.choices[name]._actions for flag in action.option_strings}
-        for name in ("run", "plan")
+        name: {one.flag.name for one in option_flags(command.Options)}
+        for name, command in (("run", run_command), ("plan", plan_command))
     }
     assert flags["run"] - flags["plan"] == set()
     assert flags["plan"] - flags["run"] == {
-        "--accuracy", "--reply-tokens", "--picture-tokens", "--probe", "--json", "--detect",
-        "--no-worse", "--from", "--power", "--level", "--discordance", "--correlation",
-        "--draw-share",
+        "--assume", "--probe", "--detect", "--no-worse", "--runs", "--power", "--level", "--output",
     }  # fmt: skip
 
 

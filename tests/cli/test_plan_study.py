@@ -137,7 +137,8 @@ def test_repeated_runs_tell_what_drawing_does() -> None:
 
 
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*TWO, "q.csv", "--detect", "10", "--no-worse", "5", "--discordance", "30%"]) == 0
+    aims = ["--detect", "10", "--no-worse", "5", "--assume", "discordance=30%"]
+    assert main([*TWO, "q.csv", *aims]) == 0
     told = " ".join(capsys.readouterr().out.split())
     for words in (
         "random:seed=1 against random on q, with a power of 80 % at a level of 5 %",
@@ -147,6 +148,12 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in told
     assert main([*TWO, "q.csv", "--detect", "10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["studies"][0]["needs"][0]["points"] == 10.0
+    assert main([*TWO, "q.csv", "--detect", "10", "--format", "csv"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.startswith("model,benchmark,requests,most_requests,stored,prompt_tokens")
+    assert [line.split(",")[:4] for line in lines] == [
+        ["random", "q", "60.0", "60"], ["random:seed=1", "q", "60.0", "60"]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -157,11 +164,12 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
         (["--detect", "2", "--until", "±3"], "give one of them"),
         (["--power", "90"], "--power belongs to a study of two models"),
         (["--detect", "2", "--power", "20"], "expected percentages from 50 to below 100"),
-        (["--detect", "2", "--discordance", "2"], "--discordance is 2; expected a share"),
-        (["--detect", "2", "--discordance", "0"], "two models that never differ need no study"),
+        (["--detect", "2", "--assume", "discordance=2"], "discordance is 2; expected a share"),
+        (["--assume", "discordance=2"], "--assume discordance belongs to a study of two models"),
+        (["--detect", "2", "--assume", "discordance=0"], "models that never differ need no study"),
         (["--detect", "2", "-m", "random:seed=2"], "q has 3 (random, random:seed=1"),
-        (["--detect", "2", "--from", "a", "b"], "no run in a: there is no such file or folder"),
-        (["--from", "a", "b"], "--from says how two models differ, for --detect or --no-worse"),
+        (["--detect", "2", "--runs", "a", "--runs", "b"], "no run in a: there is no such file"),
+        (["--runs", "a", "--runs", "b"], "--runs says how two models differ, for --detect or"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -179,7 +187,7 @@ def test_runs_of_another_benchmark_or_one_alone_are_refused(
     runs = [
         str(run.path) for run in evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs
     ]
-    assert main([*TWO, "eyechart", "--detect", "2", "--from", *runs]) == 2
-    assert "--from has runs on q, and the study is on eyechart" in capsys.readouterr().err
-    assert main([*TWO, "q.csv", "--detect", "2", "--from", runs[0], runs[0]]) == 2
-    assert "--from takes two runs of one benchmark; got random on q" in capsys.readouterr().err
+    assert main([*TWO, "eyechart", "--detect", "2", "--runs", runs[0], "--runs", runs[1]]) == 2
+    assert "--runs has runs on q, and the study is on eyechart" in capsys.readouterr().err
+    assert main([*TWO, "q.csv", "--detect", "2", "--runs", runs[0], "--runs", runs[0]]) == 2
+    assert "--runs takes two runs of one benchmark; got random on q" in capsys.readouterr().err

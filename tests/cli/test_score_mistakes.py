@@ -47,7 +47,10 @@ def test_a_row_that_repeats_is_counted_as_given_alone(
     ("words", "sentence"),
     [
         (["--columns", "foo=hum"], "unknown column role 'foo'; known: id, question, "),
-        (["--labels", "right=hum"], "expected a word such as right, wrong, true, false, yes or no"),
+        (
+            ["--columns", "label_right=hum"],
+            "expected a word such as right, wrong, true, false, yes or no",
+        ),
         (["--data", "other.tsv"], "name one of the two alone"),
     ],
 )

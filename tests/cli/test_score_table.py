@@ -42,11 +42,17 @@ def test_score_and_run_print_one_table(
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["--judge-repeats", "3"], "--judge-repeats asks judges again; name a model with --judge"),
-        (["--judge-repeats", "0"], "--judge-repeats is 0; expected a whole number from 1"),
+        (["--judge", "random:repeats=0"], "judge_repeats is 0; expected a whole number from 1"),
+        (["--judge", "random:repeats=x"], "repeats is 'x'; expected a whole number"),
         (
-            ["--judge-repeats", "2", "--judge", "column:verdict"],
+            ["--judge", "column:verdict:repeats=2"],
             "the verdicts of a column are recorded once",
+        ),
+        (["--judge", "clip/ORG/NAME"], "--judge clip/ORG/NAME compares generated images"),
+        (["--extractor", "a", "--extractor", "b"], "score takes one --extractor; got a and b"),
+        (
+            ["--columns", "label_answer=x,label_right=y"],
+            "with --columns: label_answer=COLUMN or label_right=COLUMN",
         ),
     ],
 )

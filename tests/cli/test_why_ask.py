@@ -64,7 +64,7 @@ class Place(NamedTuple):
     @property
     def ask(self) -> list[str]:
         reached = [word for name in ("weak", "strong") for word in ("-m", self.named(name))]
-        return ["why", self.first, self.second, "--ask", "--examples", "0", "-q", *reached]
+        return ["why", self.first, self.second, "--each", "0", "-q", *reached, "--ask"]
 
     def named(self, model: str) -> str:
         return f"{self.server.url}#{model}"
@@ -94,7 +94,7 @@ def test_the_crossed_runs_are_asked_and_told_apart(
     before = place.answering.sent
     price = [word for name in ("weak", "strong")
              for word in ("--price", f"{name}:input=1000,output=1000")]  # fmt: skip
-    code, out, err = said(capsys, *place.ask, *price, "--yes", "--json")
+    code, out, err = said(capsys, *place.ask, *price, "--ask", "yes", "--json")
     assert (code, place.answering.sent - before) == (0, 2 * COUNT)
     assert "asks: requests expected, and at most" in err
     assert "$" in err
@@ -114,7 +114,7 @@ def test_the_crossed_runs_are_asked_and_told_apart(
     )
     assert {one["method"] for one in parts.values()} == {"measured"}
     # The runs are found again: nothing is left to ask, and no server needed.
-    code, out, err = said(capsys, *place.ask, "--yes")
+    code, out, err = said(capsys, *place.ask, "yes")
     assert (code, place.answering.sent - before) == (0, 2 * COUNT)
     assert "nothing is left to ask" in err
     assert "measured" in out
@@ -126,7 +126,7 @@ def test_without_consent_nothing_is_asked(place: Place, capsys: pytest.CaptureFi
     assert (code, out, place.answering.sent) == (2, "", before)
     assert err.splitlines()[-1] == (
         f"snellen: --ask would send up to {2 * COUNT} requests, and there is no terminal to agree "
-        "in; add --yes"
+        "in; write --ask yes"
     )
 
 
@@ -137,7 +137,7 @@ def test_a_spent_budget_leaves_the_rest_open(
              for word in ("--price", f"{name}:input=1000,output=1000")]  # fmt: skip
     before = place.answering.sent
     slow = [f"{word}:concurrency=1" if "#" in word else word for word in place.ask]
-    code, out, err = said(capsys, *slow, *price, "--budget", "0.9usd", "--yes")
+    code, out, err = said(capsys, *slow, *price, "--budget", "0.9usd", "--ask", "yes")
     assert (code, err.count("Traceback")) == (1, 0)
     assert "is not complete" in out
     # 15 tokens a request at 0.001 USD each, of which each may take 525.
@@ -148,7 +148,7 @@ def test_a_spent_budget_leaves_the_rest_open(
 def test_a_dead_server_is_one_sentence(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     dead = "http://127.0.0.1:9/v1"
     words = [word.replace(place.server.url, dead) for word in place.ask]
-    code, out, err = said(capsys, *words, "--yes")
+    code, out, err = said(capsys, *words, "yes")
     assert (code, out) == (2, "")
     assert dead in err.splitlines()[-1]
     assert "Traceback" not in err
@@ -165,7 +165,7 @@ def test_ctrl_c_and_again(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     before, stored = place.answering.sent, stored_replies()
     place.answering.hang = before + 10
     process = subprocess.Popen(
-        [sys.executable, "-m", "snellen", *place.ask, "--yes"],
+        [sys.executable, "-m", "snellen", *place.ask, "yes"],
         text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     while place.answering.sent < before + 12 or stored_replies() < stored + 10:
@@ -176,7 +176,7 @@ def test_ctrl_c_and_again(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     assert (process.returncode, out) == (130, "")
     assert "continue with: snellen why" in err
     place.answering.hang, halfway = None, place.answering.sent
-    code, out, _ = said(capsys, *place.ask, "--yes")
+    code, out, _ = said(capsys, *place.ask, "yes")
     assert code == 0
     assert "measured" in out
     # A reply that was on its way when the run was stopped may be asked for again.
@@ -186,12 +186,14 @@ def test_ctrl_c_and_again(place: Place, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (["--yes"], "--yes says how to ask; add --ask"),
+        (["--requests", "retries=0"], "--requests says how to ask; add --ask"),
+        (["--requests", "max_failures=1"], "--requests says how to ask; add --ask"),
+        (["--ask", "yes", "-o", "x.svg"], "there is nothing to draw here"),
         (["--budget", "1usd", "--out", "x"], "--out and --budget says how to ask; add --ask"),
-        (["--ask", "--yes"], "the model weak cannot be opened as it was when it was run"),
-        (["--ask", "--yes", "--budget", "much"], "much"),
-        (["--ask", "--yes", "--load", "nothing.py"], "nothing.py"),
-        (["--with", "q.tsv"], "q.tsv"),
+        (["--ask", "yes"], "the model weak cannot be opened as it was when it was run"),
+        (["--ask", "yes", "--budget", "much"], "much"),
+        (["--ask", "yes", "--load", "nothing.py"], "nothing.py"),
+        (["--runs", "q.tsv"], "q.tsv"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -205,7 +207,7 @@ def test_mistakes_are_one_sentence(
 def test_what_cannot_be_crossed_is_said(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     replies = "".join(f"{at},A\n" for at in range(COUNT))
     Path("theirs.csv").write_text(f"index,prediction\n{replies}")
-    code, _, err = said(capsys, "why", place.first, "theirs.csv", "--ask", "--yes")
+    code, _, err = said(capsys, "why", place.first, "theirs.csv", "--ask", "yes")
     assert (code, err.count("\n")) == (2, 1)
     assert "theirs.csv holds replies alone" in err
     other = Path("q.tsv").read_text().replace("red", "grey")
@@ -215,7 +217,7 @@ def test_what_cannot_be_crossed_is_said(place: Place, capsys: pytest.CaptureFixt
     spec = f"{place.server.url}#strong"
     place.server.handler = None
     (run,) = snellen.evaluate([spec], ["three/q.toml"], html=False).runs
-    code, _, err = said(capsys, "why", place.first, run.path, "--ask", "--yes")
+    code, _, err = said(capsys, "why", place.first, run.path, "--ask", "yes")
     assert code == 2
     assert "made on different data, which cannot be crossed" in err
 
@@ -253,7 +255,7 @@ def test_an_extractor_is_crossed_from_stored_replies(
             scores[model, bool(extractor)] = run.report().summary.headline.value or 0.0
             paths[model, bool(extractor)] = str(run.path)
     asked.clear()
-    ask = ["--ask", "--yes", "-q", "--json", "-m", reader]
+    ask = ["--ask", "yes", "-q", "--json", "-m", reader]
     ask += ["-m", place.named("weak"), "-m", place.named("strong")]
     pair = [paths["weak", False], paths["strong", True]]
     before = json.loads(said(capsys, "why", *pair, "--json")[1])

@@ -16,7 +16,7 @@ from PIL import Image
 
 import snellen.benchmarks.abilities.mme_realworld as mme_realworld
 import snellen.benchmarks.videos.mvbench as mvbench
-from snellen.benchmarks.declaration.listed import listed_entries
+from snellen.benchmarks.declaration.family_file import FamilyData
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.registry import data_facts, list_benchmarks, open_benchmark
 from snellen.core.errors import DataError
@@ -195,9 +195,8 @@ def test_the_rows_of_worldsense_on_the_hub_are_read(place, monkeypatch) -> None:
     home = place / "cache" / "videos" / "worldsense" / "videos"
     home.mkdir(parents=True)
     write_video(home / "abc.mp4")
-    entry = listed_entries()["worldsense"]
     monkeypatch.setattr(
-        type(entry.files[0]), "declared_file", lambda self: HubSplit(saved(place / "ws", [row]))
+        FamilyData, "declared_file", lambda self: HubSplit(saved(place / "ws", [row]))
     )
     (sample,) = samples_of("worldsense").values()
     assert sample.options == {"A": "Ann", "B": "Bob"}

@@ -62,7 +62,7 @@ def test_commands_of_the_page_are_known() -> None:
         words = shlex.split(block.replace("\\\n", " ").removeprefix("$ "))
         arguments, unknown = parser.parse_known_args(words[1:])
         assert not unknown, block
-        assert arguments.command in ("analyse", "gains", "leaderboard", "export")
+        assert arguments.command in ("analyse", "leaderboard", "export")
 
 
 def test_numbers_are_those_of_the_tables() -> None:

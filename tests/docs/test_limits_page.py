@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.fuzz import pieces, test_readers
 
+from snellen.benchmarks.documents.tablevqabench import table_answers
 from snellen.core.limits import DEFAULT_LIMITS, RATIO_FROM, Limits, limit_variable
 from snellen.core.media import FORMATS
 from snellen.data import modelscope
@@ -17,7 +18,7 @@ from snellen.data.tables import unpack
 from snellen.extract import verdicts
 from snellen.models.hf import template_limit, template_trial
 from snellen.models.remote import http, media, options, probe
-from snellen.scoring import mathematics, tablevqabench, terms
+from snellen.scoring import mathematics, terms
 from snellen.settings import Settings
 from snellen.view import local_server
 
@@ -72,7 +73,7 @@ def test_an_option_on_the_page_exists() -> None:
         (mathematics._MAX_DEPTH, "6 deep |"),
         (mathematics._MAX_DIGITS, "| 300 digits |"),
         (terms._MAX_EXPONENT, "exponents up to 1000;"),
-        (tablevqabench._MAX_LENGTH, "| 1000 characters |"),
+        (table_answers._MAX_LENGTH, "| 1000 characters |"),
         (verdicts._MAX_DECODED / 1e6, "about 1 million characters"),
         (test_readers.SECONDS / 2, "less than 0.5 s"),
         (pieces.LENGTH // 1000, "for 100,000 characters"),

@@ -121,14 +121,13 @@ def row(found: Collection[str], bad: Collection[str]) -> str:
 def test_the_checks_are_as_good_as_the_guide_says(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     data = planted.build(tmp_path / "planted")
-    text_only, vision = (
-        data.models(planted.TEXT_ONLY_MODELS), data.models(planted.VISION_MODELS),
-    )  # fmt: skip
+    asked = [word for model in data.models(planted.TEXT_ONLY_MODELS)
+             for word in ("--text-only", model)]  # fmt: skip
+    asked += [word for model in data.models(planted.VISION_MODELS) for word in ("-m", model)]
     commands = [
-        ["filter", str(data.data), "--out", "filtered", "-q", "--text-only", *text_only,
-         "--vision", *vision],
+        ["filter", str(data.data), "--out", "filtered", "-q", *asked],
         ["duplicates", str(data.data), "--out", "distinct", "-q"],
-        ["translate", str(data.data), "--to", "zh", "--check", str(data.translated),
+        ["translate", str(data.data), "--language", "zh", "--check", str(data.translated),
          "--out", "checked"],
     ]  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

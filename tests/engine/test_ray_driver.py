@@ -79,8 +79,8 @@ def nodes(tmp_path: Path) -> Iterator[Any]:
         yield made
 
 
-def command(out: Path, *words: str) -> subprocess.Popen[str]:
-    whole = [sys.executable, "-m", "snellen", "run", *words, "--executor", "ray"]
+def command(out: Path, *words: str, executor: str = "ray") -> subprocess.Popen[str]:
+    whole = [sys.executable, "-m", "snellen", "run", *words, "--executor", executor]
     return subprocess.Popen(
         [*whole, "--out", str(out), "--no-html"],
         text=True,
@@ -116,12 +116,12 @@ def test_a_killed_driver_goes_on_and_nothing_is_lost_or_doubled(
     data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
     out = tmp_path / "out"
     words = ["--load", str(SLOW), "-m", "slow", "-b", str(data)]
-    words += ["--replicas", "2", "--address", killed.address]
-    process = command(out, *words)
+    executor = f"ray:replicas=2,address={killed.address}"
+    process = command(out, *words, executor=executor)
     wait_for(12, out, process)
     process.kill()
     process.communicate()
-    again = command(out, *words)
+    again = command(out, *words, executor=executor)
     said = again.communicate(timeout=180)[1]
     assert again.returncode == 0, said
     found = [json.loads(line)["id"] for line in lines(out)]
@@ -134,14 +134,14 @@ def test_a_killed_driver_goes_on_and_nothing_is_lost_or_doubled(
 @pytest.mark.release
 def test_after_a_kill_the_answers_are_those_of_one_process(killed: Any, tmp_path: Path) -> None:
     words = ["-m", "snellen/tiny:batch_size=4", "-b", "eyechart", "--limit", "80", "--circular"]
-    words += ["--replicas", "2", "--address", killed.address]
+    executor = f"ray:replicas=2,address={killed.address}"
     out = tmp_path / "out"
-    process = command(out, *words)
+    process = command(out, *words, executor=executor)
     wait_for(8, out, process)
     process.kill()
     process.communicate()
     assert 8 <= len(lines(out)) < 80
-    again = command(out, *words)
+    again = command(out, *words, executor=executor)
     said = again.communicate(timeout=180)[1]
     assert again.returncode == 0, said
     evaluate(
@@ -304,9 +304,8 @@ def refused(cluster: RayCluster, said: str) -> None:
 def test_a_machine_that_lacks_gpus_says_so_at_once(tmp_path: Path) -> None:
     began = time.monotonic()
     process = command(
-        tmp_path, "-m", "snellen/tiny", "-b", "eyechart", "--limit", "2",
-        "--gpus-per-replica", "99",
-    )  # fmt: skip
+        tmp_path, "-m", "snellen/tiny", "-b", "eyechart", "--limit", "2", executor="ray:gpus=99"
+    )
     said = process.communicate(timeout=120)[1]
     assert process.returncode == 2
     assert "no node of the Ray cluster has as much; the largest has" in said

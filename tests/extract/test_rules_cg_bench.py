@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from snellen.benchmarks.videos.cg_bench.time_intervals import (
+    intersection_over_union,
+    merge_intervals,
+)
 from snellen.core.output import ParsedAnswer
 from snellen.extract.published.cg_bench import (
     parse_clues,
@@ -11,7 +15,6 @@ from snellen.extract.published.cg_bench import (
     parse_result_choice,
     result_parser,
 )
-from snellen.scoring.time_intervals import intersection_over_union, merge_intervals
 
 OPTIONS = {"A": "red", "B": "blue", "C": "green"}
 FENCED = '```json\n{"result": %s}\n```'

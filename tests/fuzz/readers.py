@@ -9,6 +9,21 @@ from functools import partial
 from tests.fuzz.pieces import WORDS, encoded_reply, text_of
 from tests.fuzz.target import Broken, Target
 
+from snellen.benchmarks.documents import ocrbench
+from snellen.benchmarks.documents.slidevqa import slide_answers
+from snellen.benchmarks.documents.tablevqabench import table_answers
+from snellen.benchmarks.documents.vcr_wiki import text_restoration
+from snellen.benchmarks.knowledge import phyx
+from snellen.benchmarks.mathematics.mathvista import typed_values
+from snellen.benchmarks.open_answers.mega_bench.grading import latex as mega_latex
+from snellen.benchmarks.open_answers.mega_bench.grading import numbers as mega_numbers
+from snellen.benchmarks.open_answers.mega_bench.grading.metrics import (
+    LATEX_METRICS,
+    METRICS,
+    score_field,
+)
+from snellen.benchmarks.open_answers.mega_bench.grading.replies import PARSERS, parse_reply
+from snellen.benchmarks.perception import spatial457
 from snellen.core.output import ParsedAnswer
 from snellen.extract import (
     choice,
@@ -25,7 +40,6 @@ from snellen.extract import (
     yes_no,
 )
 from snellen.extract.published import (
-    listed,
     mathvision,
     mmmu,
     official,
@@ -39,23 +53,12 @@ from snellen.scoring import (
     edit_distance,
     exact,
     mathematics,
-    mathvista,
-    ocrbench,
     open_answer,
-    phyx,
     relaxed,
-    slidevqa,
-    spatial457,
-    tablevqabench,
-    text_restoration,
     typed_answer,
     vqa_accuracy,
 )
 from snellen.scoring.captions import bleu, cider, rouge_l, tokenise
-from snellen.scoring.mega_bench import latex as mega_latex
-from snellen.scoring.mega_bench import numbers as mega_numbers
-from snellen.scoring.mega_bench.metrics import LATEX_METRICS, METRICS, score_field
-from snellen.scoring.mega_bench.replies import PARSERS, parse_reply
 
 Read = Callable[[str], object]
 
@@ -76,7 +79,7 @@ CHOICES: dict[str, Read] = {
     read.__name__ + place: _with_options(read)  # type: ignore[arg-type]
     for place, reads in {
         "": (choice.parse_choice, mmmu.parse_mmmu, mmmu.parse_mmmu_pro, mmmu.parse_mmmu_or_draw,
-             mmmu.parse_mmmu_pro_or_draw, listed.parse_mmsi, listed.parse_medxpertqa,
+             mmmu.parse_mmmu_pro_or_draw, official.parse_mmsi, official.parse_medxpertqa,
              official.parse_mmbench, official.parse_equal, official.parse_blink,
              official.parse_mme_realworld, official.parse_mmstar,
              official.parse_cvbench, official.parse_before_bracket,
@@ -90,7 +93,7 @@ CHOICES: dict[str, Read] = {
 }  # fmt: skip
 CHOICES |= {
     given.__name__: _with_options(given(("B",)))
-    for given in (listed.phyx_choice_parser, official.opening_parser,
+    for given in (phyx.phyx_choice_parser, official.opening_parser,
                   vlmevalkit_own.first_word_parser,
                   vlmevalkit_own.bracket_parser)
 }  # fmt: skip
@@ -117,8 +120,8 @@ WORDS_READ: dict[str, Read] = {
     "parse_list_answer": numbers.parse_list_answer,
     "parse_mmmu_answer": mmmu.parse_mmmu_answer,
     "parse_mmmu_open": mmmu.parse_mmmu_open,
-    "parse_spatial457": listed.parse_spatial457,
-    "parse_phyx": listed.parse_phyx,
+    "parse_spatial457": spatial457.parse_spatial457,
+    "parse_phyx": phyx.parse_phyx,
     "parse_short_answer": mathvision.parse_short_answer,
     "parse_truth": forms.parse_truth,
     "parse_form": lambda reply: [
@@ -208,31 +211,31 @@ GRADES: dict[str, Read] = {
         for one in (exact.equal_converted, exact.equal_folded, exact.equal_without_dot,
                     exact.contains_gold, exact.contains_gold_authors)
     ],
-    "answer_type_of": mathvista.answer_type_of,
+    "answer_type_of": typed_values.answer_type_of,
     "same_value": lambda reply: [
-        mathvista.same_value(reply, gold, kind)  # type: ignore[arg-type]
+        typed_values.same_value(reply, gold, kind)  # type: ignore[arg-type]
         for gold in _GOLDS for kind in _KINDS
     ],
     "normalised of MathVista": lambda reply: [
-        mathvista.normalise_extraction(reply, kind, gold, choices)  # type: ignore[arg-type]
+        typed_values.normalise_extraction(reply, kind, gold, choices)  # type: ignore[arg-type]
         for kind, gold in zip(_KINDS, ("3", "0.5", "x", "[1]"), strict=True)
         for choices in ((), ("a red car", "two"))
     ],
-    "numbers_of": mathvista.parse_number_list,
+    "numbers_of": typed_values.parse_number_list,
     "holds_gold": lambda reply: [
         ocrbench.contains_a_gold(reply, _GOLDS, expression=expression)
         for expression in (False, True)
     ],
-    "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS, separator="\0"),
+    "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
     "relaxed_as_it_stands": lambda reply: relaxed.relaxed_untrimmed(reply, _GOLDS),
-    "f1_authors": _graded(partial(slidevqa.f1_authors, question="how many cars are there?")),
-    "equal_authors": _graded(partial(slidevqa.equal_authors, question="which city is it?")),
+    "f1_authors": _graded(partial(slide_answers.f1_authors, question="how many cars are there?")),
+    "equal_authors": _graded(partial(slide_answers.equal_authors, question="which city is it?")),
     "equal_spatial457": lambda reply: spatial457.equal_spatial457(reply, _GOLDS),
-    "statement_correct": _graded(tablevqabench.is_statement_correct),
-    "same_items": _graded(tablevqabench.same_items),
-    "same_amount": _graded(tablevqabench.same_amount),
-    "same_figure": _graded(tablevqabench.same_figure),
+    "statement_correct": _graded(table_answers.is_statement_correct),
+    "same_items": _graded(table_answers.same_items),
+    "same_amount": _graded(table_answers.same_amount),
+    "same_figure": _graded(table_answers.same_figure),
     "restored": lambda reply: [
         restore(reply, gold, chinese=chinese)
         for restore in (text_restoration.score_restoration,

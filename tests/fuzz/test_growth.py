@@ -75,10 +75,10 @@ SLOW_BEFORE = (
     ("snellen.extract.open_text parse_whole", "</s>"),
     ("snellen.extract.open_text _trim_end", "</s>"),
     ("snellen.extract.published.mathvision _canonical_latex", "\\boxed{"),
-    ("snellen.scoring.mega_bench.latex normalise", "\u0304"),
-    ("snellen.scoring.mega_bench.latex normalise", "\\overline{"),
-    ("snellen.scoring.mega_bench.latex normalise", "\\begin{"),
-    ("snellen.scoring.spacy_words split_like_spacy", "(((("),
+    ("snellen.benchmarks.open_answers.mega_bench.grading.latex normalise", "\u0304"),
+    ("snellen.benchmarks.open_answers.mega_bench.grading.latex normalise", "\\overline{"),
+    ("snellen.benchmarks.open_answers.mega_bench.grading.latex normalise", "\\begin{"),
+    ("snellen.benchmarks.documents.vcr_wiki.spacy_words split_like_spacy", "(((("),
     ("snellen.benchmarks.mathematics.dynamath _parse_float", "4"),
     ("snellen.benchmarks.documents.cc_ocr.grading _normalise_text", "\n"),
     ("snellen.benchmarks.documents.cc_ocr.grading _without_preamble", "\\documentclass{"),
@@ -96,7 +96,11 @@ def test_phrases_that_took_seconds_or_minutes(name: str, phrase: str) -> None:
 
 @pytest.mark.parametrize("head", ["```", "```json"])
 @pytest.mark.parametrize(
-    "name", ["snellen.scoring.mega_bench.objects last_object", "replies-open parse_reply"]
+    "name",
+    [
+        "snellen.benchmarks.open_answers.mega_bench.grading.objects last_object",
+        "replies-open parse_reply",
+    ],
 )
 def test_white_space_in_a_block_without_end(name: str, head: str) -> None:
     assert growth(readers()[name], "\n", 1000, head, END) <= MOST

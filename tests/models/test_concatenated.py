@@ -131,7 +131,7 @@ def test_what_stitching_is_worth_against_concatenation(tmp_path: Path, capsys: A
         )  # fmt: skip
     found = gains(find_runs(tmp_path / "runs"), "images", base="stitch")
     assert {(gain.base, gain.value) for gain in found} == {("stitch", "native"), ("stitch", POLICY)}
-    assert main(["gains", str(tmp_path / "runs"), "--by", "images", "--base", POLICY]) == 0
+    assert main(["analyse", "gains", str(tmp_path / "runs"), "--by", f"images={POLICY}"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"images: {POLICY} → " in text
     assert " stitch " in text

@@ -77,7 +77,7 @@ def test_without_clip_nothing_is_drawn(folders: dict[str, Path], tmp_path: Path)
     assert run.info.counts.sent == 0
     reason = next(iter(run.records())).passes[0].output
     assert isinstance(reason, Failure)
-    assert "--clip" in reason.message
+    assert "--judge clip/" in reason.message
 
 
 def test_a_pipeline_answers_the_captions_alone(folders: dict[str, Path], tmp_path: Path) -> None:

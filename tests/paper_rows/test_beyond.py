@@ -89,11 +89,11 @@ def test_why_two_runs_differ(user: User) -> None:
         "snellen run --load known.py -m Known:plain=20,reworded=30 -b mine.jsonl:prompt=llava "
         "--no-html --out b"
     )
-    two = user.run("snellen why a b --examples 0 --json").json()
+    two = user.run("snellen why a b --each 0 --json").json()
     assert two["observed"]["difference"] == 100 * (30 - 10) / 40
     [together] = two["shares"]
     assert (together["method"], set(together["causes"])) == ("together", {"prompt", "model"})
-    asked = user.run("snellen why a b --load known.py --ask --yes --examples 0 --json").json()
+    asked = user.run("snellen why a b --load known.py --ask yes --each 0 --json").json()
     shares = {share["causes"][0]: share for share in asked["shares"]}
     # Right are 10 and 14 of the smaller, 20 and 30 of the larger: either may be switched first.
     for cause, orders in (("prompt", (14 - 10, 30 - 20)), ("model", (20 - 10, 30 - 14))):
@@ -108,18 +108,21 @@ def test_why_two_runs_differ(user: User) -> None:
 @pytest.mark.row("Protocol cards with digests", page="cards.md")
 def test_cards(user: User) -> None:
     user.write_choices("mine.jsonl", "ABCD")
-    plain = user.run("snellen card mine.jsonl --json").json()
-    reworded = user.run("snellen card mine.jsonl:prompt=llava --json").json()
+    plain = user.run("snellen info mine.jsonl --card --json").json()
+    reworded = user.run("snellen info mine.jsonl:prompt=llava --card --json").json()
     # Of another prompt the digest of that part alone differs, and so that of the card.
     assert _differing(plain["parts"], reworded["parts"]) == {"prompt"}
     assert plain["digest"] != reworded["digest"]
-    assert user.run("snellen card mine.jsonl --json").json() == plain
+    assert user.run("snellen info mine.jsonl --card --json").json() == plain
     # With another gold the same replies are read as before, and are right or wrong otherwise.
     user.write_choices("mine.jsonl", "ABCC")
-    other = user.run("snellen card mine.jsonl --json").json()
+    other = user.run("snellen info mine.jsonl --card --json").json()
     assert "metric" in _differing(plain["parts"], other["parts"])
     assert "prompt" not in _differing(plain["parts"], other["parts"])
-    assert user.run("snellen card mmbench --json").json()["parts"].keys() == plain["parts"].keys()
+    assert (
+        user.run("snellen info mmbench --card --json").json()["parts"].keys()
+        == plain["parts"].keys()
+    )
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
@@ -262,7 +265,7 @@ def test_what_a_score_owes_to_the_images(user: User) -> None:
     user.run(
         "snellen run --load my_model.py -m Sees -b shades.jsonl --control wrong-image:3 --no-html"
     )
-    found = user.run("snellen gains snellen-results --json").json()
+    found = user.run("snellen analyse gains snellen-results --json").json()
     gains = {gain["value"]: gain for gain in found["gains"]}
     # Blind it says A.
     of_a = 100 * sum(gold == "A" for gold in golds.values()) / len(golds)
@@ -362,7 +365,8 @@ def test_extractors_are_measured(user: User) -> None:
     user.write_rows("labelled.jsonl", rows)
     url = user.serve(lambda body: "A")
     found = user.run(
-        "snellen score labelled.jsonl --extractor URL#tiny --labels answer=people --json", URL=url
+        "snellen score labelled.jsonl --extractor URL#tiny --columns label_answer=people --json",
+        URL=url,
     ).json()
     table, *_ = found["readings"]["tables"]
     measured = {(row["reader"], row["measure"]): row for row in table["rows"]}
@@ -496,7 +500,7 @@ def test_checkpoints_while_they_train(user: User) -> None:
 
     for step, share in ((100, 0.0), (200, 1.0)):
         make_checkpoint(user.folder / "ckpts", step, share)
-    first = user.run("snellen watch ckpts:device=cpu -b eyechart --limit 48 --once").text
+    first = user.run("snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once").text
     early, final = (line for line in first.splitlines() if line.startswith("step"))
     assert early.startswith("step 100: ")
     assert " over step 100 (" in final
@@ -505,7 +509,8 @@ def test_checkpoints_while_they_train(user: User) -> None:
     assert final.startswith(f"step 200: {user.score('tiny', 'alone'):.1f} ")
     make_checkpoint(user.folder / "ckpts", 300, BROKEN)
     later = user.run(
-        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --once --fail-on-regression", code=1
+        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once --on-regression fail",
+        code=1,
     ).text
     [broken] = [line for line in later.splitlines() if line.startswith("step")]
     assert broken.startswith("step 300: ")

@@ -175,8 +175,8 @@ def test_quality_control(user: User) -> None:
     write_mmbench(user, "mm.jsonl", count=24)
     user.write("models.py", KNOWS)
     found = user.run(
-        "snellen curate filter mm.jsonl --load models.py --text-only Text1 Text2 Text3 "
-        "--vision Vision1 Vision2 --out checked --json",
+        "snellen curate filter mm.jsonl --load models.py --text-only Text1 --text-only Text2 "
+        "--text-only Text3 -m Vision1 -m Vision2 --out checked --json",
         code=1,
     ).json()
     rules = {rule["rule"]: rule for rule in found["rules"]}
@@ -189,7 +189,7 @@ def test_quality_control(user: User) -> None:
     by_chance = 3 * chance**2 * (1 - chance) + chance**3
     assert rules["text-majority"]["expected"] == pytest.approx(24 * by_chance)
     assert rules["vision-none"]["expected"] == pytest.approx(24 * (1 - chance) ** 2)
-    user.run("snellen curate review checked --out reviewed --queue-only", code=1)
+    user.run("snellen curate review checked --out reviewed --export queue", code=1)
     queue = (user.folder / "reviewed" / "queue.jsonl").read_text().splitlines()
     assert {json.loads(line)["item"] for line in queue} == {"3", "5", "7", "13"}
     # The models that see say "fig 5" of the fifth.
@@ -234,7 +234,9 @@ def test_a_chinese_version(user: User) -> None:
 
     url = user.serve(translate)
     found = user.run(
-        "snellen curate translate mm.jsonl --to zh -m URL#tiny --out zh --json", URL=url, code=1
+        "snellen curate translate mm.jsonl --language zh -m URL#tiny --out zh --json",
+        URL=url,
+        code=1,
     ).json()
     assert (found["items"], found["flagged_wrong"]) == (16, 2)
     assert found["wrong"] == {"untranslated": 1, "same options": 1}
@@ -246,10 +248,10 @@ def test_a_chinese_version(user: User) -> None:
         {"item": "5", "by": "ann", "action": "fix", "changes": {"B": "李子 5"}},
         {"item": "6", "by": "ann", "action": "fix", "changes": {"D": "青柠 6"}},
     ])  # fmt: skip
-    user.run("snellen curate translate mm.jsonl --to zh --check zh", code=1)
+    user.run("snellen curate translate mm.jsonl --language zh --check zh", code=1)
     user.run("snellen curate review zh --out people-zh --import people.jsonl")
     user.run("snellen curate review zh --out people-zh --finish")
-    user.run("snellen curate translate mm.jsonl --to zh --check people-zh")
+    user.run("snellen curate translate mm.jsonl --language zh --check people-zh")
     lines = (user.folder / "people-zh" / "items.jsonl").read_text(encoding="utf-8").splitlines()
     for at, row in enumerate(map(json.loads, lines)):
         assert row["question"] == f"{at}：哪一个？"
@@ -317,7 +319,7 @@ def test_hidden_answers(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
         "--data questions.jsonl --no-html"
     )
     run = user.find_run("KnowsPerception")
-    user.run("snellen submit RUN --to URL --publish", RUN=run, URL=url)
+    user.run("snellen submit RUN --hub URL --publish", RUN=run, URL=url)
     board = json.loads(get("board"))
     [row] = board["tables"][0]["rows"]
     # Half of 24 public questions; of the 24 private ones nothing is shown before the reveal.

@@ -106,7 +106,7 @@ def test_table_2(user: User) -> None:
         )
     table = user.run("snellen export read --to mmt-table").text
     lines = [[cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
-             for line in table.splitlines() if line.startswith("|")]  # fmt: skip
+             for line in table.replace("**", "").splitlines() if line.startswith("|")]  # fmt: skip
     printed = {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[2:]}
     assert set(printed) == set(scores)
     metas = {name: meta_means(rows, values) for name, values in scores.items()}
@@ -201,7 +201,7 @@ def test_apart_or_stitched(user: User) -> None:
         "snellen run --load my_model.py -m CountsRed -b mmt-bench -b mmt-bench:images=stitch "
         "-b mmt-bench:images=first --data mmt.jsonl --no-html"
     )
-    found = user.run("snellen gains snellen-results --by images --base stitch --json").json()
+    found = user.run("snellen analyse gains snellen-results --by images=stitch --json").json()
     scores = {gain["value"]: gain["score"] for gain in found["gains"]}
     # In one picture of all the middle is that of the second; the first alone is one of three.
     stitched = 100 * fmean(sum(one) == one[1] for one in reds)
@@ -234,7 +234,7 @@ def test_concatenated_embeddings(user: User) -> None:
         "--generation max_new_tokens=4 --no-html",
         MODEL=model,
     )
-    found = user.run("snellen gains snellen-results --by images --base stitch --json").json()
+    found = user.run("snellen analyse gains snellen-results --by images=stitch --json").json()
     runs = {gain["value"]: gain["folder"] for gain in found["gains"]}
     runs["stitch"] = found["gains"][0]["base_folder"]
     tokens = {value: [sample["passes"][0]["output"]["usage"]["prompt_tokens"]
@@ -310,13 +310,13 @@ def test_visual_referring(user: User) -> None:
         "categories": [{"id": 1, "name": "person"}],
     }))  # fmt: skip
     user.write("my_model.py", READS_MARKS)
-    user.run("snellen data referring mmt.jsonl --source coco coco.json pictures -o clean.tsv")
+    user.run("snellen data referring mmt.jsonl --annotations coco coco.json pictures -o clean.tsv")
     user.run(
         "snellen run --load my_model.py -m ReadsMarks -b mmt-bench:referring=box "
         "-b mmt-bench:referring=pixel -b mmt-bench:referring=normalised "
         "-b mmt-bench:referring=both --data clean.tsv --no-html"
     )
-    found = user.run("snellen gains snellen-results --by referring --base box --json").json()
+    found = user.run("snellen analyse gains snellen-results --by referring=box --json").json()
     # All boxes are found where they are drawn; A is right in a quarter.
     assert {gain["base_score"] for gain in found["gains"]} == {100.0}
     gains = {gain["value"]: gain["gain"] for gain in found["gains"]}
@@ -355,7 +355,7 @@ def test_coordinates(user: User) -> None:
         "-b mmt-bench:coords=normalised --data mmt.jsonl --no-html"
     )
     found = user.run(
-        "snellen gains snellen-results --by coords --base pixel --group category --json"
+        "snellen analyse gains snellen-results --by coords=pixel --group category --json"
     ).json()
     scores = {gain["group"]: (gain["base_score"], gain["score"]) for gain in found["gains"]}
     # B is right in nine of twelve, which only pixels show; A is right in one of them.
@@ -392,7 +392,7 @@ def test_without_images(user: User) -> None:
         "snellen run --load my_model.py -m CountsRed -b mmt-bench --data mmt.jsonl "
         "--control black --no-html"
     )
-    found = user.run("snellen gains snellen-results --group category --json").json()
+    found = user.run("snellen analyse gains snellen-results --group category --json").json()
     gains = {(gain["value"], gain["group"]): (gain["base_score"], gain["score"], gain["gain"])
              for gain in found["gains"]}  # fmt: skip
     # Without red it says A: right in half of one subtask, in a quarter of the other.
@@ -418,7 +418,7 @@ def test_why_answers_are_wrong(user: User) -> None:
     url = user.serve(judge)
     user.run(
         "snellen analyse errors out.jsonl -b mmt-bench --data mmt.jsonl --each 6 "
-        "--page errors.html --judge URL#tiny",
+        "--sheet errors.html --judge URL#tiny",
         URL=url,
     )
     judged = json.loads((user.folder / "errors.judge.json").read_text())["samples"]
@@ -489,12 +489,12 @@ def test_questions_from_metadata(user: User) -> None:
     }))  # fmt: skip
     user.write("templates.toml", TEMPLATES)
     user.run(
-        "snellen curate metadata coco coco.json --pictures pictures --source drawn "
-        "--licence CC0-1.0 -o drawn"
+        "snellen curate metadata coco coco.json --media pictures "
+        "--facts source=drawn,licence=CC0-1.0 --out drawn"
     )
     made = user.run(
         "snellen curate questions drawn --templates templates.toml "
-        "--per-subtask 12 --out made --json"
+        "--limits per_subtask=12 --out made --json"
     ).json()
     assert {name: one["items"] for name, one in made["subtasks"].items()} == {
         "counting_by_category": 12, "small_object_detection": 12,
@@ -537,9 +537,8 @@ def test_task_map(user: User) -> None:
     user.write("scores.csv", "\n".join(["model,subtask,accuracy", *lines]) + "\n")
     lines = [f"{name},{task}" for name, tasks in clusters.items() for task in tasks]
     user.write("clusters.csv", "\n".join(["cluster,subtask", *lines]) + "\n")
-    found = user.run("snellen taskmap --scores scores.csv --clusters clusters.csv --json").json()[
-        "agreement"
-    ]
+    told = user.run("snellen taskmap --scores scores.csv --map clusters=clusters.csv --json")
+    found = told.json()["agreement"]
 
     def means(tasks: Sequence[str]) -> list[float]:
         return [fmean(scores[task][model] for task in tasks) for model in range(9)]

@@ -118,7 +118,9 @@ def test_levels_averages_and_ranks(user: User) -> None:
     cells = {name: {number: 100 * mean(is_right(number, at) for at in range(2))
                     for number in range(1, 35)} for name, is_right in rules.items()}  # fmt: skip
     printed = user.run("snellen export read --to seed-table").text
-    levels, subparts, dimensions = map(_table, printed.split("### ")[1:])
+    levels, subparts, dimensions = map(
+        _table, re.split(r"^\*\*.*\*\*$", printed, flags=re.MULTILINE)[1:]
+    )
     for table, groups in ((levels, LEVELS), (subparts, SUBPARTS)):
         for group, members in groups.items():
             # Each dimension weighs the same, however many questions it has.
@@ -134,7 +136,8 @@ def test_levels_averages_and_ranks(user: User) -> None:
 
 def _table(text: str) -> dict[str, list[str]]:
     """The rows of a Markdown table by their first cell."""
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    plain = text.replace("**", "")
+    lines = [line.strip("| ").split(" | ") for line in plain.splitlines() if line.startswith("| ")]
     return {cells[0]: cells for cells in lines if not cells[0].startswith("---")}
 
 

@@ -243,7 +243,7 @@ def test_requests_at_once_and_replicas(user: User) -> None:
     assert user.score("tiny") == 25.0
     assert 2 <= most <= 8
     user.run(
-        "snellen run -m random:seed=3 -b mine.jsonl --executor ray --replicas 2 --no-html --out ray"
+        "snellen run -m random:seed=3 -b mine.jsonl --executor ray:replicas=2 --no-html --out ray"
     )
     user.run("snellen run -m random:seed=3 -b mine.jsonl --no-html --out alone")
     assert user.score("random", "ray") == user.score("random", "alone")
@@ -332,9 +332,7 @@ def test_leaderboards_of_suites(user: User) -> None:
     lines = [f"{model},{member},{value}" for model, (_, values) in rows.items()
              for member, value in zip(members, values, strict=True)]  # fmt: skip
     user.write("results.csv", "\n".join(["model,member,value", *lines]) + "\n")
-    board = user.run(
-        "snellen leaderboard --suite openvlm-core --with results.csv --format json"
-    ).json()
+    board = user.run("snellen leaderboard results.csv --suite openvlm-core --format json").json()
     # By hand: the mean of eight, and Gemini is the second of two in AI2D and OCRBench alone.
     means = {"Gemini-2.5-Pro": (80.075, 1, 1.25), "InternVL3-78B": (79.0875, 2, 1.75)}
     for row in board["rows"]:

@@ -19,8 +19,8 @@ from snellen.api.report import report_of
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.benchmarks.abilities import mmbench
 from snellen.benchmarks.declaration.data_file import data_file_declaration
-from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.knowledge import a_okvqa, mmmu, scienceqa
+from snellen.benchmarks.declaration.registry import benchmark_sources, open_benchmark
+from snellen.benchmarks.knowledge import a_okvqa, mmmu
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
@@ -337,7 +337,7 @@ def test_a_run_folder_keeps_the_examples(tmp_path: Path) -> None:
     stored = msgspec.json.decode((run.path / "run.json").read_bytes())
     told = stored["config"]["examples"]
     assert set(told) == {"ids", "digest", "aside"}
-    assert scienceqa.BENCHMARK.data.held_out == {"test": "val"}
+    assert benchmark_sources()["scienceqa"]().data.held_out == {"test": "val"}
 
 
 def _png(number: int = 0) -> bytes:

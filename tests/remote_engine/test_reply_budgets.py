@@ -159,13 +159,13 @@ def test_wrong_limits_are_explained(
     server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["run", "-m", f"{server.url}#tiny", "-b", str(questions(tmp_path, 3)), "--out",
-               str(tmp_path / "out"), "--extend-truncated"]  # fmt: skip
+               str(tmp_path / "out"), "--generation"]  # fmt: skip
     for text in ("many", "0", "-3", "1.5"):
         with pytest.raises(SystemExit):
-            main([*command, text])
+            main([*command, f"extend_truncated={text}"])
     assert "is no number of tokens; expected e.g. 4096 or 32k" in capsys.readouterr().err
-    assert main([*command, "10"]) == 2
-    assert "--generation extend_truncated=is 10, and replies may have" in capsys.readouterr().err
+    assert main([*command, "extend_truncated=10"]) == 2
+    assert "extend_truncated is 10, and replies may have" in capsys.readouterr().err
     with pytest.raises(UsageError, match="expected a limit of tokens"):
         limited(server, tmp_path, 3, extend_truncated=0)
     assert server.asked == []

@@ -13,8 +13,9 @@ from snellen.api import evaluate, report_of
 from snellen.cli.main import main
 from snellen.core.request import Sampling
 from snellen.core.run import Report
-from snellen.report.export import to_csv, to_json, to_latex, to_markdown
+from snellen.report.run_document import run_document
 from snellen.report.terminal.repeats import draw_lines
+from snellen.report.writers import write_text
 from snellen.store.runs import RunFolder
 
 ROWS = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\t{'AB'[n % 2]}\n" for n in range(20))
@@ -57,13 +58,16 @@ def test_every_form_has_them(
 ) -> None:
     assert main(["report", str(run.path)]) == 0
     told = capsys.readouterr().out
+    document = run_document([report])
+    markdown = write_text(document, "markdown")
     for line in draw_lines(report):
         assert line.name in told
-        assert line.name.replace(",", "") in to_markdown([report]).replace(",", "")
-    assert r"\caption{Draws of random (6 draws, seed 1) on q}" in to_latex([report])
-    assert '"draws": {' in to_json([report])
+        assert line.name.replace(",", "") in markdown.replace(",", "")
+    caption = r"\caption{q, accuracy, draws of random (6 draws, seed 1)}"
+    assert caption in write_text(document, "latex")
+    assert '"draws":{' in write_text(document, "json")
     assert "majority@k" in (run.path / "report.html").read_text()
-    rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(to_csv([report])))}
+    rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(write_text(document, "csv")))}
     assert {"pass@1", "pass@6", "majority@6", "same_answer", "same_score"} <= rows.keys()
     these, alike = rows["accuracy, these questions"], rows["accuracy"]
     assert (these["value"], these["method"]) == (alike["value"], "draws within questions")
@@ -88,7 +92,8 @@ def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None
 @pytest.mark.parametrize(
     "command",
     [
-        ["export", "vlmevalkit-tsv"], ["export", "seed-results"], ["label"],
+        ["export", "vlmevalkit-tsv"], ["export", "seed-results"],
+        ["analyse", "readers", "--sheet", "unused.csv"],
         ["analyse", "letters"], ["analyse", "refusals"], ["analyse", "steps"],
         ["analyse", "errors"],
     ],

@@ -76,7 +76,7 @@ def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) ->
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
     page = tmp_path / "errors.html"
     folder = str(runs[0].path.parent)
-    assert main(["analyse", "errors", folder, "--page", str(page), "--each", "1"]) == 0
+    assert main(["analyse", "errors", folder, "--sheet", str(page), "--each", "1"]) == 0
     with sync_api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(
             executable_path=browser, args=["--headless", "--no-sandbox", "--disable-gpu"]
@@ -251,7 +251,7 @@ def test_a_judge_labels_first(runs: list[RunFolder], tmp_path: Path) -> None:
 
 def test_a_judge_by_name(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     page, store = tmp_path / "why.html", tmp_path / "store.sqlite"
-    words = ["analyse", "errors", str(runs[0].path), "--each", "1", "--page", str(page)]
+    words = ["analyse", "errors", str(runs[0].path), "--each", "1", "--sheet", str(page)]
     assert main([*words, "--judge", "random", "--store", str(store)]) == 0
     assert "9 of 9 replies of the judge name no type of error" in capsys.readouterr().out
     assert page.is_file()

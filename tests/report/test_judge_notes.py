@@ -10,13 +10,14 @@ from snellen.analysis.card_file import stored_card
 from snellen.api import score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
-from snellen.report.export import to_markdown
 from snellen.report.page.facts import fact_sections
+from snellen.report.run_document import run_document
 from snellen.report.terminal.protocol_card import card_lines
+from snellen.report.writers import write_text
 
 LAYOUT = Path(__file__).parents[1] / "benchmarks" / "layouts" / "mm-vet.tsv"
 SAID = "how often the judge column:grade is right was not measured in this run; to measure it"
-COMMAND = "snellen score mm-vet --predictions FILE --judge MODEL --labels right=COLUMN"
+COMMAND = "snellen score mm-vet --predictions FILE --judge MODEL --columns label_right=COLUMN"
 REPLIES = "id,prediction,grade,ok\n0,x is -1 or -5,1.0,1\n1,red,0.0,0\n"
 
 
@@ -38,7 +39,7 @@ def test_the_printed_score_says_that_its_judge_was_not_measured(
     judged = printed(capsys, "--predictions", replies, "--judge", "column:grade")
     assert SAID in judged
     assert COMMAND in judged
-    labels = ("--labels", "right=ok")
+    labels = ("--columns", "label_right=ok")
     measured = printed(capsys, "--predictions", replies, "--judge", "column:grade", *labels)
     assert "was not measured" not in measured
     assert "grade open agreement 100.0" in measured
@@ -55,7 +56,7 @@ def test_what_the_sentence_advises_measures_the_judge(replies: Path) -> None:
 
 def test_exports_and_the_report_page_say_it_too(replies: Path, tmp_path: Path) -> None:
     scored = score("mm-vet", replies, data=LAYOUT, judges=["column:grade"])
-    assert SAID.replace("how", "How") in to_markdown([scored.report]).replace("\\", "")
+    assert SAID in write_text(run_document([scored.report]), "markdown").replace("\\", "")
     sections = fact_sections(scored.report, tmp_path)
     assert any(fact.value.startswith(SAID) for section in sections for fact in section.facts)
 

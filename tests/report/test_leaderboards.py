@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import random
+import re
 from itertools import permutations
 from pathlib import Path
 
@@ -67,6 +68,26 @@ def test_a_board_says_how_sure_it_is(place: Path, capsys: pytest.CaptureFixture[
     by_kind = {one["name"]: one["places"] for one in standing["boards"][1:]}
     assert set(by_kind) == {f"category: kind {at}" for at in range(4)}
     assert all(one["n"] == 30 and one["letters"] for ranked in by_kind.values() for one in ranked)
+
+
+def test_p_against_the_best_is_what_compare_says(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (standing,) = json.loads(printed(capsys, place / "A", "--json"))
+    found = {one["model"]: one["p_best"] for one in standing["boards"][0]["places"]}
+    assert main(["compare", str(place / "A"), "--json"]) == 0
+    pairs = json.loads(capsys.readouterr().out)["pairs"]
+    expected: dict[str, object] = {"strong": None}
+    for pair in pairs:
+        names = {pair["first"], pair["second"]}
+        if "strong" in names:
+            (other,) = names - {"strong"}
+            expected[other] = pytest.approx(pair["p_holm"])
+    assert found == expected
+    monkeypatch.setenv("COLUMNS", "120")
+    text = printed(capsys, place / "A")
+    assert "Holm p vs best" in text
+    assert "Holm p vs best: of the paired test against the best model" in text
 
 
 def test_letters_are_what_compare_says(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,20 +263,31 @@ def test_models_by_benchmarks_say_what_is_missing(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
     data = write(tmp_path / "other.tsv", rows(COUNT))
-    for name in ("weak", "strong"):
-        run(model(name, SHARES[name]), data, tmp_path / "runs")
+    run(model("weak", 0.4), data, tmp_path / "runs")
+    strong = run(model("strong", 0.6), data, tmp_path / "runs").report().summary.headline.value
+    assert strong is not None
     lines = printed(capsys, place / "A", tmp_path / "runs").splitlines()
     assert lines[0].strip() == "models by benchmarks"
     found = {line.split()[0]: " ".join(line.split()[1:]) for line in lines[1:6] if line.split()}
-    assert found["model"] == "other q average rank"
-    assert found["strong"].endswith(" 1.0")
+    assert found["model"] == "other q average average rank"
+    (standing,) = json.loads(printed(capsys, place / "A", "--json"))
+    average = (strong + standing["boards"][0]["places"][0]["score"]) / 2
+    assert found["strong"].endswith(f" {average:.1f} 1.0")
     assert found["weak"].endswith(" 2.0")
     assert found["mid"].startswith("– ")
-    assert found["mid"].endswith("– (1 missing)")
+    assert found["mid"].endswith("– – (1 missing)")
     latex = printed(capsys, place / "A", tmp_path / "runs", "--format", "latex")
     assert latex.count("\\begin{tabular}") == latex.count("\\bottomrule") == 5
     assert "\\caption{models by benchmarks}" in latex
     assert "\\caption{q, category}" in latex
+    (best,) = [line for line in latex.splitlines() if line.strip().startswith("strong &")]
+    assert best.count(r"\textbf{") == 4  # two scores, the average and the average rank
+    groups = [line.split("&") for line in latex.splitlines() if line.strip().startswith("kind ")]
+    assert len(groups) == 8
+    for _, *cells, _ in groups:
+        numbers = [float(re.findall(r"\d+\.\d", cell)[0]) for cell in cells]
+        bold = [r"\textbf{" in cell for cell in cells]
+        assert bold == [number == max(numbers) for number in numbers]
 
 
 def test_a_narrow_terminal_has_every_column_in_parts(

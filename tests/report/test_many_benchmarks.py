@@ -12,7 +12,9 @@ from rich.console import Console
 from snellen.api import evaluate, report_of
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember
 from snellen.cli import main
-from snellen.report.terminal.suites import print_suite, suite_table
+from snellen.report import format as fmt
+from snellen.report.terminal.suites import suite_document, suite_table
+from snellen.report.writers.terminal import print_document
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
 FEW = ("a-bench", "a-okvqa", "aesbench")
@@ -54,13 +56,21 @@ def test_a_page_of_few_is_headed_by_their_names(runs: Path, tmp_path: Path) -> N
     assert sorted(heading[1].split(", ")) == sorted(FEW)
 
 
-def test_many_members_of_a_suite_stand_below_each_other(runs: Path) -> None:
+def test_many_members_of_a_suite_continue_in_tables_below(runs: Path) -> None:
     again = evaluate(["random"], SPECS, out=runs, html=False).runs
     members = tuple(SuiteMember(name, (spec,)) for name, spec in zip(MANY, SPECS, strict=True))
     reports = [report_of(one) for one in again]
     shown = suite_table(Suite("Many", members), again, reports, [])
     out = io.StringIO()
-    print_suite(shown, Console(file=out, width=80))
+    print_document(suite_document(shown), Console(file=out, width=80))
     lines = out.getvalue().splitlines()
-    for name in (*MANY, "average"):
-        assert any(re.match(rf"\s*{name}\s+[\d.–]+\s*$", line) for line in lines), name
+    assert max(map(len, lines)) <= 80
+    found: dict[str, str] = {}
+    for head, row in zip(lines, lines[2:], strict=False):
+        if row.startswith(("1 ", "–")):
+            found |= zip(re.split(r"\s{2,}", head.strip()), row.split(), strict=True)
+    values = shown.rows[0].values
+    assert {name: found[name] for name in MANY} == {
+        name: fmt.score_text(values[name]) for name in MANY
+    }
+    assert found["average"] == fmt.score_text(shown.rows[0].average)

@@ -16,7 +16,8 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
-from snellen.report.terminal.mmt_table import mmt_table
+from snellen.report.terminal.mmt_table import mmt_document
+from snellen.report.writers import write_text
 from snellen.store.runs import RunFolder
 
 ROWS = [
@@ -50,8 +51,13 @@ def made(
     return list(done.runs)
 
 
+def mmt_table(runs: list[RunFolder]) -> str:
+    return write_text(mmt_document(runs), "markdown")
+
+
 def cells(table: str) -> dict[str, list[str]]:
-    lines = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    plain = table.replace("**", "")
+    lines = [line.strip("| ").split(" | ") for line in plain.splitlines() if line.startswith("|")]
     return {name: values for name, *values in lines}
 
 
@@ -68,7 +74,7 @@ def test_rows_in_order_with_ranks_among_models_and_guesses(tmp_path: Path) -> No
     assert table["random guess"][:5] == ["25.0", "25.0", "3.5", "25.0", "4.0"]
     assert table["frequency guess"][:5] == ["100.0", "100.0", "1.0", "100.0", "1.0"]
     columns = dict(zip(table["model"], table["always-a"], strict=True))
-    assert (columns["VR"], columns["DU"], columns["Loc"]) == ("100.0", "50.0", "-")
+    assert (columns["VR"], columns["DU"], columns["Loc"]) == ("100.0", "50.0", "–")
 
 
 def test_the_row_of_frequent_guessing_is_the_run_of_the_model_frequent(tmp_path: Path) -> None:
@@ -86,7 +92,7 @@ def test_the_row_of_frequent_guessing_is_the_run_of_the_model_frequent(tmp_path:
     table = cells(text)
     assert without_intervals(table["frequent"])[:2] == ["79.2", "71.4"]
     for name in ("random guess", "frequency guess"):
-        assert "-" not in table[name][:5]
+        assert "–" not in table[name][:5]
     # Of two labels that are equally frequent both score the same.
     assert without_intervals(table["frequent"]) == table["frequency guess"][:5]
 
@@ -99,6 +105,9 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     made(tmp_path)
     assert main(["export", str(tmp_path / "out"), "--to", "mmt-table"]) == 0
     assert "mean rank over 2 and 1 meta-tasks among 4 rows" in capsys.readouterr().out
+    paper = tmp_path / "table.tex"
+    assert main(["export", str(tmp_path / "out"), "--to", "mmt-table", "-o", str(paper)]) == 0
+    assert r"\begin{tabular}" in paper.read_text()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +140,7 @@ def test_runs_that_do_not_belong_together_are_refused(
 
 def test_other_benchmarks_and_nothing_are_refused() -> None:
     with pytest.raises(UsageError, match="at least one run"):
-        mmt_table([])
+        mmt_document([])
 
 
 def test_a_run_without_a_meta_task_is_named(tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from paper_files import paper_table
+from synthetic import build_report
 
 from snellen.benchmarks.abilities.seedbench.levels import (
     DimensionGroup,
@@ -23,10 +26,26 @@ from snellen.benchmarks.abilities.seedbench.levels import (
 )
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
-from snellen.report.plots.figure import DASHES, HATCHES, MARKERS, PALETTE, ink_on, shades, to_svg
+from snellen.report.plots.figure import (
+    DASHES,
+    HATCHES,
+    MARKERS,
+    PALETTE,
+    ink_on,
+    plot_style,
+    shades,
+    to_svg,
+)
 from snellen.report.plots.hard_cards import HardSampleCard, draw_cards
+from snellen.report.plots.lines import LinePoint, line_plot
 from snellen.report.plots.ranks import heat_map, leaderboard_plot, rank_share
-from snellen.report.plots.series import Value, dot_plot, radar_plot, stacked_bars
+from snellen.report.plots.series import (
+    Value,
+    dot_plot,
+    radar_plot,
+    results_plot,
+    stacked_bars,
+)
 from snellen.report.plots.taskmap import dendrogram, distance_map, tau_curve
 from snellen.scoring.leaderboard import rank_models
 from snellen.taskmap.agreement import NearTau
@@ -109,6 +128,103 @@ def test_a_mark_is_where_its_value_is() -> None:
     (interval,) = [line for line in axes.lines if list(line.get_xdata()) == [30.0, 50.0]]
     assert not interval.get_gid()
     assert axes.get_xlabel() == "points, with 95 % intervals"
+
+
+def test_scores_of_runs_have_intervals_and_what_guessing_scores() -> None:
+    reports = [
+        build_report(model, benchmark, count=count)[0]
+        for model, count in (("a/long-name", 60), ("b", 20))
+        for benchmark in ("x", "y")
+    ]
+    figure = results_plot(reports)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["x, accuracy", "y, accuracy"]
+    for axes in figure.axes:
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["a/long-name", "b"]
+        lines = [list(line.get_xdata()) for line in axes.lines]
+        for report in reports:
+            headline = report.summary.headline
+            assert headline.interval is not None
+            assert [headline.interval.low, headline.interval.high] in lines
+            assert [headline.value] in lines
+        assert [25.0, 25.0] in lines
+    assert figure.axes[-1].get_xlabel() == "points, with 95 % intervals"
+    assert "chance" in texts(figure)
+
+
+LONG = [
+    "hf/Qwen/Qwen2.5-VL-72B-Instruct-AWQ",
+    "hf/llava-hf/llava-onevision-qwen2-7b-ov-hf (seed 1)",
+]
+TITLE = "Scores by ability of two models on a benchmark with a name that is longer than the axes"
+
+
+def long_series(rows: int) -> dict[str, dict[str, Value]]:
+    return {
+        model: {
+            f"a long name of row {row}": Value(40.0, Interval(30, 50, "w")) for row in range(rows)
+        }
+        for model in LONG
+    }
+
+
+def crowded_boards() -> Figure:
+    board = rank_models("category: a long name of a group", dict.fromkeys(LONG, 50.0), 9)
+    return leaderboard_plot({TITLE: [board] * 5, "other": [board]})
+
+
+CROWDED = {
+    "dots": lambda: dot_plot(TITLE, long_series(9)),
+    "dots of one row": lambda: dot_plot(TITLE, long_series(1)),
+    **{f"radar of {n}": (lambda n=n: radar_plot(TITLE, long_series(n))) for n in (1, 3, 8, 20, 40)},
+    "bars": lambda: stacked_bars(TITLE, {m: {"A" * 30: 3.0, "B" * 30: 1.0} for m in LONG}),
+    "boards": crowded_boards,
+    "results": lambda: results_plot(
+        [build_report(model, bench, count=9)[0] for model in LONG for bench in ("x", "y")]
+    ),
+    "lines": lambda: line_plot(TITLE, {m: [LinePoint(100, 40.0)] for m in LONG}, label="step"),
+}
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_texts_do_not_touch(name: str) -> None:
+    figure = CROWDED[name]()
+    canvas = FigureCanvasAgg(figure)
+    with plot_style():
+        canvas.draw()
+        shown = [
+            text
+            for text in figure.findobj(Text)
+            if text.get_visible() and text.get_text().strip() and not text.get_rotation()
+        ]
+        boxes = [(text.get_text(), text.get_window_extent(canvas.get_renderer())) for text in shown]
+    # Ticks that are not drawn have their labels at the origin.
+    boxes = [(text, box) for text, box in boxes if box.width > 0 and box.height > 0]
+    assert len(boxes) > 3
+    touching = [
+        (first, second)
+        for at, (first, one) in enumerate(boxes)
+        for second, other in boxes[at + 1 :]
+        if one.padded(-1).overlaps(other.padded(-1))
+    ]
+    assert touching == []
+
+
+def test_bars_and_spokes_have_their_intervals() -> None:
+    board = rank_models("t", {"m": 60.0, "n": 40.0}, 9)
+    rows = tuple(
+        row._replace(interval=Interval(row.score - 5, row.score + 7, "w")) for row in board.places
+    )
+    axes = leaderboard_plot({"x": [board._replace(places=rows)]}).axes[0]
+    assert [list(line.get_xdata()) for line in axes.lines] == [[55.0, 67.0], [35.0, 47.0]]
+    assert axes.get_xlim()[1] == 67.0
+    lines = radar_plot("r", SERIES).axes[0].lines
+    assert [30.0, 50.0] in [list(line.get_ydata()) for line in lines]
+
+
+def test_a_map_of_one_cell_has_its_colour() -> None:
+    axes = heat_map({"m": {"x": 1.0}}, [DimensionGroup("g", ("x",))]).axes[0]
+    (mesh,) = [each for each in axes.collections if isinstance(each, QuadMesh)]
+    assert mesh.get_coordinates()[..., 0].tolist() == [[-0.5, 0.5]] * 2
 
 
 def test_an_axis_ends_with_the_highest_value_there_can_be() -> None:

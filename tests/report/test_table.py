@@ -4,12 +4,14 @@ from msgspec.structs import replace
 from rich.console import Console
 from synthetic import build_report
 
-from snellen.report.terminal.table import print_runs
+from snellen.report.run_document import run_document
+from snellen.report.writers.terminal import print_document
 
 
 def printed(runs, width: int = 80, terminal: bool = False) -> str:
     file = io.StringIO()
-    print_runs(runs, Console(file=file, width=width, force_terminal=terminal))
+    console = Console(file=file, width=width, force_terminal=terminal)
+    print_document(run_document(runs), console)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 

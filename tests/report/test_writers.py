@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from snellen.core.summary import Interval
 from snellen.report.console import Terminal
 from snellen.report.document import Document, Line, Space, Verbatim, titled_document
-from snellen.report.table import Cell, Column, Estimate, Table, best_rows, cell_text
+from snellen.report.table import Cell, Column, Estimate, Table, best_cells, cell_text
 from snellen.report.writers import SUFFIXES, write_text
 from snellen.report.writers.html import write_fragment
 from snellen.report.writers.terminal import print_document
@@ -88,10 +88,26 @@ def test_cells_are_formatted_by_the_kind_of_their_column(
 
 
 def test_the_best_numbers_tie_as_they_are_printed_and_baselines_do_not_count() -> None:
-    assert best_rows(TABLE, 1) == {0, 1}
-    assert best_rows(TABLE, 5) == {0}
-    assert best_rows(TABLE, 2) == set()
-    assert best_rows(TABLE._replace(rows=TABLE.rows[:1], baselines=0), 1) == set()
+    assert best_cells(TABLE) == {(0, 1), (1, 1), (0, 5)}
+    assert best_cells(TABLE._replace(rows=TABLE.rows[:1], baselines=0)) == set()
+
+
+def test_the_best_numbers_may_be_those_of_each_row() -> None:
+    columns = [Column("group"), *(Column(name, "points", best="highest") for name in "ab")]
+    rows = [("x", 1.0, 2.0), ("y", 3.0, None), ("chance", 4.0, 4.0)]
+    table = Table("", columns, rows, baselines=1, best_in_rows=True)
+    assert best_cells(table) == {(0, 2)}
+    assert best_cells(table._replace(best_in_rows=False)) == {(1, 1)}
+
+
+def test_a_terminal_may_show_less_of_a_table_than_a_page() -> None:
+    untitled = Document([TABLE._replace(on_terminal="untitled")])
+    assert "of two" not in write_text(untitled, "table")
+    assert "62.5" in write_text(untitled, "table")
+    assert "of two" in write_text(untitled, "latex")
+    left_out = Document([TABLE._replace(on_terminal="left out")])
+    assert write_text(left_out, "table") == ""
+    assert "62.5" in write_text(left_out, "html")
 
 
 def test_markdown_shows_every_cell_as_it_is() -> None:
@@ -210,6 +226,17 @@ def test_optional_columns_are_left_out_and_named() -> None:
     assert "2.0" not in narrow
     assert "2.0" in wide
     assert "not shown" not in wide
+
+
+def test_each_row_of_a_table_of_lines_is_one_line_at_any_width() -> None:
+    rows = [("tiny", "a model", "x" * 90), ("n" * 50, "another", "end")]
+    columns = [Column("name"), Column("kind"), Column("about")]
+    console = Terminal(record=True, file=io.StringIO(), width=40)
+    print_document(Document([Table("", columns, rows, on_terminal="lines")]), console)
+    assert console.export_text().splitlines() == [
+        f"tiny  a model  {'x' * 90}",
+        f"{'n' * 50}  another  end",
+    ]
 
 
 def test_control_characters_reach_no_terminal() -> None:

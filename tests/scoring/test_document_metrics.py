@@ -6,6 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snellen.benchmarks.documents.tablevqabench.table_answers import (
+    is_statement_correct,
+    normalise_cell,
+    parse_amount,
+    same_amount,
+    same_figure,
+    same_items,
+)
+from snellen.benchmarks.documents.vcr_wiki.text_restoration import score_restoration
 from snellen.scoring.document import (
     abstains,
     bag_of_words_f1,
@@ -14,15 +23,6 @@ from snellen.scoring.document import (
     squad_equal,
     words_f1_vlmevalkit,
 )
-from snellen.scoring.tablevqabench import (
-    is_statement_correct,
-    normalise_cell,
-    parse_amount,
-    same_amount,
-    same_figure,
-    same_items,
-)
-from snellen.scoring.text_restoration import score_restoration
 from snellen.scoring.typed_answer import parse_items, typed_score
 
 WORDS = st.lists(st.sampled_from(["red", "green", "blue", "big"]), max_size=5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from snellen.benchmarks.documents.slidevqa.slide_answers import equal_authors, f1_authors
+from snellen.benchmarks.documents.tablevqabench.table_answers import same_items
 from snellen.scoring.document import (
     anls_vlmevalkit,
     anls_vlmevalkit_joined_lines,
@@ -12,8 +14,6 @@ from snellen.scoring.document import (
 )
 from snellen.scoring.exact import contains_gold, contains_gold_authors
 from snellen.scoring.relaxed import relaxed_correct, relaxed_untrimmed
-from snellen.scoring.slidevqa import equal_authors, f1_authors
-from snellen.scoring.tablevqabench import same_items
 from snellen.scoring.typed_answer import typed_score, typed_score_by_script
 
 

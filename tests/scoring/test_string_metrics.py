@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snellen.benchmarks.documents.ocrbench import contains_a_gold
 from snellen.scoring.edit_distance import anls, anls_by_script, similarity
 from snellen.scoring.exact import contains_gold, equal_converted, equal_folded, equal_without_dot
-from snellen.scoring.ocrbench import contains_a_gold
 from snellen.scoring.relaxed import relaxed_correct
 from snellen.scoring.vqa_accuracy import (
     normalise_vqa,

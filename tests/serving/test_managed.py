@@ -96,7 +96,7 @@ def test_a_server_that_dies_leaves_a_run_that_is_resumed(tmp_path: Path) -> None
 @pytest.mark.release
 def test_replies_over_a_server_equal_those_in_process(tmp_path: Path, capsys) -> None:
     models = ["-m", "snellen/tiny", "-m", TINY]
-    code = main(["parity", *models, "-b", "eyechart", "-n", "24", "--out", str(tmp_path)])
+    code = main(["parity", *models, "-b", "eyechart", "--limit", "24", "--out", str(tmp_path)])
     out = capsys.readouterr().out
     assert code == 0
     assert "equal in every aspect that both report" in out

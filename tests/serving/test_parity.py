@@ -129,7 +129,7 @@ def ask(capsys, out: Path, *words: str) -> tuple[int, str]:
 
 def test_a_model_is_equal_to_itself_under_another_name(tmp_path: Path, capsys) -> None:
     models = ["-m", "snellen/tiny", "-m", f"hf/{WEIGHTS / 'tiny'}"]
-    code, out = ask(capsys, tmp_path, *models, "-n", "12", "--json")
+    code, out = ask(capsys, tmp_path, *models, "--limit", "12", "--json")
     card = json.loads(out)
     assert (code, card["equal"]) == (0, True)
     assert [(one["compared"], one["equal"]) for one in card["checks"]] == 6 * [(12, 12)]
@@ -138,7 +138,7 @@ def test_a_model_is_equal_to_itself_under_another_name(tmp_path: Path, capsys) -
 
 def test_another_checkpoint_is_different_and_examples_say_how(tmp_path: Path, capsys) -> None:
     models = ["-m", "snellen/tiny", "-m", "snellen/tiny-early"]
-    code, out = ask(capsys, tmp_path, *models, "-n", "12")
+    code, out = ask(capsys, tmp_path, *models, "--limit", "12")
     assert code == 1
     assert out.splitlines()[-1] == "different: reply, log-probabilities"
     assert "[-A-] {+B+}" in out
@@ -148,7 +148,7 @@ def test_another_checkpoint_is_different_and_examples_say_how(tmp_path: Path, ca
     ("words", "sentence"),
     [
         (["-m", "random"], "compares two models; got 1"),
-        (["-m", "random", "-m", "random:seed=1", "-n", "0"], "expected at least 1"),
+        (["-m", "random", "-m", "random:seed=1", "--limit", "0"], "expected at least 1"),
         (["-m", "random", "-m", "random:seed=1", "--tolerance", "-1"], "expected 0 or more"),
     ],
 )

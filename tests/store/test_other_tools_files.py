@@ -224,8 +224,10 @@ def test_exports_of_one_run_have_one_name(tmp_path: Path, capsys) -> None:
 
 def test_entries_of_a_model_repository(tmp_path: Path, capsys) -> None:
     run = closed(tmp_path, "full")
-    flags = ("--to", "hf-eval-results", "--dataset", "acme/q", "--task", "q_all")
-    code, out, err = call(capsys, "export", run.path, *flags, "--source-url", "https://x.org/r")
+    flags = ("--to", "hf-eval-results", "--facts", "dataset=acme/q,task=q_all")
+    code, out, err = call(
+        capsys, "export", run.path, *flags, "--facts", "source_url=https://x.org/r"
+    )
     assert (code, err) == (0, "")
     (entry,) = yaml.safe_load(out)
     assert entry["dataset"] == {"id": "acme/q", "task_id": "q_all"}
@@ -241,10 +243,17 @@ def test_entries_of_a_model_repository(tmp_path: Path, capsys) -> None:
     ("flags", "sentence"),
     [
         (("--to", "hf-eval-results"), "which data set of the hub"),
-        (("--to", "hf-eval-results", "--dataset", "a/b"), "name it as in the data set's eval.yaml"),
+        (
+            ("--to", "hf-eval-results", "--facts", "dataset=a/b"),
+            "name it as in the data set's eval.yaml",
+        ),
         (("--to", "eee"), "name it with -o DIR"),
         (("--to", "lmms-eval"), "name it with -o DIR"),
-        (("--to", "inspect", "--task", "x"), "--task belongs to --to hf-eval-results"),
+        (("--to", "inspect", "--facts", "task=x"), "task=... belongs to --to hf-eval-results"),
+        (("--to", "inspect", "--facts", "tas=x"), "--to inspect states no facts"),
+        (("--to", "eee", "--facts", "organisation=x", "-o", "d"), "did you mean organization"),
+        (("--to", "eee", "--facts", "relationship=x", "-o", "d"), "unknown relationship 'x'"),
+        (("--to", "mmt-table", "-o", "a.md", "-o", "b.md"), "this writes one file"),
         (("--to", "inspct"), "did you mean inspect?"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import signal
@@ -22,7 +23,7 @@ from snellen.models.hf.bundled import WEIGHTS
 from snellen.tracking import WatchMessages, WatchOptions, read_curve, watch
 
 STAND_IN_VLLM = Path(__file__).parents[1] / "engine" / "stand_in_vllm.py"
-ONCE = ["--once", "-q", "--no-html"]
+ONCE = ["--for", "once", "-q", "--no-html"]
 OPTIONS = ":device=cpu,batch_size=16"
 QUESTIONS = ["-b", "eyechart", "--limit", "24"]
 
@@ -57,7 +58,7 @@ def test_checkpoints_are_evaluated_compared_and_not_asked_again(
     # The training goes on: a later collapse, and a checkpoint that is gone.
     make_checkpoint(here / "ckpts", 300, BROKEN)
     shutil.rmtree(here / "ckpts" / "checkpoint-100")
-    again = ["--fail-on-regression", "--on-regression", f"{sys.executable} -c "
+    again = ["--on-regression", "fail", "--on-regression", f"{sys.executable} -c "
              "\"import sys; open('hook','w').write(sys.argv[1])\" {sentence}"]  # fmt: skip
     out = ("--out", "out", "--group", "category")
     assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, *again, "-o", "curve.svg") == 1
@@ -68,9 +69,17 @@ def test_checkpoints_are_evaluated_compared_and_not_asked_again(
     assert "▼" in (here / "curve.svg").read_text(encoding="utf-8")
     assert len(read_curve("out").points) == 3
     # Nothing new: nothing is printed of it, and the exit code is still that of the latest one.
-    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--fail-on-regression") == 1
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--on-regression", "fail") == 1
     assert not capsys.readouterr().out.startswith("step")
     assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out) == 0
+    # In a format for programs, standard output has the curve alone.
+    capsys.readouterr()
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--json", "-o", "curve.csv") == 0
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--json") == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    rows = list(csv.DictReader((here / "curve.csv").read_text().splitlines()))
+    assert [row["step"] for row in rows] == ["100", "200", "300"]
+    assert [float(row["value"]) for row in rows] == [one["headline"]["value"] for one in points]
 
 
 @pytest.mark.release
@@ -109,7 +118,7 @@ def test_mistakes_are_one_sentence_before_anything_is_asked(
         (["ckpts", "-b", "eyechart", "--every", "0"], "--every is 0; expected seconds above 0"),
         (
             ["ckpts", "-b", "eyechart", "--for", "soon"],
-            "'soon' is not a duration; expected e.g. 90s",
+            "'soon' is neither `once` nor a time such as 90s",
         ),
         (["ckpts", "-b", "eyechart", "--track", "excel:x"], "--track excel:x: expected tensorbo"),
         (["http://u:p@h/v1", "-b", "eyechart"], "the address of h holds a user or a password"),
@@ -118,7 +127,7 @@ def test_mistakes_are_one_sentence_before_anything_is_asked(
     ]
     for words, sentence in cases:
         try:
-            code = main(["watch", *words, *([] if "--for" in words else ["--once"]), "-q"])
+            code = main(["watch", *words, *([] if "--for" in words else ["--for", "once"]), "-q"])
         except SystemExit as stop:
             code = int(stop.code or 0)
         err = capsys.readouterr().err

@@ -72,9 +72,9 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two tasks with halves of 8 samples, two seeds, one epoch."""
     folder = tmp_path_factory.mktemp("map")
     write(folder / "drawn.tsv", rows(TASKS[:2], samples=16))
-    assert main(["taskmap", "-m", "snellen/tiny-early", "-b", "mmt-bench", "--epochs", "1",
-                 "--data", str(folder / "drawn.tsv"), "--halves", "--seeds", "2", "-q",
-                 "--learning-rate", "3e-4", "--out", str(folder)]) == 0  # fmt: skip
+    assert main(["taskmap", "-m", "snellen/tiny-early", "-b", "mmt-bench", "-q",
+                 "--data", str(folder / "drawn.tsv"), "--tasks", "halves=yes", "--map", "seeds=2",
+                 "--tuning", "epochs=1,learning_rate=3e-4", "--out", str(folder)]) == 0  # fmt: skip
     return folder
 
 

@@ -161,7 +161,7 @@ def test_lines_that_are_no_annotations_are_named(server, run):
 
 
 def test_a_killed_server_has_lost_nothing(run):
-    with viewed(str(run.path), "--port", "0", "--annotator", "ann") as (process, url):
+    with viewed(str(run.path), "--port", "0", "--name", "ann") as (process, url):
         parts = urlsplit(url)
         port, token = parts.port, parts.query.removeprefix("token=")
         cookie = {"Cookie": f"snellen-{port}={token}"}

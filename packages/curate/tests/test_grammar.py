@@ -4,30 +4,35 @@ codes, and that a flag means the same wherever it stands."""
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from argparse import Action
+from importlib import import_module
 from pathlib import Path
 
 import planted
 import pytest
 from PIL import Image
 
+from snellen.api.shared_flags import SHARED_FLAGS
 from snellen.cli import main
-from snellen.cli.lazy_parser import complete_all
+from snellen.cli.command_modules import add_arguments
 from snellen.cli.parser import CommandLineParser
-from snellen_curate.commands._table import read_actions
+from snellen.core.errors import UsageError
+from snellen_curate.commands import ACTIONS
+from snellen_curate.commands._action import read_facts
 from snellen_curate.metadata.importers.importer import ImportRequest, import_metadata
-
-ACTIONS, SHARED = read_actions()
 
 
 def parser_of(action: str) -> dict[str, Action]:
-    from snellen_curate.commands._table import add_arguments
-
     parser = CommandLineParser(prog=action)
-    add_arguments(action, parser)
-    complete_all(parser)
+    add_arguments(import_module(f"snellen_curate.commands.{action}"), parser)
     return parser._option_string_actions
+
+
+WRITING = [action for action in ACTIONS if "--out" in parser_of(action)]
+DROPPING = [action for action in ACTIONS if "--drop" in parser_of(action)]
+NEEDS_OUT = [action for action in WRITING if parser_of(action)["--out"].required]
 
 
 def test_every_action_has_a_file_and_every_file_an_action() -> None:
@@ -36,21 +41,21 @@ def test_every_action_has_a_file_and_every_file_an_action() -> None:
     assert files == {*ACTIONS}
 
 
-def test_a_flag_takes_the_same_everywhere() -> None:
-    """The value of a flag, whether it is a list, and its short form do not depend on the action."""
+def test_a_flag_means_the_same_everywhere() -> None:
+    """Help line, but for its keys and default, value and short form do not depend on the action."""
     forms: dict[str, set[tuple[object, ...]]] = {}
-    different_words = {"--keep", "--columns", "--format", "--rule", "--flag"}
     for action in ACTIONS:
         for name, flag in parser_of(action).items():
-            if name.startswith("--") and name not in different_words:
-                form = (flag.metavar, flag.nargs, tuple(flag.option_strings))
-                forms.setdefault(name, set()).add(form)
+            if name.startswith("--") and name != "--help":
+                help = (flag.help or "").partition(";")[0].partition(" (default:")[0]
+                value = None if name in ("--flag", "--facts") else flag.metavar
+                forms.setdefault(name, set()).add((help, value, tuple(flag.option_strings)))
     assert {name: form for name, form in forms.items() if len(form) > 1} == {}
-    assert len(forms) > 90
-    for action, entry in ACTIONS.items():
-        assert ("--out" in parser_of(action)) == bool(entry.out), action
-        assert ("--drop" in parser_of(action)) == bool(entry.drop), action
-        assert {"--json", "-q"} <= {*parser_of(action)}, action
+    assert len(forms.keys() - SHARED_FLAGS.keys()) <= 38
+    for action in ACTIONS:
+        assert {"--json", "-q", "-o"} <= {*parser_of(action)}, action
+    assert {*ACTIONS} - {*WRITING} == {"diff"}
+    assert NEEDS_OUT == ["pictures", "metadata", "filter", "publish"]
 
 
 def test_no_flag_has_a_synonym() -> None:
@@ -75,8 +80,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
              "answer": "A", "license": "CC0-1.0"} for n in range(6)]  # fmt: skip
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "recipe.toml").write_text(
-        'data = "sums.jsonl"\n[[step]]\nstep = "statistics"\nprobe = 0\n'
-        '[[step]]\nstep = "publish"\nlicence = "CC0-1.0"\n'
+        'data = "sums.jsonl"\n[[step]]\nstep = "statistics"\nlimits = { probe = 0 }\n'
+        '[[step]]\nstep = "publish"\nfacts = { licence = "CC0-1.0" }\n'
     )
     return tmp_path
 
@@ -84,24 +89,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 COMMANDS = {
     "clean": {
         "pictures": "pictures colours --out o",
-        "metadata": "metadata image-folder colours --licence CC0-1.0 --out o",
+        "metadata": "metadata image-folder colours --facts licence=CC0-1.0 --out o",
         "questions": "questions records --out o",
         "duplicates": "duplicates sums.jsonl --out o",
-        "publish": "publish sums.jsonl --licence CC0-1.0 --out o",
+        "publish": "publish sums.jsonl --facts licence=CC0-1.0 --out o",
         "diff": "diff sums.jsonl sums.jsonl",
-        "review": "review sums.jsonl --queue-only --out o",
+        "review": "review sums.jsonl --export queue --out o",
         "run": "run recipe.toml --out o",
     },
     "flagged": {
-        "translate": "translate sums.jsonl --to zh --check sums.jsonl --out o",
+        "translate": "translate sums.jsonl --language zh --check sums.jsonl --out o",
         "pictures": "pictures broken --out o",
-        "metadata": "metadata coco lost.json --pictures colours --out o",
+        "metadata": "metadata coco lost.json --media colours --out o",
         "duplicates": "duplicates planted.tsv --out o",
-        "statistics": "statistics sums.jsonl --probe 0",
-        "filter": "filter sums.jsonl --text-only random --circular off --rule text-all --out o",
+        "statistics": "statistics sums.jsonl --limits probe=0",
+        "filter": "filter sums.jsonl --text-only random --circular off --flag text-all --out o",
         "publish": "publish planted.tsv --out o",
         "diff": "diff sums.jsonl planted.tsv",
-        "review": "review planted.tsv --all --queue-only --out o",
+        "review": "review planted.tsv --items all --export queue --out o",
     },
 }
 
@@ -142,35 +147,43 @@ def test_exit_code_and_next(
     words = shlex.split(line.removeprefix("next: "))
     assert words[0] == "snellen"
     if words[1:3] == ["curate", "review"] and "--finish" not in words:
-        words.append("--queue-only")  # Instead of a page that is served until Ctrl-C.
+        words += ["--export", "queue"]  # Instead of a page that is served until Ctrl-C.
     assert main(words[1:]) in (0, 1), capsys.readouterr().err
 
 
-@pytest.mark.parametrize("action", [name for name in ACTIONS if ACTIONS[name].out])
+@pytest.mark.parametrize("action", WRITING)
 def test_a_mistake_is_2(action: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["image-folder", "lost"] if action == "metadata" else ["lost.toml"]
-    words += ["--to", "zh"] if action == "translate" else []
-    words += ["--out", "o"] if not ACTIONS[action].out_default else []
+    words += ["--language", "zh"] if action == "translate" else []
+    words += ["--out", "o"]
     assert main(["curate", action, *words]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("action", [name for name in ACTIONS if ACTIONS[name].drop])
+@pytest.mark.parametrize("action", DROPPING)
 def test_drop_names_its_kinds(
     action: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["curate", action, "sums.jsonl", "--out", "o", "--drop", "everything"]) == 2
+    with pytest.raises(SystemExit):
+        main(["curate", action, "sums.jsonl", "--out", "o", "--drop", "everything"])
     error = capsys.readouterr().err
-    assert error.startswith("snellen: unknown kind to --drop 'everything'; ")
-    assert any(kind in error for kind in ACTIONS[action].drop)
+    assert "unknown kind to --drop 'everything'; " in error
+    assert "known: " in error or "did you mean" in error
     assert not Path("o").exists()
 
 
 def test_out_is_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["curate", "metadata", "coco", "a.json", "-o", "train.jsonl"])
+        main(["curate", "metadata", "coco", "a.json", "--out", "train.jsonl"])
     assert "train.jsonl looks like a file; name a folder, such as train" in capsys.readouterr().err
     assert not Path("train.jsonl").exists()
+
+
+def test_a_folder_of_results_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["curate", "duplicates", "sums.jsonl", "-o", "clean"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("snellen: -o clean: expected a file that ends in .txt, ")
+    assert error.endswith("; a folder is --out DIR\n")
 
 
 def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) -> None:
@@ -187,3 +200,86 @@ def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) 
         printed = "".join(capsys.readouterr().out.split())
         assert printed.count("note:thedatanamepicturesoutsideoftheirownfolder") == said
         assert (str(elsewhere) in printed) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("licence=CC-BY-4.0,author=Smith, J.", {"licence": "CC-BY-4.0", "author": "Smith, J."}),
+        ("author=a=b", {"author": "a=b"}),
+        ("facts.toml", {"author": "A, licence=B", "licence": "CC0-1.0+MIT"}),
+    ],
+)
+def test_facts_hold_commas_or_stand_in_a_file(
+    text: str, facts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("facts.toml").write_text('author = "A, licence=B"\nlicence = ["CC0-1.0", "MIT"]\n')
+    assert read_facts(("licence", "author"), text) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("licence=MIT,auhtor=x", "unknown fact 'auhtor'; did you mean author?"),
+        ("lost.toml", "no such file"),
+        ("=x", "is not of the form key=value"),
+    ],
+)
+def test_facts_that_cannot_be_read(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        read_facts(("licence", "author"), text)
+
+
+def test_settings_of_a_drawing_stand_behind_its_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from snellen_curate.questions import drawn_questions
+
+    made: list[drawn_questions.DrawnOptions] = []
+
+    def make(captions: object, out: str, options: drawn_questions.DrawnOptions, *_: object,
+             **__: object) -> None:  # fmt: skip
+        made.append(options)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(drawn_questions, "make_drawn_questions", make)
+    monkeypatch.setattr(drawn_questions, "open_captions", Path)
+    names = (
+        "hf/o/n:dtype=half,size=64x32,guidance=5", "file:d.jsonl", "http://h:1/v1#m:steps=3,seed=1"
+    )  # fmt: skip
+    for name in names:
+        words = ["curate", "questions", "captions.jsonl", "-m", "random", "--draw", name]
+        assert main([*words, "--seed", "4", "--out", str(tmp_path / "out")]) == 2
+    assert [one.generator for one in made] == [
+        "hf/o/n:dtype=half", "file:d.jsonl", "http://h:1/v1#m:seed=1"
+    ]  # fmt: skip
+    drawings = [one.drawing for one in made]
+    assert [(one.width, one.height, one.steps, one.guidance, one.seed) for one in drawings] == [
+        (64, 32, None, 5.0, 4), (None, None, None, None, 4), (None, None, 3, None, 4)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "markdown", "latex", "html"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "pictures colours --out o", "metadata image-folder colours --out o",
+        "duplicates planted.tsv", "diff sums.jsonl planted.tsv",
+        "publish sums.jsonl --out o", "review sums.jsonl --items all --export queue --out o",
+        "translate sums.jsonl --language zh --check sums.jsonl", "run recipe.toml --plan",
+        "questions --list", "statistics sums.jsonl --limits probe=0",
+    ],
+)  # fmt: skip
+def test_every_format_is_printed_and_written(
+    words: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["curate", *shlex.split(words), "--format", form, "-q"]) in (0, 1)
+    printed = capsys.readouterr().out
+    assert len(printed) > 20
+    assert "next: " not in printed
+    if form == "json":
+        json.loads(printed)
+    suffix = {"markdown": "md", "latex": "tex"}.get(form, form)
+    assert main(["curate", *shlex.split(words), "-o", f"written.{suffix}", "-q"]) in (0, 1)
+    assert len(Path(f"written.{suffix}").read_text()) > 20

@@ -111,13 +111,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def submit(served: Served, content: bytes, place: Path, *flags: str, code: int = 0) -> str:
     file = place / "predictions.jsonl"
     file.write_bytes(content)
-    return command("submit", file, "--to", served.url, *flags, code=code,
+    return command("submit", file, "--hub", served.url, *flags, code=code,
                    SNELLEN_HUB_TOKEN=served.token)  # fmt: skip
 
 
 def test_from_a_file_to_a_published_score(served: Served, tmp_path: Path) -> None:
-    flags = ("--benchmark", "open-signs", "--model", "my-model", "--publish", "--json",
-             "--facts", '{"parameters": 8, "weights": "open"}')  # fmt: skip
+    flags = ("--benchmark", "open-signs", "--name", "my-model", "--publish", "--json",
+             "--facts", "parameters=8,weights=open,organisation=Signs, Inc.")  # fmt: skip
     sent = json.loads(submit(served, predictions(45), tmp_path, *flags))
     assert (sent["status"], sent["visibility"]) == ("scored", "published")
     assert sent["score"]["headline"]["value"] == 75.0
@@ -136,14 +136,14 @@ def test_a_run_folder_is_submitted_as_it_is(served: Served, tmp_path: Path) -> N
     command("run", "-m", "random", "-b", served.folder.parent / "public.tsv", "--columns", "gold=",
             "--no-html", "-q", "--out", tmp_path)  # fmt: skip
     (run,) = (path.parent for path in tmp_path.glob("*/run.json"))
-    sent = command("submit", run, "--to", served.url, "--benchmark", "hidden-signs", "--publish",
+    sent = command("submit", run, "--hub", served.url, "--benchmark", "hidden-signs", "--publish",
                    "--json", SNELLEN_HUB_TOKEN=served.token)  # fmt: skip
     state = json.loads(sent)
     assert (state["model"], state["status"]) == ("random", "scored")
 
 
 def test_hidden_answers_do_not_leave(served: Served, tmp_path: Path) -> None:
-    flags = ("--benchmark", "hidden-signs", "--model", "m", "--publish", "--json")
+    flags = ("--benchmark", "hidden-signs", "--name", "m", "--publish", "--json")
     state = json.loads(submit(served, predictions(45), tmp_path, *flags))
     score = state["score"]
     assert score["headline"]["n"] == sum(score["outcomes"].values()) == 18
@@ -159,7 +159,7 @@ def test_hidden_answers_do_not_leave(served: Served, tmp_path: Path) -> None:
 
 def test_a_private_submission_is_its_owners_alone(served: Served, tmp_path: Path) -> None:
     state = json.loads(submit(served, predictions(30), tmp_path, "--benchmark", "open-signs",
-                              "--model", "secret-model", "--json"))  # fmt: skip
+                              "--name", "secret-model", "--json"))  # fmt: skip
     path = f"/api/v1/submissions/{state['id']}"
     assert served.get(path, served.token)[0] == 200
     assert served.get(path) == (404, f"there is no submission {state['id']}")
@@ -194,14 +194,14 @@ def test_mistakes_are_sentences(
 @pytest.mark.parametrize(
     ("content", "flags", "sentence"),
     [
-        (b'{"index": "x", "prediction": "A"}\n', ("--benchmark", "open-signs", "--model", "m"),
+        (b'{"index": "x", "prediction": "A"}\n', ("--benchmark", "open-signs", "--name", "m"),
          "1 of 1 ids are not of this benchmark"),
-        (b"no json\n", ("--benchmark", "open-signs", "--model", "m"), "JSON"),
-        (predictions(1), ("--benchmark", "no-signs", "--model", "m"), "no benchmark no-signs"),
-        (predictions(1), ("--model", "m"), "needs --benchmark"),
-        (predictions(1), ("--benchmark", "open-signs", "--model", "m", "--facts", "[]"),
+        (b"no json\n", ("--benchmark", "open-signs", "--name", "m"), "JSON"),
+        (predictions(1), ("--benchmark", "no-signs", "--name", "m"), "no benchmark no-signs"),
+        (predictions(1), ("--name", "m"), "needs --benchmark"),
+        (predictions(1), ("--benchmark", "open-signs", "--name", "m", "--facts", "size=8"),
          "the field facts cannot be read"),
-        (predictions(1), ("--benchmark", "open-signs", "--model", "m\x07"), "printable"),
+        (predictions(1), ("--benchmark", "open-signs", "--name", "m\x07"), "printable"),
     ],
 )  # fmt: skip
 def test_a_submission_with_a_mistake_is_refused(
@@ -223,8 +223,8 @@ def test_health_metrics_and_headers(served: Served) -> None:
     [
         (("hub", "serve", "nowhere"), "nowhere holds no hub"),
         (("hub", "account", "nowhere", "x"), "nowhere holds no hub"),
-        (("submit", "nothing.tsv", "--to", "http://127.0.0.1:9"), "neither a run folder nor"),
-        (("submit", "x", "--to", "elsewhere"), "neither a run folder"),
+        (("submit", "nothing.tsv", "--hub", "http://127.0.0.1:9"), "neither a run folder nor"),
+        (("submit", "x", "--hub", "elsewhere"), "neither a run folder"),
     ],
 )
 def test_commands_explain_mistakes(
@@ -236,11 +236,11 @@ def test_commands_explain_mistakes(
 def test_a_dead_hub_is_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(1))
-    said = command("submit", file, "--to", "http://127.0.0.1:9", "--benchmark", "b", "--model",
-                   "m", "--timeout", "0", code=2, SNELLEN_HUB_TOKEN="snl_x")  # fmt: skip
+    said = command("submit", file, "--hub", "http://127.0.0.1:9", "--benchmark", "b", "--name",
+                   "m", "--wait", "0", code=2, SNELLEN_HUB_TOKEN="snl_x")  # fmt: skip
     assert "cannot be reached" in said
     assert "SNELLEN_HUB_TOKEN is not set" in command(
-        "submit", file, "--to", "http://127.0.0.1:9", "--benchmark", "b", "--model", "m", code=2
+        "submit", file, "--hub", "http://127.0.0.1:9", "--benchmark", "b", "--name", "m", code=2
     )
 
 
@@ -249,8 +249,8 @@ def test_submit_waits_for_a_server_that_is_starting(served: Served, tmp_path: Pa
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(45))
     port = free_port()
-    asked = ["submit", str(file), "--to", f"http://127.0.0.1:{port}", "--benchmark", "open-signs",
-             "--model", "early", "--wait"]  # fmt: skip
+    asked = ["submit", str(file), "--hub", f"http://127.0.0.1:{port}", "--benchmark", "open-signs",
+             "--name", "early", "--wait"]  # fmt: skip
     sending = subprocess.Popen(
         [sys.executable, "-m", "snellen", *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, env=environment() | {"SNELLEN_HUB_TOKEN": served.token},
@@ -270,10 +270,10 @@ def test_submit_waits_for_a_server_that_is_starting(served: Served, tmp_path: Pa
 
 
 def test_submissions_are_listed_and_withdrawn(served: Served, tmp_path: Path) -> None:
-    flags = ("--benchmark", "hidden-signs", "--model", "mistaken", "--wait", "--json")
+    flags = ("--benchmark", "hidden-signs", "--name", "mistaken", "--wait", "--json")
     sent = json.loads(submit(served, predictions(30), tmp_path, *flags))
     assert (sent["status"], sent["visibility"]) == ("scored", "private")
-    hub = ("submit", "--to", served.url)
+    hub = ("submit", "--hub", served.url)
     token = {"SNELLEN_HUB_TOKEN": served.token}
     line = command(*hub, "--list", **token).splitlines()[0]
     assert line.startswith(f"{sent['id']}: hidden-signs, mistaken: scored, private")

@@ -209,11 +209,11 @@ def test_a_submission_passes_the_proxy(proxied: Proxied, tmp_path: Path) -> None
     token = command("hub", "account", proxied.folder, "olga", "--token").strip()
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(45))
-    said = command("submit", file, "--to", proxied.url, "--benchmark", "signs", "--model", "m",
+    said = command("submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m",
                    SNELLEN_HUB_TOKEN=token)  # fmt: skip
     assert "queued, private" in said
     file.write_bytes(predictions(45) * 2000)
-    said = command("submit", file, "--to", proxied.url, "--benchmark", "signs", "--model", "m",
+    said = command("submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m",
                    SNELLEN_HUB_TOKEN=token, code=2)  # fmt: skip
     assert "413" in said or "cannot be reached" in said
 

@@ -47,8 +47,8 @@ def test_from_flags_to_reviewed_data(hub: Hub, tmp_path: Path) -> None:
         {"item": "5", "action": "keep"},
     ]
     decisions.write_text("".join(json.dumps(each) + "\n" for each in entries))
-    assert "2 items to review" in command("curate", "review", out, "--queue-only", code=1)
-    command("curate", "review", out, "--import", decisions, "--imported-by", "rita")
+    assert "2 items to review" in command("curate", "review", out, "--export", "queue", code=1)
+    command("curate", "review", out, "--import", decisions, "--annotator", "rita")
     command("curate", "review", out, "--finish")
     said = command("hub", "benchmark", hub.folder, "signs", "--data",
                    tmp_path / "signs-flagged-reviewed", "--replace")  # fmt: skip

@@ -45,7 +45,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("published")
     write_questions(place / "signs.tsv")
     command("curate", "publish", place / "signs.tsv", "--out", place / "public", "--name", "Signs",
-            "--hold-out", "0.5", "--seal-key", place / "key", "--licence", "CC-BY-4.0",
+            "--hold-out", "0.5", "--seal-key", place / "key", "--facts", "licence=CC-BY-4.0",
             "--private", place / "private", code=1)  # fmt: skip
     return place
 
@@ -95,7 +95,7 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
         ]
         file = tmp_path / "predictions.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in replies))
-        sent = command("submit", file, "--to", hub.url, "--benchmark", "signs", "--model", "m",
+        sent = command("submit", file, "--hub", hub.url, "--benchmark", "signs", "--name", "m",
                        "--publish", "--json", SNELLEN_HUB_TOKEN=hub.token)  # fmt: skip
         state = json.loads(sent)
         assert (state["status"], state["visibility"]) == ("scored", "published")

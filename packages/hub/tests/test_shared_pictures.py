@@ -126,7 +126,7 @@ def test_questions_whose_answers_were_kept_back_keep_their_pictures_names(
 ) -> None:
     data = tsv(tmp_path)
     command("curate", "publish", data, "--out", tmp_path / "public", "--name", "Signs",
-            "--hold-out", "0.5", "--seal-key", tmp_path / "key", "--licence", "CC-BY-4.0",
+            "--hold-out", "0.5", "--seal-key", tmp_path / "key", "--facts", "licence=CC-BY-4.0",
             "--private", tmp_path / "private", code=1)  # fmt: skip
     sealed = tmp_path / "private" / "answers.sealed"
     hosted = host(tmp_path / "public", tmp_path, "", answers=sealed, seal_key=tmp_path / "key")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -54,13 +54,26 @@ class DataIssue(Struct, frozen=True):
     message: str
 
 
-def find_data_issues(benchmark: Benchmark, table: DataTable) -> list[DataIssue]:
+def find_data_issues(
+    benchmark: Benchmark,
+    table: DataTable,
+    *,
+    read_media: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[DataIssue]:
     """All that is wrong or doubtful: duplicate ids, images that cannot be opened, rows that cannot
     be asked, equal options, gold answers that do not score full, and questions and images that are
-    near copies of others."""
+    near copies of others. Images are left alone without `read_media`; `progress` gets the steps
+    done, of all."""
     rows = list(table)
     numbers = {row_id(row): row.index + 1 for row in reversed(rows)}
-    issues = [*_duplicate_ids(rows), *_broken_images(table)]
+    issues = [*_duplicate_ids(rows)]
+    similar: list[DataIssue] = []
+    if read_media:
+        # Each image is opened, then compared with the others.
+        steps = 2 * len(rows)
+        issues += _broken_images(table, lambda done, total: progress(done, steps))
+        similar += find_similar_images(rows, lambda done: progress(len(rows) + done, steps))
     samples: list[Sample] = []
     try:
         samples.extend(benchmark.samples(table))
@@ -70,13 +83,13 @@ def find_data_issues(benchmark: Benchmark, table: DataTable) -> list[DataIssue]:
         if not bad_rows and not any(issue.check == "ids" for issue in issues):
             bad_rows = [DataIssue("rows", (), str(error))]
         issues += bad_rows
-        return [*issues, *find_similar_images(rows)]
+        return [*issues, *similar]
     issues += _missing_questions(samples, numbers, table)
     issues += _option_issues(samples, numbers)
     issues += _missing_rotations(samples, numbers)
     issues += _gold_issues(benchmark, samples, numbers)
     issues += _similar_questions(samples, numbers)
-    return [*issues, *find_similar_images(rows)]
+    return [*issues, *similar]
 
 
 def _missing_rotations(
@@ -126,10 +139,11 @@ def _by_reason(check: str, noun: str, problems: Iterable[tuple[int, str]]) -> It
         yield DataIssue(check, rows[:_MAX_ROWS], f"{count}{example}")
 
 
-def _broken_images(table: DataTable) -> Iterator[DataIssue]:
+def _broken_images(table: DataTable, progress: Callable[[int, int], None]) -> Iterator[DataIssue]:
     """One issue for each reason: files that are missing share theirs."""
     problems = [
-        (image.row, _ROW_OF_PROBLEM.sub("", image.problem)) for image in verify_images(table).broken
+        (image.row, _ROW_OF_PROBLEM.sub("", image.problem))
+        for image in verify_images(table, progress).broken
     ]
     yield from _by_reason("pictures", "pictures", problems)
 
@@ -206,11 +220,15 @@ def _similar_questions(samples: Sequence[Sample], numbers: dict[str, int]) -> It
                 yield DataIssue("questions", rows, message)
 
 
-def find_similar_images(rows: Sequence[Row]) -> Iterator[DataIssue]:
-    """Images with different bytes that look alike, each paired with the first row it resembles."""
+def find_similar_images(
+    rows: Sequence[Row], progress: Callable[[int], None] = lambda done: None
+) -> Iterator[DataIssue]:
+    """Images with different bytes that look alike, each paired with the first row it resembles;
+    `progress` gets the rows done."""
     seen: set[str] = set()
     bands: dict[tuple[int, int], list[tuple[ImageFingerprint, int]]] = defaultdict(list)
-    for row in rows:
+    for done, row in enumerate(rows):
+        progress(done)
         for ref in row.media:
             if ref.kind != "image" or ref.digest in seen:
                 continue

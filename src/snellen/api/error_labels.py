@@ -48,6 +48,16 @@ class LabelProposals(NamedTuple):
     blind: int
     missing_data: tuple[str, ...] = ()
 
+    @property
+    def notices(self) -> list[str]:
+        """What is missing from them, as sentences."""
+        total, said = len(self.labels.samples), list(self.missing_data)
+        if self.blind:
+            said = [f"{self.blind} of {total} samples were judged without their pictures", *said]
+        if self.unread:
+            said.append(f"{self.unread} of {total} replies of the judge name no type of error")
+        return said
+
 
 def image_urls(wrong_answers: Sequence[WrongAnswer], moved: Sequence[str] = ()) -> dict[str, str]:
     """Thumbnails as data URLs, by digest: from the run folders, else made from the data if these

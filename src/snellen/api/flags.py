@@ -34,7 +34,8 @@ class Flag:
     name: str
     """`--limit`; without dashes, the name of a positional argument."""
     help: str
-    metavar: str | None = None
+    metavar: str | tuple[str, ...] | None = None
+    """What stands for the value in `--help`; a name for each word of a flag with several."""
     parse: Callable[[str], Any] | None = None
     short: str = ""
     choices: tuple[str, ...] | None = None

@@ -57,7 +57,7 @@ def read_upload(path: Path, benchmark: str | None, model: str | None) -> Upload:
     if not path.is_file():
         raise UsageError(f"{path} is neither a run folder nor a file of predictions")
     if benchmark is None or model is None:
-        raise UsageError("a file of predictions needs --benchmark NAME and --model NAME")
+        raise UsageError("a file of predictions needs --benchmark NAME and --name NAME")
     return Upload(benchmark, model, path.name, path.read_bytes(), {})
 
 
@@ -138,9 +138,9 @@ class HubClient:
         kind = f"multipart/form-data; boundary={boundary}"
         return self._send("POST", f"/benchmarks/{quote(upload.benchmark)}/submissions", body, kind)
 
-    def wait(self, submission: str) -> Any:
-        """Wait until a submission is scored or has failed; returns it."""
-        end = time.monotonic() + _LONGEST_WAIT
+    def wait(self, submission: str, seconds: float | None = None) -> Any:
+        """Wait until a submission is scored or has failed, at most this long; returns it."""
+        end = time.monotonic() + (_LONGEST_WAIT if seconds is None else seconds)
         while True:
             state = self._send("GET", f"/submissions/{submission}")
             if state["status"] != "queued" or time.monotonic() > end:

@@ -1,13 +1,16 @@
-"""A plan as the table and the sentences of `snellen plan`, and as a table in a notebook."""
+"""What `snellen plan` shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
-from snellen.report.notebook import fragments as html
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Cell, Column, Table
 from snellen.report.terminal.forecast import interval_sentence, short_count
+from snellen.report.terminal.planned_study import study_lines, study_table
+from snellen.report.writers.terminal import print_document
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,48 +18,79 @@ if TYPE_CHECKING:
     from snellen.api.planned_studies import PlanLine
     from snellen.api.planning import Planned
 
-_UNKNOWN = "–"
 _MAX_NAMED = 3
 """Lines of the table that a sentence names at most; more are only counted."""
-_COLUMNS = ("model", "benchmark", "asks", "most", "stored", "in", "out", "$", "time")
+_COLUMNS = (
+    Column("model", "name"),
+    Column("benchmark", "name"),
+    *(Column(name, "count") for name in ("asks", "most", "stored", "in", "out")),
+    Column("$", "number", digits=2),
+    Column("time", "count"),
+)
 """`asks`: expected requests; `most`: if every pass were right; `in`, `out`: tokens."""
 _LEGEND = "asks: requests expected, and at most; in, out: tokens"
+_RECORDS = (
+    "model", "benchmark", "requests", "most_requests", "stored", "prompt_tokens",
+    "completion_tokens", "dollars", "seconds",
+)  # fmt: skip
+
+
+def plan_document(planned: Planned, quiet: bool = False) -> Document:
+    """The runs, the studies, and sentences on what is assumed and missing; `quiet`: what is missing
+    alone."""
+    rows = [_cells(line) for line in planned.lines]
+    title = "requests, tokens and cost"
+    blocks: list[Block] = [Table(title, _COLUMNS, rows, [_LEGEND], on_terminal="untitled")]
+    for study in planned.studies:
+        blocks += [Space(), study_table(study), *_sentences(study_lines(study))]
+    if planned.studies:
+        blocks.append(Space())
+    blocks += _sentences([] if quiet else _notice_lines(planned))
+    blocks += _sentences(_missing_lines(planned))
+    columns = [Column(name, "number") for name in _RECORDS]
+    return Document(blocks, planned, Table("", columns, list(map(_record, planned.lines))))
 
 
 def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
-    """Print a plan: the table, and the sentences unless `quiet`."""
-    from snellen.report.findings.finding import FindingTable, TableColumn, print_table
-    from snellen.report.terminal.lines import print_text
-    from snellen.report.terminal.planned_study import study_lines, study_table
-
-    columns = [TableColumn(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
-    print_table(FindingTable("", columns, [_cells(line) for line in planned.lines]), console)
-    console.print(_LEGEND, highlight=False)
-    for study in planned.studies:
-        console.print()
-        print_table(study_table(study), console)
-        for text in study_lines(study):
-            print_text(console, text)
-    if planned.studies:
-        console.print()
-    for text in (*([] if quiet else _notice_lines(planned)), *_missing_lines(planned)):
-        print_text(console, text)
+    """Print `plan_document`."""
+    print_document(plan_document(planned, quiet), console)
 
 
-def _cells(line: PlanLine) -> tuple[str, ...]:
+def _sentences(texts: Iterable[str]) -> Iterator[Line]:
+    return (Line(text, is_unbroken=True) for text in texts)
+
+
+def _cells(line: PlanLine) -> tuple[Cell, ...]:
     names = (line.model, line.benchmark)
     estimate = line.estimate
     if estimate is None:
-        return (*names, *[_UNKNOWN] * (len(_COLUMNS) - len(names)))
+        return (*names, *[None] * (len(_COLUMNS) - len(names)))
     return (
         *names,
-        f"{estimate.requests:.0f}",
-        str(estimate.most_requests),
-        str(estimate.stored),
+        round(estimate.requests),
+        estimate.most_requests,
+        estimate.stored,
         short_count(estimate.prompt_tokens),
         short_count(estimate.completion_tokens),
-        _UNKNOWN if line.dollars is None else f"{line.dollars:.2f}",
-        _UNKNOWN if estimate.seconds is None else fmt.duration(estimate.seconds),
+        line.dollars,
+        None if estimate.seconds is None else fmt.duration(estimate.seconds),
+    )
+
+
+def _record(line: PlanLine) -> tuple[Cell, ...]:
+    names = (line.model, line.benchmark)
+    estimate = line.estimate
+    if estimate is None:
+        return (*names, *[None] * (len(_RECORDS) - len(names)))
+    return (
+        *names,
+        estimate.requests,
+        estimate.most_requests,
+        estimate.stored,
+        estimate.prompt_tokens,
+        estimate.completion_tokens,
+        line.dollars,
+        estimate.seconds,
     )
 
 
@@ -109,17 +143,3 @@ def _missing_lines(planned: Planned) -> list[str]:
     return [
         f"missing {requirement.what}: {requirement.sentence}" for requirement in planned.missing
     ]
-
-
-def plan_html(planned: Planned) -> str:
-    """The plan as HTML for a notebook."""
-    numbers = range(2, len(_COLUMNS))
-    rows = (
-        html.row(
-            html.cell(html.text(value), number=index in numbers)
-            for index, value in enumerate(_cells(line))
-        )
-        for line in planned.lines
-    )
-    sentences = [*_notice_lines(planned), *_missing_lines(planned)]
-    return html.block(html.table(_COLUMNS, rows, numbers), html.notes([_LEGEND, *sentences]))

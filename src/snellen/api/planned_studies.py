@@ -47,7 +47,7 @@ def check_aims(aims: Aims | None, until: str | None, like: Sequence[Path | str])
     """Raises UsageError for aims that no study can reach, or that do not go together."""
     if aims is None:
         if like:
-            raise UsageError("--from says how two models differ, for --detect or --no-worse")
+            raise UsageError("--runs says how two models differ, for --detect or --no-worse")
         return
     if until is not None:
         raise UsageError(
@@ -62,16 +62,16 @@ def check_aims(aims: Aims | None, until: str | None, like: Sequence[Path | str])
             "from 50 to below 100"
         )
     for name, share in (
-        ("--discordance", aims.discordance),
-        ("--correlation", aims.correlation),
-        ("--draw-share", aims.draw_share),
+        ("discordance", aims.discordance),
+        ("correlation", aims.correlation),
+        ("draw_share", aims.draw_share),
     ):
         if share is not None and not 0 <= share <= 1:
             raise UsageError(f"{name} is {share:g}; expected a share from 0 to 1, e.g. 0.3 or 30%")
     if aims.discordance is not None and not aims.discordance:
-        raise UsageError("--discordance is 0: two models that never differ need no study")
+        raise UsageError("discordance is 0: two models that never differ need no study")
     if like and aims.discordance is not None:
-        raise UsageError("--from measures what --discordance assumes: give one of them")
+        raise UsageError("--runs measures the discordance that --assume gives: give one of them")
 
 
 def plan_studies(
@@ -94,7 +94,7 @@ def plan_studies(
     measured = spread_of_runs(finished_runs) if like else None
     if measured is not None and list(by_benchmark) != [finished_runs[0].info.benchmark]:
         raise UsageError(
-            f"--from has runs on {finished_runs[0].info.benchmark}, and the study is on "
+            f"--runs has runs on {finished_runs[0].info.benchmark}, and the study is on "
             f"{', '.join(by_benchmark)}; give runs on that benchmark alone"
         )
     for name, members in by_benchmark.items():

@@ -75,9 +75,10 @@ class Planned(Struct, frozen=True, kw_only=True):
         return printed_text(lambda console: print_plan(self, console))
 
     def _repr_html_(self) -> str:
-        from snellen.api.plan_table import plan_html
+        from snellen.api.plan_table import plan_document
+        from snellen.report.writers.html import write_fragment
 
-        return plan_html(self)
+        return write_fragment(plan_document(self))
 
 
 @shorten_tracebacks

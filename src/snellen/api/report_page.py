@@ -10,7 +10,8 @@ from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, Source
-from snellen.report.page.html import write_html
+from snellen.core.run import Report
+from snellen.report.page.html import PAGE_FILE, write_html, write_overview
 from snellen.report.page.samples import page_media
 from snellen.report.page.thumbnails import thumbnail_path, write_thumbnails
 from snellen.store.responses import ResponseStore
@@ -40,6 +41,19 @@ def write_page(
     if digests:
         _write_images(run, benchmark, digests, responses)
     return write_html(run)
+
+
+def write_report_page(
+    runs: Sequence[RunFolder], reports: Sequence[Report], path: Path | None, moved: Sequence[str]
+) -> tuple[Path, str]:
+    """Write the page of a run, by default to its folder, or the overview of several, by default
+    beside the first. Returns its path, and a sentence if it has no images because their data, which
+    may have been `moved` to one of these files, are not found."""
+    if len(runs) == 1:
+        problem = write_missing_images(runs[0], moved)
+        return write_html(runs[0], path, reports[0]), problem
+    pairs = list(zip(runs, reports, strict=True))
+    return write_overview(pairs, path or runs[0].path.parent / PAGE_FILE), ""
 
 
 def write_missing_images(run: RunFolder, moved: Sequence[str] = ()) -> str:

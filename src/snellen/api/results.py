@@ -14,6 +14,7 @@ from snellen.api.frames import RowExport, Rows
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import DEFAULT_OUT, SourceOptions
 from snellen.api.report import report_of
+from snellen.api.shared_flags import FORMATS
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.output import OUTCOMES, Failure
 from snellen.core.record import Record, every_pass
@@ -23,12 +24,14 @@ from snellen.store.runs import RunFolder, find_runs
 from snellen.store.runs import open_run as open_folder
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from PIL.Image import Image as PILImage
     from rich.console import Console
 
     from snellen.api.comparing import Comparison
     from snellen.api.run_images import RunImages
     from snellen.engine.servers.managed import LostServer
+    from snellen.report.document import Document
 
 PAGE = "report.html"
 _WIDTH = 120
@@ -342,6 +345,38 @@ class Run(RunFolder):
         return _runs_html([self], _failures([self]))
 
 
+class GroupScores(RowExport):
+    """The scores of runs by group, a row for each group of each grouping, such as `category`."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs = list(runs)
+
+    def to_dicts(self) -> Rows:
+        return [
+            {
+                "run": run.name,
+                "model": run.model,
+                "benchmark": run.benchmark,
+                "metric": metric.name,
+                "column": column,
+                "group": group,
+                "value": metric.value,
+                "low": metric.interval.low if metric.interval else None,
+                "high": metric.interval.high if metric.interval else None,
+                "n": metric.n,
+            }
+            for run in self._runs
+            for column, metrics in run.summary.groups.items()
+            for group, metric in metrics.items()
+        ]
+
+    def __len__(self) -> int:
+        return len(self.to_dicts())
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.to_dicts())
+
+
 class SkippedRun(NamedTuple):
     """A model that cannot take a benchmark, with the reason."""
 
@@ -407,6 +442,39 @@ class Results(RowExport):
     def to_dicts(self) -> Rows:
         """One row a run."""
         return [run.to_dict() for run in self.runs]
+
+    @property
+    def groups(self) -> GroupScores:
+        """The scores by group, e.g. by category: `results.groups.to_pandas()`."""
+        return GroupScores(self.runs)
+
+    def to_text(self, format: str = "markdown") -> str:
+        """The tables of `snellen report --format`: `markdown`, `latex`, `csv`, `json`, `html`, or
+        `table` as on a terminal. Raises UsageError for another format."""
+        from snellen.report.writers import write_text
+
+        if format not in FORMATS:
+            raise UsageError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
+        return write_text(self._document(), format)
+
+    def plot(self) -> Figure:
+        """The scores with their intervals as a matplotlib figure: `results.plot().savefig(FILE)`.
+        Raises MissingExtra without matplotlib."""
+        from snellen.report.plots.figure import fit_to_content
+        from snellen.report.plots.series import results_plot
+
+        return fit_to_content(results_plot(self._reports()))
+
+    def _document(self) -> Document:
+        from snellen.report.run_document import run_document
+
+        return run_document(self._reports())
+
+    def _reports(self) -> list[Report]:
+        """Raises UsageError without runs."""
+        if not self.runs:
+            raise UsageError("there are no runs")
+        return [run._full_report for run in self.runs]
 
     def __repr__(self) -> str:
         text = _runs_text(self.runs, self._remarks())
@@ -482,13 +550,15 @@ def printed_text(print_to: Callable[[Console], None]) -> str:
 
 def _runs_text(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
     """The table of `snellen run`, then a line for each run and the remarks."""
-    from snellen.report.terminal.table import print_runs
+    from snellen.report.run_document import run_document
+    from snellen.report.writers.terminal import print_document
 
     there, gone = _split_gone(runs)
     parts = []
     if there:
         reports = [run._full_report for run in there]
-        parts.append(printed_text(lambda console: print_runs(reports, console)))
+        document = run_document(reports)
+        parts.append(printed_text(lambda console: print_document(document, console)))
         parts += [f"report: {run.page}" if run.page else f"run: {run.path}" for run in there]
     return "\n".join([*parts, *gone, *remarks])
 
@@ -517,10 +587,6 @@ def _split_gone(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
 
 def _failures(runs: Sequence[Run]) -> list[str]:
     """Why samples failed, the most frequent reasons first."""
-    from snellen.report.terminal.table import failure_lines
+    from snellen.report.run_document import named_failure_lines
 
-    return [
-        f"{run.model} on {run.benchmark}: {line}" if len(runs) > 1 else line
-        for run in runs
-        for line in failure_lines(run.failures())
-    ]
+    return list(named_failure_lines(runs))

@@ -116,12 +116,11 @@ class Scored(NamedTuple):
         return Samples(map(SampleResult, self.records))
 
     def __repr__(self) -> str:
-        from snellen.report.terminal.table import print_runs
+        from snellen.report.run_document import run_document
+        from snellen.report.writers.terminal import print_document
 
-        measured = self.readings is not None
-        table = printed_text(
-            lambda console: print_runs([self.report], console, judges_measured=measured)
-        )
+        document = run_document([self.report], judges_measured=self.readings is not None)
+        table = printed_text(lambda console: print_document(document, console))
         return "\n".join([table, *self.warnings])
 
     def _repr_html_(self) -> str:
@@ -306,17 +305,17 @@ def score_as_run(
     if EXTRACTOR in roles:
         extractor = f"{path.name}: rules alone read it, without the extractor of {run.name}"
         scored = scored._replace(warnings=(*scored.warnings, extractor))
-    recorded = _as_run(scored, path.name, Variant(failures=info.failures), where, nobody)
+    recorded = _as_run(scored, path.name, Variant(failures=info.failures), where, no_roles)
     return scored._replace(run=recorded)
 
 
 def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
     """Raise UsageError if verdicts cannot be requested this many times."""
-    check_repeats("--judge-repeats", repeats)
+    check_repeats("judge_repeats", repeats)
     if repeats > 1 and (not judges or are_verdicts_recorded(judges)):
         raise UsageError(
-            "--judge-repeats asks judges again; name a model with --judge (in Python: judges); the "
-            "verdicts of a column are recorded once"
+            "judge_repeats asks judges again; name a model (judges, or --judge MODEL:repeats=N): "
+            "the verdicts of a column are recorded once"
         )
 
 

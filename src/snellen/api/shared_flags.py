@@ -10,6 +10,7 @@ from snellen.api.flags import (
     RULES,
     Flag,
     Key,
+    parse_facts,
     parse_failure_policy,
     parse_pairs,
     parse_percent,
@@ -83,13 +84,14 @@ _FLAGS = (
         "--judge",
         "a model that grades replies or explanations; with :repeats=N it is asked N times for each "
         "verdict; a CLIP model (clip/ORG/NAME) compares generated images; repeat for several, "
-        "whose verdicts are combined",
+        "whose verdicts are combined; for predictions also column:NAME (recorded verdicts) or off",
         "MODEL",
         is_repeatable=True,
     ),
     Flag(
         "--extractor",
-        "a model that reads replies which no rule can parse; repeat to compare several",
+        "a model that reads replies which no rule can parse; repeat to compare several; for "
+        "predictions also column:NAME (answers in a column)",
         "MODEL",
         is_repeatable=True,
     ),
@@ -151,7 +153,7 @@ _FLAGS = (
     Flag(
         "--columns",
         "names of your columns, e.g. question=text,gold=label; ignore=A+B: columns that are not "
-        "read",
+        "read; label_answer=NAME or label_right=NAME: what people say of scored replies",
         "ROLE=NAME,...",
         parse_pairs,
     ),
@@ -226,7 +228,7 @@ _FLAGS = (
         "--facts",
         "facts that are stated of a model, a data set or a publication",
         "KEY=VALUE,...",
-        parse_pairs,
+        parse_facts,
     ),
     Flag("--repair", "mend what can be mended", is_switch=True),
     Flag(

@@ -199,15 +199,15 @@ def scores_of_runs(paths: Sequence[Path | str], group: str) -> tuple[TaskScores,
 def _check_options(options: TaskMapOptions) -> None:
     tuning = options.tuning
     for name, value in (
-        ("--epochs", tuning.epochs),
-        ("--rank", tuning.rank),
-        ("--alpha", tuning.alpha),
-        ("--learning-rate", tuning.learning_rate),
-        ("--batch-size", tuning.batch_size),
-        ("--seeds", options.seeds),
-        ("--clusters", options.clusters),
-        ("--fewest", options.choice.min_samples),
-        ("--limit", options.choice.limit or 1),
+        ("--tuning epochs", tuning.epochs),
+        ("--tuning rank", tuning.rank),
+        ("--tuning alpha", tuning.alpha),
+        ("--tuning learning_rate", tuning.learning_rate),
+        ("--tuning batch_size", tuning.batch_size),
+        ("--map seeds", options.seeds),
+        ("--map clusters", options.clusters),
+        ("--tasks fewest", options.choice.min_samples),
+        ("--tasks most", options.choice.limit or 1),
     ):
         if not (math.isfinite(value) and value > 0):
-            raise UsageError(f"{name} {value:g}: expected a number above 0")
+            raise UsageError(f"{name}={value:g}: expected a number above 0")

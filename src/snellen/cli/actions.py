@@ -19,7 +19,11 @@ def add_actions(parser: ArgumentParser, package: str, actions: Mapping[str, str]
         title="actions", metavar="ACTION", required=True, dest="action"
     )
     for name, help in actions.items():
-        add_action(subparsers, name, help, partial(_add_arguments_of, f"{package}.{name}"))
+        add_action(subparsers, name, help, partial(_add_arguments_of, _module(package, name)))
+
+
+def _module(package: str, action: str) -> str:
+    return f"{package}.{action.replace('-', '_')}"
 
 
 def _add_arguments_of(module: str, parser: ArgumentParser) -> None:
@@ -28,4 +32,4 @@ def _add_arguments_of(module: str, parser: ArgumentParser) -> None:
 
 def run_action(arguments: Namespace, package: str) -> int:
     """Run the action that was typed; returns its exit code."""
-    return run_module(import_module(f"{package}.{arguments.action}"), arguments)
+    return run_module(import_module(_module(package, arguments.action)), arguments)

@@ -20,14 +20,12 @@ _KIND_OF_FLAG = {
     "model": MODELS,
     "extractor": MODELS,
     "judge": MODELS,
-    "clip": MODELS,
 }
-"""By the argument's name in the parser."""
+"""By the argument's name in the parser, in lower case."""
 _FILE_SIGNS = ("FILE", "DIR", "RUN", "FOLDER", "STORE", "PATH", "CHECKPOINTS")
 """Parts of a metavar that stands for files."""
 _NAME_COMMANDS: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("info",): (BENCHMARKS, MODELS),
-    ("card",): (BENCHMARKS,),
+    ("info",): (BENCHMARKS, MODELS, FILES),
 }
 
 
@@ -110,12 +108,12 @@ def _flag(action: argparse.Action) -> CompletedFlag:
 def _kinds(action: argparse.Action) -> tuple[str, ...]:
     if action.choices:
         return ()
-    if action.dest in _KIND_OF_FLAG:
-        kind = _KIND_OF_FLAG[action.dest]
+    kind = _KIND_OF_FLAG.get(action.dest.lower())
+    if kind is not None:
         # A data file is a benchmark, too.
         return (kind, FILES) if kind == BENCHMARKS else (kind,)
-    metavar = action.metavar if isinstance(action.metavar, str) else action.dest
-    signs = metavar.upper()
+    metavar = action.metavar or action.dest
+    signs = (metavar if isinstance(metavar, str) else " ".join(metavar)).upper()
     return (FILES,) if any(sign in signs for sign in _FILE_SIGNS) or signs in "AB" else (NOTHING,)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -28,35 +29,23 @@ if TYPE_CHECKING:
     from snellen.store.runs import RunFolder
 
 RUNS = "run folders, folders of runs, or files of predictions"
-FILTER = "models of the catalog by their facts, e.g. open,size<10,modality=video,name~qwen"
 
 OptionsT = TypeVar("OptionsT")
 ValueT = TypeVar("ValueT")
 
 
-def add_options(
-    parser: ArgumentParser,
-    options: type,
-    *,
-    only: Collection[str] | None = None,
-    help: Mapping[str, str] | None = None,
-) -> None:
-    """Add a flag or argument for each field of an options class, or for these fields `only`. `help`
-    has other help lines, by field."""
+def add_options(parser: ArgumentParser, options: type) -> None:
+    """Add a flag or argument for each field of an options class."""
     groups: dict[str, Any] = {"": parser}
-    for name, flag, default in option_flags(options):
-        if only is None or name in only:
-            if flag.group not in groups:
-                groups[flag.group] = parser.add_argument_group(flag.group)
-            add_flag(groups[flag.group], flag, default, (help or {}).get(name))
+    for _, flag, default in option_flags(options):
+        if flag.group not in groups:
+            groups[flag.group] = parser.add_argument_group(flag.group)
+        _add_flag(groups[flag.group], flag, default)
 
 
-def add_flag(
-    parser: ArgumentParser, flag: Flag, default: Any = None, help: str | None = None
-) -> None:
-    """Add one flag or argument, with another `help` line if given."""
+def _add_flag(parser: ArgumentParser, flag: Flag, default: Any) -> None:
     names = [*([flag.short] if flag.short else []), flag.name]
-    settings: dict[str, Any] = {"help": _help_line(flag, default, help)}
+    settings: dict[str, Any] = {"help": _help_line(flag, default)}
     if flag.is_positional:
         names = [flag.destination]
     elif default is MISSING:
@@ -65,7 +54,7 @@ def add_flag(
         settings |= {"action": "store_true"}
     elif flag.is_repeatable:
         settings |= {"action": "append", "metavar": flag.metavar, **_parser_of(flag)}
-        settings |= {"default": [] if default is not MISSING else None}
+        settings |= {"default": [] if default is not MISSING else None, "nargs": flag.count}
     else:
         settings |= {"metavar": flag.metavar, "choices": flag.choices, **_parser_of(flag)}
         if default is not MISSING:
@@ -100,9 +89,9 @@ def _parser_of(flag: Flag) -> dict[str, Any]:
     return {}
 
 
-def _help_line(flag: Flag, default: Any, help: str | None) -> str:
+def _help_line(flag: Flag, default: Any) -> str:
     """The help of a flag, with its keys and its default."""
-    line = help or flag.help
+    line = flag.help
     if flag.keys is not None:
         line += "; " + "; ".join(f"{name}: {key.help}" for name, key in flag.keys.items())
     if "(default:" in line or isinstance(default, bool) or default in (None, MISSING, "", ()):
@@ -186,30 +175,6 @@ def argument_type(parse: Callable[[str], ValueT]) -> Callable[[str], ValueT]:
     return parse_argument
 
 
-def whole_number(least: int, most: int) -> Callable[[str], int]:
-    """For `add_argument(type=...)`: a whole number within bounds."""
-
-    def parse(text: str) -> int:
-        if not text.isdecimal() or not least <= int(text) <= most:
-            raise UsageError(f"{text!r}: expected a number from {least:,} to {most:,}")
-        return int(text)
-
-    return argument_type(parse)
-
-
-def add_models(parser: ArgumentParser, help: str, required: bool = False) -> None:
-    parser.add_argument(
-        "-m", "--model", action="append", default=None if required else [], required=required,
-        metavar="MODEL", help=help,
-    )  # fmt: skip
-
-
-def add_runs(parser: ArgumentParser) -> None:
-    """Add the runs, `runs`, and how files of predictions among them are read."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUNS)
-    add_options(parser, SourceOptions)
-
-
 def open_runs(sources: Sequence[str], options: SourceOptions) -> list[RunFolder]:
     """The runs of these sources without duplicates, files of predictions scored as the options
     say; warnings about them go to standard error."""
@@ -223,47 +188,12 @@ def print_warning(sentence: str) -> None:
     print_line(f"snellen: {sentence}", error=True, flush=True)
 
 
-def own_models(arguments: Namespace, names: Sequence[str | None]) -> list[AnyModel]:
+def own_models(load: Sequence[Path | str], names: Sequence[str]) -> list[AnyModel]:
     """The models of these names in the files of `--load`; other names stay as they are."""
     from snellen.models.naming.custom import load_files
 
-    custom = load_files(arguments.load).models
-    return [custom.get(name, name) if name else name for name in names]
-
-
-def add_common(parser: ArgumentParser, verb: str) -> None:
-    parser.add_argument(
-        "--common", action="store_true",
-        help=f"{verb} only the samples that all runs share, where their data or samples differ",
-    )  # fmt: skip
-
-
-def add_group(parser: ArgumentParser, default: str = "category") -> None:
-    parser.add_argument("--group", default=default, metavar="NAME",
-                        help=f"by this grouping (default: {default or 'none'})")  # fmt: skip
-
-
-def add_json(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def add_format(parser: ArgumentParser, *formats: str) -> None:
-    parser.add_argument(
-        "--format", default="table", choices=("table", *formats), help="default: table"
-    )
-
-
-def add_plot(parser: ArgumentParser, what: str = "it") -> None:
-    parser.add_argument("-o", "--output", metavar="FILE.svg",
-                        help=f"draw {what}: an SVG or PNG file")  # fmt: skip
-
-
-def add_tracks(
-    parser: ArgumentParser,
-    help: str = "log the results to tensorboard:DIR, wandb:PROJECT or mlflow:URI; repeat for "
-    "several",
-) -> None:
-    parser.add_argument("--track", action="append", default=[], metavar="KIND:WHERE", help=help)
+    custom = load_files(load).models
+    return [custom.get(name, name) for name in names]
 
 
 def parse_duration(text: str) -> float:
@@ -278,23 +208,3 @@ def parse_duration(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise UsageError(f"{text!r} is not a duration; expected e.g. 90s, 15m, 12h or 2d")
     return seconds
-
-
-def fraction(text: str) -> float:
-    """Read a fraction, typed `0.1` or `10%`; its user checks the range. Raises
-    ArgumentTypeError."""
-    number = text.strip().removesuffix("%")
-    try:
-        return float(number) / (1 if number == text.strip() else 100)
-    except ValueError:
-        raise ArgumentTypeError(
-            f"{text!r}: expected a share from 0 to 1, e.g. 0.1 or 10%"
-        ) from None
-
-
-def percent(text: str) -> float:
-    """Read a percentage, typed `95` or `95%`. Raises ArgumentTypeError."""
-    try:
-        return float(text.strip().removesuffix("%"))
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r}: expected a percentage, e.g. 95") from None

@@ -30,6 +30,14 @@ class LazyParser(argparse.ArgumentParser):
         self.complete()
         return super().parse_known_args(args, namespace)
 
+    def _match_arguments_partial(self, actions: Any, arg_strings_pattern: str) -> list[int]:
+        # Before Python 3.13, `RUN*` matches the nothing before the first flag, and what follows
+        # the flag is left over: `analyse letters --json RUN`.
+        counts: list[int] = super()._match_arguments_partial(actions, arg_strings_pattern)
+        while counts and not counts[-1] and "O" in arg_strings_pattern:
+            counts.pop()
+        return counts
+
 
 def add_action(
     actions: Actions,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from snellen.api.flags import option
 from snellen.api.shared_flags import FORMATS
+from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 from snellen.core.terminal_text import escape_controls
 
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
     from snellen.report.document import Document
 
-TABLE, JSON = "table", "json"
+TABLE, JSON, HTML = "table", "json", "html"
 DRAWINGS = (".svg", ".png", ".pdf")
 """Endings of files to which results are drawn."""
+Page = Callable[[Path | None], Path]
+"""Writes a page to a file, or without one to where it belongs; returns its path."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +32,10 @@ class FormatOptions:
 
     format: str = option(TABLE, "--format")
     json: bool = option(False, "--json")
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for two formats, before anything is done."""
+        _ = self.form
 
     @property
     def form(self) -> str:
@@ -43,6 +50,10 @@ class OutputOptions(FormatOptions):
     """How results are printed, and the files to which they are written or drawn."""
 
     output: Sequence[str] = option((), "--output")
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for two formats or a file of an unknown ending."""
+        self.texts()
 
     def texts(self) -> dict[Path, str]:
         """The files to write, with their formats. Raises UsageError for an ending of none."""
@@ -67,8 +78,20 @@ class OutputOptions(FormatOptions):
         return [path for path in map(Path, self.output) if path.suffix.lower() in DRAWINGS]
 
 
-def print_document(document: Document, form: str = TABLE) -> None:
-    """Print a document in a format; on a terminal as tables with colours."""
+def only_file(output: Sequence[str]) -> str | None:
+    """The value of `-o` of a command that writes one file; None without it. Raises UsageError for
+    several."""
+    if len(output) > 1:
+        raise UsageError(f"this writes one file; got -o {' and -o '.join(output)}")
+    return output[0] if output else None
+
+
+def print_document(document: Document, form: str = TABLE, page: Page | None = None) -> None:
+    """Print a document in a format; on a terminal as tables with colours. A `page` is written in
+    place of the document as HTML, and its path printed."""
+    if form == HTML and page is not None:
+        print_line(page(None))
+        return
     if form == TABLE:
         from snellen.report.writers import terminal
 
@@ -81,19 +104,23 @@ def print_document(document: Document, form: str = TABLE) -> None:
     sys.stdout.write(text if form == JSON else escape_controls(text))
 
 
-def write_document(document: Document, options: OutputOptions) -> None:
+def write_document(document: Document, options: OutputOptions, page: Page | None = None) -> None:
     """Write and draw a document to the files of `-o`, and print it unless a file holds its text.
 
-    Raises UsageError for a file of an unknown ending, and if there is nothing to draw."""
+    A `page` is written in place of the document as HTML, and its path printed. Raises UsageError
+    for a file of an unknown ending, and if there is nothing to draw."""
     from snellen.core.atomic_write import save
     from snellen.report.writers import write_text
 
     texts, form = options.texts(), options.form
     draw(document.plot, options.drawings())
     for path, written in texts.items():
-        save(path, write_text(document, written))
+        if written == HTML and page is not None:
+            print_line(page(path))
+        else:
+            save(path, write_text(document, written))
     if not texts:
-        print_document(document, form)
+        print_document(document, form, page)
 
 
 def draw(plot: Callable[[], Figure] | None, files: Sequence[Path]) -> None:

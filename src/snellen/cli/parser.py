@@ -27,17 +27,14 @@ COMMANDS = {
     "compare": "compare runs on the same samples: differences, tests, ranks",
     "why": "break down the difference between two runs by cause",
     "items": "analyse samples over many runs: difficulty, doubtful labels, subsets",
-    "gains": "show what a setting contributes to a score: images, thinking, examples, any other",
-    "analyse": "analyse finished runs: letters, refusals, abilities, errors and more",
-    "card": "print the protocol card of a benchmark",
-    "label": "sample replies that no rule could parse, and compare with labels",
+    "analyse": "analyse finished runs: letters, refusals, abilities, gains, errors and more",
     "taskmap": "map tasks by how fine-tuning on them changes a model, and compare models on it",
     "view": "browse runs, finished or in progress",
     "mcp": "serve runs to assistants and other programs, over MCP",
     "list": "list models, benchmarks or suites",
-    "info": "describe a model or a benchmark",
+    "info": "describe a model, a benchmark or a data file",
     "doctor": "check this installation, or a store of replies",
-    "data": "fetch, check, convert and describe data files",
+    "data": "fetch, check and convert data files",
     "submit": "send predictions to a hub",
     "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
@@ -50,7 +47,6 @@ PACKAGE_COMMANDS = {
 """Those of this repository's other packages, which are listed whether or not they are installed."""
 
 _ELSEWHERE = {
-    "--json": "the scores of a finished run: snellen report RUN --format json",
     "--system_instruction": "here --system TEXT",
     **dict.fromkeys(("--tasks", "--dataset", "--datasets"), "here -b NAME, once for each"),
     "--data": "VLMEvalKit's --data NAME is -b NAME; here it says where the data of -b are",
@@ -72,13 +68,13 @@ class CommandLineParser(LazyParser):
         choice = re.fullmatch(
             r"argument (.+?): invalid choice: '(.+?)' \(choose from (.+)\)", message
         )
-        if choice and choice[1] in ("COMMAND", "ACTION", "ANALYSIS"):
+        if choice and choice[1] in ("COMMAND", "ACTION", "FINDING"):
             near = _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
             renamed = _renamed("commands", f"{self.prog} {choice[2]}".partition(" ")[2])
-            message = f"unknown {choice[1].lower()} {choice[2]!r}{renamed or near}"
+            near = f"; it is now {renamed}" if renamed else near
+            message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
         elif choice:
             message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
-            message += "; snellen report and leaderboard have it" * (choice[2] == "latex")
         missing = re.fullmatch(r"the following arguments are required: (.+)", message)
         if missing:
             message = self._ask_for(missing[1].split(", "))
@@ -94,7 +90,7 @@ class CommandLineParser(LazyParser):
         """A sentence about required arguments that were not typed, as argparse names them."""
         if missing == ["COMMAND"]:
             return f"expected a command, such as: {_FIRST_COMMAND}"
-        if missing == ["ACTION"] or missing == ["ANALYSIS"]:
+        if missing == ["ACTION"]:
             [group] = [one for one in self._actions if isinstance(one, argparse._SubParsersAction)]
             return f"expected an {missing[0].lower()}: {', '.join(group.choices)}"
         meanings = [
@@ -125,7 +121,9 @@ class CommandLineParser(LazyParser):
                 f"-m MODEL:{option}=VALUE"
             )
         near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else ""
-        near = near or _renamed("flags", word) or _suggestion(word, list(flags))
+        if instead := renamed_flag(word, self.prog):
+            near = near or f"; it is now {instead}"
+        near = near or _suggestion(word, list(flags))
         self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
@@ -209,13 +207,23 @@ def _meaning(action: argparse.Action) -> str:
     return (action.help or "").replace("%%", "%")
 
 
-def _renamed(kind: str, name: str) -> str:
-    """What is written instead of a flag or command of the last version (`renamed.toml`)."""
+def renamed_flag(flag: str, command: str) -> str:
+    """What is written instead of a flag of the last version in `command`, such as `snellen curate
+    filter`; "" if nothing is."""
+    words = command.split()
+    tables = [" ".join(words[:count]) for count in range(len(words), 1, -1)]
+    found = (_renamed(table, flag) for table in (*tables, "flags"))
+    return next(filter(None, found), "")
+
+
+def _renamed(table: str, name: str) -> str:
+    """What is written instead of a name of the last version (`renamed.toml`)."""
     import tomllib
     from pathlib import Path
 
-    names = tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))[kind]
-    return f"; it is now {names[name]}" if name in names else ""
+    text = Path(__file__).with_name("renamed.toml").read_text("utf-8")
+    instead: str = tomllib.loads(text).get(table, {}).get(name, "")
+    return instead
 
 
 def _suggestion(word: str, candidates: Sequence[str]) -> str:

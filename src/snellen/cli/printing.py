@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import sys
 import time
-from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 from snellen.cli.exit_codes import INTERRUPTED
 from snellen.core.terminal_text import escape_controls
@@ -20,49 +19,14 @@ if TYPE_CHECKING:
 
     from snellen.core.benchmark import FetchProgress
 
-JSON = "json"
-"""A form whose texts have control characters escaped already."""
-TABLE = "table"
 _DOWNLOAD_INTERVAL = 3.0
 """Seconds between two lines about a download."""
-
-T = TypeVar("T")
 
 
 def print_line(text: object = "", *, error: bool = False, flush: bool = False) -> None:
     """Print a line, on standard error for an `error`, with control characters escaped: it may hold
     text of a data file, a model or a server."""
     print(escape_controls(str(text)), file=sys.stderr if error else sys.stdout, flush=flush)
-
-
-def print_json(value: object) -> None:
-    """Print a value as one line of JSON."""
-    import msgspec
-
-    print(msgspec.json.encode(value).decode(), flush=True)
-
-
-def print_next(arguments: Namespace, *words: str) -> None:
-    """Print the command that usually comes next, `words` after `snellen`; nothing in a recipe,
-    which goes on by itself."""
-    if not getattr(arguments, "in_recipe", False):
-        print_line(f"next: {shlex.join(['snellen', *words])}")
-
-
-def print_result(
-    form: str,
-    result: T,
-    print_tables: Callable[[T, Console], None],
-    exports: Mapping[str, Callable[[T], str]],
-) -> None:
-    """Print `result` by `print_tables`, or as the text that `exports` has for another form."""
-    if form != TABLE:
-        text = exports[form](result)
-        sys.stdout.write(text if form == JSON else escape_controls(text))
-        return
-    from snellen.report.console import Terminal
-
-    print_tables(result, Terminal())
 
 
 def line_printer(console: Console) -> Callable[[str], None]:
@@ -87,6 +51,23 @@ def download_printer(console: Console) -> FetchProgress:
         console.print(f"fetching data: {done / 1e6:.0f}{of} MB", highlight=False)
 
     return progress
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[FetchProgress]:
+    """A progress bar on standard error where that is a terminal; silence where it is not."""
+    from rich.progress import Progress
+
+    from snellen.report.console import Terminal
+
+    console = Terminal(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bars:
+        task = bars.add_task(what, total=None)
+
+        def progress(done: int, total: int | None) -> None:
+            bars.update(task, completed=done, total=total)
+
+        yield progress
 
 
 def exit_interrupted(run: Path, console: Console, command: str) -> NoReturn:

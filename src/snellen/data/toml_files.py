@@ -22,6 +22,4 @@ def read_toml(path: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is no TOML: {error}") from error
     except RecursionError:
-        raise DataError(
-            f"{path} is not a description: its lists are nested too deeply"
-        ) from (None)
+        raise DataError(f"{path} is not a description: its lists are nested too deeply") from (None)

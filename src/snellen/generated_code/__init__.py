@@ -4,5 +4,5 @@ Nothing here runs unless a benchmark's option says so. `limits` are the limits, 
 a process gives up before it runs a program, `worker` is the process that forks one child for each
 program, `runner` starts workers and hands programs to them, `charts` is what is recorded of a
 matplotlib program, and `model` answers requests about programs. What a program is worth is not
-decided here (see `scoring.charts`).
+decided here (see `benchmarks.documents.chartmimic.charts`).
 """

@@ -148,11 +148,12 @@ class ServedRuns:
     def why(self, first: str, second: str, examples: int) -> str:
         """What `snellen why --json` prints."""
         from snellen.api.why import explain
-        from snellen.report.terminal.why import WHY_EXPORTS
+        from snellen.report.terminal.why import why_document
+        from snellen.report.writers.json_text import write
 
         paths = [self.run(name).path for name in (first, second)]
         explanation = explain(*paths, examples=_within(examples, MAX_SAMPLES, "examples"))
-        return WHY_EXPORTS["json"](explanation.why)
+        return write(why_document(explanation.why))
 
     def samples(
         self, name: str, wanted: SampleFilter, offset: int, limit: int, images: bool

@@ -185,6 +185,6 @@ PROVIDER = Provider(
     open=open_clip,
     options=OPTIONS,
     models=(
-        ModelListing("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--clip)."),
+        ModelListing("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--judge)."),
     ),
 )

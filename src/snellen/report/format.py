@@ -79,6 +79,11 @@ def score_text(value: float | None) -> str:
     return "0.0" if text == "-0.0" else text
 
 
+def percent_interval(interval: Interval | None) -> Interval | None:
+    """An interval of a fraction in percentage points."""
+    return interval and interval.scale()
+
+
 def interval_text(interval: Interval | None) -> str:
     """Both ends of an interval, e.g. `61.0–64.2`; `to` separates them if one is negative."""
     if interval is None:

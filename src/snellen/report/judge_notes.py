@@ -9,7 +9,9 @@ from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.run import Report, RunInfo
 from snellen.core.sample import is_own_data
 
-_COMMAND = "snellen score {benchmark} --predictions FILE --judge {judge} --labels right=COLUMN"
+_COMMAND = (
+    "snellen score {benchmark} --predictions FILE --judge {judge} --columns label_right=COLUMN"
+)
 _HOW = "to measure it, mark some of the replies as right or wrong yourself and compare: "
 
 

@@ -1,20 +1,26 @@
-"""Leaderboards as tables: models by benchmarks, each ranking, and its groups side by side."""
+"""Leaderboards as a document: models by benchmarks, each ranking, and its groups side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.summary import Metric
+from snellen.core.summary import Interval, Metric
 from snellen.report import format as fmt
-from snellen.report.result_tables import ResultTable
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Cell, Column, Estimate, Table
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow
-from snellen.scoring.ranks import average_ranks
+from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.intervals import DEFAULT_LEVEL
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MAX_INTERVALS = 4
 """Up to this many columns of numbers have intervals; more would not fit."""
 _TIED = "*"
+_RECORDS = ("benchmark", "board", "rank", "model", "score", "low", "high", "n", "rank_low",
+            "rank_high", "alike", "p_best")  # fmt: skip
 
 
 class ComparableRuns(NamedTuple):
@@ -30,64 +36,125 @@ class ComparableRuns(NamedTuple):
     benchmark: str = ""
 
 
-def models_by_benchmarks(standings: Sequence[ComparableRuns]) -> ResultTable | None:
-    """Models by benchmarks with their average rank; None for a single benchmark.
+def leaderboards_document(standings: Sequence[ComparableRuns]) -> Document:
+    """Models by benchmarks, then the rankings and groups of each set of runs. The figure has the
+    rankings alone."""
+    blocks: list[Block] = []
+    matrix = models_by_benchmarks(standings)
+    if matrix is not None:
+        blocks += [matrix, Space()]
+    for standing in standings:
+        blocks += [Line(standing.title, "heading"), *_notice_lines(standing.notices)]
+        for table in standing_tables(standing):
+            blocks += [table, Space()]
+        blocks += [Line(line, "note") for line in standing.legend]
+        blocks.append(Space())
+    while blocks and isinstance(blocks[-1], Space):
+        blocks.pop()
+    return Document(
+        blocks,
+        data=[_standing_object(standing) for standing in standings],
+        records=Table("", [Column(name) for name in _RECORDS], list(_records(standings))),
+        plot=lambda: _plot(standings),
+    )
 
-    Of several rankings of a benchmark, the first is its column. Ranks are among the models that
-    have every benchmark.
+
+def _notice_lines(notices: Sequence[str]) -> Iterator[Line]:
+    return (Line(notice, "notice") for notice in notices)
+
+
+def _plot(standings: Sequence[ComparableRuns]) -> Figure:
+    from snellen.report.plots.ranks import leaderboard_plot
+
+    return leaderboard_plot({standing.title: standing.boards for standing in standings})
+
+
+def _standing_object(standing: ComparableRuns) -> dict[str, object]:
+    boards = [
+        {**board._asdict(), "places": [row_object(row) for row in board.places]}
+        for board in standing.boards
+    ]
+    return {"benchmark": standing.title, "notices": standing.notices, "boards": boards}
+
+
+def row_object(row: LeaderboardRow | SuiteRow) -> dict[str, object]:
+    """The row's fields, with its interval as low and high."""
+    interval = row.interval
+    ends = None if interval is None else [interval.low, interval.high]
+    return {**row._asdict(), "interval": ends}
+
+
+def _records(standings: Sequence[ComparableRuns]) -> Iterator[tuple[Cell, ...]]:
+    """A line of CSV for each place; unknown values are empty."""
+    for standing in standings:
+        for board in standing.boards:
+            for row in board.places:
+                low, high = row.ranks or ("", "")
+                ends = [row.interval.low, row.interval.high] if row.interval else []
+                yield (
+                    standing.title, board.name, row.rank, row.model, f"{row.score:.2f}",
+                    *([f"{end:.2f}" for end in ends] or ["", ""]),
+                    row.n, low, high, row.letters, row.p_best,
+                )  # fmt: skip
+
+
+def models_by_benchmarks(standings: Sequence[ComparableRuns]) -> Table | None:
+    """Models by benchmarks with their average and average rank, best rank first; None for a single
+    benchmark or model.
+
+    Of several rankings of a benchmark, the first is its column. Averages and ranks are those of
+    the models that have every benchmark.
     """
     columns: dict[str, ComparableRuns] = {}
     for standing in standings:
         if standing.headline:
             columns.setdefault(standing.benchmark, standing)
-    models = list(dict.fromkeys(model for one in columns.values() for model in one.headline))
+    metrics = {one.title: one.headline for one in columns.values()}
+    models = list(dict.fromkeys(model for headline in metrics.values() for model in headline))
     if len(columns) < 2 or len(models) < 2:
         return None
-    scores = {one.title: _values(one.headline, models) for one in columns.values()}
-    complete = [
-        model for model in models if all(scores[title][model] is not None for title in scores)
-    ]
-    ranks = average_ranks(
-        {title: {model: values[model] for model in complete} for title, values in scores.items()}
-    )
-    last_rank = len(models) + 1
-    models = sorted(models, key=lambda model: (ranks.get(model, last_rank), model))
-    cells = [
-        [_cell(one.headline.get(model), len(columns)) for one in columns.values()]
+    percentages = {
+        model: {
+            title: as_percent(metric.value, metric.top)
+            for title, headline in metrics.items()
+            if (metric := headline.get(model)) is not None and metric.value is not None
+        }
         for model in models
-    ]
-    titles = [one.title for one in columns.values()]
-    last = [_average_rank(ranks.get(model), scores, model) for model in models]
-    if len(titles) <= len(models) or len(models) > _MAX_INTERVALS:
-        rows = [(model, *row, rank) for model, row, rank in zip(models, cells, last, strict=True)]
-        return ResultTable("models by benchmarks", ("model", *titles, "average rank"), tuple(rows))
-    by_title = [(title, *(row[index] for row in cells)) for index, title in enumerate(titles)]
-    rows = [*by_title, ("average rank", *last)]
-    return ResultTable("benchmarks by models", ("benchmark", *models), tuple(rows), baselines=1)
+    }
+    rows = suite_rows([*metrics], percentages)
+    rows.sort(key=lambda row: (row.average_rank or len(models) + 1, row.model))
+    has_intervals = len(metrics) <= _MAX_INTERVALS
+    notes = ["average, and average rank: over the benchmarks, for models that have all of them"]
+    if any(metric.top != 100 for headline in metrics.values() for metric in headline.values()):
+        notes.append("average: each benchmark in percent of its highest possible score")
+    return Table(
+        "models by benchmarks",
+        [
+            Column("model", "name"),
+            *(Column(title, "points", best="highest") for title in metrics),
+            Column("average", "points", best="highest"),
+            Column("average rank", "points", best="lowest"),
+        ],
+        [
+            (
+                row.model,
+                *(_score_cell(one.get(row.model), has_intervals) for one in metrics.values()),
+                row.average,
+                f"{fmt.NONE} ({len(row.missing)} missing)" if row.missing else row.average_rank,
+            )
+            for row in rows
+        ],
+        notes,
+    )
 
 
-def _values(headline: Mapping[str, Metric], models: Sequence[str]) -> dict[str, float | None]:
-    return {model: headline[model].value if model in headline else None for model in models}
-
-
-def _cell(metric: Metric | None, columns: int) -> str:
+def _score_cell(metric: Metric | None, has_interval: bool) -> Cell:
     if metric is None:
-        return fmt.NONE
-    if columns > _MAX_INTERVALS:
-        return fmt.score_text(metric.value)
-    return fmt.score_with_interval(metric)
+        return None
+    return Estimate(metric.value, metric.interval if has_interval else None)
 
 
-def _average_rank(
-    rank: float | None, scores: Mapping[str, Mapping[str, float | None]], model: str
-) -> str:
-    if rank is not None:
-        return f"{rank:.1f}"
-    missing = sum(values[model] is None for values in scores.values())
-    return f"{fmt.NONE} ({missing} missing)"
-
-
-def standing_tables(standing: ComparableRuns) -> Iterator[ResultTable]:
+def standing_tables(standing: ComparableRuns) -> Iterator[Table]:
     """Each ranking as a table, then the groups of each grouping as columns or rows of one table."""
     for board in standing.boards:
         if board.places and not board.column:
@@ -98,37 +165,47 @@ def standing_tables(standing: ComparableRuns) -> Iterator[ResultTable]:
         yield _groups_table(column, groups, [row.model for row in standing.boards[0].places])
 
 
-def board_table(board: Leaderboard) -> ResultTable:
+def board_table(board: Leaderboard) -> Table:
     """A ranking, without columns that no row has."""
-    has_n = any(row.n is not None for row in board.places)
-    has_ranks = any(row.ranks for row in board.places)
-    has_letters = any(row.letters for row in board.places)
-    header, level = ["rank", "model", "score"], f"{100 * DEFAULT_LEVEL:g} %"
-    header += [f"{level} interval", "n"] if has_n else []
-    header += [f"{level} ranks"] if has_ranks else []
-    header += ["alike"] if has_letters else []
-    rows = []
-    for row in board.places:
-        cells = [str(row.rank), row.model, f"{row.score:.{board.digits}f}"]
-        if has_n:
-            n = fmt.NONE if row.n is None else fmt.count_text(row.n)
-            cells += [fmt.interval_text(row.interval), n]
-        cells += [_rank_range(row.ranks)] if has_ranks else []
-        cells += [row.letters or fmt.NONE] if has_letters else []
-        rows.append(tuple(cells))
-    return ResultTable(
-        fmt.display_name(board.name), tuple(header), tuple(rows), 2, remarks=int(has_letters)
+    level = f"{100 * DEFAULT_LEVEL:g} %"
+    columns: list[tuple[Column, list[Cell]]] = [
+        (Column("rank"), [str(row.rank) for row in board.places]),
+        (Column("model", "name"), [row.model for row in board.places]),
+        (
+            Column("score", "points", board.digits, best="highest"),
+            [row.score for row in board.places],
+        ),
+    ]
+    if any(row.n is not None for row in board.places):
+        intervals: list[Cell] = [row.interval for row in board.places]
+        columns.append((Column(f"{level} interval", "points"), intervals))
+        columns.append((Column("n", "count"), [row.n for row in board.places]))
+    if any(row.ranks for row in board.places):
+        ranks: list[Cell] = [_rank_range(row.ranks) for row in board.places]
+        columns.append((Column(f"{level} ranks", "count"), ranks))
+    if any(row.p_best is not None for row in board.places):
+        p_values: list[Cell] = [row.p_best for row in board.places]
+        columns.append((Column("Holm p vs best", "p", is_optional=True), p_values))
+    if any(row.letters for row in board.places):
+        columns.append((Column("alike"), [row.letters or None for row in board.places]))
+    cells = [column_cells for _, column_cells in columns]
+    more = [f"{board.tied_out} more with the last score"] if board.tied_out else []
+    return Table(
+        fmt.display_name(board.name),
+        [column for column, _ in columns],
+        list(zip(*cells, strict=True)),
+        more,
     )
 
 
-def _rank_range(ranks: tuple[int, int] | None) -> str:
+def _rank_range(ranks: tuple[int, int] | None) -> str | None:
     if ranks is None:
-        return fmt.NONE
+        return None
     low, high = ranks
     return str(low) if low == high else f"{low}–{high}"
 
 
-def _groups_table(column: str, boards: Sequence[Leaderboard], models: Sequence[str]) -> ResultTable:
+def _groups_table(column: str, boards: Sequence[Leaderboard], models: Sequence[str]) -> Table:
     """Groups by models, or models by groups if that is narrower, with n."""
     name, groups = fmt.display_name(column), [fmt.display_name(board.label) for board in boards]
     as_columns = len(groups) <= len(models)
@@ -139,32 +216,42 @@ def _groups_table(column: str, boards: Sequence[Leaderboard], models: Sequence[s
         for board, rows in zip(boards, by_group, strict=True)
     ]
     counts = [" / ".join(dict.fromkeys(_count(row) for row in board.places)) for board in boards]
+    digits = max((board.digits for board in boards), default=1)
     if as_columns:
-        rows = [
-            (model, *(group_cells[index] for group_cells in cells))
-            for index, model in enumerate(models)
-        ]
-        return ResultTable(name, (name, *groups), (*rows, ("n", *counts)), baselines=1)
-    rows = [
-        (group, *group_cells, count)
-        for group, group_cells, count in zip(groups, cells, counts, strict=True)
-    ]
-    return ResultTable(name, (name, *models, "n"), tuple(rows))
+        return Table(
+            name,
+            [
+                Column(name, "name"),
+                *(Column(group, "points", digits, best="highest") for group in groups),
+            ],
+            [
+                *((model, *row) for model, *row in zip(models, *cells, strict=True)),
+                ("n", *counts),
+            ],
+            baselines=1,
+        )
+    return Table(
+        name,
+        [
+            Column(name),
+            *(Column(model, "points", digits, best="highest") for model in models),
+            Column("n", "count"),
+        ],
+        [(group, *row, count) for group, row, count in zip(groups, cells, counts, strict=True)],
+        best_in_rows=True,
+    )
 
 
 def _count(row: LeaderboardRow) -> str:
     return fmt.NONE if row.n is None else fmt.count_text(row.n)
 
 
-def _group_cell(row: LeaderboardRow | None, board: Leaderboard, with_interval: bool) -> str:
+def _group_cell(row: LeaderboardRow | None, board: Leaderboard, has_interval: bool) -> Cell:
     if row is None:
-        return fmt.NONE
-    text = f"{row.score:.{board.digits}f}"
-    if has_winners(board) and _is_among_best(row, board):
-        text += _TIED
-    if with_interval and row.interval is not None:
-        text += f" ({fmt.interval_text(row.interval)})"
-    return text
+        return None
+    mark = _TIED if has_winners(board) and _is_among_best(row, board) else ""
+    interval: Interval | None = row.interval if has_interval else None
+    return Estimate(row.score, interval, mark)
 
 
 def has_winners(board: Leaderboard) -> bool:

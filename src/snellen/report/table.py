@@ -6,7 +6,7 @@ A column says of what kind its cells are, and the kind how they are formatted: a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from snellen.core.summary import Interval, Metric
@@ -23,6 +23,8 @@ class Estimate(NamedTuple):
 
     value: float | None
     interval: Interval | None = None
+    mark: str = ""
+    """Behind the number where people read it, such as an asterisk."""
 
 
 Cell = str | int | float | Interval | Estimate | None
@@ -55,6 +57,11 @@ class Table(NamedTuple):
     """What the columns mean, below the table."""
     baselines: int = 0
     """The last rows are baselines or counts, set apart from the others."""
+    best_in_rows: bool = False
+    """`Column.best` is among the columns of a row that have it, not among the rows."""
+    on_terminal: Literal["whole", "untitled", "left out", "lines"] = "whole"
+    """What a terminal, which has less room than a page, shows of it; `lines`: each row on a
+    line that is not folded, without headings, to be searched and copied."""
 
     @property
     def number_columns(self) -> list[int]:
@@ -98,7 +105,7 @@ def cell_text(cell: Cell, column: Column) -> str:
     if isinstance(cell, Interval):
         return _interval_text(cell, column)
     if isinstance(cell, Estimate):
-        value = cell_text(cell.value, column)
+        value = f"{cell_text(cell.value, column)}{cell.mark}"
         return (
             value if cell.interval is None else f"{value} ({_interval_text(cell.interval, column)})"
         )
@@ -130,17 +137,27 @@ _NUMBERS: dict[str, Callable[[float, Column], str]] = {
 """How the kinds that are no plain decimals are written."""
 
 
-def best_rows(table: Table, index: int) -> set[int]:
-    """The rows with the best number of a column as it is printed, ties included; baselines do not
-    count. Empty where the column has no best or only one number."""
-    column, rows = table.columns[index], table.rows[: len(table.rows) - table.baselines]
-    numbers = {row: _value(cells[index]) for row, cells in enumerate(rows)}
-    present = {row: value for row, value in numbers.items() if value is not None}
-    if not column.best or len(present) < 2:
-        return set()
-    best = (max if column.best == "highest" else min)(present.values())
-    text = cell_text(best, column)
-    return {row for row, value in present.items() if cell_text(value, column) == text}
+def best_cells(table: Table) -> set[tuple[int, int]]:
+    """Row and column of the best numbers as they are printed, ties included; baselines do not
+    count. Columns without `best`, and those whose numbers are all the same, have none."""
+    rows = range(len(table.rows) - table.baselines)
+    columns = [index for index, column in enumerate(table.columns) if column.best]
+    if table.best_in_rows:
+        lines = [[(row, column) for column in columns] for row in rows]
+    else:
+        lines = [[(row, column) for row in rows] for column in columns]
+    return {place for line in lines for place in _best_of(table, line)}
+
+
+def _best_of(table: Table, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    numbers = {(row, column): _value(table.rows[row][column]) for row, column in places}
+    present = {place: value for place, value in numbers.items() if value is not None}
+    column = table.columns[places[0][1]] if places else Column("")
+    texts = {place: cell_text(value, column) for place, value in present.items()}
+    if len(set(texts.values())) < 2:
+        return
+    best = cell_text((max if column.best == "highest" else min)(present.values()), column)
+    yield from (place for place, text in texts.items() if text == best)
 
 
 def _value(cell: Cell) -> float | None:

@@ -13,8 +13,8 @@ _DIGITS = 9
 
 
 class LeaderboardRow(NamedTuple):
-    """A model's rank and score. `n`, `interval`, `ranks` and `letters` are None if only the score
-    is known."""
+    """A model's rank and score. `n`, `interval`, `ranks`, `letters` and `p_best` are None if only
+    the score is known."""
 
     rank: int
     """1 + the number of models with a higher score: equal scores share a rank."""
@@ -28,6 +28,8 @@ class LeaderboardRow(NamedTuple):
     """Lowest and highest rank: the interval of the rank."""
     letters: str | None = None
     """Models that share a letter do not differ significantly."""
+    p_best: float | None = None
+    """Of the paired test against the best model, adjusted by Holm; None for the best itself."""
 
 
 class Leaderboard(NamedTuple):

@@ -43,8 +43,8 @@ def vector_distances(vectors: Sequence[StoredVector]) -> NDArray[float64]:
         distances = cosine_distances(gram_matrix([vector.path for vector in vectors]))
     except ValueError as error:
         raise UsageError(
-            f"training changed nothing for some task ({error}); use more --epochs or a larger "
-            "--learning-rate"
+            f"training changed nothing for some task ({error}); use more --tuning epochs or a "
+            "larger learning_rate"
         ) from error
     rounded: NDArray[float64] = np.round(distances, DIGITS)
     return rounded

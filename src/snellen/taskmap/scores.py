@@ -119,7 +119,7 @@ def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
         if subtask is None:
             raise UsageError(
                 f"{task!r} is no subtask of MMT-Bench, so it is in none of the paper's clusters; "
-                "give a number or a CSV to --clusters"
+                "give a number or a CSV: --map clusters=..."
             )
         spelled.setdefault(subtask.name, []).append(task)
     clusters = {

@@ -99,7 +99,7 @@ def load_tasks(
             f"{len(tasks)} of {len(tasks) + len(left_out)} tasks have at least "
             f"{selection.min_samples} samples with a gold answer, expected two or more "
             f"(the largest that was left out has {largest}); use another --group, a larger "
-            "--limit, or lower --fewest"
+            "--tasks most, or lower fewest"
         )
     return TaskSet(tuple(tasks), tuple(left_out))
 

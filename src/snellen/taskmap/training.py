@@ -143,7 +143,7 @@ def _train_jobs(
             tuned = tune(model.load(), job.task.examples, job.tuning, model.images)
         except (*MODEL_ERRORS, MediaError) as error:
             failure = failure_from_error(error)
-            less = "; use a smaller --batch-size" if failure.kind == "out_of_memory" else ""
+            less = "; use a smaller --tuning batch_size" if failure.kind == "out_of_memory" else ""
             raise UsageError(
                 f"task {job.task.name!r} cannot be trained on: {failure.message}{less}"
             ) from error

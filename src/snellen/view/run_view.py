@@ -18,10 +18,9 @@ from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report.page.budgets import budget_table
-from snellen.report.page.html import protocol_context, result_context
+from snellen.report.page.html import gain_context, protocol_context, result_context
 from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
-from snellen.report.terminal.gains import gain_boards
 from snellen.store.runs import RUN_FILE, RunFolder, open_run
 from snellen.view.run_annotations import (
     AnnotationCache,
@@ -135,8 +134,8 @@ class RunView:
             **result_context(report, self.index.tallies, self.index.answers),
             budgets=budget_table(self.run, report),
         )
-        gains_tables = gain_boards(gains([self.run, *other_runs], folders={self.run.name}))
-        result += pages.get_template("gains.html").render(gains=list(gains_tables))
+        tables = gain_context(gains([self.run, *other_runs], folders={self.run.name}))
+        result += pages.get_template("gains.html").render(gains=tables)
         protocol = pages.get_template("protocol.html").render(
             run=report.run, prompt_pictures={}, **protocol_context(report, self.path, turn)
         )

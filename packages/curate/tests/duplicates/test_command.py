@@ -38,14 +38,14 @@ def test_the_report_on_the_terminal(
 ) -> None:
     code, out, err = run(capsys, made.data)
     assert code == 1
-    lines = out.splitlines()
-    assert lines[:3] == [
-        "planted: 77 items, 69 pictures",
-        "contradictions      0",
-        "duplicate items     9 items in 9 clusters; kept of each: the first of the data",
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "planted: 77 items, 69 pictures"
+    assert lines[4:6] == [
+        "contradictions 0",
+        "duplicate items 9 in 9 clusters; kept of each: the first of the data",
     ]
-    assert "  137 = 175  pictures: the same file; near question, 0.75" in lines
-    assert "  113: the image cannot be decoded: image file is truncated" in lines
+    assert "137 175 pictures: the same file; near question, 0.75" in lines
+    assert any(line.startswith("113 the image cannot be decoded: image file") for line in lines)
     assert err == "hashed 69 of planted\n"
     # Nothing is hashed again.
     assert run(capsys, made.data)[2] == ""
@@ -130,9 +130,9 @@ def test_contradictions_are_printed_first_and_never_excluded(
     data, out = write_contradiction(tmp_path / "data"), tmp_path / "out"
     code, printed, _ = run(capsys, data, "--out", out)
     assert code == 1
-    assert printed.splitlines()[1:3] == [
-        "contradictions      1", "  one = two  pictures: the same file; keys Yes / No",
-    ]  # fmt: skip
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert lines[4] == "contradictions 1"
+    assert "one two pictures: the same file; keys Yes / No" in lines
     assert (out / "contradictions.txt").read_text() == "one\ntwo\n"
     assert (out / "exclude.txt").read_text() == ""
     decided = {one.item: (one.action, one.rule) for one in read_decisions(out)}
@@ -166,7 +166,7 @@ def test_an_index_is_written_and_searched(
     (pictures / "copy.jpg").write_bytes((made.folder / "images" / "131.jpg").read_bytes()
                                         if (made.folder / "images" / "131.jpg").exists()
                                         else _first_picture(made))  # fmt: skip
-    code, out, err = run(capsys, pictures, "--index", "--out", index, "--processes", 1)
+    code, out, err = run(capsys, pictures, "--index", "--out", index, "--limits", "processes=1")
     assert code == 1  # one picture is broken
     assert out.startswith(f"{index}: 10 entries, 9 pictures, 0 captions, 1 broken, 0 without")
     assert "bad.jpg" in out
@@ -176,7 +176,7 @@ def test_an_index_is_written_and_searched(
     page = tmp_path / "first" / PAGE_FILE
     code, out, _ = run(capsys, made.data, "--against", index, "--out", page.parent)
     assert code == 1
-    assert f"also in {index} (10 entries, 9 pictures)" in out
+    assert f"also in {index} (10 entries, 9 pictures)" in " ".join(out.split())
     assert ": 1 of 10 entries could not be used" in out
     assert "copy.jpg" in page.read_text()
     assert page.read_text().count("data:image/jpeg;base64,") >= 2
@@ -209,17 +209,12 @@ def test_what_is_in_training_data_is_dropped_when_asked(
     ("words", "sentence"),
     [
         (["no-such-file.tsv"], "no-such-file.tsv"),
-        (["eyechart", "--processes", "0"], "--processes 0: expected 1 or more"),
+        (["eyechart", "--limits", "processes=0"], "--limits processes=0: expected 1 or more"),
         (["eyechart", "--drop"], "--drop needs --out DIR"),
         (["eyechart", "--against", "nothing.parquet"], "there is no file or folder"),
         (["eyechart", "--against", "eyechatr"], "did you mean eyechart"),
         (["x", "--index", "--out", "i", "--drop"], "leave out --drop"),
         (["x", "--index"], "--index needs --out DIR"),
-        (
-            ["x", "--drop", "everything", "--out", "o"],
-            "unknown kind to --drop 'everything'; known: "
-            "against, broken, contradictions, duplicates",
-        ),
         (["missing", "--index", "--out", "i"], "missing"),
     ],
 )
@@ -237,7 +232,9 @@ def test_a_mistake_is_one_sentence(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [(["x", "--keep", "best"], "invalid choice: 'best'"),
-     (["x", "--processes", "many"], "expected a whole number")],
+     (["x", "--drop", "everything", "--out", "o"],
+      "unknown kind to --drop 'everything'; known: against, broken, contradictions, duplicates"),
+     (["x", "--limits", "processes=many"], "expected a whole number")],
 )  # fmt: skip
 def test_a_wrong_value_is_one_sentence(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]

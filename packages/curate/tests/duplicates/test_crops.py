@@ -120,7 +120,17 @@ def test_a_folder_of_pictures_is_data_without_questions(tmp_path: Path, capsys) 
     assert [item["index"] for item in items] == ["a.jpg", "b.jpg"]
     assert main(["curate", "statistics", str(pictures), "--json"]) == 0
     queue = tmp_path / "review"
-    command = ["curate", "review", str(pictures), "--all", "--queue-only", "--out", str(queue)]
+    command = [
+        "curate",
+        "review",
+        str(pictures),
+        "--items",
+        "all",
+        "--export",
+        "queue",
+        "--out",
+        str(queue),
+    ]
     assert main(command) == 1
     assert len((queue / "queue.jsonl").read_text().splitlines()) >= 3
     (tmp_path / "empty").mkdir()

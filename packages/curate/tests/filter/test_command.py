@@ -58,7 +58,7 @@ class Shell:
         (home / "noted.py").write_text(MODEL)
         few = made.folder / "few.tsv"
         few.write_text("".join(made.data.read_text().splitlines(keepends=True)[:21]))
-        models = ["--text-only", "Noted", "--vision", "Noted", *made.models(["vision-1"])]
+        models = ["--text-only", "Noted", "-m", "Noted", "-m", *made.models(["vision-1"])]
         self.words = ["curate", "filter", str(few), "--load", "noted.py", *models, "-q"]
 
     def start(self, out: str, pause: float = 0.0) -> subprocess.Popen[str]:
@@ -125,7 +125,7 @@ def test_a_budget_is_for_all_models_and_the_same_command_goes_on(
     with running() as server:
         server.models = ["reader", "viewer"]
         words = ["curate", "filter", str(made.data), "--out", str(tmp_path / "step"), "-q"]
-        words += ["--text-only", f"{server.url}#reader", "--vision", f"{server.url}#viewer"]
+        words += ["--text-only", f"{server.url}#reader", "--model", f"{server.url}#viewer"]
         # 12 tokens in and 3 out for each reply; the text-only model needs most of it.
         assert main([*words, "--budget", "2200tok"]) == 1
         spent = 15 * len(server.asked)
@@ -152,7 +152,7 @@ def test_a_budget_that_the_first_model_spends_leaves_the_second_undecided(
     with running() as server:
         server.models = ["reader", "viewer"]
         words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q"]
-        words += ["--text-only", f"{server.url}#reader", "--vision", f"{server.url}#viewer"]
+        words += ["--text-only", f"{server.url}#reader", "--model", f"{server.url}#viewer"]
         assert main([*words, "--budget", "800tok"]) == 1
         asked = [each["model"] for each in server.asked]
         assert 15 * len(asked) <= 800
@@ -165,7 +165,7 @@ def test_a_broken_line_of_a_run_is_one_sentence(
     made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["curate", "filter", str(made.data), "-q", "--out"]
-    assert main([*words, str(tmp_path / "a"), "--vision", *made.models(["vision-4"])]) == 1
+    assert main([*words, str(tmp_path / "a"), "--model", *made.models(["vision-4"])]) == 1
     (run,) = find_runs(tmp_path / "a" / "runs")
     lines = (run.path / "samples.jsonl").read_bytes()
     capsys.readouterr()
@@ -183,7 +183,7 @@ def test_a_broken_line_of_a_run_is_one_sentence(
 def test_without_a_server_nothing_is_written_that_stands_in_the_way(
     made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q", "--vision"]
+    words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q", "--model"]
     assert main([*words, "http://127.0.0.1:9/v1#m"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -203,8 +203,9 @@ def test_a_server_that_fails_at_some_questions_leaves_them_undecided(
 ) -> None:
     with running() as server:
         server.handler = fails_at_corners
-        words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q", "--vision"]
-        words += [f"{server.url}#tiny", *made.models(["vision-4"]), "--requests", "retries=0"]
+        words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q"]
+        words += ["-m", f"{server.url}#tiny", "-m", *made.models(["vision-4"])]
+        words += ["--requests", "retries=0"]
         assert main([*words, "--requests", "max_failures=1000"]) == 1
         found = latest_decisions(read_decisions(tmp_path))
         failed = {name for name, each in found.items() if each.rule == "failed"}
@@ -221,8 +222,10 @@ def test_a_server_that_fails_at_some_questions_leaves_them_undecided(
 def test_json_markdown_and_table_say_the_same(
     made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["curate", "filter", str(made.data), "-q", "--out", str(tmp_path), "--text-only"]
-    words += [*made.models(["text-1", "text-2"]), "--rule", "text-all"]
+    words = ["curate", "filter", str(made.data), "-q", "--out", str(tmp_path)]
+    words += ["--flag", "text-all"]
+    for model in made.models(["text-1", "text-2"]):
+        words += ["--text-only", model]
     assert main([*words, "--json"]) == 1
     numbers = json.loads(capsys.readouterr().out)
     (rule,) = (each for each in numbers["rules"] if each["is_applied"])
@@ -231,6 +234,10 @@ def test_json_markdown_and_table_say_the_same(
     assert main([*words, "--format", "markdown"]) == 1
     text = capsys.readouterr().out
     assert "| text-all | 8 | 10.7 % | 0 |" in text
+    for form, start in (("csv", "table,rule,flagged"), ("latex", "% text-all: all text-only"),
+                        ("html", "<!doctype html>")):  # fmt: skip
+        assert main([*words, "--format", form]) == 1
+        assert capsys.readouterr().out.startswith(start)
     assert main(words) == 1
     table = capsys.readouterr().out
     assert "77 items; 67 kept, 8 flagged, 2 with no picture" in table
@@ -242,7 +249,7 @@ def test_a_recipe_filters(made: Planted, tmp_path: Path) -> None:
     texts, visions = made.models(["text-1", "text-2"]), made.models(["vision-4", "vision-5"])
     recipe.write_text(
         f'data = {json.dumps(str(made.data))}\n[[step]]\nstep = "filter"\n'
-        f"text-only = {json.dumps(texts)}\nvision = {json.dumps(visions)}\ndrop = true\n"
+        f"text-only = {json.dumps(texts)}\nmodel = {json.dumps(visions)}\ndrop = true\n"
     )
     assert main(["curate", "run", str(recipe)]) == 0
     folder = tmp_path / "clean-made" / "filter"

@@ -300,7 +300,7 @@ def test_guessing_is_what_the_runs_report_as_chance(tmp_path: Path) -> None:
         ({"rules": FilterRules(("vision-none",)), "text_only": ["random"]}, "needs vision models"),
         ({"text_only": ["no/such"]}, "no/such"),
         ({"vision": ["random", "random"]}, "each model has one vote"),
-        ({"vision": ["random"], "rules": FilterRules(min_replies=0)}, "--min-replies is 0"),
+        ({"vision": ["random"], "rules": FilterRules(min_replies=0)}, "--limits min_replies=0"),
     ],
 )
 def test_mistakes_leave_the_folder_free(

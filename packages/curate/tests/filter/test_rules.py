@@ -62,7 +62,7 @@ def test_judgements(name: str, models: int, right: int, silent: int, judgement: 
     assert judged.tolist() == [judgement]
 
 
-# With --min-replies, the models that replied decide alone.
+# With --limits min_replies, the models that replied decide alone.
 ENOUGH = [
     ("text-majority", 3, 1, 1, 2, KEEP),  # 1 of 2 is not more than half
     ("text-majority", 3, 1, 2, 1, FLAG),  # 1 of 1

@@ -274,7 +274,7 @@ def test_coco_files_that_number_alike(
 
 def test_pictures_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.json").write_text(coco_file("lost.jpg", "cup"))
-    command = ["curate", "metadata", "coco", str(tmp_path / "a.json"), "-o"]
+    command = ["curate", "metadata", "coco", str(tmp_path / "a.json"), "--out"]
     assert main([*command, str(tmp_path / "records")]) == 1
     assert "pictures that are not there: 1, e.g. ../lost.jpg; name" in capsys.readouterr().out
 
@@ -285,7 +285,7 @@ def test_pictures_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("voc", "a.xml", "<annotation>", "is no XML"),
         ("voc", "a.xml", "<html/>", "expected PASCAL VOC's <annotation>"),
         ("voc", "a.xml", '<!DOCTYPE a [<!ENTITY b "c">]><annotation/>', "declares entities"),
-        ("voc", "a.xml", VOC.format(name="lost.jpg"), "name the folder with --pictures"),
+        ("voc", "a.xml", VOC.format(name="lost.jpg"), "name the folder with --media"),
         ("labelme", "a.json", '{"shapes": 3}', "is not a LabelMe file"),
         ("labelme", "a.json", "", "a.json is empty; expected a LabelMe file"),
         ("coco", "a.json", "", "a.json is empty; expected a COCO annotation file"),
@@ -338,12 +338,12 @@ def test_folders_that_do_not_fit(
     Path("torn", "1.jpg").write_text("<html>")
     for folder in ("bare", "torn"):
         Path(folder, "classes.txt").write_text("cup\n")
-    assert main(["curate", "metadata", importer, *paths, "-o", "records"]) == 2
+    assert main(["curate", "metadata", importer, *paths, "--out", "records"]) == 2
     assert sentence in capsys.readouterr().err
     assert not list(Path("records").glob("*"))
 
 
 def test_what_is_left_out_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = yolo_folder(tmp_path / "data", "names: [cup, bus]\n")
-    assert main(["curate", "metadata", "yolo", str(folder), "-o", str(tmp_path / "r")]) == 0
+    assert main(["curate", "metadata", "yolo", str(folder), "--out", str(tmp_path / "r")]) == 0
     assert "left out: a box without an area in the picture, 1 times" in capsys.readouterr().out

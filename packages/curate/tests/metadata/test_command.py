@@ -20,7 +20,7 @@ def command(
     drawn: tuple[Path, Path], out: Path, *more: str, data: tuple[str, ...] = ()
 ) -> list[str]:
     files = [str(drawn[0]), *data, "--templates", str(drawn[1])]
-    return ["curate", "questions", *files, "--out", str(out), "--per-subtask", "8", *more]
+    return ["curate", "questions", *files, "--out", str(out), "--limits", "per_subtask=8", *more]
 
 
 def test_the_summary_as_json(
@@ -36,7 +36,7 @@ def test_the_summary_as_json(
     assert sorted(printed["subtasks"]["weighing"]["sources"].values()) == [2, 3, 3]
     # Words that follow from the form of an option, as in MMT-Bench's Table A14.
     out = str(tmp_path / "out")
-    main(["curate", "statistics", out, "--by", "category", "--probe", "0", "--json"])
+    main(["curate", "statistics", out, "--group", "category", "--limits", "probe=0", "--json"])
     groups = json.loads(capsys.readouterr().out)["groups"]["category"]
     words = {each["label"]: each["words"]["option"] for each in groups}
     for name, mean in (("object counting", 1.0), ("object detection", 4.0)):
@@ -52,18 +52,19 @@ def test_the_summary_for_people(
     assert "records without an item: 12 (licence: nobody states one)\n" in printed
     assert f"{tmp_path}/out: 96 questions of 48 records\n" in printed
     assert printed.endswith(
-        f"next: snellen curate review {tmp_path}/out --all --blind --out {tmp_path}/out-reviewed\n"
+        f"next: snellen curate review {tmp_path}/out --items all --blind "
+        f"--out {tmp_path}/out-reviewed\n"
     )
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--per-subtask", "0"], "per_subtask is 0; expected 1 or more"),
+        (["--limits", "per_subtask=0"], "per_subtask is 0; expected 1 or more"),
         (["--templates", "lost.toml"], "lost.toml: there is no such file"),
         (
-            ["--checker", "random"],
-            "these are metadata records, not pictures; leave out --checker",
+            ["--model-for", "checker=random"],
+            "these are metadata records, not pictures; leave out --model-for",
         ),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_subtask_that_texts_answer_is_not_done(
         out = tmp_path / f"out-{seen}"
         codes[seen] = main(
             ["curate", "questions", str(records), "--templates", str(templates),
-             "--out", str(out), "--per-subtask", "160"]
+             "--out", str(out), "--limits", "per_subtask=160"]
         )  # fmt: skip
         subtasks = json.loads((out / "step.json").read_text())["counts"]["subtasks"]
         checks[seen] = {name: each["guessing"] for name, each in subtasks.items()}

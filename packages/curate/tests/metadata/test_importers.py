@@ -326,12 +326,12 @@ def test_unknown_importer_and_target_that_is_read(tmp_path: Path) -> None:
 
 def test_the_command(coco: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "records"
-    command = ["curate", "metadata", "coco", str(coco / "instances.json"), "-o", str(out)]
-    assert main([*command, "--pictures", str(coco / "val"), "--source", "coco", "--json"]) == 0
+    command = ["curate", "metadata", "coco", str(coco / "instances.json"), "--out", str(out)]
+    assert main([*command, "--media", str(coco / "val"), "--facts", "source=coco", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["records"] == 3
     assert printed["without_licence"] == 2
-    assert main(["curate", "metadata", "coco", str(tmp_path / "no.json"), "-o", str(out)]) == 2
+    assert main(["curate", "metadata", "coco", str(tmp_path / "no.json"), "--out", str(out)]) == 2
     assert (
         capsys.readouterr().err == f"snellen: {tmp_path}/no.json: there is no such file or folder\n"
     )

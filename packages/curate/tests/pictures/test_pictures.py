@@ -126,7 +126,7 @@ def test_position_camera_author_and_licence_of_the_file(folder: Path, tmp_path: 
     turned = Image.Exif()
     turned[0x0112] = 6
     photograph(21).save(folder / "turned.jpg", exif=turned, quality=95)
-    named = look(folder, tmp_path / "out", "--licence", "CC0-1.0", "--author", "We")
+    named = look(folder, tmp_path / "out", "--facts", "licence=CC0-1.0,author=We")
     assert named["sydney.jpg"][1] == "position"
     assert "-33.8600, 151.2000" in named["sydney.jpg"][2]
     lines = (tmp_path / "out/pictures.tsv").read_text().splitlines()
@@ -181,8 +181,8 @@ def test_metadata_of_kept_pictures_alone(folder: Path, tmp_path: Path) -> None:
     (folder / "sub/a.png").write_bytes((folder / "a.png").read_bytes()[:300])
     look(folder, tmp_path / "out", "--drop")
     file = tmp_path / "records/metadata.jsonl"
-    words = ["curate", "metadata", "image-folder", str(folder), "-o", str(file.parent)]
-    assert main([*words, "--only", str(tmp_path / "out")]) == 0
+    words = ["curate", "metadata", "image-folder", str(folder), "--out", str(file.parent)]
+    assert main([*words, "--media", str(tmp_path / "out")]) == 0
     names = [Path(image).name for line in file.read_text().splitlines()[1:]
              for image in json.loads(line)["images"]]  # fmt: skip
     assert sorted(names) == ["a.png", "b.png", "猫 кот قطة.png"]
@@ -195,7 +195,7 @@ def test_metadata_of_pictures_that_a_table_numbers(
     (folder / "sub/b.png").write_bytes((folder / "a.png").read_bytes()[:300])
     (folder / "t.csv").write_text("image\na.png\nsub/b.png\n")
     look(folder / "t.csv", tmp_path / "out", "--drop", "broken")
-    words = ["curate", "metadata", "image-folder", str(folder), "--only", str(tmp_path / "out")]
+    words = ["curate", "metadata", "image-folder", str(folder), "--media", str(tmp_path / "out")]
     assert main([*words, "--out", str(tmp_path / "records")]) == 0
     lines = (tmp_path / "records/metadata.jsonl").read_text().splitlines()[1:]
     assert [Path(json.loads(line)["images"][0]).name for line in lines] == ["a.png"]
@@ -219,7 +219,7 @@ drop = "broken"
 step = "metadata"
 importer = "image-folder"
 data = "pics"
-only = "pictures"
+media = "pictures"
 """
     recipe = tmp_path / "recipe.toml"
     records = tmp_path / "recipe-made/metadata/metadata.jsonl"

@@ -218,9 +218,7 @@ def test_a_translation_keeps_the_same_answers_back(data, published, tmp_path, ca
     ):
         publish(data.data, tmp_path / "open")
         out = str(tmp_path / "p")
-        assert (
-            main(["curate", "publish", str(data.data), "--out", out, "--split-like", folder]) == 2
-        )
+        assert main(["curate", "publish", str(data.data), "--out", out, "--hold-out", folder]) == 2
         assert sentence in capsys.readouterr().err
 
 
@@ -239,11 +237,11 @@ def test_without_a_key_the_answers_are_plain_and_outside(data, tmp_path, capsys)
     ("flags", "sentence"),
     [
         (["--require-licence"], "3 items have no licence: 119, 120, 121"),
-        (["--licence", "CC BY 4.0"], "did you mean CC-BY-4.0"),
+        (["--facts", "licence=CC BY 4.0"], "did you mean CC-BY-4.0"),
         (["--hold-out", "140%"], "is no share to hold out"),
         (["--hold-out", "0.1%"], "keeps none back"),
         (["--name", "my bench"], "expected letters, digits"),
-        (["--language", "English"], "is no language code"),
+        (["--facts", "language=English"], "is no language code"),
         (["--seal-key", "k"], "add --hold-out"),
         (["--licences", "none.toml"], "none.toml: there is no such file"),
     ],
@@ -337,10 +335,10 @@ def test_no_picture_from_elsewhere_is_published_unless_told(tmp_path, capsys, ho
         error = capsys.readouterr().err
         assert f"from 1 folder outside of the data's own: {secret}" in error
         assert not out.exists()
-        told = ["--outside", str(secret)]
+        told = ["--media", str(secret)]
         assert main(["curate", "publish", str(source), "--out", str(out), *told]) == 1  # no licence
     assert main(["curate", "publish", str(theirs / "data.jsonl"), "--out", str(tmp_path / "q"),
-                 "--outside", str(theirs)]) == 2  # fmt: skip
+                 "--media", str(theirs)]) == 2  # fmt: skip
 
 
 def test_a_folder_of_something_else_is_left_alone(data, tmp_path) -> None:

@@ -246,8 +246,8 @@ def test_next_images_of_videos(tmp_path: Path) -> None:
         write_video(videos / f"v{number}.mp4", frames, fps=10)
     write_video(videos / "still.mp4", 1, fps=1)
     (videos / "broken.mp4").write_bytes((videos / "v0.mp4").read_bytes()[:300])
-    words = ["curate", "questions", str(videos), "--out", str(tmp_path / "set"), "--next-image",
-             "--max-seconds", "8"]  # fmt: skip
+    words = ["curate", "questions", str(videos), "--out", str(tmp_path / "set"),
+             "--dimension", "next-image", "--limits", "max_seconds=8"]  # fmt: skip
     code, printed = run(*words)
     assert code == 0, printed
     assert "7 videos, 4 questions" in printed

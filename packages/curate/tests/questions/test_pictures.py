@@ -55,8 +55,8 @@ def arguments(server: StandIn, folder: Path, out: Path, *more: str) -> list[str]
     dimensions = [part for name in DIMENSIONS for part in ("--dimension", name)]
     return [
         "curate", "questions", str(folder), "--out", str(out), "--extract", model,
-        "-m", model, "--checker", model,
-        "--count", "3", "--max-seconds", str(MAX_SECONDS), *dimensions, *more,
+        "-m", model, "--model-for", f"checker={model}",
+        "--limits", f"count=3,max_seconds={MAX_SECONDS}", *dimensions, *more,
     ]  # fmt: skip
 
 
@@ -286,8 +286,11 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
         ([".", "--out", "x"], "holds no pictures and no videos"),
         (["."], "name the data set folder: --out DIR"),
         ([".", "--out", "x", "--dimension", "colour"], "unknown dimension 'colour'"),
-        ([".", "--out", "x", "--dimensions", "no.toml"], "cannot read no.toml"),
-        ([".", "--out", "x", "--count", "0"], "--count 0: expected 1 to 20 questions"),
+        ([".", "--out", "x", "--dimension", "no.toml"], "cannot read no.toml"),
+        (
+            [".", "--out", "x", "--limits", "count=0"],
+            "--limits count=0: expected 1 to 20 questions",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(

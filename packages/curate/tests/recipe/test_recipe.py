@@ -15,8 +15,8 @@ data = "planted.tsv"
 
 [[step]]
 step = "statistics"
-no-media = true
-probe = 0
+skip = "media"
+limits = { probe = 0 }
 
 [[step]]
 step = "publish"
@@ -109,8 +109,11 @@ def test_changed_data_and_files_run_a_step_again(data, capsys) -> None:
 def test_how_models_are_reached_changes_nothing(data, capsys) -> None:
     recipe = write(data.folder, RECIPE)
     assert main(["curate", "run", recipe]) == 0
-    write(data.folder, "[options]\nretries = 3\n" + RECIPE.replace('data = "planted.tsv"', ""))
-    write(data.folder, 'data = "planted.tsv"\n[options]\nretries = 3\n'
+    write(
+        data.folder,
+        "[options]\nrequests = { retries = 3 }\n" + RECIPE.replace('data = "planted.tsv"', ""),
+    )
+    write(data.folder, 'data = "planted.tsv"\n[options]\nrequests = { retries = 3 }\n'
           + RECIPE.replace('data = "planted.tsv"', ""))  # fmt: skip
     assert plan(recipe, capsys) == {"statistics": ("done", ""), "publish": ("done", "")}
 
@@ -147,10 +150,14 @@ def test_paths_are_relative_to_the_recipe(data, capsys, tmp_path, monkeypatch) -
         ("[[step]]\nstep = 'publish'\n", "does not say what the first step reads"),
         ("data = 'd'\n[[step]]\nstep = 'publish'\nholdout = '3%'\n",
          "option of step 1 (publish) 'holdout'; did you mean hold-out?"),
+        ("data = 'd'\n[[step]]\nstep = 'publish'\nlicence = 'CC0-1.0'\n",
+         "step 1 (publish) 'licence': the flag is now --facts licence=SPDX"),
+        ("data = 'd'\n[options]\nretries = 1\n[[step]]\nstep = 'filter'\n",
+         "'retries': the flag is now --requests retries=N"),
         ("data = 'd'\n[[step]]\nstep = 'publish'\nhold-out = '300%'\n",
          "step 1 (publish): argument --hold-out: '300%' is no share"),
-        ("data = 'd'\n[options]\nretires = 1\n[[step]]\nstep = 'filter'\n",
-         "'retires'; did you mean retries"),
+        ("data = 'd'\n[options]\nrequest = 1\n[[step]]\nstep = 'filter'\n",
+         "'request'; did you mean requests"),
         ("data = 'd'\n[[step]]\nstep = 'publish'\nseed = 'x'\n",
          "step 1 (publish): argument --seed: got 'x'; expected a whole number"),
         ("data = 'd'\n[[step]]\nstep = 'publish'\n[[step]]\nstep = 'publish'\nas = 'publish'\n",
@@ -197,8 +204,7 @@ data = "colours"
 [[step]]
 step = "metadata"
 importer = "image-folder"
-subtask = "colour recognition"
-licence = "CC0-1.0"
+facts = { subtask = "colour recognition", licence = "CC0-1.0" }
 
 [[step]]
 step = "questions"
@@ -248,7 +254,7 @@ data = "planted.tsv"
 
 [[step]]
 step = "review"
-sample = 2
+limit = 2
 
 [[step]]
 step = "publish"
@@ -276,7 +282,7 @@ def test_a_recipe_waits_for_people_and_goes_on(data, capsys, monkeypatch) -> Non
     assert "1 without enough decisions" in capsys.readouterr().out
     # Further decisions that the recipe itself names are added to those that are there.
     decisions.write_text(json.dumps({"item": second, "by": "Bo", "action": "keep"}) + "\n")
-    write(data.folder, REVIEW.replace("sample = 2", 'sample = 2\nimport = "ann.jsonl"'))
+    write(data.folder, REVIEW.replace("limit = 2", 'limit = 2\nimport = "ann.jsonl"'))
     assert main(["curate", "run", recipe]) == 0
     lines = (data.folder / "recipe-made" / "provenance.jsonl").read_text().splitlines()
     items = {line["item"]: line for line in map(json.loads, lines)}

@@ -178,12 +178,12 @@ def test_the_command_takes_gold_and_prints_the_annotators(tmp_path, capsys):
     ]
     theirs.write_text("".join(json.dumps(line) + "\n" for line in lines))
     review = ["curate", "review", data, "--out", out]
-    assert main([*review, "--all", "--gold", str(gold), "--queue-only"]) == 1
+    assert main([*review, "--items", "all", "--gold", str(gold), "--export", "queue"]) == 1
     assert "5 items to review, 1 gold item" in capsys.readouterr().out
     # The options stay as they were.
     assert main([*review, "--import", str(theirs)]) == 0
     capsys.readouterr()
-    assert main([*review, "--agreement"]) == 0
+    assert main([*review, "--list"]) == 0
     printed = capsys.readouterr().out
     assert "ben: 3 items; 100 % drop; " in printed
     assert "gold items right 0.0 % (0.0 to 79.3); median 3.0 s" in printed

@@ -188,7 +188,15 @@ def test_a_half_written_fix_survives_a_reload(tmp_path, tabs):
 
 def test_kill_9_loses_nothing_and_open_pages_go_on(tmp_path, browser):
     data = write_data(tmp_path / "data")
-    words = (str(data), "--out", str(tmp_path / "out"), "--all", "--annotators", "2")
+    words = (
+        str(data),
+        "--out",
+        str(tmp_path / "out"),
+        "--items",
+        "all",
+        "--limits",
+        "annotators=2",
+    )
     first = start_serving(*words, "--port", "0")
     port = re.search(r":(\d+)/", first.links["annotator"])[1]
     tabs = [Tab(browser, first.links["annotator"], name) for name in ("ann", "ben")]

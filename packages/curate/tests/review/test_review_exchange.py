@@ -184,7 +184,7 @@ def test_files_for_other_tools_hold_the_pictures_and_ask_the_same(tmp_path):
 def test_the_command_names_columns_that_it_does_not_know(tmp_path, capsys):
     data, out = str(write_data(tmp_path / "data")), tmp_path / "out"
     review = ["curate", "review", data, "--out", str(out)]
-    assert main([*review, "--all", "--export", "csv"]) == 0
+    assert main([*review, "--items", "all", "--export", "csv"]) == 0
     assert capsys.readouterr().out == f"{out}/decisions.csv: 6 items to review\n"
     with (out / "decisions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -200,7 +200,7 @@ def test_the_command_names_columns_that_it_does_not_know(tmp_path, capsys):
         f"{path}: 2 decisions of ann added\nnot part of a decision, and left out: mood\n"
     )
     path.write_text("item,action\nc1,kept\n")
-    assert main([*review, "--import", str(path), "--imported-by", "ben"]) == 2
+    assert main([*review, "--import", str(path), "--annotator", "ben"]) == 2
     assert "line 2" in capsys.readouterr().err
 
 
@@ -210,7 +210,7 @@ def test_two_processes_serve_one_review_and_ctrl_c_loses_nothing(tmp_path):
     gold, theirs = tmp_path / "gold.jsonl", tmp_path / "theirs.csv"
     gold.write_text('{"item": "c1", "action": "keep"}\n')
     theirs.write_text("item,by,action\nc1,ann,drop\nc2,ann,keep\n")
-    first = start_serving(data, "--out", str(out), "--all", "--gold", str(gold))
+    first = start_serving(data, "--out", str(out), "--items", "all", "--gold", str(gold))
     second = start_serving(data, "--out", str(out))
     assert main(["curate", "review", data, "--out", str(out), "--import", str(theirs)]) == 0
     for served in (first, second):

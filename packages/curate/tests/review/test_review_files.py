@@ -15,10 +15,11 @@ from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence, read_decisions
 from snellen.data_sets.step import open_step, read_step
+from snellen.report.writers import write_text
 from snellen_curate.open_data import open_items
 from snellen_curate.review.entries import REVIEWS_FILE
 from snellen_curate.review.exchange import import_reviews
-from snellen_curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_lines
+from snellen_curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_document
 from snellen_curate.review.opening import default_folder, open_review
 from snellen_curate.review.queue import QUEUE_FILE
 from snellen_curate.review.server import describe_item
@@ -94,8 +95,8 @@ def test_a_smaller_sample_is_part_of_a_larger_one(tmp_path):
     [
         ({"queue": "flagged"}, "nothing to review: no item is flagged"),
         ({"queue": "ids", "ids": ["c1", "nope", "gone"]}, "no item 'nope' and 1 more of the ids"),
-        ({"annotators": 0}, "--annotators is 0"),
-        ({"queue": "sample"}, "--sample is 0"),
+        ({"annotators": 0}, "--limits annotators=0"),
+        ({"queue": "sample"}, "--limit is 0"),
     ],
 )
 def test_a_queue_that_cannot_be_is_one_sentence(tmp_path, options, reason):
@@ -267,9 +268,9 @@ def test_agreement_is_printed_and_written(tmp_path):
     assert found.pairs[0].kappa.value == pytest.approx(0.5)
     # 8 values, 5 keep and 3 drop: D_o = 2 / 8, D_e = 2 * 5 * 3 / (8 * 7).
     assert found.alpha.value == pytest.approx(1 - 0.25 * 56 / 30)
-    text = "\n".join(agreement_lines([found]))
-    assert "agreeing pairs        75.0 % (30.1 to 95.4)" in text
-    assert "Cohen's kappa         0.50" in text
+    text = " ".join(write_text(agreement_document([found], []), "table").split())
+    assert "agreeing pairs 0.75 (0.30–0.95)" in text
+    assert "Cohen's kappa, ann and ben 0.50" in text
     review.finish("keep")
     (written,) = json.loads((tmp_path / "out" / AGREEMENT_FILE).read_text())
     assert written["alpha"]["value"] == pytest.approx(1 - 0.25 * 56 / 30)
@@ -311,23 +312,23 @@ def test_wrong_keys_are_found_by_two_people_who_answer_blindly(tmp_path):
 def test_the_command_from_queue_to_next_version(tmp_path, flagged, capsys):
     out = str(tmp_path / "out")
     review = ["curate", "review", str(flagged), "--out", out]
-    assert main([*review, "--queue-only"]) == 1
+    assert main([*review, "--export", "queue"]) == 1
     assert capsys.readouterr().out == (
         f"{out}/queue.jsonl: 2 items to review\nnext: snellen {' '.join(review)}\n"
     )
-    assert main([*review, "--queue-only", "--json"]) == 1
+    assert main([*review, "--export", "queue", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {
         "queue": f"{out}/queue.jsonl", "items": 2, "annotators": 1, "blind": False,
     }  # fmt: skip
     file = tmp_path / "theirs.jsonl"
     file.write_text(lines_of({"item": "c2", "action": "keep"}, {"item": "o1", "action": "drop"}))
-    assert main([*review, "--import", str(file), "--imported-by", "ann"]) == 0
+    assert main([*review, "--import", str(file), "--annotator", "ann"]) == 0
     assert capsys.readouterr().out == (
-        f"{file}: 2 decisions of ann added\nnext: snellen {' '.join(review)} --agreement\n"
+        f"{file}: 2 decisions of ann added\nnext: snellen {' '.join(review)} --list\n"
     )
-    assert main([*review, "--agreement"]) == 0
+    assert main([*review, "--list"]) == 0
     assert "no item has decisions of two annotators" in capsys.readouterr().out
-    assert main([*review, "--agreement", "--json"]) == 0
+    assert main([*review, "--list", "--json"]) == 0
     (agreement,) = json.loads(capsys.readouterr().out)["fields"]
     assert (agreement["field"], agreement["annotators"]) == ("decision", ["ann"])
     assert main([*review, "--finish"]) == 0
@@ -362,7 +363,7 @@ def test_where_nothing_is_flagged_the_next_version_is_the_same(tmp_path, capsys,
     monkeypatch.chdir(tmp_path)
     write_data(tmp_path / "data")
     review = ["curate", "review", "data/data.jsonl"]
-    assert main([*review, "--queue-only"]) == 0
+    assert main([*review, "--export", "queue"]) == 0
     assert main([*review, "--finish"]) == 0
     assert capsys.readouterr().out == (
         "data/data-reviewed/queue.jsonl: 0 items to review\n"
@@ -376,12 +377,12 @@ def test_where_nothing_is_flagged_the_next_version_is_the_same(tmp_path, capsys,
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--ids", "none.txt"], "cannot read none.txt"),
-        (["--sample", "0"], "--sample is 0"),
-        (["--all", "--import", "none.jsonl"], "cannot read none.jsonl"),
-        (["--all", "--finish"], "of 6 items, 6 without enough decisions"),
-        (["--all", "--link", " "], "an annotator is named by"),
-        (["--all", "--port", "99999"], "the port is 99999"),
+        (["--items", "none.txt"], "cannot read none.txt"),
+        (["--limit", "0"], "--limit is 0"),
+        (["--items", "all", "--import", "none.jsonl"], "cannot read none.jsonl"),
+        (["--items", "all", "--finish"], "of 6 items, 6 without enough decisions"),
+        (["--items", "all", "--annotator", " "], "an annotator is named by"),
+        (["--items", "all", "--port", "99999"], "the port is 99999"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path, capsys, monkeypatch, words, reason):

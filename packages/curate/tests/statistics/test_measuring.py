@@ -199,7 +199,7 @@ def test_a_column_of_too_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
     path = write_rows(tmp_path / "many.jsonl", rows)
     assert measure_data(path).groups == {}
-    with pytest.raises(UsageError, match="--by source: the column has more than 10 different"):
+    with pytest.raises(UsageError, match="--group source: the column has more than 10 different"):
         measure_data(path, StatisticsOptions(by=["source"]))
 
 

@@ -48,7 +48,7 @@ def test_table(capsys: pytest.CaptureFixture[str], questions: Path) -> None:
 
 
 def test_json_has_every_number(capsys: pytest.CaptureFixture[str], questions: Path) -> None:
-    code, out, _ = run(capsys, questions, "--json", "--probe", 0)
+    code, out, _ = run(capsys, questions, "--json", "--limits", "probe=0")
     content = json.loads(out)
     assert code == 1
     assert (content["items"], content["probe"], content["digest"][:1].isalnum()) == (60, None, True)
@@ -79,7 +79,7 @@ def test_markdown_and_latex(capsys: pytest.CaptureFixture[str], questions: Path)
 
 def test_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    code, out, _ = run(capsys, questions, "--figures", "--out", tmp_path / "new" / "figures")
+    code, out, _ = run(capsys, questions, "--out", tmp_path / "new" / "figures")
     files = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
     assert code == 1
     assert files == ["places.svg", "shortcuts.svg", "texts-alone.svg"]
@@ -88,7 +88,7 @@ def test_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: 
     assert "longest (60) *" in text
     assert 'aria-label="long: how often a rule picks the right option"' in text
     (tmp_path / "file").write_text("")
-    code, _, err = run(capsys, questions, "--figures", "--out", tmp_path / "file")
+    code, _, err = run(capsys, questions, "--out", tmp_path / "file")
     assert (code, "cannot make the folder" in err) == (2, True)
 
 
@@ -119,7 +119,7 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert content["media"]["video"] == 6
     assert content["media"]["frames"] == 104
     assert content["missing"]["readable image or video"] == 1
-    unread = json.loads(run(capsys, path, "--json", "--no-media")[1])
+    unread = json.loads(run(capsys, path, "--json", "--skip", "media")[1])
     assert unread["videos"]["measures"] == {}
     assert unread["media"]["frames"] is None
 
@@ -129,8 +129,11 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
     [
         (["no-such-file.tsv"], "no-such-file.tsv: there is no such file"),
         (["no-such-benchmark"], "unknown benchmark 'no-such-benchmark'"),
-        (["eyechart", "--by", "colour"], "unknown column 'colour'"),
-        (["eyechart", "--probe", "-1"], "--probe is -1; expected a number of questions, or 0"),
+        (["eyechart", "--group", "colour"], "unknown column 'colour'"),
+        (
+            ["eyechart", "--limits", "probe=-1"],
+            "--limits probe=-1: expected a number of questions, or 0",
+        ),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:

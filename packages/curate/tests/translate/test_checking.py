@@ -67,8 +67,8 @@ def test_the_command_exits_1_if_something_is_wrong(
 ) -> None:
     keep = tmp_path / "keep.txt"
     keep.write_text("\n".join(PLAN.keep), encoding="utf-8")
-    command = ["curate", "translate", str(made.data), "--to", "zh"]
-    command += ["--keep", str(keep), "--check"]
+    command = ["curate", "translate", str(made.data), "--language", "zh"]
+    command += ["--terms", str(keep), "--check"]
     assert main([*command, str(made.translated_well)]) == 0
     assert "0 that a rule calls wrong" in capsys.readouterr().out
     out = tmp_path / "out"
@@ -126,7 +126,7 @@ def test_data_sets_without_a_common_id_are_no_siblings(
 ) -> None:
     data = write_rows(tmp_path / "a.jsonl", ENGLISH)
     other = write_rows(tmp_path / "b.jsonl", [{**CHINESE[0], "index": 99}])
-    code = main(["curate", "translate", str(data), "--to", "zh", "--check", str(other)])
+    code = main(["curate", "translate", str(data), "--language", "zh", "--check", str(other)])
     assert code == 2
     assert "a and b share no id" in capsys.readouterr().err
 

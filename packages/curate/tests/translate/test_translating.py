@@ -76,7 +76,18 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def translate(data: Path | str, model: str, out: Path, *flags: str) -> int:
     return main(
-        ["curate", "translate", str(data), "--to", "zh", "-m", model, "--out", str(out), *flags]
+        [
+            "curate",
+            "translate",
+            str(data),
+            "--language",
+            "zh",
+            "-m",
+            model,
+            "--out",
+            str(out),
+            *flags,
+        ]
     )
 
 
@@ -114,7 +125,7 @@ def test_a_sibling_has_the_same_ids_keys_and_cells(
     assert len(strong.asked) == 4
     assert strong.asked[0][0]["content"].startswith("你是一个翻译助手")
     # Another language needs another folder.
-    assert translate(data, strong.model, out, "--to", "ja") == 2
+    assert translate(data, strong.model, out, "--language", "ja") == 2
     assert "was made with to 'zh', now it is 'ja'" in capsys.readouterr().err
     # The same command again asks nothing and changes nothing.
     written = (out / "items.jsonl").read_bytes()
@@ -169,7 +180,7 @@ def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
     slip: dict[str, str] | str = {"Q": "21 只鸟中有几只在飞？", "A": "全部", "B": "一只也没有"}
     strong.slips = {BIRDS: [slip] * 9, CAR: ["no"] * 9}
     out = tmp_path / "out"
-    assert translate(data, strong.model, out, "--attempts", "2") == 1
+    assert translate(data, strong.model, out, "--limits", "attempts=2") == 1
     made = decisions(out)
     assert (made["2"].action, made["2"].rule) == ("flag", "numbers")
     assert "12 is missing" in made["2"].reason
@@ -186,7 +197,7 @@ def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
     assert "1 item without a translation" in printed
     strong.slips = {}
     assert (
-        translate(data, strong.model, out, "--attempts", "2", "--fresh", "again") == 1
+        translate(data, strong.model, out, "--limits", "attempts=2", "--fresh", "again") == 1
     )  # one stays wrong
     assert items(out)["1"].sample.question == WORDS[CAR]
     assert read_step(out).status == "complete"
@@ -208,7 +219,7 @@ def test_doubtful_translations_and_all_of_them_can_be_reviewed(
     }  # fmt: skip
     # A term to keep is told to the model and checked.
     out = tmp_path / "keep"
-    assert translate(data, strong.model, out, "--keep", "Globe Theatre") == 1
+    assert translate(data, strong.model, out, "--terms", "Globe Theatre") == 1
     assert "Globe Theatre" in strong.asked[-1][0]["content"].split("例2")[1]
     assert decisions(out)["1"].rule == "keep"
 
@@ -229,7 +240,15 @@ def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_
             WORDS[question]: [verdict if question == BIRDS else same]
             for question in (CAR, BIRDS, SIDE, "Is it raining?")
         }
-        code = translate(data, strong.model, out, "--back", strong.model, "--judge", judge.model)
+        code = translate(
+            data,
+            strong.model,
+            out,
+            "--model-for",
+            f"back={strong.model}",
+            "--model-for",
+            f"judge={judge.model}",
+        )
     assert code == 1
     made = decisions(out)
     assert (made["2"].action, made["2"].rule) == ("flag", "judge")
@@ -249,7 +268,7 @@ def test_what_the_judge_says_is_sent_back_once(
     with translating(WORDS.__getitem__) as judge:
         verdicts: list[Any] = ['{"same": false, "differences": ["A: fish"]}', '{"same": true}']
         judge.slips, judge.by_request = {WORDS[BIRDS]: verdicts}, True
-        assert translate(data, strong.model, out, "--judge", judge.model) == 0
+        assert translate(data, strong.model, out, "--model-for", f"judge={judge.model}") == 0
     assert "judge (all): A: fish" in strong.asked[1][2]["content"]
     assert decisions(out)["2"].action == "fix"
     assert items(out)["2"].sample.options["A"] == "全部"
@@ -266,8 +285,8 @@ def test_a_killed_step_goes_on_where_it_was(
         return f"是 {text[6:-1]} 吗？"
 
     strong.translate = slow
-    command = [sys.executable, "-m", "snellen", "curate", "translate", str(data), "--to", "zh",
-               "-m", strong.model, "--out", str(out)]  # fmt: skip
+    command = [sys.executable, "-m", "snellen", "curate", "translate", str(data),
+               "--language", "zh", "-m", strong.model, "--out", str(out)]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -300,8 +319,8 @@ def test_an_interrupted_step_says_how_to_go_on(strong: ScriptedTranslator, tmp_p
 
     strong.translate = slow
     process = subprocess.Popen(
-        [sys.executable, "-m", "snellen", "curate", "translate", str(data), "--to", "zh", "-m",
-         strong.model, "--out", str(out)],
+        [sys.executable, "-m", "snellen", "curate", "translate", str(data),
+         "--language", "zh", "-m", strong.model, "--out", str(out)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -347,14 +366,14 @@ def test_a_spent_budget_stops_and_the_same_command_goes_on(
 
 MISTAKES = [
     ([], "no model translates"),
-    (["-m", "MODEL", "--to", "en"], "the data are said to be in en already"),
-    (["-m", "MODEL", "--to", "a language"], "is not a language tag"),
+    (["-m", "MODEL", "--language", "en"], "the data are said to be in en already"),
+    (["-m", "MODEL", "--language", "a language"], "is not a language tag"),
     (["-m", "MODEL", "--fields", "question,answers"], "got 'answers'"),
     (["-m", "MODEL", "--fields", ""], "got nothing"),
-    (["-m", "MODEL", "--attempts", "0"], "--attempts is 0"),
-    (["-m", "MODEL", "--min-chrf", "2"], "--min-chrf is 2"),
-    (["-m", "MODEL", "--glossary", "lost.toml"], "no such file"),
-    (["-m", "MODEL", "--keep", "lost.txt"], "no such file"),
+    (["-m", "MODEL", "--limits", "attempts=0"], "--limits attempts=0"),
+    (["-m", "MODEL", "--limits", "min_chrf=2"], "--limits min_chrf=2"),
+    (["-m", "MODEL", "--terms", "lost.toml"], "no such file"),
+    (["-m", "MODEL", "--terms", "lost.txt"], "no such file"),
     (["-m", "MODEL", "--check", "DATA"], "--check asks nothing"),
     (["--check", "lost.jsonl"], "lost.jsonl"),
     (["-m", "http://127.0.0.1:9/v1#strong"], "127.0.0.1:9"),
@@ -372,7 +391,7 @@ def test_mistakes_are_sentences(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     given = [{"MODEL": strong.model, "DATA": str(data)}.get(flag, flag) for flag in flags]
-    to = [] if "--to" in given else ["--to", "zh"]
+    to = [] if "--to" in given else ["--language", "zh"]
     out = tmp_path / "out"
     code = main(["curate", "translate", str(data), "--out", str(out), *to, *given])
     assert code == 2
@@ -380,7 +399,9 @@ def test_mistakes_are_sentences(
     assert message in errors
     assert "Traceback" not in errors
     assert not strong.asked
-    lost = main(["curate", "translate", str(tmp_path / "lost.jsonl"), "--to", "zh", "-m", "random"])
+    lost = main(
+        ["curate", "translate", str(tmp_path / "lost.jsonl"), "--language", "zh", "-m", "random"]
+    )
     assert lost == 2
 
 
@@ -403,8 +424,8 @@ def test_another_language_and_open_answers(strong: ScriptedTranslator, tmp_path:
         "Name the colour.": "Nenne die Farbe.",
     }
     strong.translate = german.__getitem__
-    code = main(["curate", "translate", str(data), "--to", "de-AT", "-m", strong.model, "--out",
-                 str(tmp_path / "de")])  # fmt: skip
+    code = main(["curate", "translate", str(data), "--language", "de-AT", "-m", strong.model,
+                 "--out", str(tmp_path / "de")])  # fmt: skip
     assert code == 0
     assert items(tmp_path / "de")["2"].sample.options == {"A": "Ja", "B": "Nein"}
     assert items(tmp_path / "de")["1"].sample.gold == ("red", "crimson")
@@ -443,7 +464,7 @@ def test_terms_that_are_not_translated_alike_are_reported(
     # With a glossary the same reply is wrong, and the model is told.
     glossary = tmp_path / "terms.toml"
     glossary.write_text('red = "红色"\n', encoding="utf-8")
-    assert translate(data, strong.model, tmp_path / "two", "--glossary", str(glossary)) == 0
+    assert translate(data, strong.model, tmp_path / "two", "--terms", str(glossary)) == 0
     assert "not translated alike" not in capsys.readouterr().out
     assert any("'red' is to be translated as '红色'" in asked[-1]["content"]
                for asked in strong.asked)  # fmt: skip
@@ -454,7 +475,7 @@ def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
     keep.write_text("\n".join(eyechart_zh.KEPT), encoding="utf-8")
     out = tmp_path / "eyechart-zh"
     with translating(eyechart_zh.translate) as strong:
-        assert translate("eyechart", strong.model, out, "--keep", str(keep)) == 0
+        assert translate("eyechart", strong.model, out, "--terms", str(keep)) == 0
     before, after = list(open_items("eyechart")), list(open_items(out))
     assert [item.id for item in after] == [item.id for item in before]
     assert [item.sample.gold for item in after] == [item.sample.gold for item in before]
@@ -482,7 +503,7 @@ def test_the_pictures_of_a_data_set_folder_are_not_stored_twice(
         "请仔细看。": "Look closely.",
     }
     strong.translate = english.__getitem__
-    assert main(["curate", "translate", str(first), "--from", "zh", "--to", "en", "-m",
+    assert main(["curate", "translate", str(first), "--language", "zh:en", "-m",
                  strong.model, "--out", str(second)]) == 0  # fmt: skip
     [one], [other] = ([*(folder / "media").rglob("*.png")] for folder in (first, second))
     assert one.name == other.name

@@ -128,7 +128,7 @@ def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
     UsageError unless there are two runs, of one benchmark, that share a scored sample."""
     if len(runs) != 2 or runs[0].info.benchmark != runs[1].info.benchmark:
         runs_text = ", ".join(f"{run.info.model} on {run.info.benchmark}" for run in runs)
-        raise UsageError(f"--from takes two runs of one benchmark; got {runs_text or 'none'}")
+        raise UsageError(f"--runs takes two runs of one benchmark; got {runs_text or 'none'}")
     aligned_runs = align_runs(runs, common=True)
     differences = aligned_runs.scores[:, 1] - aligned_runs.scores[:, 0]
     square = float((differences**2).mean())
@@ -181,7 +181,7 @@ def assumed_spread(aims: Aims, accuracy: float) -> Spread:
         note = (
             f"the two differ on {100 * square:.0f} % of samples (assumed: as if they were right "
             f"independently of each other, {100 * accuracy:g} % of the time; models mostly differ "
-            "on fewer, which two short runs tell: --from RUN RUN)"
+            "on fewer, which two short runs tell: --runs A --runs B)"
         )
     if aims.draw_share is None:
         return Spread(square, None, None, (note,))
@@ -224,8 +224,8 @@ def plan_study(
         )
     if spread.draws is None and repeats > 1:
         notes.append(
-            f"what {repeats} repeats are worth is not known, so that they count as one: --from two "
-            "runs with --repeats, or --draw-share"
+            f"what {repeats} repeats are worth is not known, so that they count as one: name two "
+            "runs with --repeats by --runs, or --assume draw_share=SHARE"
         )
     return StudyPlan(
         benchmark=benchmark,
@@ -252,9 +252,9 @@ def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[flo
         return 1.0, ["the data are not here: samples count as independent"]
     if len(size.sizes) == size.samples:
         return 1.0, []
-    rho, origin = aims.correlation, "--correlation"
+    rho, origin = aims.correlation, "--assume correlation"
     if rho is None:
-        rho, origin = ASSUMED_CORRELATION, "assumed; --correlation"
+        rho, origin = ASSUMED_CORRELATION, "assumed; --assume correlation=R"
     design = design_effect_of_sizes(size.sizes, rho)
     return design, [
         f"{size.samples:,} samples lie in {len(size.sizes):,} clusters; with a correlation of "

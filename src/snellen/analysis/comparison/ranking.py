@@ -34,11 +34,14 @@ HEADLINE: GroupKey = ("", "")
 
 class RankedRun(NamedTuple):
     """The middle `level` of a run's ranks over resampled benchmarks, and its letters: runs that
-    share a letter do not differ significantly. `letters` is None if no test could be made."""
+    share a letter do not differ significantly. `letters` is None if no test could be made.
+    `p_best` is the p-value of the test against the best run, adjusted by Holm for all pairs; None
+    for the best run itself."""
 
     low: int
     high: int
     letters: str | None
+    p_best: float | None = None
 
 
 class RunRanking(NamedTuple):
@@ -186,14 +189,12 @@ def _build_ranking(
     level: float,
 ) -> RunRanking:
     """Rank intervals and letters from the p-values of all pairs, adjusted by Holm."""
-    adjusted = iter(holm([p for p in p_values if p is not None]))
-    different = [
-        pair
-        for pair, p in zip(pairs, p_values, strict=True)
-        if p is not None and next(adjusted) < 1 - level
-    ]
+    tested = [pair for pair, p in zip(pairs, p_values, strict=True) if p is not None]
+    adjusted = dict(zip(tested, holm([p for p in p_values if p is not None]), strict=True))
+    different = [pair for pair, p in adjusted.items() if p < 1 - level]
     letters: Mapping[int, str] = {}
-    if any(p is not None for p in p_values):
+    against_best: Mapping[int, float] = {}
+    if tested:
         order = sorted(
             range(len(names)), key=lambda index: (-round(values[index], 9), names[index])
         )
@@ -202,12 +203,20 @@ def _build_ranking(
             len(names), [(rank_of[first], rank_of[second]) for first, second in different]
         )
         letters = {index: letters_by_rank[rank] for index, rank in rank_of.items()}
+        best = order[0]
+        against_best = {
+            second if first == best else first: p
+            for (first, second), p in adjusted.items()
+            if best in (first, second)
+        }
     elif reason:
         # Too few clusters for a test, so a bootstrap over them would be too certain as well.
         return RunRanking({}, n, len(pairs), reason)
     return RunRanking(
         {
-            name: RankedRun(interval.low, interval.high, letters.get(index))
+            name: RankedRun(
+                interval.low, interval.high, letters.get(index), against_best.get(index)
+            )
             for index, (name, interval) in enumerate(zip(names, intervals, strict=True))
         },
         n,

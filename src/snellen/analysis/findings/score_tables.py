@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.benchmarks.abilities.mme.boards import parse_printed_scores
@@ -139,37 +139,48 @@ def _without_other_columns(scores: Scores) -> ScoreTable:
     return ScoreTable(kept, "percent", 100.0, (f"columns that are no group: {reasons}",))
 
 
-def select_scores(
-    table: ScoreTable, models: Sequence[str] = (), groups: Sequence[str] = ()
-) -> ScoreTable:
-    """Keep only these models and groups, in this order; an empty list keeps all. Groups match
-    regardless of case and take the name used here.
+def select_scores(table: ScoreTable, only: str = "") -> ScoreTable:
+    """Keep only the models and groups of `NAME,...`, in this order; all models if it names none,
+    and all groups. Groups match regardless of case and take the name used here.
 
-    Raises UsageError for an unknown model or group.
+    Raises UsageError for an unknown name.
     """
-    absent = [name for name in models if name not in table.scores]
-    if absent:
-        raise UsageError(f"no model {absent[0]!r}; there are {', '.join(table.scores)}")
     group_names = {name.casefold(): name for name in table.groups}
-    unknown_groups = [name for name in groups if name.casefold() not in group_names]
-    if unknown_groups:
-        raise UsageError(
-            f"no group {unknown_groups[0]!r} with a score of every model; there are "
-            f"{', '.join(group_names.values())}"
-        )
-    name_by_title = {name: group_names[name.casefold()] for name in groups} or {
-        name: name for name in group_names.values()
-    }
-    kept = models or list(table.scores)
+    models, groups = [], {}
+    for name in _split_names(only, {*table.scores, *group_names}):
+        if name in table.scores:
+            models.append(name)
+        elif name.casefold() in group_names:
+            groups[name] = group_names[name.casefold()]
+        else:
+            raise UsageError(
+                f"--only: {name!r} is no model and no group with a score of every model; there are "
+                f"the models {', '.join(table.scores)} and the groups "
+                f"{', '.join(group_names.values())}"
+            )
+    models = models or list(table.scores)
+    groups = groups or {name: name for name in group_names.values()}
     scores = {
-        model: {called: table.scores[model][name] for called, name in name_by_title.items()}
-        for model in kept
+        model: {called: table.scores[model][name] for called, name in groups.items()}
+        for model in models
     }
-    removed_models = set(table.scores) - set(kept)
+    removed_models = set(table.scores) - set(models)
     notices = tuple(
         notice for notice in table.notices if notice.partition(",")[0] not in removed_models
     )
     return table._replace(scores=scores, notices=notices)
+
+
+def _split_names(text: str, known: Collection[str]) -> Iterator[str]:
+    """Names between commas; a known name may have commas of its own, and the longest counts."""
+    parts = text.split(",")
+    while parts:
+        joined = [",".join(parts[:count]).strip() for count in range(len(parts), 0, -1)]
+        found = [name for name in joined if name in known or name.casefold() in known]
+        name = found[0] if found else joined[-1]
+        del parts[: name.count(",") + 1]
+        if name:
+            yield name
 
 
 def _with_missing_notice(table: ScoreTable) -> ScoreTable:

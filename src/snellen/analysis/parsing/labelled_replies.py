@@ -96,7 +96,8 @@ def parse_label_column(columns: Mapping[str, str]) -> tuple[LabelMeaning, str]:
             return meaning, columns[meaning]
     raise UsageError(
         f"labels {','.join(f'{key}={value}' for key, value in columns.items())!r}: expected "
-        "answer=COLUMN (what each reply answers) or right=COLUMN (whether it is right)"
+        "one column, of answer (what each reply answers) or of right (whether it is right); with "
+        "--columns: label_answer=COLUMN or label_right=COLUMN"
     )
 
 

@@ -29,19 +29,17 @@ from snellen.benchmarks.declaration.eval_yaml import (
     read_eval_yaml,
     select_task,
 )
-from snellen.benchmarks.declaration.judged import Judged
+from snellen.benchmarks.declaration.judged import Judged, similarity_scoring
 from snellen.benchmarks.declaration.open_questions import (
     METRICS,
     OpenMetric,
     against_gold,
     parse_marked_answer,
     parse_raw_reply,
+    rules_by_metric,
 )
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, option_cells
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.declaration.toml import similarity_flow
-from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.parsers import PARSERS
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.request import Message
@@ -174,17 +172,10 @@ def _adapt(
 def _scoring(scorer: NamedStep, fields: FieldSpec, plan: PromptPlan, where: str) -> Scoring:
     if scorer.name in _GRADED:
         build = partial(_messages, _template(plan))
-        return Judged(
-            flow=partial(similarity_flow, build_messages=build), rubrics=("similarity",),
-            must_judge=True, max_judge_tokens=64,
-        )  # fmt: skip
+        return similarity_scoring(build)
     if fields.choices:
         return RuleScoring(similarity=True)
-    metric = _metric(scorer, where)
-    rules = {
-        rule: parsers._replace(open=OpenScoring(metric.parse, metric.grade))
-        for rule, parsers in PARSERS.items()
-    }
+    rules = rules_by_metric(_metric(scorer, where))
     name = "f1" if scorer.name == "f1" else "accuracy"
     return RuleScoring(rules=rules, metric=name, similarity=True)
 

@@ -14,6 +14,7 @@ from snellen.benchmarks.declaration.declaration import (
     ScoringParts,
 )
 from snellen.benchmarks.declaration.rows import AdjustSample
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import (
     JUDGE_MISSING,
     GradedSummaryOptions,
@@ -26,6 +27,7 @@ from snellen.core.flow import Flow
 from snellen.core.request import Generation, Message
 from snellen.core.sample import Kind, Sample
 from snellen.data.columns import parse_list
+from snellen.extract.verdicts import parse_grade
 from snellen.prompts.choice import PromptTemplate, prompt
 
 BY_RULES = "accuracy_by_rules"
@@ -35,6 +37,8 @@ OWN_RULE = "snellen"
 OFFICIAL = "official"
 RULE = "rule"
 MAX_NEW_TOKENS = 512
+_SIMILARITY = "similarity"
+_BEST = 5.0
 _PLAIN = PromptTemplate(question="{question}", hint="{hint}", open="", yes_no="", choose="")
 
 FlowFactory = Callable[[Generation, JudgePanel, Mapping[str, str]], Callable[[Sample], Flow]]
@@ -110,6 +114,25 @@ class Judged:
             judges_see_media=any(panel.rubric(name).images != "none" for name in self.rubrics),
             unscorable=JUDGE_MISSING if self.must_judge and not panel else "",
         )
+
+
+def similarity_scoring(
+    build_messages: Callable[[Sample], tuple[Message, ...]] | None = None,
+) -> Judged:
+    """Judges compare each reply with the gold answers, from 1 to 5; without them nothing scores."""
+    scoring = JudgedScoring(
+        rubric=_SIMILARITY,
+        fields=_compared_answers,
+        parse=partial(parse_grade, low=1.0, high=_BEST),
+        score=lambda grade: (grade - 1) / (_BEST - 1),
+        build_messages=build_messages or plain_messages,
+    )
+    return Judged(flow=scoring.flow, rubrics=(_SIMILARITY,), must_judge=True, max_judge_tokens=64)
+
+
+def _compared_answers(sample: Sample, reply: str) -> Mapping[str, str]:
+    golds = " or ".join(sample.gold)
+    return {"question": sample.question, "gold": golds, "reply": reply}
 
 
 def plain_messages(sample: Sample) -> tuple[Message, ...]:

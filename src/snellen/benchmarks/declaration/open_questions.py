@@ -16,20 +16,16 @@ from snellen.benchmarks.protocol.flows import (
     parse_choice_by_rules,
     parse_yes_no_by_words,
 )
-from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
 from snellen.core.benchmark import requires
 from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
 from snellen.extract.open_text import parse_final, parse_raw, parse_whole
 from snellen.prompts.choice import PromptTemplate
-from snellen.scoring.edit_distance import anls, anls_by_script
+from snellen.scoring.edit_distance import anls
 from snellen.scoring.exact import contains_gold, equal_folded
 from snellen.scoring.relaxed import relaxed_correct
-from snellen.scoring.vqa_accuracy import (
-    vqa_accuracy,
-    vqa_accuracy_authors,
-    vqa_accuracy_vlmevalkit,
-)
+from snellen.scoring.vqa_accuracy import vqa_accuracy
 
 SHORT_ANSWER = PromptTemplate(open="Answer the question using a single word or phrase.")
 """The closing line of LLaVA-1.5 (Liu et al. 2023), VLMEvalKit and lmms-eval for short answers."""
@@ -106,24 +102,6 @@ def against_gold(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction
     return grade
 
 
-def vqa_rules(
-    official: Callable[[str, Sequence[str]], float] = vqa_accuracy_authors,
-) -> dict[str, ParserSet]:
-    """VQA accuracy against several annotators' answers, with three normalisations."""
-    return open_rules(
-        against_gold(vqa_accuracy),
-        vlmevalkit=against_gold(vqa_accuracy_vlmevalkit),
-        official=against_gold(official),
-    )
-
-
-def anls_rules() -> dict[str, ParserSet]:
-    """ANLS; by the other rules as the competition's script and VLMEvalKit divide, by the length
-    before trimming."""
-    by_script = against_gold(anls_by_script)
-    return open_rules(against_gold(anls), vlmevalkit=by_script, official=by_script)
-
-
 def open_answers(metric: str, rules: Mapping[str, ParserSet]) -> RuleScoring:
     """Scoring of rows that are all open questions, with one metric as headline.
 
@@ -166,3 +144,9 @@ METRICS: Mapping[str, OpenMetric] = {
 }
 """How open answers are graded: equal after small differences are taken away, equal but for case,
 a gold contained in the reply, by edit distance, within 5 % of a number, against several people."""
+
+
+def rules_by_metric(metric: OpenMetric) -> dict[str, ParserSet]:
+    """The rules for all kinds of questions, with open answers graded by a metric."""
+    open_scoring = OpenScoring(metric.parse, metric.grade)
+    return {rule: parsers._replace(open=open_scoring) for rule, parsers in PARSERS.items()}

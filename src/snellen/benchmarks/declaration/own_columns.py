@@ -80,7 +80,7 @@ def _unread_options(column: str, cell: str, behind_a_gap: bool) -> DataError:
         f"the options in the column {column!r} cannot be read ({cell[:60]!r}); expected at most "
         'twenty-six in a list of texts, a list of objects such as {"label": "A", "text": "red"} '
         "without images, an object label -> text, or the columns A, B, C, ...; or leave the column "
-        f"out with --ignore-column {column}"
+        f"out with --columns ignore={column}"
     )
 
 

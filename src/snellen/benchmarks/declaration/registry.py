@@ -1,10 +1,10 @@
 """Benchmarks and suites by name: `eyechart`, `eyechart:split=photos`, or the user's own data file.
 
-A family needs no registration: a module `snellen/benchmarks/abilities/mm_star.py`, or
-`benchmark.py` in a package of that name, has a `BENCHMARK` and is the benchmark `mm-star`;
-`abilities` is one of the folders by what families are about. The names of entries in
-`data/listed.toml` come on top, and the entry points of other packages in the group
-`snellen.benchmarks`. Names are listed without importing any family. A suite is several benchmarks
+A family needs no registration: the file `snellen/benchmarks/abilities/mm-star.toml`, or a module
+`mm_star.py`, or `benchmark.py` in a package of that name, which has a `BENCHMARK`, is the benchmark
+`mm-star`; `abilities` is one of the folders by what families are about. The entry points of other
+packages in the group `snellen.benchmarks` come on top. Names are listed without opening any family.
+A suite is several benchmarks
 that are run and averaged together, built in or in the user's TOML file.
 """
 
@@ -71,12 +71,8 @@ Source = Declaration | BenchmarkFactory
 @functools.cache
 def benchmark_sources() -> Mapping[str, Callable[[], Source]]:
     """The loader of each registered name. Loading raises UsageError for a broken plug-in."""
-    # A family's benchmark needs neither the list nor the rules that it names.
-    from snellen.benchmarks.declaration.listed import listed_declaration, listed_entries
-
-    listed = {name: partial(listed_declaration, name) for name in listed_entries()}
     plugins = {name: partial(_load_plugin, name) for name in plugin_entry_points(GROUP)}
-    return {**plugins, **listed, **_families()}
+    return {**plugins, **_families()}
 
 
 def is_registered(name: str) -> bool:
@@ -92,23 +88,28 @@ def family_folders() -> list[str]:
 
 @functools.cache
 def _families() -> Mapping[str, Callable[[], Source]]:
-    return {
-        name: partial(_load_family, module)
-        for folder in family_folders()
-        for name, module in _families_of(folder)
-    }
+    return {name: load for folder in family_folders() for name, load in _families_of(folder)}
 
 
-def _families_of(folder: str) -> Iterator[tuple[str, str]]:
-    """The name and module of each family of a folder."""
+def _families_of(folder: str) -> Iterator[tuple[str, Callable[[], Source]]]:
+    """The name and loader of each family of a folder."""
     for module in pkgutil.iter_modules([str(_PACKAGE / folder)]):
         inner = ".benchmark" if module.ispkg else ""
-        yield module.name.replace("_", "-"), f"{GROUP}.{folder}.{module.name}{inner}"
+        path = f"{GROUP}.{folder}.{module.name}{inner}"
+        yield module.name.replace("_", "-"), partial(_import_family, path)
+    for file in (_PACKAGE / folder).glob(f"*{_TOML}"):
+        yield file.stem, partial(_read_family, file)
 
 
-def _load_family(module: str) -> Source:
+def _import_family(module: str) -> Source:
     declaration: Declaration = importlib.import_module(module).BENCHMARK
     return declaration
+
+
+def _read_family(file: Path) -> Source:
+    from snellen.benchmarks.declaration.family_file import read_family
+
+    return read_family(file)
 
 
 def _load_plugin(name: str) -> Source:

@@ -9,6 +9,7 @@ from snellen.benchmarks.declaration.registry import family_folders, is_registere
 from snellen.core.errors import UsageError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TOML = ".toml"
 _FAMILY = '''"""{title}: what it asks (Authors, year, https://arxiv.org/abs/...).
 
 One example row: index 0, question "...", A "...", B "...", answer "A", image <base64>.
@@ -34,6 +35,20 @@ BENCHMARK = Declaration(
     coverage="generic type",
 )
 '''
+_FILE = """\
+# {title}: what it asks (Authors, year, https://arxiv.org/abs/...).
+#
+# One example row: index 0, question "...", A "...", B "...", answer "A", image <base64>.
+#
+# Oddities: what a reader of the data stumbles over, and where our rule differs from the authors'.
+
+version = "1"
+title = "{title}, what it asks"
+paper = ""
+source = "who made the data, and their licence"
+coverage = "generic type"
+files = [{{ url = "https://example.org/{name}.tsv", md5 = "md5 of the file" }}]
+"""
 _LAYOUT = (
     "index\tquestion\tA\tB\tanswer\n0\tA made-up question in the layout of the data?\tyes\tno\t\n"
 )
@@ -50,31 +65,38 @@ def test_published_predictions_give_the_published_number() -> None:
 
 
 def write_new_benchmark(name: str, about: str, folder: Path) -> list[Path]:
-    """Write the family, its layout and a failing test below the repository's root; their paths.
+    """Write the family and its layout below the repository's root, and a failing test of a family
+    with code; their paths.
 
+    `name` is that of the benchmark, which will have code, or `NAME.toml`, which will have none.
     `about` is the folder of the family, such as `documents`. Nothing has to be registered: the name
-    of the module is the name of the benchmark. Until the layout has a gold answer and the
-    declaration a paper, `tests/benchmarks/test_declarations.py` fails, too. Raises UsageError for a
-    name that is malformed or taken, and for an unknown folder.
+    of the file is the name of the benchmark. Until the layout has a gold answer and the declaration
+    a paper, `tests/benchmarks/test_declarations.py` fails, too. Raises UsageError for a name that
+    is malformed or taken, and for an unknown folder.
     """
+    has_code = not name.endswith(_TOML)
+    name = name.removesuffix(_TOML)
     if about not in family_folders():
         raise UsageError(
-            f"--about {about}: expected one of the folders of benchmarks: "
-            f"{', '.join(family_folders())}"
+            f"{about}: expected one of the folders of benchmarks: {', '.join(family_folders())}"
         )
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"benchmark {name!r}: expected lower-case letters and digits, with hyphens between "
-            "words, e.g. my-benchmark"
+            "words, e.g. my-benchmark, or my-benchmark.toml for one without code"
         )
     module = name.replace("-", "_")
     title = name.replace("-", " ").title()
-    family = _FAMILY.format(name=name, title=title)
-    files = {
-        folder / "src/snellen/benchmarks" / about / f"{module}.py": family,
-        folder / "tests/benchmarks/layouts" / f"{name}.tsv": _LAYOUT,
-        folder / "tests/benchmarks" / f"test_{module}.py": _TEST.format(title=title),
-    }
+    home, tests = folder / "src/snellen/benchmarks" / about, folder / "tests/benchmarks"
+    layout = tests / "layouts" / f"{name}.tsv"
+    if has_code:
+        files = {
+            home / f"{module}.py": _FAMILY.format(name=name, title=title),
+            layout: _LAYOUT,
+            tests / f"test_{module}.py": _TEST.format(title=title),
+        }
+    else:
+        files = {home / f"{name}.toml": _FILE.format(name=name, title=title), layout: _LAYOUT}
     present = [path for path in files if path.exists()]
     if is_registered(name) or present:
         where = f" ({present[0]})" if present else ""

@@ -18,80 +18,43 @@ no score. Where it is not set, judges that a run names grade open answers unless
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from snellen.benchmarks.declaration.data_file import UserFile, adapt_to_columns
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Scoring
-from snellen.benchmarks.declaration.judged import ACCURACY, Judged, plain_messages
-from snellen.benchmarks.declaration.open_questions import METRICS
+from snellen.benchmarks.declaration.described import (
+    DescribedBenchmark,
+    TemplateStrings,
+    read_fields,
+)
+from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
+from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.rows import GROUP_COLUMNS
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.declaration.units import unit_column
-from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
-from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.benchmarks.protocol.parsers import PARSERS
 from snellen.core.benchmark import DESCRIBED, REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
-from snellen.core.flow import Flow
-from snellen.core.request import Generation, Message
-from snellen.core.sample import Kind, Sample
 from snellen.data.columns import check_column_keys
-from snellen.data.toml_files import read_toml
-from snellen.extract.verdicts import parse_grade
-from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
+from snellen.prompts.choice import DEFAULT_TEMPLATE
 
 VERSION = "4"
-_RUBRIC = "similarity"
-_BEST = 5.0
 
 
-class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Fixed strings of the prompt, by the names of `PromptTemplate`; None keeps Snellen's own."""
-
-    system: str | None = None
-    hint: str | None = None
-    question: str | None = None
-    options: str | None = None
-    option: str | None = None
-    choose: str | None = None
-    yes_no: str | None = None
-    open: str | None = None
-
-    def fill_template(self, template: PromptTemplate) -> PromptTemplate:
-        strings = {
-            name: value for name, value in msgspec.structs.asdict(self).items() if value is not None
-        }
-        return replace(template, **strings)
-
-
-class BenchmarkDescription(Struct, frozen=True, forbid_unknown_fields=True):
+class BenchmarkDescription(DescribedBenchmark, Struct, frozen=True, kw_only=True):
     """The fields of the file; only `data` is required."""
 
     data: str
-    title: str = ""
     name: str = ""
-    kind: Kind | None = None
     metric: str = ACCURACY
-    headline: str = ""
-    """What the mean is called; the metric's name if empty."""
-    groups: tuple[str, ...] = GROUP_COLUMNS
     columns: dict[str, str] = {}
     ignore_columns: tuple[str, ...] = ()
-    prompt: TemplateStrings = TemplateStrings()
-    circular: Literal["off", "early", "full"] = "off"
     max_new_tokens: int = 512
     judge: bool = False
-    paper: str = ""
-    source: str = ""
 
 
 def load_declaration(path: str) -> Declaration:
@@ -143,11 +106,7 @@ def _without_units(declaration: Declaration, variant: Variant) -> Declaration:
 
 
 def _load_description(path: str) -> BenchmarkDescription:
-    try:
-        description = msgspec.convert(read_toml(path), BenchmarkDescription)
-    except msgspec.ValidationError as error:
-        fields = ", ".join(BenchmarkDescription.__struct_fields__)
-        raise DataError(f"{path}: {error}; a benchmark's description may have: {fields}") from error
+    description = read_fields(path, BenchmarkDescription)
     if description.metric not in METRICS:
         raise UnknownName("metric", description.metric, METRICS)
     changed = (description.prompt, description.metric, description.circular)
@@ -168,43 +127,11 @@ def _resolve_path(data: str, path: str) -> str:
 
 def _scoring(description: BenchmarkDescription) -> Scoring:
     if description.judge:
-        return Judged(
-            flow=similarity_flow, rubrics=(_RUBRIC,), must_judge=True, max_judge_tokens=64
-        )
-    metric = METRICS[description.metric]
-    rules = {
-        rule: parsers._replace(open=OpenScoring(metric.parse, metric.grade))
-        for rule, parsers in PARSERS.items()
-    }
+        return similarity_scoring()
     return RuleScoring(
-        rules=rules,
+        rules=rules_by_metric(METRICS[description.metric]),
         metric=description.headline or description.metric,
         circular=description.circular,
         similarity=True,
         judges_score=description.metric == ACCURACY,
-    )
-
-
-def similarity_flow(
-    settings: Generation,
-    panel: JudgePanel,
-    options: Mapping[str, str],
-    build_messages: Callable[[Sample], tuple[Message, ...]] = plain_messages,
-) -> Callable[[Sample], Flow]:
-    """Questions whose replies judges compare with the gold answers, from 1 to 5."""
-
-    def fields(sample: Sample, reply: str) -> Mapping[str, str]:
-        golds = " or ".join(sample.gold)
-        return {"question": sample.question, "gold": golds, "reply": reply}
-
-    return judged_flow(
-        JudgedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=_RUBRIC,
-            fields=fields,
-            parse=partial(parse_grade, low=1.0, high=_BEST),
-            score=lambda grade: (grade - 1) / (_BEST - 1),
-            build_messages=build_messages,
-        )
     )

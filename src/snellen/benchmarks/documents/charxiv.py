@@ -16,7 +16,7 @@ in VLMEvalKit it is 0. There is no score without a judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from msgspec import structs
@@ -24,11 +24,8 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
-from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow
-from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.verdicts import parse_graded_object
@@ -87,22 +84,6 @@ def _number(cell: str) -> str:
     return cell.strip().removesuffix(".0")
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
-    return judged_flow(
-        JudgedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=partial(parse_graded_object, name="score", low=0.0, high=1.0),
-            # What the judge is asked is for its eyes alone.
-            build_messages=lambda sample: plain_messages(structs.replace(sample, hint="")),
-        )
-    )
-
-
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     return {
         "query": sample.hint.replace(_REPLY, reply),
@@ -137,5 +118,16 @@ BENCHMARK = Declaration(
     },
     samples=charxiv_samples,
     max_new_tokens=1024,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
+    scoring=Judged(
+        flow=JudgedScoring(
+            rubric=RUBRIC,
+            fields=_fields,
+            parse=partial(parse_graded_object, name="score", low=0.0, high=1.0),
+            # What the judge is asked is for its eyes alone.
+            build_messages=lambda sample: plain_messages(structs.replace(sample, hint="")),
+        ).flow,
+        rubrics=(RUBRIC,),
+        must_judge=True,
+        max_judge_tokens=1024,
+    ),
 )

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -32,15 +32,12 @@ from snellen.benchmarks.declaration.judged import (
     plain_messages,
 )
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
-from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
-from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.record import Record
-from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import row_id
@@ -94,23 +91,6 @@ def dynamath_samples(rows: Iterable[Row], *, add_instruction: bool = True) -> It
             groups=groups,
             unit=first_cell(row.cells, "qid"),
         )
-
-
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
-    return extracted_flow(
-        ExtractedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=partial(_fields, panel.rubric(RUBRIC).rules),
-            parse=_parse,
-            parse_short=lambda sample, text: _parse_typed(sample, text) or Unparsed(),
-            is_right=_is_right,
-            build_messages=plain_messages,
-        )
-    )
 
 
 def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
@@ -246,7 +226,17 @@ BENCHMARK = Declaration(
     aliases={"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}},
     options={"prompt": ("json", "plain")},
     max_new_tokens=2048,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,)),
+    scoring=Judged(
+        flow=ExtractedScoring(
+            rubric=RUBRIC,
+            fields=_fields,
+            parse=_parse,
+            parse_short=lambda sample, text: _parse_typed(sample, text) or Unparsed(),
+            is_right=_is_right,
+            build_messages=plain_messages,
+        ).flow,
+        rubrics=(RUBRIC,),
+    ),
     headline=Headline(name=WORST, summarise=summarise_worst_case, sums=_worst_case_sums),
     coverage="generic type",
     samples=dynamath_samples,

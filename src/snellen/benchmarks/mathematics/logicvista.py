@@ -16,7 +16,7 @@ judge the rules read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import (
@@ -28,12 +28,9 @@ from snellen.benchmarks.declaration.judged import (
     split_list,
 )
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
+from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.core.flow import Flow
 from snellen.core.output import Answer, ParsedAnswer
-from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
 from snellen.extract.multi_label import parse_multi_label
@@ -64,25 +61,6 @@ def join_labels(text: str) -> str:
     return ", ".join(sorted(label.upper() for label in split_list(text)))
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
-    return extracted_flow(
-        ExtractedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=lambda sample, reply: {"question": sample.question, "reply": reply},
-            parse=_parse,
-            always=True,
-            parse_short=lambda sample, text: ParsedAnswer(text, "letters"),
-            is_right=lambda sample, answer: answer in sample.gold,
-            parse_verdict=parse_labels,
-            build_messages=plain_messages,
-        )
-    )
-
-
 def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     return parse_multi_label(reply, LABELS, stop_reason=stop_reason)
 
@@ -101,7 +79,16 @@ BENCHMARK = Declaration(
     samples=logicvista_samples,
     max_new_tokens=1024,
     scoring=Judged(
-        flow=_flow,
+        flow=ExtractedScoring(
+            rubric=RUBRIC,
+            fields=lambda rules, sample, reply: {"question": sample.question, "reply": reply},
+            parse=_parse,
+            always=True,
+            parse_short=lambda sample, text: ParsedAnswer(text, "letters"),
+            is_right=lambda sample, answer: answer in sample.gold,
+            parse_verdict=parse_labels,
+            build_messages=plain_messages,
+        ).flow,
         rubrics=(RUBRIC,),
         multi_label=(SKILL,),
         rule_names=(OWN_RULE, OFFICIAL),

@@ -117,7 +117,7 @@ def _flow(
         settings=settings,
         panel=panel,
         rubric=EXTRACT,
-        fields=_fields,
+        fields=lambda rules, sample, reply: {"reply": reply},
         parse=_parse,
         parse_short=_parse_short,
         is_right=_is_right,
@@ -183,10 +183,6 @@ def _is_right(sample: Sample, answer: str) -> bool:
     if sample.options:
         return answer == gold or mathematics.equal(answer, sample.options[gold])
     return mathematics.equal(answer, gold)
-
-
-def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    return {"reply": reply}
 
 
 def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:

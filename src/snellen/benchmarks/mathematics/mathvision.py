@@ -20,7 +20,6 @@ number. VLMEvalKit evaluates model text as code; we never do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import (
@@ -93,7 +92,7 @@ def _flow(
             settings=settings,
             panel=panel,
             rubric=RUBRIC,
-            fields=partial(_fields, panel.rubric(RUBRIC).rules),
+            fields=_fields,
             parse=_parse_official if official else _parse,
             always=official,
             parse_short=short,

@@ -16,7 +16,7 @@ repeat their runs. There is no score without a judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
@@ -27,11 +27,8 @@ from snellen.benchmarks.declaration.judged import (
     split_list,
 )
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.core.flow import Flow
-from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.verdicts import parse_grade
@@ -64,21 +61,6 @@ def mm_vet_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
-    return judged_flow(
-        JudgedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=partial(parse_grade, low=0.0, high=1.0),
-            build_messages=plain_messages,
-        )
-    )
-
-
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     """The last row of the table, as the authors write it."""
     gold = sample.gold[0] if sample.gold else ""
@@ -107,7 +89,16 @@ BENCHMARK = Declaration(
     samples=mm_vet_samples,
     max_new_tokens=MAX_NEW_TOKENS,
     scoring=Judged(
-        flow=_flow, rubrics=(RUBRIC,), must_judge=True, multi_label=(ABILITY,), max_judge_tokens=64
+        flow=JudgedScoring(
+            rubric=RUBRIC,
+            fields=_fields,
+            parse=partial(parse_grade, low=0.0, high=1.0),
+            build_messages=plain_messages,
+        ).flow,
+        rubrics=(RUBRIC,),
+        must_judge=True,
+        multi_label=(ABILITY,),
+        max_judge_tokens=64,
     ),
     headline=Headline(name="score"),
 )

@@ -4,10 +4,10 @@ https://arxiv.org/abs/2411.14062).
 One example row: index 0, image <base64>. Rows have no question and no gold: every row is asked for
 a prompt of 20 to 60 words, in Snellen's wording.
 
-Scored with `--clip` alone: the model draws its own prompt (in `join:text=MODEL,draw=MODEL` the
-drawing model does, so that models are compared by one drawing model), and the score is the cosine
-between the CLIP features of the drawing and of the original, at least 0. Without `--clip` the
-prompts are collected.
+Scored with `--judge clip/ORG/NAME` alone: the model draws its own prompt (in
+`join:text=MODEL,draw=MODEL` the drawing model does, so that models are compared by one drawing
+model), and the score is the cosine between the CLIP features of the drawing and of the original, at
+least 0. Without it the prompts are collected.
 
 Oddities: the authors take the same cosine (SIM-Score) with the features of Unicom's ViT-L/14@336px,
 a checkpoint that transformers cannot load, so their numbers are others; their second number, FID,
@@ -30,7 +30,7 @@ from snellen.benchmarks.declaration.declaration import (
     ResolvedVariant,
     ScoringParts,
 )
-from snellen.benchmarks.declaration.listed import summarise_without_gold
+from snellen.benchmarks.declaration.family_file import summarise_without_gold
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.protocol.drawing_options import (
@@ -53,8 +53,8 @@ from snellen.scoring.accuracy import summarise
 
 SIMILARITY = "similarity"
 UNSCORED = (
-    "the pictures drawn from the replies are compared by a CLIP model: name one with --clip, and a "
-    "model that reads and draws, e.g. join:text=MODEL,draw=MODEL"
+    "the pictures drawn from the replies are compared by a CLIP model: name one with --judge "
+    "clip/ORG/NAME, and a model that reads and draws, e.g. join:text=MODEL,draw=MODEL"
 )
 _HOME = "https://huggingface.co/datasets/lerogo/MMGenBench/resolve/main"
 _QUESTION = (
@@ -130,7 +130,7 @@ def _requirement(capabilities: Capabilities) -> str | None:
     if missing:
         return (
             f"needs {' and '.join(sorted(missing))} output, which the model does not give; join "
-            "two models with join:text=MODEL,draw=MODEL, or leave --clip out to collect prompts"
+            "two models with join:text=MODEL,draw=MODEL, or name no CLIP model to collect prompts"
         )
     return _INPUT(capabilities)
 
@@ -155,7 +155,7 @@ class RedrawingScoring:
         return allow_drawing_options(options, variant)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
-        """The flow, which draws only with `--clip`, and what a run records."""
+        """The flow, which draws only with a CLIP model, and what a run records."""
         variant = resolved.variant
         drawing = split_drawing_options(variant)
         longest = variant.max_new_tokens or _MAX_NEW_TOKENS

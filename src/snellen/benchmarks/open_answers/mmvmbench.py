@@ -15,7 +15,7 @@ anywhere in the judge's words; here the last [YES] or [NO] counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -23,11 +23,8 @@ from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import Judged, plain_messages, split_list
 from snellen.benchmarks.declaration.open_questions import BARE
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.core.flow import Flow
-from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.extract.verdicts import parse_bracketed_yes
 
@@ -44,21 +41,6 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     if known:
         groups[MATCH_TYPE] = SEPARATOR.join(dict.fromkeys(known))
     return replace(sample, groups=groups)
-
-
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
-    return judged_flow(
-        JudgedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=parse_bracketed_yes,
-            build_messages=plain_messages,
-        )
-    )
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
@@ -81,7 +63,12 @@ BENCHMARK = Declaration(
     adjust=_adjust,
     template=BARE,
     scoring=Judged(
-        flow=_flow,
+        flow=JudgedScoring(
+            rubric=RUBRIC,
+            fields=_fields,
+            parse=parse_bracketed_yes,
+            build_messages=plain_messages,
+        ).flow,
         rubrics=(RUBRIC,),
         must_judge=True,
         multi_label=(MATCH_TYPE,),

@@ -22,18 +22,16 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from string import ascii_uppercase
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import Judged, first_cell, split_list
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
+from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.core.flow import Flow
-from snellen.core.request import Generation, Media, Message, Text, user
+from snellen.core.request import Media, Message, Text, user
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import parse_list, row_gold, row_id
 from snellen.extract.verdicts import parse_graded_object, parse_object
@@ -100,23 +98,6 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     }
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
-    return judged_flow(
-        JudgedScoring(
-            settings=settings,
-            panel=panel,
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=partial(
-                parse_graded_object, name="verdict", low=0.0, high=1.0, integers_only=True
-            ),
-            build_messages=_messages,
-        )
-    )
-
-
 BENCHMARK = Declaration(
     name="moat",
     version="1",
@@ -131,7 +112,14 @@ BENCHMARK = Declaration(
     samples=moat_samples,
     max_new_tokens=2048,
     scoring=Judged(
-        flow=_flow,
+        flow=JudgedScoring(
+            rubric=RUBRIC,
+            fields=_fields,
+            parse=partial(
+                parse_graded_object, name="verdict", low=0.0, high=1.0, integers_only=True
+            ),
+            build_messages=_messages,
+        ).flow,
         rubrics=(RUBRIC,),
         must_judge=True,
         multi_label=(CAPABILITY,),

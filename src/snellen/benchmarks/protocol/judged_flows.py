@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from msgspec import structs
@@ -49,8 +49,6 @@ JUDGE_RULE = "judge"
 class JudgedScoring:
     """Judges grade each reply; `score` scales their consensus to 0..1."""
 
-    settings: Generation
-    panel: JudgePanel
     rubric: str
     fields: Callable[[Sample, str], Mapping[str, str]]
     """What fills the rubric, from a sample and its reply."""
@@ -59,6 +57,14 @@ class JudgedScoring:
     names: tuple[str, ...] = (GRADE,)
     """Grades of one verdict; the first is the score, all are kept as values if there are more."""
     build_messages: Callable[[Sample], tuple[Message, ...]] = bare_question
+    settings: Generation = field(default_factory=Generation)
+    panel: JudgePanel = field(default_factory=JudgePanel)
+
+    def flow(
+        self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]
+    ) -> Callable[[Sample], Flow]:
+        """The flow under the settings and the judges of a run."""
+        return judged_flow(replace(self, settings=settings, panel=panel))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +74,9 @@ class ExtractedScoring:
     The answer is then compared by rule. Recorded verdicts decide every reply they are about.
     """
 
-    settings: Generation
-    panel: JudgePanel
     rubric: str
-    fields: Callable[[Sample, str], Mapping[str, str]]
+    fields: Callable[[Mapping[str, str], Sample, str], Mapping[str, str]]
+    """What fills the rubric, from its `rules`, a sample and its reply."""
     parse: Callable[[Sample, str, str], Answer]
     """A sample, its reply and why it stopped, to the answer."""
     is_right: Callable[[Sample, str], bool]
@@ -82,6 +87,14 @@ class ExtractedScoring:
     always: bool = False
     """Whether judges, where there are any, read every reply that says anything."""
     build_messages: Callable[[Sample], tuple[Message, ...]] = bare_question
+    settings: Generation = field(default_factory=Generation)
+    panel: JudgePanel = field(default_factory=JudgePanel)
+
+    def flow(
+        self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]
+    ) -> Callable[[Sample], Flow]:
+        """The flow under the settings and the judges of a run."""
+        return extracted_flow(replace(self, settings=settings, panel=panel))
 
 
 def ask_model(
@@ -183,11 +196,11 @@ def extract_answers(
     )
     if decided or not scoring.panel or not output.text.strip():
         return ExtractedAnswers((answer,), by_rules=True)
-    fields = scoring.fields(sample, output.text)
+    rules = scoring.panel.rubric(scoring.rubric).rules
     verdicts = yield from ask_judges(
         scoring.panel,
         scoring.rubric,
-        fields,
+        scoring.fields(rules, sample, output.text),
         scoring.parse_verdict,
         Ref(sample.id),
         step=EXTRACTION,

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
 
+from snellen.api.flags import argument
 from snellen.cli.exit_codes import COMPLETE
 
-_SHELLS = ("bash", "zsh", "fish")
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen completion` takes."""
+
+    shell: str = argument("SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))
 
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help="bash, zsh or fish")
-
-
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Print the script that completes commands, flags and names."""
     from snellen.cli.completion import completion_script
 
-    sys.stdout.write(completion_script(arguments.shell))
+    sys.stdout.write(completion_script(options.shell))
     return COMPLETE

@@ -7,19 +7,22 @@ import os
 import platform
 import re
 import shutil
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from snellen import __version__
+from snellen.api.flags import argument, option
 from snellen.api.options import DEFAULT_STORE
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.packages import PACKAGES
-from snellen.cli.printing import print_json, print_line
 from snellen.core.errors import SnellenError, UsageError
+from snellen.report.document import Document
+from snellen.report.table import Column, Table
 from snellen.settings import Settings
 
 _LOW_DISK = 2 << 30
@@ -33,31 +36,37 @@ class HealthCheck(NamedTuple):
     detail: str
 
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "store", nargs="?", metavar="STORE", help="check this store.sqlite, row by row"
-    )
-    parser.add_argument(
-        "--repair", action="store_true",
-        help="copy the intact rows into a new store; the damaged store is kept next to it",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print JSON")
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen doctor` takes."""
+
+    store: str | None = argument("STORE", "check this store.sqlite, row by row", "?")
+    repair: bool = option(False, "--repair")
+    """Copy the intact rows into a new store; the damaged store is kept next to it."""
 
 
-def main(arguments: Namespace) -> int:
-    if arguments.repair and arguments.store is None:
+def main(options: Options) -> int:
+    """Print what works and what does not."""
+    if options.repair and options.store is None:
         raise UsageError(f"--repair mends a store: name it, e.g. {DEFAULT_STORE}")
-    if arguments.store is not None:
-        findings = list(examine_store(Path(arguments.store), repair=arguments.repair))
+    if options.store is not None:
+        findings = list(examine_store(Path(options.store), repair=options.repair))
     else:
         findings = list(examine(Settings.from_environment()))
-    if arguments.json:
-        print_json([finding._asdict() for finding in findings])
-    else:
-        labels = {"ok": "ok      ", "optional": "optional", "problem": "PROBLEM "}
-        for finding in findings:
-            print_line(f"{labels[finding.state]}  {finding.what}: {finding.detail}")
+    write_document(health_document(findings), options)
     return INCOMPLETE if any(finding.state == "problem" for finding in findings) else COMPLETE
+
+
+def health_document(checks: Sequence[HealthCheck]) -> Document:
+    """A line for each check."""
+    labels = {"ok": "ok", "optional": "optional", "problem": "PROBLEM"}
+    lines = [(labels[check.state], f"{check.what}: {check.detail}") for check in checks]
+    names = [Column(name) for name in HealthCheck._fields]
+    return Document(
+        [Table("checks", [Column("state"), Column("check")], lines, on_terminal="lines")],
+        data=[check._asdict() for check in checks],
+        records=Table("", names, checks),
+    )
 
 
 def examine(settings: Settings) -> Iterator[HealthCheck]:

@@ -3,107 +3,143 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from snellen.api.flags import argument, embedded, option
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_runs, open_runs, print_warning, read_options
+from snellen.cli.flags import RUNS, open_runs, print_warning
+from snellen.cli.output import only_file
 from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
-from snellen.core.errors import StorageError, UsageError
+from snellen.core.errors import StorageError, UnknownName, UsageError
 from snellen.core.terminal_text import escape_controls
+from snellen.report.document import Document
+from snellen.report.writers import SUFFIXES, write_text
 from snellen.store.export import vlmevalkit
 from snellen.store.export.asked_passes import ExportedFile
 from snellen.store.export.every_eval_ever import RELATIONSHIPS
 from snellen.store.runs import RunFolder, require_single
 
 PAGES = "pages"
+FORMATS = (
+    "inspect",
+    "lmms-eval",
+    "eee",
+    "hf-eval-results",
+    "vlmevalkit-tsv",
+    "vlmevalkit-xlsx",
+    "mmbench-submission",
+    "mmt-submission",
+    "mmt-table",
+    "seed-results",
+    "seed-table",
+    "seed-heatmap",
+    "annotations-csv",
+    "annotations-jsonl",
+    PAGES,
+)
+_HELP = (
+    "inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: its "
+    "results and samples, in a folder; eee: records of Every Eval Ever, in a folder "
+    "(--facts organization, relationship); "
+    "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository (--facts "
+    "dataset, task, source_url); vlmevalkit-tsv, "
+    "vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; mmbench-submission: the "
+    "workbook the MMBench server takes; mmt-submission: the table MMT-Bench's server takes for its "
+    "ALL split; mmt-table: its Table 2 for these runs, with average ranks; seed-results: "
+    "SEED-Bench's results.json; seed-table: its levels, subparts and ranks; seed-heatmap: ranks "
+    "per dimension as SVG; annotations-csv, annotations-jsonl: what was noted about samples and "
+    "replies in the pages of `snellen view`; pages: a folder of these pages"
+)
 
 
-def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen export`."""
-    add_runs(parser)
-    parser.add_argument(
-        "--to", required=True, metavar="FORMAT", choices=(*_FORMATS, *_FOLDERS, PAGES),
-        help="inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: "
-        "its results and samples, in a folder; eee: records of Every Eval Ever, in a folder; "
-        "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository; "
-        "vlmevalkit-tsv, vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; "
-        "mmbench-submission: the workbook the MMBench server takes; mmt-submission: the table "
-        "MMT-Bench's server takes for its ALL split; mmt-table: its Table 2 for these runs, with "
-        "average ranks, as Markdown; seed-results: SEED-Bench's "
-        "results.json; seed-table: its levels, subparts and ranks as Markdown; seed-heatmap: ranks "
-        "per dimension as SVG; annotations-csv, annotations-jsonl: what was noted about samples "
-        "and replies in the pages of `snellen view`; pages: a folder of these pages",
-    )  # fmt: skip
-    parser.add_argument(
-        "-o", "--output", metavar="FILE",
-        help="write to a file; lmms-eval, eee and pages: to a folder",
-    )  # fmt: skip
-    hub = parser.add_argument_group("--to hf-eval-results")
-    for name, metavar, what in (
-        ("--dataset", "ORG/NAME", "the benchmark's data set on the hub (that of the run's data)"),
-        ("--task", "ID", "the task, as in the data set's eval.yaml"),
-        ("--source-url", "URL", "where the run's report can be read"),
-    ):
-        hub.add_argument(name, metavar=metavar, default="", help=what)
-    eee = parser.add_argument_group("--to eee")
-    eee.add_argument("--organization", metavar="NAME", default="", help="who ran the evaluation")
-    what = "of the evaluator to the model's developer (other)"
-    eee.add_argument("--relationship", choices=RELATIONSHIPS, default="other", help=what)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen export` takes."""
+
+    runs: Sequence[str] = argument("RUN", RUNS, "+")
+    sources: SourceOptions = embedded(SourceOptions)
+    to: str = option(MISSING, "--to", _HELP, metavar="FORMAT", choices=FORMATS)
+    output: Sequence[str] = option((), "--output")
+    """One file, or the folder of a format of several files. Tables are Markdown unless the file
+    ends otherwise."""
+    facts: Mapping[str, str] = option({}, "--facts")
+    """Of `hf-eval-results`: `dataset` (ORG/NAME on the hub), `task` (as in its eval.yaml),
+    `source_url` (where the report can be read). Of `eee`: `organization` (who ran the evaluation)
+    and its `relationship` to the model's developer."""
 
 
-def main(arguments: Namespace) -> int:
-    if arguments.to == PAGES:
-        return _write_pages(arguments)
-    _check_flags(arguments)
-    runs = open_runs(arguments.runs, read_options(arguments, SourceOptions))
-    if arguments.to in _FOLDERS:
-        return _write_files(_FOLDERS[arguments.to](runs, arguments), arguments)
-    content = _FORMATS[arguments.to](runs, arguments)
-    if arguments.output is None:
-        _print_content(content)
+class Export(NamedTuple):
+    """How a format is written."""
+
+    convert: Callable[[list[RunFolder], Options], str | bytes | Document | list[ExportedFile]]
+    is_folder: bool = False
+    facts: tuple[str, ...] = ()
+    """Keys of `--facts`."""
+
+
+def main(options: Options) -> int:
+    """Print the runs in a format, or write them to a file or folder."""
+    output = only_file(options.output)
+    export = _EXPORTS.get(options.to, Export(lambda runs, options: "", is_folder=True))
+    _check_facts(options, export.facts)
+    if export.is_folder and output is None:
+        noun = "pages are" if options.to == PAGES else f"{options.to} is"
+        raise UsageError(f"{noun} a folder of files: name it with -o DIR")
+    if options.to == PAGES:
+        _write_pages(options, Path(output or ""))
         return COMPLETE
-    save(Path(arguments.output), content)
+    content = export.convert(open_runs(options.runs, options.sources), options)
+    if isinstance(content, list):
+        _write_files(content, Path(output or ""))
+        return COMPLETE
+    if isinstance(content, Document):
+        suffix = Path(output or "").suffix.lower()
+        content = write_text(content, SUFFIXES.get(suffix, "markdown"))
+    if output is None:
+        _print_content(content)
+    else:
+        save(Path(output), content)
     return COMPLETE
 
 
-def _write_pages(arguments: Namespace) -> int:
-    if arguments.output is None:
-        raise UsageError("pages are a folder of files: name it with -o DIR")
+def _write_pages(options: Options, folder: Path) -> None:
     from snellen.api.run_sources import source_folders
     from snellen.view.files import write_pages
     from snellen.view.run_view import RunLibrary
 
-    options = read_options(arguments, SourceOptions)
-    library = RunLibrary(source_folders(arguments.runs, options, print_warning), options.data)
-    print_line(write_pages(library, Path(arguments.output)))
-    return COMPLETE
+    folders = source_folders(options.runs, options.sources, print_warning)
+    print_line(write_pages(RunLibrary(folders, options.sources.data), folder))
 
 
-def _check_flags(arguments: Namespace) -> None:
-    """Raises UsageError for a flag of another format."""
-    own = {"hf-eval-results": ("dataset", "task", "source_url"), "eee": ("organization",)}
-    for to, names in own.items():
-        for name in names:
-            if arguments.to != to and getattr(arguments, name):
-                raise UsageError(f"--{name.replace('_', '-')} belongs to --to {to}")
+def _check_facts(options: Options, known: Sequence[str]) -> None:
+    """Raises UsageError for a fact that the format does not state."""
+    for key in options.facts:
+        homes = [name for name, export in _EXPORTS.items() if key in export.facts]
+        if key not in known and homes:
+            raise UsageError(f"--facts {key}=... belongs to --to {homes[0]}, not to {options.to}")
+        if key not in known and not known:
+            raise UsageError(f"--to {options.to} states no facts; leave out --facts")
+        if key not in known:
+            raise UnknownName("fact", key, known)
+    relationship = options.facts.get("relationship", RELATIONSHIPS[0])
+    if relationship not in RELATIONSHIPS:
+        raise UnknownName("relationship", relationship, RELATIONSHIPS)
 
 
-def _write_files(files: list[ExportedFile], arguments: Namespace) -> int:
-    if arguments.output is None:
-        raise UsageError(f"{arguments.to} is a folder of files: name it with -o DIR")
+def _write_files(files: Sequence[ExportedFile], folder: Path) -> None:
     for file in files:
-        path = Path(arguments.output) / file.path
+        path = folder / file.path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
         save(path, file.content)
         print_line(str(path))
-    return COMPLETE
 
 
 def _print_content(content: str | bytes) -> None:
@@ -143,10 +179,10 @@ def _mmt_submission(runs: list[RunFolder]) -> str:
     return vlmevalkit.as_tsv(mmt_sheet(_only_run(runs, "mmt-submission")))
 
 
-def _mmt_table(runs: list[RunFolder]) -> str:
-    from snellen.report.terminal.mmt_table import mmt_table
+def _mmt_table(runs: list[RunFolder]) -> Document:
+    from snellen.report.terminal.mmt_table import mmt_document
 
-    return mmt_table(runs)
+    return mmt_document(runs)
 
 
 def _seed_results(runs: list[RunFolder]) -> str:
@@ -163,10 +199,10 @@ def _seed_results(runs: list[RunFolder]) -> str:
     return results.text
 
 
-def _seed_table(runs: list[RunFolder]) -> str:
-    from snellen.report.terminal.seed_table import seed_table
+def _seed_table(runs: list[RunFolder]) -> Document:
+    from snellen.report.terminal.seed_table import seed_document
 
-    return seed_table([run.report() for run in runs])
+    return seed_document([run.report() for run in runs])
 
 
 def _seed_heat_map(runs: list[RunFolder]) -> str:
@@ -187,7 +223,7 @@ def _annotations_jsonl(runs: list[RunFolder]) -> str:
     return as_jsonl(annotated_samples(runs))
 
 
-def _inspect(runs: list[RunFolder], arguments: Namespace) -> str | bytes:
+def _inspect(runs: list[RunFolder], options: Options) -> str | bytes:
     from functools import partial
 
     from snellen.report.page.thumbnails import read_thumbnail
@@ -196,42 +232,40 @@ def _inspect(runs: list[RunFolder], arguments: Namespace) -> str | bytes:
     if len(runs) != 1:
         raise UsageError(f"a log of Inspect is one run's; got {len(runs)} runs")
     read_image = partial(read_thumbnail, runs[0].path)
-    if arguments.output is None or Path(arguments.output).suffix == ".json":
+    if not options.output or Path(options.output[0]).suffix == ".json":
         return inspect_json(runs[0], read_image)
     return inspect_archive(runs[0], read_image)
 
 
-def _hf_eval_results(runs: list[RunFolder], arguments: Namespace) -> str:
+def _hf_eval_results(runs: list[RunFolder], options: Options) -> str:
     from snellen.store.export.hub_results import ResultTarget, hub_results_yaml
 
-    target = ResultTarget(arguments.dataset, arguments.task, arguments.source_url)
-    return hub_results_yaml(runs, target)
+    return hub_results_yaml(runs, ResultTarget(**options.facts))
 
 
-def _lmms_eval(runs: list[RunFolder], arguments: Namespace) -> list[ExportedFile]:
+def _lmms_eval(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
     from snellen.store.export.lmms_eval import lmms_eval_files
 
     return lmms_eval_files(runs)
 
 
-def _every_eval_ever(runs: list[RunFolder], arguments: Namespace) -> list[ExportedFile]:
+def _every_eval_ever(runs: list[RunFolder], options: Options) -> list[ExportedFile]:
     from snellen.store.export.every_eval_ever import Evaluator, every_eval_ever_files
 
-    evaluator = Evaluator(arguments.organization, arguments.relationship)
-    return every_eval_ever_files(runs, evaluator)
+    facts = {"organization": "", "relationship": "other", **options.facts}
+    return every_eval_ever_files(runs, Evaluator(**facts))
 
 
-_Export = Callable[[list[RunFolder], Namespace], str | bytes]
+def _of_runs(convert: Callable[[list[RunFolder]], str | bytes | Document]) -> Export:
+    """An export that depends on the runs alone."""
+    return Export(lambda runs, options: convert(runs))
 
 
-def _of_runs(export: Callable[[list[RunFolder]], str | bytes]) -> _Export:
-    """An export that takes no flags."""
-    return lambda runs, arguments: export(runs)
-
-
-_FORMATS: dict[str, _Export] = {
-    "inspect": _inspect,
-    "hf-eval-results": _hf_eval_results,
+_EXPORTS: Mapping[str, Export] = {
+    "inspect": Export(_inspect),
+    "hf-eval-results": Export(_hf_eval_results, facts=("dataset", "task", "source_url")),
+    "lmms-eval": Export(_lmms_eval, is_folder=True),
+    "eee": Export(_every_eval_ever, is_folder=True, facts=("organization", "relationship")),
     "vlmevalkit-tsv": _of_runs(_vlmevalkit_tsv),
     "vlmevalkit-xlsx": _of_runs(_vlmevalkit_xlsx),
     "mmbench-submission": _of_runs(_mmbench_submission),
@@ -243,9 +277,4 @@ _FORMATS: dict[str, _Export] = {
     "annotations-csv": _of_runs(_annotations_csv),
     "annotations-jsonl": _of_runs(_annotations_jsonl),
 }
-"""Exports of one file, or to standard output."""
-_FOLDERS: dict[str, Callable[[list[RunFolder], Namespace], list[ExportedFile]]] = {
-    "lmms-eval": _lmms_eval,
-    "eee": _every_eval_ever,
-}
-"""Exports of several files."""
+"""All but the pages."""

@@ -1,27 +1,75 @@
-"""`snellen info`: what is known about one model, benchmark, suite or recipe."""
+"""`snellen info`: what is known about one model, benchmark, suite, recipe or data file."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from snellen.api.flags import argument, option
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.printing import print_line
+from snellen.cli.output import OutputOptions, write_document
+from snellen.core.errors import UsageError
+from snellen.report.document import Document
 
-_MAX_WIDTH = 24
-"""Characters of the first column; the benchmarks of a recipe's row may take more."""
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen info` takes."""
+
+    name: str = argument("NAME", "a model, a benchmark, a suite, a recipe or a data file")
+    card: bool = option(
+        False,
+        "--card",
+        "the protocol card of a benchmark: what it asks, parses and counts, with digests",
+        is_switch=True,
+    )
+    columns: Mapping[str, str] = option({}, "--columns")
+    """For a data file."""
 
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "name", metavar="NAME", help="a model, a benchmark, a suite, a recipe or a data file"
+def main(options: Options) -> int:
+    """Print facts of what the name stands for, or the protocol card."""
+    write_document(_document(options), options)
+    return COMPLETE
+
+
+def _document(options: Options) -> Document:
+    from snellen.report.terminal.name_facts import (
+        facts_document,
+        facts_of_name,
+        is_suite_or_recipe,
     )
 
+    if options.card:
+        from snellen.api.card import protocol_card
+        from snellen.report.terminal.protocol_card import card_document
 
-def main(arguments: Namespace) -> int:
-    from snellen.report.terminal.name_facts import facts_of_name
+        return card_document(protocol_card(options.name))
+    from snellen.api.data_files import is_data_file
 
-    facts = {name: text for name, text in facts_of_name(arguments.name).items() if text}
-    width = min(max(map(len, facts)), _MAX_WIDTH)
-    for name, text in facts.items():
-        print_line(f"{name:<{width}}  {text}")
-    return COMPLETE
+    if not is_suite_or_recipe(options.name) and is_data_file(options.name):
+        return _data_document(options.name, options.columns)
+    if options.columns:
+        raise UsageError(f"--columns names the columns of a data file; {options.name} is none")
+    return facts_document(facts_of_name(options.name))
+
+
+def _data_document(name: str, columns: Mapping[str, str]) -> Document:
+    """What the file holds, and the benchmark that it makes."""
+    from snellen.api.data_files import open_data
+    from snellen.benchmarks.declaration.registry import split_spec
+    from snellen.benchmarks.declaration.rows import kind_of_rows
+    from snellen.data.foreign.detect import is_foreign
+    from snellen.data.tables.info import table_info
+    from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
+    from snellen.report.terminal.data_facts import data_document
+    from snellen.report.terminal.name_facts import benchmark_facts, check_own_data
+
+    path = split_spec(name).name
+    if is_foreign(path):
+        facts = {}
+    else:
+        check_own_data(name)
+        facts = benchmark_facts(name, columns)
+    table = refuse_sound_and_tools(open_data(path, columns))
+    return data_document(table_info(table, kind_of_rows(table)), facts)

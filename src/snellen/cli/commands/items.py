@@ -2,81 +2,66 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.api.flags import argument, embedded, option, parse_percent
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import (
-    add_common,
-    add_format,
-    add_json,
-    add_runs,
-    open_runs,
-    percent,
-    read_options,
-)
-from snellen.cli.printing import print_result
-from snellen.core.atomic_write import save
+from snellen.cli.flags import RUNS, open_runs
+from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
 
 
-def add(parser: ArgumentParser) -> None:
-    add_runs(parser)
-    add_common(parser, "look at")
-    parser.add_argument("--pictures", action="store_true",
-                        help="also look for images that are near copies of others")  # fmt: skip
-    parser.add_argument(
-        "--agreement", type=percent, default=95, metavar="PERCENT",
-        help="share of model pairs that the smallest subset must order like the full set "
-            "(default: 95)",
-    )  # fmt: skip
-    parser.add_argument("--top", type=int, default=10, metavar="N",
-                        help="rows of each table (default: 10)")  # fmt: skip
-    parser.add_argument(
-        "--doubtful", metavar="FILE",
-        help="write the ids of the labels in doubt, which `snellen curate review --ids` takes",
-    )  # fmt: skip
-    add_format(parser, "json", "csv", "markdown")
-    add_json(parser)
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen items` takes."""
+
+    runs: Sequence[str] = argument("RUN", RUNS, "+")
+    sources: SourceOptions = embedded(SourceOptions)
+    common: bool = option(False, "--common")
+    near_copies: bool = option(
+        False,
+        "--near-copies",
+        "also look for images that are near copies of others",
+        is_switch=True,
+    )
+    agreement: float = option(
+        95.0,
+        "--agreement",
+        "share of model pairs that the smallest subset must order like the full set",
+        metavar="PERCENT",
+        parse=parse_percent,
+    )
+    top: int = option(10, "--top")
+    doubtful: str | None = option(
+        None,
+        "--doubtful",
+        "write the ids of the labels in doubt, which `snellen curate review --items` takes",
+        metavar="FILE",
+    )
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Print what many runs show about samples."""
     from snellen.analysis.samples.items import analyse_items
     from snellen.api.items import similar_images
+    from snellen.core.atomic_write import save
     from snellen.report.terminal.comparison import comparison_names
-    from snellen.report.terminal.items import (
-        SimilarImages,
-        print_items,
-        to_csv,
-        to_json,
-        to_markdown,
-    )
+    from snellen.report.terminal.items import items_document
 
-    if not 50 <= arguments.agreement <= 100 or arguments.top < 1:
+    if not 50 <= options.agreement <= 100 or options.top < 1:
         raise UsageError(
-            f"--agreement {arguments.agreement:g} and --top {arguments.top}: expected 50 to 100 "
+            f"--agreement {options.agreement:g} and --top {options.top}: expected 50 to 100 "
             "percent, and at least 1"
         )
-    runs = open_runs(arguments.runs, read_options(arguments, SourceOptions))
-    findings = analyse_items(
-        runs, comparison_names(runs), common=arguments.common, agreement=arguments.agreement / 100
+    runs = open_runs(options.runs, options.sources)
+    items = analyse_items(
+        runs, comparison_names(runs), common=options.common, agreement=options.agreement / 100
     )
-    if arguments.doubtful is not None:
-        ids = "".join(f"{suspect.id}\n" for suspect in findings.suspects)
-        save(Path(arguments.doubtful), ids)
-    similar = SimilarImages(similar_images(runs[0], arguments.data) if arguments.pictures else None)
-    form = "json" if arguments.json else arguments.format
-    print_result(
-        form,
-        findings,
-        partial(print_items, similar_images=similar, max_rows=arguments.top),
-        {
-            "csv": to_csv,
-            "json": partial(to_json, similar_images=similar),
-            "markdown": partial(to_markdown, similar_images=similar, max_rows=arguments.top),
-        },
-    )
+    if options.doubtful is not None:
+        save(Path(options.doubtful), "".join(f"{suspect.id}\n" for suspect in items.suspects))
+    copies = similar_images(runs[0], options.sources.data) if options.near_copies else None
+    write_document(items_document(items, copies, options.top), options)
     return COMPLETE

@@ -2,72 +2,70 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.api.flags import argument, embedded, option
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import (
-    FILTER,
-    RUNS,
-    add_format,
-    add_options,
-    add_plot,
-    open_runs,
-    read_options,
-)
-from snellen.cli.printing import print_result
+from snellen.cli.flags import RUNS, open_runs
+from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from snellen.benchmarks.abilities.mme.boards import PrintedScores
+    from snellen.report.document import Document
+    from snellen.report.terminal.suites import ImportedScore
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
 
 
-def add(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "sources", nargs="*", metavar="SOURCE",
-        help=f"{RUNS}, or a CSV of MME numbers (model, subtask, acc, acc_plus)",
-    )  # fmt: skip
-    add_options(parser, SourceOptions)
-    parser.add_argument(
-        "--suite", metavar="SUITE",
-        help="one table with the average over a suite, e.g. openvlm-core, or over your "
-            "own TOML file",
-    )  # fmt: skip
-    parser.add_argument(
-        "--with", action="append", default=[], metavar="FILE.csv", dest="results",
-        help="published results for --suite: the columns model, member, value",
-    )  # fmt: skip
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="rows of each leaderboard")
-    parser.add_argument("--filter", metavar="FILTER", help=f"only {FILTER}")
-    add_plot(parser, "the boards too")
-    add_format(parser, "json", "csv", "markdown", "latex", "html")
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen leaderboard` takes."""
+
+    paths: Sequence[str] = argument(
+        "SOURCE",
+        f"{RUNS}; a CSV of MME numbers (model, subtask, acc, acc_plus), or for --suite one of "
+        "scores from elsewhere (model, member, value)",
+        "*",
+    )
+    sources: SourceOptions = embedded(SourceOptions)
+    suite: str | None = option(
+        None,
+        "--suite",
+        "one table with the average over a suite, e.g. openvlm-core, or over your own TOML file",
+        metavar="SUITE",
+    )
+    top: int = option(10, "--top")
+    filter: str | None = option(None, "--filter")
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Print the leaderboards of runs and printed scores, or the table of a suite."""
-    from snellen.api import report_of
-    from snellen.report.leaderboard_export import EXPORTS
-    from snellen.report.terminal.leaderboards import print_leaderboards, rank_comparable_runs
-
-    if arguments.top < 1:
-        raise UsageError(f"--top is {arguments.top}; expected at least 1 place")
-    if arguments.suite is not None:
-        return _print_suite(arguments)
-    if not arguments.sources:
+    if options.top < 1:
+        raise UsageError(f"--top is {options.top}; expected at least 1 place")
+    if options.suite is not None:
+        write_document(_suite(options, options.suite), options)
+        return COMPLETE
+    if not options.paths:
         raise UsageError("no sources; give run folders, a folder of runs or a CSV of numbers")
-    files = [path for path in arguments.sources if _is_table(path, arguments.benchmark)]
-    folders = [path for path in arguments.sources if path not in files]
-    tables = _printed_scores(files)
-    runs = open_runs(folders, read_options(arguments, SourceOptions))
-    if arguments.filter:
-        from snellen.models.naming.filters import model_filter
+    write_document(_leaderboards(options), options)
+    return COMPLETE
 
-        fits = model_filter(arguments.filter)
+
+def _leaderboards(options: Options) -> Document:
+    from snellen.api import report_of
+    from snellen.report.leaderboard_tables import leaderboards_document
+    from snellen.report.terminal.leaderboards import rank_comparable_runs
+
+    files = [path for path in options.paths if _is_table(path, options.sources.benchmark)]
+    tables = _printed_scores(files)
+    runs = open_runs([path for path in options.paths if path not in files], options.sources)
+    if options.filter:
+        fits = _filter(options.filter)
         runs = [run for run in runs if fits(run.info.model)]
         tables = [
             table._replace(scores={name: row for name, row in table.scores.items() if fits(name)})
@@ -75,18 +73,17 @@ def main(arguments: Namespace) -> int:
         ]
         if not runs and not any(any(table.scores.values()) for table in tables):
             raise UsageError(
-                f"no model here fulfils --filter {arguments.filter!r}; a model that is not in the "
+                f"no model here fulfils --filter {options.filter!r}; a model that is not in the "
                 "catalog fulfils no filter"
             )
-    standings = rank_comparable_runs(runs, [report_of(run) for run in runs], tables, arguments.top)
-    if arguments.output is not None:
-        from snellen.report.plots.figure import save_plot
-        from snellen.report.plots.ranks import leaderboard_plot
+    reports = [report_of(run) for run in runs]
+    return leaderboards_document(rank_comparable_runs(runs, reports, tables, options.top))
 
-        sheets = {standing.title: standing.boards for standing in standings}
-        save_plot(leaderboard_plot(sheets), Path(arguments.output))
-    print_result(arguments.format, standings, print_leaderboards, EXPORTS)
-    return COMPLETE
+
+def _filter(text: str) -> Callable[[str], bool]:
+    from snellen.models.naming.filters import model_filter
+
+    return model_filter(text)
 
 
 def _printed_scores(files: Sequence[str]) -> list[PrintedScores]:
@@ -95,6 +92,9 @@ def _printed_scores(files: Sequence[str]) -> list[PrintedScores]:
     from snellen.benchmarks.abilities.mme.boards import parse_printed_scores
     from snellen.data.tables.open_table import open_table
 
+    for path in files:
+        if _imported_scores(path):
+            raise UsageError(f"{path} has scores of a suite's members; say which: --suite SUITE")
     return [parse_printed_scores(open_table(path)) for path in files]
 
 
@@ -109,34 +109,34 @@ def _is_table(path: str, benchmark: str | None) -> bool:
     )
 
 
-def _print_suite(arguments: Namespace) -> int:
-    """Print the table of a suite, from runs and from results of elsewhere."""
+def _suite(options: Options, name: str) -> Document:
+    """The table of a suite, from runs and from scores of elsewhere."""
     from snellen.api import report_of
     from snellen.benchmarks.declaration.registry import find_suite
-    from snellen.data.tables.open_table import open_table
-    from snellen.report.terminal.suites import (
-        SUITE_EXPORTS,
-        print_suite,
-        read_imported_scores,
-        suite_table,
-    )
+    from snellen.report.terminal.suites import suite_document, suite_table
 
-    results = [
-        result for file in arguments.results for result in read_imported_scores(open_table(file))
-    ]
-    runs = open_runs(arguments.sources, read_options(arguments, SourceOptions))
-    if arguments.filter:
-        from snellen.models.naming.filters import model_filter
-
-        fits = model_filter(arguments.filter)
+    imported = {path: scores for path in options.paths if (scores := _imported_scores(path))}
+    results = [result for scores in imported.values() for result in scores]
+    runs = open_runs([path for path in options.paths if path not in imported], options.sources)
+    if options.filter:
+        fits = _filter(options.filter)
         runs = [run for run in runs if fits(run.info.model)]
         results = [result for result in results if fits(result.model)]
-    reports = [report_of(run) for run in runs]
-    table = suite_table(find_suite(arguments.suite), runs, reports, results)
+    table = suite_table(find_suite(name), runs, [report_of(run) for run in runs], results)
     if not table.rows:
         raise UsageError(
-            f"nothing of the suite {arguments.suite} is there; run it with -b {arguments.suite}, "
-            "or give results of elsewhere by --with FILE.csv (model,member,value)"
+            f"nothing of the suite {name} is there; run it with -b {name}, or give a CSV of scores "
+            "from elsewhere (model,member,value)"
         )
-    print_result(arguments.format, table, print_suite, SUITE_EXPORTS)
-    return COMPLETE
+    return suite_document(table)
+
+
+def _imported_scores(path: str) -> list[ImportedScore]:
+    """The scores of a table with the columns model, member and value; none if it is another."""
+    from snellen.data.tables.open_table import open_table
+    from snellen.report.terminal.suites import IMPORT_COLUMNS, read_imported_scores
+
+    if not _is_table(path, None):
+        return []
+    table = open_table(path)
+    return read_imported_scores(table) if set(IMPORT_COLUMNS) <= set(table.columns) else []

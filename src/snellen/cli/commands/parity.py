@@ -2,60 +2,67 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import Any
 
-from snellen.api.options import RunOptions
+from snellen.api.flags import option
+from snellen.api.options import DEFAULT_OUT
+from snellen.api.shared_flags import GENERATION_KEYS, REQUEST_KEYS
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_json, add_models, add_options
+from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.printing import download_printer, line_printer
 from snellen.core.benchmark import Variant
 
+_LENGTH, _TIMEOUT = "max_new_tokens", "serve_timeout"
 
-def add(parser: ArgumentParser) -> None:
-    add_models(parser, "given twice, e.g. hf/ORG/NAME and vllm/ORG/NAME", required=True)
-    parser.add_argument("-b", "--benchmark", required=True, metavar="BENCHMARK",
-                        help="benchmark that provides the questions")  # fmt: skip
-    parser.add_argument("-n", "--limit", type=int, default=64, metavar="N",
-                        help="ask only N samples, selected at random (default: 64)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="seed of the samples")
-    parser.add_argument(
-        "--tolerance", type=float, default=0.02, metavar="NATS",
-        help="tolerated difference of a token's log-probability (default: 0.02)",
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen parity` takes. The folder is that of replies and logs."""
+
+    models: Sequence[str] = option(MISSING, "--model")
+    """Two, e.g. hf/ORG/NAME and vllm/ORG/NAME."""
+    benchmark: str = option(MISSING, "--benchmark")
+    limit: int = option(64, "--limit")
+    seed: int = option(0, "--seed")
+    tolerance: float = option(
+        0.02, "--tolerance", "tolerated difference of a token's log-probability", metavar="NATS",
+        parse=float,
     )  # fmt: skip
-    add_options(
-        parser, RunOptions, only=("max_new_tokens", "out", "store", "load", "serve_timeout"),
-        help={"out": "folder for replies and logs"},
-    )  # fmt: skip
-    add_json(parser)
+    generation: Mapping[str, Any] = option(
+        {}, "--generation", keys={_LENGTH: GENERATION_KEYS[_LENGTH]._replace(field="")}
+    )
+    """The length alone: decoding is greedy."""
+    requests: Mapping[str, Any] = option(
+        {}, "--requests", keys={_TIMEOUT: REQUEST_KEYS[_TIMEOUT]._replace(field="")}
+    )
+    out: Path | str = option(DEFAULT_OUT, "--out")
+    store: Path | str | None = option(None, "--store")
+    load: Sequence[Path | str] = option((), "--load")
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Ask both backends and print where they differ."""
-    import msgspec
-
     from snellen.api import parity
     from snellen.report.console import Terminal
-    from snellen.report.terminal.parity import print_parity
+    from snellen.report.terminal.parity import parity_document
 
     console = Terminal(stderr=True)
     result = parity(
-        arguments.model,
-        arguments.benchmark,
-        limit=arguments.limit,
-        seed=arguments.seed,
-        out=arguments.out,
-        store=arguments.store,
-        variant=Variant(max_new_tokens=arguments.max_new_tokens),
-        load=arguments.load,
-        tolerance=arguments.tolerance,
-        serve_timeout=arguments.serve_timeout,
+        options.models,
+        options.benchmark,
+        limit=options.limit,
+        seed=options.seed,
+        out=options.out,
+        store=options.store,
+        variant=Variant(max_new_tokens=options.generation.get(_LENGTH)),
+        load=options.load,
+        tolerance=options.tolerance,
+        serve_timeout=options.requests.get(_TIMEOUT),
         serving=line_printer(console),
         fetching=download_printer(console),
     )
-    if arguments.json:
-        print(
-            msgspec.json.encode({**msgspec.structs.asdict(result), "equal": result.equal}).decode()
-        )
-    else:
-        print_parity(result, Terminal())
+    write_document(parity_document(result), options)
     return COMPLETE if result.equal else INCOMPLETE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snellen.api.flags import embedded, option
 from snellen.api.options import RunOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.output import FormatOptions
+from snellen.cli.output import TABLE, FormatOptions, print_document
 from snellen.cli.printing import (
     download_printer,
     exit_interrupted,
@@ -101,39 +101,46 @@ def _print_results(results: Results, command: str, form: str) -> int:
     """Print the results; returns the exit code. In a format for programs, standard output has the
     results alone."""
     from snellen.analysis.causes.neighbours import gains_with_neighbours
+    from snellen.cli.commands.report import write_page
     from snellen.report.console import Terminal
-    from snellen.report.terminal.table import print_failures, print_runs
+    from snellen.report.run_document import failure_blocks, run_document
+    from snellen.report.terminal.gains import gain_blocks
     from snellen.report.terminal.tracebacks import print_traceback
 
     for skipped in results.skipped:
         print_line(f"skipped: {skipped.reason}", error=True)
-    if not results.runs:
+    runs = results.runs
+    if not runs:
         return MISTAKE
-    print_runs([run.report() for run in results.runs], Terminal())
-    print_failures(results.runs, Terminal())
-    if gains := gains_with_neighbours(results.runs):
-        from snellen.report.terminal.gains import print_gains
-
-        print_gains(gains, Terminal())
-    for run in results.runs:
-        page = run.path / "report.html"
-        print_line(f"{'report' if page.exists() else 'run'}: {page if page.exists() else run.path}")
-        if run.info.status == "complete" and "circular" in run.info.config.parameters:
-            from snellen.store.export.vlmevalkit import write_submission
-
-            if (submission := write_submission(run)) is not None:
-                print_line(
-                    f"the answers are withheld, so there is no score; to submit: {submission}"
-                )
-    for run in results.runs:
+    reports = [run.report() for run in runs]
+    more = [*failure_blocks(runs), *gain_blocks(gains_with_neighbours(runs))]
+    document = run_document(reports, more)
+    print_document(document, form, lambda path: write_page(runs, reports, path, ()))
+    _print_paths(runs, error=form != TABLE)
+    for run in runs:
         if run.was_complete:
             print_line(_complete_before(run), error=True)
         elif reused := run.info.reused.sentence(f"{run.info.model} on {run.info.benchmark}"):
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)
-    if any(run.info.status == "incomplete" and run.info.counts.failed for run in results.runs):
+    if any(run.info.status == "incomplete" and run.info.counts.failed for run in runs):
         print_line(f"to ask what failed again: {command}", error=True)
-    print_traceback(results.runs, Terminal(stderr=True))
-    incomplete = any(run.info.status != "complete" for run in results.runs)
-    return INCOMPLETE if incomplete else COMPLETE
+    print_traceback(runs, Terminal(stderr=True))
+    return COMPLETE if all(run.info.status == "complete" for run in runs) else INCOMPLETE
+
+
+def _print_paths(runs: Sequence[RunFolder], *, error: bool) -> None:
+    """Print where each run is, and the file of answers to submit if its benchmark has none."""
+    for run in runs:
+        page = run.path / "report.html"
+        line = f"report: {page}" if page.exists() else f"run: {run.path}"
+        print_line(line, error=error)
+        if run.info.status == "complete" and "circular" in run.info.config.parameters:
+            from snellen.store.export.vlmevalkit import write_submission
+
+            if (submission := write_submission(run)) is not None:
+                print_line(
+                    f"the answers are withheld, so there is no score; to submit: {submission}",
+                    error=error,
+                )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.api.flags import parse_pairs, parse_rule
-from snellen.api.options import DEFAULT_STORE, VARIANT_FLAGS, RunOptions
+from snellen.api.flags import RULES, argument, option, parse_rule
+from snellen.api.options import DEFAULT_STORE, read_judges
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.flags import add_json, add_options, argument_type, own_models
+from snellen.cli.flags import own_models
+from snellen.cli.output import TABLE, OutputOptions, write_document
 from snellen.cli.printing import line_printer, print_line
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -20,94 +20,102 @@ from snellen.core.summary import Summary
 if TYPE_CHECKING:
     from snellen.api import Scored
     from snellen.core.model import AnyModel
-    from snellen.report.findings.finding import Finding
 
 EVERY_RULE = "all"
 NO_JUDGE = "off"
+LABEL_ROLES = {"label_answer": "answer", "label_right": "right"}
+"""Roles of `--columns` that name labels of people, with what they say of a reply."""
 
 
 def _parse_rule_or_all(text: str) -> str:
-    return text if text == EVERY_RULE else parse_rule(text)
+    try:
+        return text if text == EVERY_RULE else parse_rule(text)
+    except UsageError:
+        choices = ", ".join((*RULES, EVERY_RULE))
+        raise UsageError(f"invalid choice: {text!r} (choose from {choices})") from None
 
 
-def add(parser: ArgumentParser) -> None:
-    """Predictions, the data they answer, and who grades them."""
-    parser.add_argument(
-        "benchmark", metavar="BENCHMARK", nargs="+",
-        help="a name, a data file, or files that hold questions, answers and predictions: one, "
-        "several, or the folder of lmms-eval's sample logs",
-    )  # fmt: skip
-    parser.add_argument(
-        "--predictions", metavar="FILE", action="append", default=[],
-        help="CSV, TSV, JSONL, JSON or XLSX; also VLMEvalKit's files, lmms-eval's sample logs, "
-        "logs of Inspect, MME's result files, SEED-Bench's results.json, or a folder of files; "
-        "repeat for several models",
-    )  # fmt: skip
-    rule = VARIANT_FLAGS["rule"]
-    parser.add_argument(
-        "--rule", type=argument_type(_parse_rule_or_all), metavar=f"{rule.metavar}|{EVERY_RULE}",
-        help=f"{rule.help}; `{EVERY_RULE}` puts them side by side",
-    )  # fmt: skip
-    parser.add_argument(
-        "--where", type=argument_type(parse_pairs), metavar="COLUMN=VALUE,...",
-        help="score only these rows",
-    )  # fmt: skip
-    parser.add_argument(
-        "--judge", action="append", default=[], metavar="MODEL",
-        help="a model that grades replies, for benchmarks that need one and open questions of "
-            "your own data, or column:NAME for verdicts in the predictions file (column:A+B joins "
-            "two); repeat for several; `off` leaves out verdicts that a published file records",
-    )  # fmt: skip
-    parser.add_argument(
-        "--extractor", metavar="MODEL",
-        help="a model that reads replies which no rule can parse, or column:NAME for its "
-            "answers in the predictions file",
-    )  # fmt: skip
-    parser.add_argument(
-        "--as-recorded", action="store_true",
-        help="repeat the number of the tool that wrote the file: by its column of verdicts, else "
-        "of the answers that it read (VLMEvalKit, lmms-eval, Inspect, published files)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--labels", type=argument_type(parse_pairs), metavar="answer=COLUMN|right=COLUMN",
-        help="a column with the answer that each reply gives, or with whether it is "
-            "right; the rules, the extractor and the judges are measured against it",
-    )  # fmt: skip
-    parser.add_argument(
-        "--store", metavar="FILE",
-        help=f"store for the verdicts of judges and extractors (default: {DEFAULT_STORE})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--name",
-        metavar="NAME",
-        help="name of the model in tables and of its run (default: that of the file)",
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen score` takes."""
+
+    benchmarks: Sequence[str] = argument(
+        "BENCHMARK",
+        "a name, a data file, or files that hold questions, answers and predictions: one, several, "
+        "or the folder of lmms-eval's sample logs",
+        "+",
     )
-    parser.add_argument(
-        "--out", metavar="DIR",
-        help="also write a run folder here, for every command that takes runs: analyse, why, "
-            "items, compare, view and others",
-    )  # fmt: skip
-    add_json(parser)
-    add_options(
-        parser, RunOptions,
-        only=("data", "columns", "ignore_columns", "circular", "failures", "judge_repeats", "load"),
-    )  # fmt: skip
+    predictions: Sequence[str] = option(
+        (),
+        "--predictions",
+        "CSV, TSV, JSONL, JSON or XLSX; also VLMEvalKit's files, lmms-eval's sample logs, logs of "
+        "Inspect, MME's result files, SEED-Bench's results.json, or a folder of files; repeat for "
+        "several models",
+        metavar="FILE",
+        is_repeatable=True,
+    )
+    data: str | None = option(None, "--data")
+    columns: Mapping[str, str] = option({}, "--columns")
+    """`label_answer` and `label_right` name a column of labels: the answer that each reply gives,
+    or whether it is right. The rules, the extractor and the judges are measured against it."""
+    where: Mapping[str, str] | None = option(None, "--where")
+    rule: str | None = option(
+        None,
+        "--rule",
+        metavar="|".join((*RULES, EVERY_RULE)),
+        parse=_parse_rule_or_all,
+    )
+    """`all` puts the rules side by side."""
+    circular: str | None = option(None, "--circular")
+    failures: str | None = option(None, "--failures")
+    judges: Sequence[str] = option((), "--judge")
+    """Models, or `column:NAME` for verdicts in the file (`column:A+B` joins two); `off` leaves out
+    verdicts that a published file records."""
+    extractors: Sequence[str] = option((), "--extractor")
+    """One model, or `column:NAME` for its answers in the file."""
+    as_recorded: bool = option(
+        False,
+        "--as-recorded",
+        "repeat the number of the tool that wrote the file: by its column of verdicts, else of the "
+        "answers that it read (VLMEvalKit, lmms-eval, Inspect, published files)",
+        is_switch=True,
+    )
+    load: Sequence[str] = option((), "--load")
+    store: str = option(DEFAULT_STORE, "--store")
+    """For the verdicts of judges and extractors."""
+    name: str | None = option(None, "--name")
+    """The name of the model; None: that of the file."""
+    out: str | None = option(None, "--out")
+    """A run folder for every command that takes runs; None: none is written."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The column of labels, by what it says of a reply."""
+        return {
+            LABEL_ROLES[role]: name for role, name in self.columns.items() if role in LABEL_ROLES
+        }
+
+    @property
+    def data_columns(self) -> dict[str, str]:
+        """The columns but those of labels."""
+        return {role: name for role, name in self.columns.items() if role not in LABEL_ROLES}
+
+    @property
+    def variant(self) -> Variant:
+        """How the benchmark is built, without the rule."""
+        return Variant(data=self.data, circular=self.circular, failures=self.failures)
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Score recorded predictions and print the numbers."""
-    inputs = _inputs(arguments.benchmark, arguments.predictions)
-    variant = Variant(
-        data=arguments.data, circular=arguments.circular, failures=arguments.failures,
-        ignore_columns=arguments.ignore_column,
-    )  # fmt: skip
+    inputs = _inputs(options.benchmarks, options.predictions)
     if len(inputs) > 1:
-        _refuse_for_several(arguments)
-        return _score_several(inputs, arguments, variant)
-    if arguments.rule == EVERY_RULE:
-        _refuse_roles(arguments)
-        return _score_by_every_rule(inputs[0], arguments, variant)
-    return _print_scored([_score(inputs[0], arguments, variant)], arguments)
+        _refuse_for_several(options)
+        return _score_several(inputs, options)
+    if options.rule == EVERY_RULE:
+        _refuse_roles(options)
+        return _score_by_every_rule(inputs[0], options)
+    return _write_scored([_score(inputs[0], options)], options)
 
 
 class _Input(NamedTuple):
@@ -137,50 +145,52 @@ def _inputs(benchmarks: Sequence[str], predictions: Sequence[str]) -> list[_Inpu
     return files
 
 
-def _refuse_for_several(arguments: Namespace) -> None:
+def _refuse_for_several(options: Options) -> None:
     """Raises UsageError for what is said of one file alone."""
-    flags = [f"--{flag}" for flag in ("name", "labels") if getattr(arguments, flag)]
-    if arguments.rule == EVERY_RULE:
-        flags.append(f"--rule {EVERY_RULE}")
+    given = {
+        "--name": options.name,
+        "--columns label_...": options.labels,
+        f"--rule {EVERY_RULE}": options.rule == EVERY_RULE,
+    }
+    flags = [flag for flag, value in given.items() if value]
     if flags:
         raise UsageError(f"{' and '.join(flags)} goes with one file; score them one by one")
 
 
-def _score_several(inputs: Sequence[_Input], arguments: Namespace, variant: Variant) -> int:
+def _score_several(inputs: Sequence[_Input], options: Options) -> int:
     """Print the numbers of several files; the mistakes of one keep no other from its score."""
     scored, refused = [], False
     for one in inputs:
         try:
-            scored.append(_score(one, arguments, variant))
+            scored.append(_score(one, options))
         except UsageError as error:
             refused = True
             print_line(f"snellen: {error}", error=True)
-    code = _print_scored(scored, arguments) if scored else COMPLETE
+    code = _write_scored(scored, options) if scored else COMPLETE
     return MISTAKE if refused else code
 
 
-def _score(file: _Input, arguments: Namespace, variant: Variant) -> Scored:
-    from dataclasses import replace
-
+def _score(file: _Input, options: Options) -> Scored:
     from snellen.api import score
     from snellen.data.predictions import NoReplyColumn
     from snellen.report.console import Terminal
 
+    judges, repeats = _judges(options)
     try:
         return score(
             file.benchmark,
             file.predictions,
-            variant=replace(variant, rule=arguments.rule),
-            columns=arguments.columns,
-            where=arguments.where,
-            judges=_judges(arguments),
-            extractor=own_models(arguments, [arguments.extractor])[0],
-            labels=arguments.labels,
-            name=arguments.name or file.model,
-            store=arguments.store or DEFAULT_STORE,
-            serving=None if arguments.json else line_printer(Terminal(stderr=True)),
-            judge_repeats=arguments.judge_repeats,
-            as_recorded=arguments.as_recorded,
+            variant=replace(options.variant, rule=options.rule),
+            columns=options.data_columns,
+            where=options.where,
+            judges=judges,
+            extractor=_extractor(options),
+            labels=options.labels,
+            name=options.name or file.model,
+            store=options.store,
+            serving=line_printer(Terminal(stderr=True)) if options.form == TABLE else None,
+            judge_repeats=repeats,
+            as_recorded=options.as_recorded,
         )
     except NoReplyColumn as error:
         if file.predictions is not None:
@@ -188,35 +198,18 @@ def _score(file: _Input, arguments: Namespace, variant: Variant) -> Scored:
         raise UsageError(f"{error}, or name the file of replies with --predictions FILE") from None
 
 
-def _print_scored(scored: Sequence[Scored], arguments: Namespace) -> int:
-    """Print the numbers, after writing the runs, and return the exit code."""
-    from snellen.report.console import Terminal
-    from snellen.report.terminal.table import print_runs
+def _write_scored(scored: Sequence[Scored], options: Options) -> int:
+    """Write the runs, then the numbers; returns the exit code."""
+    from snellen.report.terminal.scorecard import score_document, scorecard
 
-    runs = [one.save(arguments.out) for one in scored] if arguments.out else []
+    runs = [one.save(options.out) for one in scored] if options.out else []
     _print_warnings(dict.fromkeys(warning for one in scored for warning in one.warnings))
-    measured_parsers = _measured_parsers(scored[0])
-    if arguments.json:
-        from snellen.report.terminal.scorecard import scorecard
-
-        cards = [
-            scorecard(one.benchmark, one.summary, one.warnings, one.data, one.run) for one in scored
-        ]
-        measured = {}
-        if measured_parsers is not None:
-            from snellen.report.findings.finding import finding_object
-
-            measured = {"readings": finding_object(measured_parsers)}
-        document = cards if len(cards) > 1 else {**cards[0], **measured}
-        print(json.dumps(document, ensure_ascii=False))
-    else:
-        reports = [one.report for one in scored]
-        print_runs(reports, Terminal(), judges_measured=measured_parsers is not None)
-        if measured_parsers is not None:
-            from snellen.report.findings.finding import print_finding
-
-            print_line()
-            print_finding(measured_parsers, Terminal())
+    cards = [
+        scorecard(one.benchmark, one.summary, one.warnings, one.data, one.run) for one in scored
+    ]
+    reports = [one.report for one in scored]
+    write_document(score_document(reports, cards, scored[0].readings), options)
+    if options.form == TABLE or options.output:
         for run in runs:
             print_line(f"run: {run.path}")
     if "ungraded" in {record.unscored for one in scored for record in one.records}:
@@ -224,69 +217,71 @@ def _print_scored(scored: Sequence[Scored], arguments: Namespace) -> int:
     return _exit_code([one.summary for one in scored])
 
 
-def _measured_parsers(scored: Scored) -> Finding | None:
-    """How the parsers did by the labels of the file, if it has any."""
-    if scored.readings is None:
-        return None
-    from snellen.report.findings.parsers import labelled_replies
-
-    return labelled_replies(scored.readings)
-
-
-def _score_by_every_rule(file: _Input, arguments: Namespace, variant: Variant) -> int:
+def _score_by_every_rule(file: _Input, options: Options) -> int:
     """Print the numbers by each parsing rule, and the replies that the rules parse differently."""
     from snellen.api import score_by_rules
-    from snellen.report.terminal.rule_comparison import print_rule_scorecard, rule_scorecard
+    from snellen.report.terminal.rule_comparison import rules_document
     from snellen.scoring.disagreements import disagreements
 
     scored = score_by_rules(
         file.benchmark,
         file.predictions,
-        variant=variant,
-        columns=arguments.columns,
-        where=arguments.where,
+        variant=options.variant,
+        columns=options.columns,
+        where=options.where,
     )
     benchmarks = {rule: result.benchmark for rule, result in scored.items()}
     summaries = {rule: result.summary for rule, result in scored.items()}
     differing = disagreements({rule: result.records for rule, result in scored.items()})
     warnings = tuple(dict.fromkeys(text for result in scored.values() for text in result.warnings))
     _print_warnings(warnings)
-    if arguments.json:
-        data = next(iter(scored.values())).data
-        card = rule_scorecard(benchmarks, summaries, differing, warnings, data)
-        print(json.dumps(card, ensure_ascii=False))
-    else:
-        from snellen.report.console import Terminal
-
-        print_rule_scorecard(next(iter(benchmarks.values())), summaries, differing, Terminal())
+    data = next(iter(scored.values())).data
+    write_document(rules_document(benchmarks, summaries, differing, warnings, data), options)
     return _exit_code(summaries.values())
 
 
-def _judges(arguments: Namespace) -> Sequence[AnyModel] | None:
-    """The judges that --judge names; none for `off`, None if it does not stand there. Raises
-    UsageError for `off` beside others."""
-    named = arguments.judge
-    if NO_JUDGE not in named:
-        return own_models(arguments, named) or None
-    others = [name for name in named if name != NO_JUDGE]
-    if others:
+def _judges(options: Options) -> tuple[Sequence[AnyModel] | None, int]:
+    """The judges that --judge names, and how often each is asked; no judges for `off`, None without
+    the flag. Raises UsageError for `off` beside others, and for what grades no replies."""
+    if NO_JUDGE in options.judges:
+        others = [name for name in options.judges if name != NO_JUDGE]
+        if others:
+            raise UsageError(
+                f"--judge {NO_JUDGE} leaves out every judge; leave it out, or "
+                f"{' and '.join(others)}"
+            )
+        return (), 1
+    read = read_judges(options.judges)
+    if read["clip"]:
+        raise UsageError(f"--judge {read['clip']} compares generated images; score reads replies")
+    return own_models(options.load, read["judges"]) or None, read["judge_repeats"]
+
+
+def _extractor(options: Options) -> AnyModel:
+    """The extractor that is named. Raises UsageError for several."""
+    if len(options.extractors) > 1:
         raise UsageError(
-            f"--judge {NO_JUDGE} leaves out every judge; leave it out, or {' and '.join(others)}"
+            f"score takes one --extractor; got {' and '.join(options.extractors)}: score once with "
+            "each"
         )
-    return ()
+    return own_models(options.load, options.extractors)[0] if options.extractors else None
 
 
-def _refuse_roles(arguments: Namespace) -> None:
+def _refuse_roles(options: Options) -> None:
     """Raises UsageError for judges, extractor or labels: rules are compared by themselves."""
-    flags = [
-        flag
-        for flag in ("judge", "extractor", "labels", "name", "out", "as-recorded")
-        if getattr(arguments, flag.replace("-", "_"))
-    ]
+    given = {
+        "--judge": options.judges,
+        "--extractor": options.extractors,
+        "--columns label_...": options.labels,
+        "--name": options.name,
+        "--out": options.out,
+        "--as-recorded": options.as_recorded,
+    }
+    flags = [flag for flag, value in given.items() if value]
     if flags:
         raise UsageError(
             f"--rule {EVERY_RULE} compares what the rules read alone; leave out "
-            f"{' and '.join(f'--{flag}' for flag in flags)}, or name one rule"
+            f"{' and '.join(flags)}, or name one rule"
         )
 
 

@@ -2,101 +2,149 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snellen.api.flags import argument, option
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.printing import print_json, print_line
+from snellen.cli.output import OutputOptions, write_document
+from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+from snellen.report import format as fmt
+from snellen.report.document import Document, Line
+from snellen.report.table import Column, Table
 
 if TYPE_CHECKING:
     from snellen.api.hub_client import HubClient, Upload
 
-
 _PATIENCE = 60.0
+"""Seconds for which a hub that is starting is tried."""
 
 
-def add(parser: ArgumentParser) -> None:
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "predictions", nargs="?", metavar="RUN|FILE", help="a run folder, or a predictions file"
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen submit` takes."""
+
+    predictions: str | None = argument("RUN|FILE", "a run folder, or a predictions file", "?")
+    hub: str = option(MISSING, "--hub", "address of the hub", metavar="URL")
+    list: bool = option(False, "--list")
+    """Your submissions, the latest first."""
+    withdraw: str | None = option(None, "--withdraw")
+    benchmark: str | None = option(None, "--benchmark")
+    """Its name on the hub; None: the run's."""
+    name: str | None = option(None, "--name")
+    """The name of the model; None: the run's."""
+    facts: Mapping[str, str] = option({}, "--facts")
+    """About the model: `parameters` in billions, `weights`, `released`, `organisation`, `link`,
+    `route`, `capability`, `notes`."""
+    replaces: str = option("", "--replaces", "an earlier submission of yours", metavar="ID")
+    allow_missing: bool = option(False, "--allow-missing")
+    wait: float | None = option(
+        None,
+        "--wait",
+        "wait for the score, at most this long (an hour); a hub that is starting is tried for a "
+        "minute, or for less if this is less",
+        metavar="SECONDS",
+        parse=float,
+        bare_value="3600",
     )
-    what.add_argument("--list", action="store_true", help="list your submissions, latest first")
-    what.add_argument("--withdraw", metavar="ID", help="take a submission of yours off its board")
-    parser.add_argument("--to", required=True, metavar="URL", help="address of the hub")
-    parser.add_argument(
-        "--benchmark", metavar="NAME", help="name of the benchmark there (default: the run's)"
-    )
-    parser.add_argument("--model", metavar="NAME", help="name of the model (default: the run's)")
-    parser.add_argument(
-        "--facts", metavar="JSON", default="{}",
-        help='about the model, e.g. \'{"parameters": 8, "weights": "open"}\'',
-    )  # fmt: skip
-    parser.add_argument(
-        "--replaces", default="", metavar="ID", help="an earlier submission of yours"
-    )
-    parser.add_argument(
-        "--allow-missing", action="store_true",
-        help="questions without a reply count as wrong (default: the file is refused)",
-    )  # fmt: skip
-    parser.add_argument("--wait", action="store_true", help="wait for the score")
-    parser.add_argument("--publish", action="store_true", help="wait for the score, and publish it")
-    parser.add_argument(
-        "--timeout", type=float, default=_PATIENCE, metavar="SECONDS",
-        help="how long a hub that is not reachable yet is tried (default: %(default)g)",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    publish: bool = option(False, "--publish")
+    """Waits for the score, too."""
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Submit, list or withdraw; print what the hub answers."""
     from snellen.api.hub_client import HubClient, read_upload
 
+    _check_flags(options)
     upload = None
-    if arguments.predictions is not None:
-        upload = read_upload(Path(arguments.predictions), arguments.benchmark, arguments.model)
+    if options.predictions is not None:
+        upload = read_upload(Path(options.predictions), options.benchmark, options.name)
+    patience = _PATIENCE if options.wait is None else min(_PATIENCE, options.wait)
     client = HubClient(
-        arguments.to, patience=arguments.timeout, notify=lambda text: print_line(text, error=True)
+        options.hub, patience=patience, notify=lambda text: print_line(text, error=True)
     )
     if upload is not None:
-        states = [_submit(client, upload, arguments)]
-    elif arguments.list:
+        states = [_submit(client, upload, options)]
+    elif options.withdraw is not None:
+        states = [client.withdraw(options.withdraw)]
+    else:
         states = client.submissions()
-    else:
-        states = [client.withdraw(arguments.withdraw)]
-    if arguments.json:
-        print_json(states if arguments.list else states[0])
-    else:
-        for state in states:
-            _print_state(state)
-        if not states:
-            print_line("you have submitted nothing to this hub")
+    write_document(_states_document(states, states if options.list else states[0]), options)
+    for state in states:
+        if state["problem"]:
+            print_line(state["problem"], error=True)
     failed = upload is not None and states[0]["status"] == "failed"
     return INCOMPLETE if failed else COMPLETE
 
 
-def _submit(client: HubClient, upload: Upload, arguments: Namespace) -> Any:
+def _check_flags(options: Options) -> None:
+    """Raises UsageError unless one thing is to be done."""
+    given = {
+        options.predictions or "": options.predictions,
+        "--list": options.list,
+        "--withdraw": options.withdraw,
+    }
+    named = [name for name, value in given.items() if value]
+    if not named:
+        raise UsageError("expected a run folder or a file of predictions, --list, or --withdraw ID")
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} are two things to do; give one")
+
+
+def _submit(client: HubClient, upload: Upload, options: Options) -> Any:
     """Send predictions; with --wait and --publish, until there is a score."""
     sent = client.submit(
         upload,
-        facts=arguments.facts,
-        replaces=arguments.replaces,
-        allow_missing=arguments.allow_missing,
+        facts=_facts_json(options.facts),
+        replaces=options.replaces,
+        allow_missing=options.allow_missing,
     )
-    if arguments.wait or arguments.publish:
-        sent = client.wait(sent["id"])
-        if arguments.publish and sent["status"] == "scored":
+    if options.wait is not None or options.publish:
+        sent = client.wait(sent["id"], options.wait)
+        if options.publish and sent["status"] == "scored":
             sent = client.publish(sent["id"])
     return sent
 
 
-def _print_state(state: Any) -> None:
+def _facts_json(facts: Mapping[str, str]) -> str:
+    """The facts as the hub takes them, where `parameters` is a number. Raises UsageError."""
+    values: dict[str, str | float] = dict(facts)
+    if "parameters" in facts:
+        try:
+            values["parameters"] = float(facts["parameters"])
+        except ValueError:
+            raise UsageError(
+                f"--facts parameters={facts['parameters']}: expected a number, in billions"
+            ) from None
+    return json.dumps(values)
+
+
+def _states_document(states: Any, data: object) -> Document:
+    """A line for each submission."""
+    lines = [Line(_state_line(state), is_unbroken=True) for state in states]
+    names = [
+        Column(name) for name in ("id", "benchmark", "model", "status", "visibility", "problem")
+    ]
+    columns = [*names, Column("score", "number"), Column("n", "count")]
+    rows = []
+    for state in states:
+        headline = state["score"]["headline"] if "score" in state else {"value": None, "n": None}
+        rows.append([*(state[name.name] for name in names), headline["value"], headline["n"]])
+    nothing = [] if states else [Line("you have submitted nothing to this hub")]
+    return Document([*lines, *nothing], data=data, records=Table("", columns, rows))
+
+
+def _state_line(state: Any) -> str:
     score = ""
     if "score" in state:
         headline = state["score"]["headline"]
-        value = "–" if headline["value"] is None else f"{headline['value']:.1f}"
-        score = f"; {state['score']['name']} {value}, n = {headline['n']:,}"
-    print_line(f"{state['id']}: {state['benchmark']}, {state['model']}: {state['status']}, "
-               f"{state['visibility']}{score}")  # fmt: skip
-    if state["problem"]:
-        print_line(state["problem"], error=True)
+        score = f"; {state['score']['name']} {fmt.score_text(headline['value'])}"
+        score += f", n = {headline['n']:,}"
+    return (
+        f"{state['id']}: {state['benchmark']}, {state['model']}: {state['status']}, "
+        f"{state['visibility']}{score}"
+    )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from snellen.cli.executor import add_executor, ray_cluster
+from snellen.api.flags import Key, option
+from snellen.api.options import parse_executor
 from snellen.cli.exit_codes import COMPLETE, INTERRUPTED
-from snellen.cli.flags import add_json
-from snellen.cli.printing import download_printer, line_printer, print_json, print_line
+from snellen.cli.output import TABLE, OutputOptions, write_document
+from snellen.cli.printing import download_printer, line_printer, print_line
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, StorageError, UsageError
@@ -19,301 +21,264 @@ from snellen.core.errors import MissingExtra, StorageError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from snellen.taskmap.findings import TaskMap, TaskMapFindings, TaskScoreAgreement
+    from snellen.engine.ray.placement import RayCluster
+    from snellen.taskmap.findings import TaskMap, TaskMapFindings
     from snellen.taskmap.scores import TaskScores
-    from snellen.taskmap.training import VectorProgress
 
     ScoresWithOverall = tuple[TaskScores, dict[str, float] | None]
     """Scores on tasks, and overall scores by model if they are not the mean over tasks."""
 
 _FILE = "taskmap.json"
+_CLUSTERS = 12
 _PUBLISHED_CLUSTERS = "mmt-bench"
-"""The value of --clusters that stands for the clusters of the paper."""
-
-
+"""The value of `clusters` that stands for the clusters of the paper."""
 LINKAGES = ("average", "complete", "single", "weighted", "ward")
 TIES = ("zero", "one")
 CONTROLS = ("wrong-image", "shuffled-answers")
 KINDS = ("choice", "yes_no", "open")
-THRESHOLDS = "1,1/2,1/4,1/6,1/8"
 
 
-def _fractions(text: str) -> tuple[float, ...]:
-    """Read a list of fractions of the largest distance. Raises ArgumentTypeError."""
+def _parse_choice(choices: Sequence[str], text: str) -> str:
+    if text not in choices:
+        raise UsageError(f"invalid choice: {text!r} (choose from {', '.join(choices)})")
+    return text
+
+
+def _parse_list(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split("|") if part.strip())
+
+
+def _parse_kinds(text: str) -> tuple[str, ...]:
+    return tuple(_parse_choice(KINDS, kind) for kind in _parse_list(text))
+
+
+def _parse_yes(text: str) -> bool:
+    return _parse_choice(("yes", "no"), text) == "yes"
+
+
+def _parse_fractions(text: str) -> tuple[float, ...]:
+    """Read a list of fractions of the largest distance. Raises UsageError."""
     try:
-        fractions = tuple(float(Fraction(part.strip())) for part in text.split(","))
+        fractions = tuple(float(Fraction(part)) for part in _parse_list(text))
     except (ValueError, ZeroDivisionError):
-        raise ArgumentTypeError(f"{text!r} is not a list such as {THRESHOLDS}") from None
+        raise UsageError(f"{text!r} is not a list such as 1|1/2|1/4") from None
     if any(not 0 < fraction <= 1 for fraction in fractions):
-        raise ArgumentTypeError(f"{text!r}: expected fractions above 0, at most 1")
+        raise UsageError(f"{text!r}: expected fractions above 0, at most 1")
     return fractions
 
 
-def add(parser: ArgumentParser) -> None:
-    _add_map(parser)
-    _add_vectors(parser)
-    _add_scores(parser)
-    add_executor(parser)
-    add_json(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+_TASK_KEYS: Mapping[str, Key] = {
+    "kind": Key("only questions of these kinds: choice|yes_no|open", _parse_kinds),
+    "halves": Key("yes: split each task into halves that share no image, to see whether the map "
+                  "places them together", _parse_yes),
+    "fewest": Key("leave out tasks with fewer samples (8)", int),
+    "most": Key("train on a random N samples of each task", int),
+}  # fmt: skip
+_TUNING_KEYS: Mapping[str, Key] = {
+    "epochs": Key("passes over the samples (3)", int),
+    "rank": Key("rank of the weight changes (8)", int),
+    "alpha": Key("LoRA's scale is alpha / rank (16)", int),
+    "learning_rate": Key("of AdamW, constant (2e-4)", float),
+    "batch_size": Key("samples per step (16)", int),
+    "targets": Key("layers to tune, a regular expression that their full names match (every linear "
+                   "layer of the language model)"),
+}  # fmt: skip
+_MAP_KEYS: Mapping[str, Key] = {
+    "clusters": Key("number of clusters (12), a CSV with the columns cluster, subtask, or "
+                    "mmt-bench, those that the paper lists"),
+    "linkage": Key(f"of the clusters: {'|'.join(LINKAGES)} (average)",
+                   partial(_parse_choice, LINKAGES)),
+    "seeds": Key("make a map with each of N seeds and compare them (1)", int),
+    "against": Key(f"{'|'.join(CONTROLS)}: make the map a second time, with the images of other "
+                   "questions or the answers of others: what is alike in both is in the wording",
+                   partial(_parse_choice, CONTROLS)),
+}  # fmt: skip
+_TAU_KEYS: Mapping[str, Key] = {
+    "overall": Key("a CSV of the overall score of each model, with the columns model, overall "
+                   "(the mean over tasks; for runs, their headline)"),
+    "without": Key("models of the scores to leave out, separated by |", _parse_list),
+    "nearest": Key("tasks from which a task's scores are predicted (3)", int),
+    "thresholds": Key("distances, as fractions of the largest, for tau by distance "
+                      "(1|1/2|1/4|1/6|1/8)", _parse_fractions),
+    "ties": Key("what two models tied on a task count: zero, or one, as the paper's formula says "
+                "(zero)", partial(_parse_choice, TIES)),
+    "itself": Key("yes: each task is its own neighbour, as in the paper's formula", _parse_yes),
+}  # fmt: skip
 
 
-def _add_map(parser: ArgumentParser) -> None:
-    """Add which tasks of which benchmark are mapped, and how they are clustered."""
-    parser.add_argument("-m", "--model", metavar="MODEL",
-                        help="the model to fine-tune: hf/... or snellen/...")  # fmt: skip
-    parser.add_argument(
-        "-b", "--benchmark", metavar="BENCHMARK", help="benchmark whose tasks are mapped"
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen taskmap` takes."""
+
+    model: str | None = option(None, "--model", is_repeatable=False)
+    """The model to fine-tune: hf/... or snellen/..."""
+    benchmark: str | None = option(None, "--benchmark")
+    data: str | None = option(None, "--data")
+    group: str = option("category", "--group")
+    """Its labels are the tasks."""
+    only: str | None = option(None, "--only")
+    tasks: Mapping[str, Any] = option(
+        {}, "--tasks", "which samples are the tasks", metavar="KEY=VALUE,...", keys=_TASK_KEYS
     )
-    parser.add_argument(
-        "--data", metavar="FILE", help="data file to use instead of the benchmark's own"
+    tuning: Mapping[str, Any] = option(
+        {}, "--tuning", "how the model is fine-tuned on each task", metavar="KEY=VALUE,...",
+        keys=_TUNING_KEYS,
+    )  # fmt: skip
+    map: Mapping[str, Any] = option(
+        {}, "--map", "how tasks are mapped and clustered", metavar="KEY=VALUE,...", keys=_MAP_KEYS
     )
-    parser.add_argument("--group", default="category", metavar="NAME",
-                        help="column that defines the tasks (default: category)")  # fmt: skip
-    parser.add_argument("--kind", action="append", default=[], choices=KINDS,
-                        help="only questions of this kind; repeat for several")  # fmt: skip
-    parser.add_argument("--task", action="append", default=[], metavar="TASK",
-                        help="only this task; repeat for several")  # fmt: skip
-    parser.add_argument(
-        "--halves", action="store_true",
-        help="split each task into halves that share no image, to see whether the map "
-            "places them together",
-    )  # fmt: skip
-    parser.add_argument(
-        "--control", choices=CONTROLS,
-        help="make the map a second time, with the images of other questions or the answers of "
-            "others: what is alike in both is in the wording",
-    )  # fmt: skip
-    parser.add_argument("--limit", type=int, metavar="N",
-                        help="train on a random N samples of each task")  # fmt: skip
-    parser.add_argument("--fewest", type=int, default=8, metavar="N",
-                        help="leave out tasks with fewer samples (default: 8)")  # fmt: skip
-    parser.add_argument("--linkage", default="average", choices=LINKAGES,
-                        help="linkage of the clusters (default: average)")  # fmt: skip
-    parser.add_argument(
-        "--clusters", default="12", metavar="N|FILE.csv|mmt-bench",
-        help="number of clusters (default: 12), a CSV with the columns cluster, subtask, or the "
-        "clusters that the paper lists for MMT-Bench",
-    )  # fmt: skip
-    parser.add_argument("--out", default="snellen-taskmap", metavar="DIR",
-                        help="where vectors, taskmap.json and plots are kept")  # fmt: skip
-
-
-def _add_vectors(parser: ArgumentParser) -> None:
-    """Add how the model is fine-tuned on each task."""
-    parser.add_argument("--epochs", type=int, default=3, metavar="N",
-                        help="passes over the samples (default: 3)")  # fmt: skip
-    parser.add_argument("--rank", type=int, default=8, metavar="N",
-                        help="rank of the weight changes (default: 8)")  # fmt: skip
-    parser.add_argument("--alpha", type=int, default=16, metavar="N",
-                        help="LoRA's scale is alpha / rank (default: 16)")  # fmt: skip
-    parser.add_argument("--learning-rate", type=float, default=2e-4, metavar="X",
-                        help="of AdamW, constant (default: 2e-4)")  # fmt: skip
-    parser.add_argument("--batch-size", type=int, default=16, metavar="N",
-                        help="samples per step (default: 16)")  # fmt: skip
-    parser.add_argument(
-        "--targets", default="language", metavar="REGEX",
-        help="layers to tune, matched against their full names (default: every linear "
-            "layer of the language model)",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0,
-                        help="seed of initial weights, order and sampled questions "
-                            "(default: 0)")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=1, metavar="N",
-                        help="make a map with each of N seeds and compare them")  # fmt: skip
-
-
-def _add_scores(parser: ArgumentParser) -> None:
-    """Add the scores of models, and how their agreement on tasks is computed."""
-    parser.add_argument(
-        "--scores", metavar="FILE.csv",
-        help="scores of many models: the columns model, subtask (or task, category), accuracy (or "
+    scores: str | None = option(
+        None, "--scores",
+        "scores of many models: the columns model, subtask (or task, category), accuracy (or "
         "score, value); without a model and a benchmark, only scores are analysed",
+        metavar="FILE.csv",
     )  # fmt: skip
-    parser.add_argument("--runs", nargs="+", default=[], metavar="RUN",
-                        help="run folders to take the scores from")  # fmt: skip
-    parser.add_argument(
-        "--overall", metavar="FILE.csv",
-        help="overall score of each model: the columns model, overall (default: the mean "
-            "over tasks; for runs, their headline)",
+    runs: Sequence[str] = option((), "--runs")
+    """The scores are taken from these, in place of a file."""
+    tau: Mapping[str, Any] = option(
+        {}, "--tau", "how the ranks of models on tasks are compared", metavar="KEY=VALUE,...",
+        keys=_TAU_KEYS,
     )  # fmt: skip
-    parser.add_argument(
-        "--without", action="append", default=[], metavar="MODEL,...",
-        help="models of the scores to leave out; repeat or separate by commas",
-    )  # fmt: skip
-    parser.add_argument(
-        "--thresholds", type=_fractions, default=THRESHOLDS, metavar="X,...",
-        help=f"distances, as fractions of the largest, for tau by distance (default: {THRESHOLDS})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ties", default="zero", choices=TIES,
-        help="what two models tied on a task count in tau: zero (default), or one, as the paper's "
-        "formula says",
-    )  # fmt: skip
-    parser.add_argument(
-        "--itself", action="store_true",
-        help="count each task as its own neighbour, as the paper's formula does",
-    )  # fmt: skip
-    parser.add_argument("--nearest", type=int, default=3, metavar="N",
-                        help="number of tasks from which a task's scores are predicted "
-                            "(default: 3)")  # fmt: skip
+    seed: int = option(0, "--seed")
+    """Of the initial weights, the order and the sampled questions."""
+    out: str = option("snellen-taskmap", "--out")
+    """Vectors, `taskmap.json` and figures are kept here."""
+    cluster: RayCluster | None = option(None, "--executor", parse=parse_executor)
+    quiet: bool = option(False, "--quiet")
+    command_line: str = ""
+
+    @property
+    def clusters(self) -> str:
+        """A number, a file or `mmt-bench`."""
+        clusters: str = self.map.get("clusters", str(_CLUSTERS))
+        return clusters
+
+    @property
+    def cluster_count(self) -> int | None:
+        """None if the clusters are given."""
+        return int(self.clusters) if self.clusters.lstrip("-").isdigit() else None
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Map tasks, or compare models on a map; write and print the findings."""
-
     from snellen.report.console import Terminal
-    from snellen.report.terminal.taskmap import print_findings
+    from snellen.report.terminal.taskmap import task_map_document
     from snellen.taskmap.findings import TaskMapFindings
+    from snellen.taskmap.mapping import measure_agreement
     from snellen.taskmap.training import TrainingInterrupted
 
-    _check_arguments(arguments)
+    _check_options(options)
     console = Terminal(stderr=True)
     # Scores are read first: a mistake in a file must not show after hours of training.
-    scored = _load_scores(arguments)
-    clusters = _load_clusters(arguments, scored)
+    scored = _load_scores(options)
+    clusters = _load_clusters(options, scored)
+    built_map, agreement = None, None
     try:
-        built_map = _build_map(arguments, console) if arguments.model else None
+        if options.model and options.benchmark:
+            built_map = _build_map(options, options.model, options.benchmark, console)
     except TrainingInterrupted as stopped:
         line_printer(console)(
             f"stopped; {stopped.done} of {stopped.total} vectors are kept in {stopped.folder}\n"
-            f"continue with: {arguments.command_line}"
+            f"continue with: {options.command_line}"
         )
         return INTERRUPTED
-    agreement = None
     if scored is not None:
-        agreement = _agreement(arguments, scored, clusters, built_map)
+        keys = ("nearest", "thresholds", "ties", "itself")
+        settings = {name: options.tau[name] for name in keys if name in options.tau}
+        scores, overall = scored
+        agreement = measure_agreement(scores, clusters, built_map, overall=overall, **settings)
     findings = TaskMapFindings(built_map, agreement)
-    paths = _write_files(findings, Path(arguments.out)) if built_map is not None else []
-    if arguments.json:
-        print_json(findings)
-        return COMPLETE
-    print_findings(findings, Terminal())
-    for path in paths:
+    paths = _write_files(findings, Path(options.out)) if built_map is not None else []
+    write_document(task_map_document(findings), options)
+    for path in paths if options.form == TABLE else ():
         print_line(f"written: {path}")
     return COMPLETE
 
 
-def _check_arguments(arguments: Namespace) -> None:
-    if bool(arguments.model) != bool(arguments.benchmark):
+def _check_options(options: Options) -> None:
+    if bool(options.model) != bool(options.benchmark):
         raise UsageError("a map needs a model and a benchmark: give -m and -b, or only --scores")
-    if not arguments.model and not arguments.scores and not arguments.runs:
+    if not options.model and not options.scores and not options.runs:
         raise UsageError(
             "there is nothing to do: give -m MODEL -b BENCHMARK for a map, --scores FILE.csv or "
-            "--runs RUN... for the agreement of models, or both"
+            "--runs RUN for the agreement of models, or both"
         )
-    if arguments.scores and arguments.runs:
+    if options.scores and options.runs:
         raise UsageError("scores come from --scores or from --runs, not from both")
-    if arguments.control and not arguments.model:
-        raise UsageError("--control is of a map, which takes a model and a benchmark: -m and -b")
-    if arguments.nearest < 1:
-        raise UsageError(f"--nearest {arguments.nearest}: expected a number above 0")
+    if "against" in options.map and not options.model:
+        raise UsageError(
+            "--map against=... is of a map, which takes a model and a benchmark: -m and -b"
+        )
+    if options.tau.get("nearest", 1) < 1:
+        raise UsageError(f"--tau nearest={options.tau['nearest']}: expected a number above 0")
 
 
-def _load_scores(arguments: Namespace) -> ScoresWithOverall | None:
+def _load_scores(options: Options) -> ScoresWithOverall | None:
     from snellen.api.task_map import scores_of_runs
     from snellen.taskmap.scores import read_overall, read_scores
 
-    overall = read_overall(arguments.overall) if arguments.overall else None
-    if arguments.scores:
-        scores = read_scores(arguments.scores)
-    elif arguments.runs:
-        scores, headlines = scores_of_runs(arguments.runs, arguments.group)
+    overall = read_overall(options.tau["overall"]) if "overall" in options.tau else None
+    if options.scores:
+        scores = read_scores(options.scores)
+    elif options.runs:
+        scores, headlines = scores_of_runs(options.runs, options.group)
         overall = overall or headlines
     else:
         return None
-    names = [name.strip() for words in arguments.without for name in words.split(",")]
-    return scores.without_models(name for name in names if name), overall
+    return scores.without_models(options.tau.get("without", ())), overall
 
 
 def _load_clusters(
-    arguments: Namespace, scored: ScoresWithOverall | None
+    options: Options, scored: ScoresWithOverall | None
 ) -> dict[str, tuple[str, ...]] | None:
     """Clusters from a file or of the paper; None if they are to be computed."""
     from snellen.taskmap.scores import published_clusters, read_clusters
 
-    if _is_number(arguments.clusters):
+    if options.cluster_count is not None:
         return None
     if scored is None:
         raise UsageError(
-            f"--clusters {arguments.clusters}: given clusters are looked at through scores; add "
+            f"--map clusters={options.clusters}: given clusters are looked at through scores; add "
             "--scores or --runs, or give a number"
         )
-    if arguments.clusters == _PUBLISHED_CLUSTERS:
+    if options.clusters == _PUBLISHED_CLUSTERS:
         return published_clusters(scored[0].tasks)
-    return read_clusters(arguments.clusters)
+    return read_clusters(options.clusters)
 
 
-def _is_number(text: str) -> bool:
-    return text.lstrip("-").isdigit()
-
-
-def _build_map(arguments: Namespace, console: Console) -> TaskMap:
-    """Fine-tune on each task and map the tasks, as the flags say."""
+def _build_map(options: Options, model: str, benchmark: str, console: Console) -> TaskMap:
+    """Fine-tune on each task and map the tasks, as the options say."""
     from snellen.api.task_map import TaskMapOptions, task_map
     from snellen.models.hf.lora import LoraOptions
-    from snellen.taskmap.tasks import TaskSelection
+    from snellen.report.terminal.taskmap import progress_line
+    from snellen.taskmap.tasks import MIN_SAMPLES, TaskSelection
 
+    only = tuple(name.strip() for name in (options.only or "").split(",") if name.strip())
     settings = TaskMapOptions(
         choice=TaskSelection(
-            group=arguments.group,
-            kinds=tuple(arguments.kind),
-            only=tuple(arguments.task),
-            halves=arguments.halves,
-            limit=arguments.limit,
-            min_samples=arguments.fewest,
+            group=options.group,
+            kinds=options.tasks.get("kind", ()),
+            only=only,
+            halves=options.tasks.get("halves", False),
+            limit=options.tasks.get("most"),
+            min_samples=options.tasks.get("fewest", MIN_SAMPLES),
         ),
-        tuning=LoraOptions(
-            epochs=arguments.epochs,
-            rank=arguments.rank,
-            alpha=arguments.alpha,
-            learning_rate=arguments.learning_rate,
-            batch_size=arguments.batch_size,
-            seed=arguments.seed,
-            targets=arguments.targets,
-        ),
-        seeds=arguments.seeds,
-        linkage=arguments.linkage,
-        control=arguments.control,
-        clusters=int(arguments.clusters) if _is_number(arguments.clusters) else 12,
+        tuning=LoraOptions(**options.tuning, seed=options.seed),
+        seeds=options.map.get("seeds", 1),
+        linkage=options.map.get("linkage", "average"),
+        control=options.map.get("against"),
+        clusters=_CLUSTERS if options.cluster_count is None else options.cluster_count,
     )
+    tell: Callable[[str], None] = (lambda _: None) if options.quiet else line_printer(console)
     return task_map(
-        arguments.model,
-        arguments.benchmark,
+        model,
+        benchmark,
         options=settings,
-        variant=Variant(data=arguments.data),
-        out=arguments.out,
-        cluster=ray_cluster(arguments),
-        on_finished=_vector_printer(arguments, console),
+        variant=Variant(data=options.data),
+        out=options.out,
+        cluster=options.cluster,
+        on_finished=lambda finished: tell(progress_line(finished)),
         fetching=download_printer(console),
-    )
-
-
-def _vector_printer(arguments: Namespace, console: Console) -> Callable[[VectorProgress], None]:
-    from snellen.report.terminal.taskmap import progress_line
-
-    tell = (lambda _: None) if arguments.quiet else line_printer(console)
-    return lambda finished: tell(progress_line(finished))
-
-
-def _agreement(
-    arguments: Namespace,
-    scored: ScoresWithOverall,
-    clusters: dict[str, tuple[str, ...]] | None,
-    found: TaskMap | None,
-) -> TaskScoreAgreement:
-    from snellen.taskmap.mapping import measure_agreement
-
-    scores, overall = scored
-    return measure_agreement(
-        scores,
-        clusters,
-        found,
-        overall=overall,
-        thresholds=arguments.thresholds,
-        ties=arguments.ties,
-        itself=arguments.itself,
-        nearest=arguments.nearest,
     )
 
 

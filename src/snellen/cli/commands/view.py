@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
+from snellen.api.flags import argument, embedded, option
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_runs, print_warning, read_options
+from snellen.cli.flags import RUNS, print_warning
 from snellen.cli.printing import print_line
 
 
-def add(parser: ArgumentParser) -> None:
-    add_runs(parser)
-    parser.add_argument(
-        "--port", type=int, metavar="N", help="port to serve on (default: 8420, or any free port)"
-    )
-    parser.add_argument(
-        "--annotator", metavar="NAME",
-        help="author of annotations (default: the user of this machine)",
-    )  # fmt: skip
-    parser.add_argument("--open", action="store_true", help="open the browser")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen view` takes."""
+
+    runs: Sequence[str] = argument("RUN", RUNS, "+")
+    sources: SourceOptions = embedded(SourceOptions)
+    port: int | None = option(None, "--port")
+    """None: 8420, or any free port."""
+    name: str | None = option(None, "--name")
+    """The author of annotations; None: the user of this machine."""
+    open: bool = option(False, "--open")
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Serve the pages until Ctrl-C."""
     from snellen.api.run_sources import source_folders
     from snellen.store.runs import RUN_FILE
     from snellen.view.run_view import RunLibrary
     from snellen.view.server import PageServer
 
-    options = read_options(arguments, SourceOptions)
-    folders = source_folders(arguments.runs, options, print_warning)
-    if folders != list(map(Path, arguments.runs)):
+    folders = source_folders(options.runs, options.sources, print_warning)
+    if folders != list(map(Path, options.runs)):
         print_warning(
             "predictions are shown from the cache, and what is noted about them is kept there; "
             "snellen score --out DIR makes a run folder of them elsewhere"
         )
+    library = RunLibrary(folders, options.sources.data, print_warning)
     try:
-        with PageServer(
-            RunLibrary(folders, options.data, print_warning),
-            arguments.port,
-            arguments.annotator,
-        ) as server:
+        with PageServer(library, options.port, options.name) as server:
             for folder in server.library.catalog.roots_without_runs():
                 print_warning(
                     f"there is no run in {folder} yet: neither it nor the folders in it have a "
@@ -53,7 +52,7 @@ def main(arguments: Namespace) -> int:
             # Thousands of runs are read while the browser starts.
             Thread(target=server.library.catalog.read_all, daemon=True).start()
             print_line(f"{server.url}  (Ctrl-C stops it)", flush=True)
-            if arguments.open:
+            if options.open:
                 import webbrowser
 
                 webbrowser.open(server.url)

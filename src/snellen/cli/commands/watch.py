@@ -2,136 +2,151 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.api.flags import argument, embedded, option
 from snellen.api.options import RunOptions
-from snellen.cli.executor import add_executor, ray_cluster
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import (
-    add_options,
-    add_plot,
-    add_tracks,
-    argument_type,
-    parse_duration,
-    read_options,
-)
+from snellen.cli.flags import parse_duration
+from snellen.cli.output import TABLE, OutputOptions, write_document
 from snellen.cli.printing import download_printer, exit_interrupted, line_printer, print_line
+from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from snellen.tracking.curve import Curve
+    from rich.console import Console
+
+    from snellen.tracking.watch_loop import WatchMessages, WatchOptions
+
+ONCE, FAIL = "once", "fail"
 
 
-def add(parser: ArgumentParser) -> None:
-    """Declare the arguments of `snellen watch`."""
-    parser.add_argument(
-        "checkpoints", metavar="CHECKPOINTS",
-        help="the folder in which they appear, a pattern such as 'runs/*/checkpoint-*', or the "
-        "address of a server whose list of models grows; with options of the models after a "
+class WatchEnd(NamedTuple):
+    """When `snellen watch` ends by itself; with neither, it does not."""
+
+    once: bool = False
+    until_file: str | None = None
+    seconds: float | None = None
+
+
+def parse_end(text: str) -> WatchEnd:
+    """Read `once`, a time, or the path of a file. Raises UsageError."""
+    if text == ONCE:
+        return WatchEnd(once=True)
+    try:
+        return WatchEnd(seconds=parse_duration(text))
+    except UsageError:
+        if "/" not in text and "." not in text:
+            raise UsageError(
+                f"{text!r} is neither `once` nor a time such as 90s, 15m, 12h or 2d; a file of "
+                f"this folder is written ./{text}"
+            ) from None
+    return WatchEnd(until_file=text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen watch` takes: the models are the checkpoints."""
+
+    checkpoints: str = argument(
+        "CHECKPOINTS", "the folder in which they appear, a pattern such as 'runs/*/checkpoint-*', "
+        "or the address of a server whose list of models grows; with options of the models after a "
         "colon, e.g. out:device=cuda:1,dtype=bfloat16",
     )  # fmt: skip
-    parser.add_argument(
-        "-b", "--benchmark", action="append", required=True, metavar="BENCHMARK",
-        help="as in `snellen run`; repeat for several",
+    benchmarks: Sequence[str] = option(MISSING, "--benchmark", is_repeatable=True)
+    every: float = option(
+        30.0, "--every", "time between two scans for new checkpoints", metavar="SECONDS",
+        parse=float,
     )  # fmt: skip
-    parser.add_argument(
-        "--every", type=float, default=30.0, metavar="SECONDS",
-        help="time between two scans for new checkpoints (default: 30)",
+    end: WatchEnd = option(
+        WatchEnd(), "--for", "end after what is there (`once`), after a time such as 15m, 12h or "
+        "2d, or when this file exists, e.g. out/done; an evaluation in progress is finished, and "
+        "so are the checkpoints that are there when the file appears",
+        metavar="once|TIME|FILE", parse=parse_end,
     )  # fmt: skip
-    end = parser.add_mutually_exclusive_group()
-    end.add_argument("--once", action="store_true", help="evaluate what is there, then end")
-    end.add_argument(
-        "--until-file", metavar="FILE",
-        help="end when this file exists, after the checkpoints that are there by then",
+    base: str | None = option(
+        None, "--base", "the model they were trained from, where checkpoints have no tokenizer or "
+        "processor, and below LoRA adapters (default: as the adapter says)", metavar="MODEL",
     )  # fmt: skip
-    end.add_argument(
-        "--for", dest="seconds", type=argument_type(parse_duration), metavar="TIME",
-        help="end after e.g. 90s, 15m, 12h or 2d; an evaluation in progress is finished",
+    group: str | None = option(None, "--group")
+    """The scores by this grouping are kept too."""
+    on_regression: Sequence[str] = option(
+        (), "--on-regression", "`fail`: end at the first regression, with exit code 1 while the "
+        "latest checkpoint is one; else a command to run after each, without a shell; {step}, "
+        "{checkpoint}, {benchmark} and {sentence} are filled in; repeat for both",
+        metavar="fail|COMMAND", is_repeatable=True,
     )  # fmt: skip
-    parser.add_argument(
-        "--base", metavar="MODEL",
-        help="the model they were trained from, where checkpoints have no tokenizer or processor, "
-        "and below LoRA adapters (default: as the adapter says)",
-    )  # fmt: skip
-    parser.add_argument("--group", metavar="NAME",
-                        help="also keep the scores by this grouping, e.g. category")  # fmt: skip
-    parser.add_argument(
-        "--fail-on-regression", action="store_true",
-        help="end at the first regression; exit code 1 while the latest checkpoint is one",
-    )  # fmt: skip
-    parser.add_argument(
-        "--on-regression", metavar="COMMAND",
-        help="run this after each regression, without a shell; {step}, {checkpoint}, {benchmark} "
-        "and {sentence} are filled in",
-    )  # fmt: skip
-    add_plot(parser, "the curve")
-    add_tracks(parser)
-    add_options(parser, RunOptions)
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    add_executor(parser)
+    run: RunOptions = embedded(RunOptions)
+    quiet: bool = option(False, "--quiet")
+    track: Sequence[str] = option((), "--track")
+    command_line: str = ""
 
 
-def main(arguments: Namespace) -> int:
+def main(options: Options) -> int:
     """Evaluate checkpoints as they appear; one line for each, then what the curve says."""
-    from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
-    from snellen.report.terminal.progress import show_progress
-    from snellen.tracking.watch_loop import WatchMessages, WatchOptions, watch
+    from snellen.tracking.curve_document import curve_document
+    from snellen.tracking.curve_page import PAGE_FILE
+    from snellen.tracking.watch_loop import watch
 
-    console = Terminal(stderr=True)
-    out = Path(arguments.out)
+    console, out = Terminal(stderr=True), Path(options.run.out)
+    is_for_programs = options.form != TABLE
+    watching = _watch_options(options)
     try:
-        with nullcontext(NoProgress()) if arguments.quiet else show_progress(console) as progress:
+        with _messages(options, console, error=is_for_programs) as messages:
             curve = watch(
-                arguments.checkpoints,
-                arguments.benchmark,
-                read_options(arguments, RunOptions, cluster=ray_cluster(arguments)),
-                WatchOptions(
-                    every=arguments.every,
-                    once=arguments.once,
-                    until_file=arguments.until_file,
-                    seconds=arguments.seconds,
-                    base=arguments.base,
-                    group=arguments.group,
-                    tracks=tuple(arguments.track),
-                    fail_on_regression=arguments.fail_on_regression,
-                    on_regression=arguments.on_regression,
-                ),
-                command=arguments.command_line,
-                messages=WatchMessages(
-                    point=lambda point: print_line(point.sentence, flush=True),
-                    note=line_printer(console),
-                    progress=progress,
-                    fetching=download_printer(console),
-                    warned=line_printer(console),
-                    serving=None if arguments.quiet else line_printer(console),
-                ),
+                options.checkpoints,
+                options.benchmarks,
+                options.run,
+                watching,
+                command=options.command_line,
+                messages=messages,
             )
     except (RunInterrupted, KeyboardInterrupt):
-        exit_interrupted(out, console, arguments.command_line)
-    _print_curve(curve, out)
-    if arguments.output:
-        from snellen.report.plots.figure import save_plot
-        from snellen.tracking.curve_plot import curve_plot
-
-        save_plot(curve_plot(curve), Path(arguments.output))
+        exit_interrupted(out, console, options.command_line)
+    write_document(curve_document(curve), options)
     if not curve.points:
         return INCOMPLETE
+    print_line(f"curve: {out / PAGE_FILE}", error=is_for_programs)
     regressed = any(point.change == "regression" for point in curve.latest())
-    return INCOMPLETE if arguments.fail_on_regression and regressed else COMPLETE
+    return INCOMPLETE if watching.fail_on_regression and regressed else COMPLETE
 
 
-def _print_curve(curve: Curve, out: Path) -> None:
-    """Print what the whole curve shows, and the path of its page."""
-    from snellen.tracking.curve_page import PAGE_FILE
-    from snellen.tracking.statements import best_sentence, plateau_sentence
+def _watch_options(options: Options) -> WatchOptions:
+    """Raises UsageError for two commands."""
+    from snellen.tracking.watch_loop import WatchOptions
 
-    for benchmark in curve.benchmarks:
-        points = curve.of(benchmark)
-        for text in filter(None, (best_sentence(points), plateau_sentence(points))):
-            print_line(f"{benchmark}: {text}")
-    if curve.points:
-        print_line(f"curve: {out / PAGE_FILE}")
+    commands = [one for one in options.on_regression if one != FAIL]
+    if len(commands) > 1:
+        raise UsageError("--on-regression names two commands; name one that does both")
+    return WatchOptions(
+        every=options.every,
+        **options.end._asdict(),
+        base=options.base,
+        group=options.group,
+        tracks=options.track,
+        fail_on_regression=FAIL in options.on_regression,
+        on_regression=commands[0] if commands else None,
+    )
+
+
+@contextmanager
+def _messages(options: Options, console: Console, *, error: bool) -> Iterator[WatchMessages]:
+    """What is printed on the way; new points go to standard error for an `error`."""
+    from snellen.engine.loop.progress import NoProgress
+    from snellen.report.terminal.progress import show_progress
+    from snellen.tracking.watch_loop import WatchMessages
+
+    with nullcontext(NoProgress()) if options.quiet else show_progress(console) as progress:
+        yield WatchMessages(
+            point=lambda point: print_line(point.sentence, error=error, flush=True),
+            note=line_printer(console),
+            progress=progress,
+            fetching=download_printer(console),
+            warned=line_printer(console),
+            serving=None if options.quiet else line_printer(console),
+        )

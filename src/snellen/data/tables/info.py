@@ -31,7 +31,7 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """The result of `snellen data info`. Rows are counted from 1."""
+    """What a table holds. Rows are counted from 1."""
 
     path: str
     rows: int

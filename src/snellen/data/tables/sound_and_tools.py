@@ -34,7 +34,7 @@ def refuse_sound_and_tools(table: TableT) -> TableT:
                 held = "sounds" if is_sound_column(name) else "definitions of tools"
                 raise DataError(
                     f"{table.path}: the column {column!r} holds {held}, which models are not asked "
-                    f"with; leave it out with --ignore-column {column} (in Python "
+                    f"with; leave it out with --columns ignore={column} (in Python "
                     f"Variant(ignore_columns=[{column!r}]), in TOML ignore_columns)"
                 )
         if not checks:

@@ -41,6 +41,14 @@ class RayCluster:
     cpus: float = 1.0
     """CPU cores of one replica."""
 
+    def __post_init__(self) -> None:
+        """Raises UsageError for amounts that no replica can have."""
+        if self.replicas < 1:
+            raise UsageError(f"replicas is {self.replicas}; expected a whole number from 1")
+        for name, amount in (("gpus", self.gpus), ("cpus", self.cpus)):
+            if not 0 <= amount < float("inf"):
+                raise UsageError(f"{name} is {amount:g}; expected 0 or more")
+
     @property
     def bundle(self) -> dict[str, float]:
         """The resources of one replica, as a Ray bundle."""
@@ -114,7 +122,7 @@ def _missing_resources(cluster: RayCluster, nodes: list[Mapping[str, Any]]) -> s
     return (
         f"a replica is to have {_format_resources(required)} on one node, and no node of the Ray "
         f"cluster has as much; the largest has {_format_resources(available)}; give "
-        "--gpus-per-replica and --cpus-per-replica what a node has"
+        "--executor ray:gpus=G,cpus=C what a node has"
     )
 
 

@@ -13,6 +13,10 @@
                  contains it: an empty reply is right.
 `parse_scienceqa`     ScienceQA, as LLaVA scores it (eval_science_qa.py), the source of published
                  numbers: a label, "B. text", or one "The answer is B" and a sign behind it.
+`parse_mmsi`     MMSI-Bench: the text between backquotes, then the first letter A to D that is alone
+                 and not before a word.
+`parse_medxpertqa`  MedXpertQA, direct answers: the text behind the lead-in that its prompt ends
+                 with, or behind "answer is"; then the first label.
 """
 
 from __future__ import annotations
@@ -30,6 +34,9 @@ _LABELS = "ABCDE"
 _LETTERS = frozenset(_LABELS)
 _NO_OPTION = "E"
 """MMBench's pseudo choice at the time: options end at D."""
+_BACKQUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"))
+_LONE_LABEL = re.compile(r"\b[A-D]\b(?!\s[a-zA-Z])")
+_LABEL_RANGES = ("I understand", "A through J", "A through E", "A through D")
 _ARTICLE_WORDS = 3
 """In replies of more words, a lone A may be the article."""
 _LABEL_FORMS = (
@@ -191,3 +198,30 @@ def _find_text(reply: str, options: Mapping[str, str]) -> str | None:
     low = reply.lower()
     contained = [label for label, text in options.items() if text.lower() in low]
     return contained[0] if len(contained) == 1 else None
+
+
+def parse_mmsi(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The first lone capital, in the quoted text if there is any."""
+    text = reply
+    for quoted in _BACKQUOTED:
+        inside = quoted.search(text)
+        text = inside[1] if inside else text
+    label = _LONE_LABEL.search(text)
+    if label is None or (options and label[0] not in options):
+        return unparsed_answer(reply, stop_reason)
+    return ParsedAnswer(label[0], RULE)
+
+
+def parse_medxpertqa(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The first label that is a word by itself, behind the lead-in if there is one."""
+    labels = list(options) or list("ABCDE")
+    text = reply
+    for lead_in in (f"Among A through {labels[-1]}, the answer is", " answer is "):
+        parts = reply.split(lead_in)
+        if len(parts) > 1:
+            text = parts[1].strip()
+            break
+    for phrase in _LABEL_RANGES:
+        text = text.replace(phrase, "")
+    label = re.search(rf"\b({'|'.join(labels)})\b", text)
+    return ParsedAnswer(label[1], RULE) if label else unparsed_answer(reply, stop_reason)

@@ -251,7 +251,7 @@ class PrefixCache(Generic[T]):
         return entry
 
     def put(self, key: Hashable, entry: T) -> None:
-        """Store an entry in place of the one under that key; evicts the oldest entries over budget."""
+        """Store an entry in place of the one under that key; evicts the oldest over budget."""
         replaced = self._entries.pop(key, None)
         self._bytes_used += entry.nbytes - (replaced.nbytes if replaced is not None else 0)
         self._entries[key] = entry

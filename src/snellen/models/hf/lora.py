@@ -121,7 +121,8 @@ def target_layers(loaded: LoadedModel, targets: str) -> tuple[str, ...]:
     if not matches:
         raise UsageError(
             f"{type(loaded.model).__name__} has no linear layer in its language model that LoRA "
-            "can tune; name layers by a regular expression with --targets, or use another model"
+            "can tune; name layers by a regular expression, --tuning targets=..., or use "
+            "another model"
         )
     return tuple(matches)
 
@@ -154,7 +155,8 @@ def tune(
                 if not math.isfinite(float(loss.detach())):
                     raise UsageError(
                         f"the loss became {float(loss.detach())} in epoch {epoch + 1}; use a "
-                        f"smaller --learning-rate than {options.learning_rate:g}, or another dtype"
+                        f"smaller --tuning learning_rate than {options.learning_rate:g}, or "
+                        "another dtype"
                     )
                 optimizer.zero_grad(set_to_none=True)
                 loss.backward()

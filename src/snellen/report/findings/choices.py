@@ -17,15 +17,17 @@ from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS
-from snellen.report.findings.finding import Finding, FindingTable, TableColumn, percent_interval
+from snellen.report.document import Document, titled_document
+from snellen.report.format import percent_interval
 from snellen.report.plots.series import stacked_bars
+from snellen.report.table import Column, Table
 from snellen.stats.paired import holm
 from snellen.store.runs import RunFolder
 
 GOLD = "gold answers"
 
 
-def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
+def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
     """Chosen letters against gold letters, and a test of whether positions are preferred."""
     choices_by_run, notices = _choices(runs, names, "category")
     rows = [
@@ -55,26 +57,26 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
         for name, run_choices in choices_by_run.items()
     ]
     columns = (
-        TableColumn("run"),
-        TableColumn("letter"),
-        TableColumn("chosen", "count"),
-        TableColumn("%", "points"),
-        TableColumn("95 % interval", "interval"),
-        TableColumn("gold", "count"),
-        TableColumn("above expected", "signed"),
+        Column("run", "name"),
+        Column("letter"),
+        Column("chosen", "count"),
+        Column("%", "points"),
+        Column("95 % interval", "points"),
+        Column("gold", "count", is_optional=True),
+        Column("above expected", "signed"),
     )
     bias = (
-        TableColumn("run"),
-        TableColumn("test of a preferred place"),
-        TableColumn("chi-square", "points"),
-        TableColumn("freedom", "count"),
-        TableColumn("p", "p"),
-        *((TableColumn("Holm p", "p"),) if len(adjusted) > 1 else ()),
-        TableColumn("draws", "count"),
+        Column("run", "name"),
+        Column("test of a preferred place"),
+        Column("chi-square", "points"),
+        Column("freedom", "count", is_optional=True),
+        Column("p", "p"),
+        *((Column("Holm p", "p"),) if len(adjusted) > 1 else ()),
+        Column("draws", "count", is_optional=True),
     )
-    return Finding(
+    return titled_document(
         "letters chosen, over all passes",
-        (FindingTable("", columns, rows), FindingTable("", bias, tests)),
+        (Table("", columns, rows), Table("", bias, tests)),
         notices,
         (lambda: stacked_bars("Letters chosen and gold letters", _letter_shares(choices_by_run)))
         if choices_by_run
@@ -104,7 +106,7 @@ def _letter_shares(choices: dict[str, Choices]) -> dict[str, dict[str, float]]:
     return rows
 
 
-def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Finding:
+def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Document:
     """Refused passes by group, and the score if every refused pass were right."""
     choices_by_run, notices = _choices(runs, names, group)
     bounds = [
@@ -127,20 +129,18 @@ def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Fin
         if counts.refused
     ]
     counts = (
-        TableColumn("refused", "count"),
-        TableColumn("passes", "count"),
-        TableColumn("%", "points"),
+        Column("refused", "count"),
+        Column("passes", "count"),
+        Column("%", "points"),
     )
-    upper = (TableColumn("score", "points"), TableColumn("upper bound", "points"))
-    grids = [FindingTable("", (TableColumn("run"), *counts, *upper), bounds)]
+    upper = (Column("score", "points"), Column("upper bound", "points"))
+    grids = [Table("", (Column("run", "name"), *counts, *upper), bounds)]
     if rows:
-        grids.append(
-            FindingTable("where they are", (TableColumn("run"), TableColumn(group), *counts), rows)
-        )
-    return Finding("refusals, and the score without them", grids, notices)
+        grids.append(Table("where they are", (Column("run", "name"), Column(group), *counts), rows))
+    return titled_document("refusals, and the score without them", grids, notices)
 
 
-def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
+def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
     """The success rate of each step of parsing."""
     rows = []
     for run, name in zip(runs, names, strict=True):
@@ -157,16 +157,16 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     if not rows:
         raise UsageError("no run has replies to multiple-choice questions; give a run that has")
     columns = (
-        TableColumn("run"),
-        TableColumn("1 label", "points"),
-        TableColumn("2 content", "points"),
-        TableColumn("2 - 1", "signed"),
-        TableColumn("3 LLM", "points"),
-        TableColumn("3 - 2", "signed"),
-        TableColumn("refused", "points"),
-        TableColumn("replies", "count"),
+        Column("run", "name"),
+        Column("1 label", "points"),
+        Column("2 content", "points"),
+        Column("2 - 1", "signed", is_optional=True),
+        Column("3 LLM", "points"),
+        Column("3 - 2", "signed", is_optional=True),
+        Column("refused", "points"),
+        Column("replies", "count", is_optional=True),
     )
-    return Finding("replies read after each step, in percent", (FindingTable("", columns, rows),))
+    return titled_document("replies read after each step, in percent", (Table("", columns, rows),))
 
 
 def _choices(

@@ -17,19 +17,15 @@ from snellen.analysis.samples.error_samples import (
     wrong_answers_each,
 )
 from snellen.core.errors import UsageError
-from snellen.report.findings.finding import (
-    Cell,
-    Finding,
-    FindingTable,
-    TableColumn,
-    percent_interval,
-)
+from snellen.report.document import Document, titled_document
+from snellen.report.format import percent_interval
 from snellen.report.plots.series import stacked_bars
+from snellen.report.table import Cell, Column, Table
 
 JUDGED = (
-    TableColumn("judge says", "count"), TableColumn("of", "count"),
-    TableColumn("corrected", "share"), TableColumn("95 % interval", "interval"),
-    TableColumn("confirmed"), TableColumn("missed"),
+    Column("judge says", "count"), Column("of", "count"),
+    Column("corrected", "share"), Column("95 % interval", "share"),
+    Column("confirmed"), Column("missed"),
 )  # fmt: skip
 """Columns of `judged_cells`."""
 
@@ -41,12 +37,12 @@ def judged_cells(share: JudgedShare) -> tuple[Cell, ...]:
     return (
         share.said, share.total,
         None if corrected is None else corrected.share,
-        None if corrected is None else percent_interval(corrected.interval),
+        None if corrected is None else corrected.interval,
         "{} of {}".format(*share.confirmed), "{} of {}".format(*share.missed),
     )  # fmt: skip
 
 
-def judged_types(judged: Sequence[ErrorLabels], labels: ErrorLabels) -> Finding:
+def judged_types(judged: Sequence[ErrorLabels], labels: ErrorLabels) -> Document:
     """The types of error that a judge proposed, corrected by a person's labels of some answers."""
     by_person = {sample.key: sample.labels for sample in labels.samples if sample.labels}
     samples = [sample for one in judged for sample in one.samples if sample.labels]
@@ -62,10 +58,10 @@ def judged_types(judged: Sequence[ErrorLabels], labels: ErrorLabels) -> Finding:
             verdicts = {sample.key: name in sample.labels for sample in own}
             known = {key: name in types for key, types in by_person.items()}
             rows.append((model, title, *judged_cells(judged_share(verdicts, known, weights))))
-    columns = (TableColumn("model"), TableColumn("type of error"), *JUDGED)
-    return Finding(
+    columns = (Column("model", "name"), Column("type of error"), *JUDGED)
+    return titled_document(
         f"why answers are wrong, {len(samples)} judged samples",
-        [FindingTable("", columns, rows)],
+        [Table("", columns, rows)],
         ["corrected: the share of all wrong answers with this type, by the labels of samples that "
          "the judge gave it to, and of others", *_not_weighted(unweighted)],
     )  # fmt: skip
@@ -79,7 +75,7 @@ def _not_weighted(models: Iterable[str]) -> list[str]:
     ]
 
 
-def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
+def error_types(label_sets: Sequence[ErrorLabels]) -> Document:
     """The distribution of error labels by model; with two labellers also their agreement.
 
     If several label files have a sample, the first one counts.
@@ -102,20 +98,21 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
         for entry in distributions
     ]
     columns = (
-        TableColumn("model"), TableColumn("type of error"), TableColumn("labels", "count"),
-        TableColumn("% of labels", "points"), TableColumn("% of wrong answers", "points"),
-        TableColumn("95 % interval", "interval"),
+        Column("model", "name"), Column("type of error"), Column("labels", "count"),
+        Column("% of labels", "points"), Column("% of wrong answers", "points"),
+        Column("95 % interval", "points"),
     )  # fmt: skip
-    tables = [FindingTable("", columns, rows)]
+    tables = [Table("", columns, rows)]
     for index, first in enumerate(label_sets):
         for second in label_sets[index + 1 :]:
             names = (first.labeller or "first", second.labeller or "second")
+            names = names if names[0] != names[1] else (f"{names[0]}, first", f"{names[1]}, second")
             tables.append(_agreement_table(label_agreement(first, second), names))
     unweighted = dict.fromkeys(entry.model for entry in distributions if not entry.weighted)
     plotted: dict[str, dict[str, float]] = {}
     for share in distributions:
         plotted.setdefault(share.model, {})[MEANINGS[share.type][0]] = share.share
-    return Finding(
+    return titled_document(
         f"why answers are wrong, {len(merged)} labelled samples",
         tables,
         _not_weighted(unweighted),
@@ -123,27 +120,25 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
     )
 
 
-def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str]) -> FindingTable:
+def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str]) -> Table:
     rows = [
         (MEANINGS[entry.type][0], entry.first, entry.second, entry.both,
-         None if entry.kappa is None else f"{entry.kappa:.2f}")
+         entry.kappa)
         for entry in agreements
     ]  # fmt: skip
     columns = (
-        TableColumn("type of error"),
-        TableColumn(names[0], "count"),
-        TableColumn(names[1], "count"),
-        TableColumn("both", "count"),
-        TableColumn("Cohen's kappa", "points"),
+        Column("type of error"),
+        Column(names[0], "count"),
+        Column(names[1], "count"),
+        Column("both", "count"),
+        Column("Cohen's kappa", "number", digits=2),
     )
-    return FindingTable(
-        f"agreement over {agreements[0].shared} samples that both labelled", columns, rows
-    )
+    return Table(f"agreement over {agreements[0].shared} samples that both labelled", columns, rows)
 
 
 def sampled_errors(
     wrong_samples: Sequence[WrongAnswer], page: str, notices: Sequence[str] = ()
-) -> Finding:
+) -> Document:
     """The number of wrong answers drawn for the page, by model and subtask."""
     counts = Counter((answer.run.info.model, answer.subtask) for answer in wrong_samples)
     models = Counter(answer.run.info.model for answer in wrong_samples)
@@ -152,12 +147,12 @@ def sampled_errors(
         for model, samples in models.items()
     ]
     columns = (
-        TableColumn("model"),
-        TableColumn("subtasks", "count"),
-        TableColumn("wrong answers", "count"),
+        Column("model", "name"),
+        Column("subtasks", "count"),
+        Column("wrong answers", "count"),
     )
-    return Finding(
+    return titled_document(
         f"{page}: {len(wrong_samples)} samples to label",
-        (FindingTable("", columns, rows),),
+        (Table("", columns, rows),),
         notices,
     )

@@ -17,21 +17,23 @@ from snellen.analysis.parsing.parsing_quality import (
     run_score_error,
     score_error,
 )
+from snellen.analysis.parsing.unread_replies import ExtractorAgreement
 from snellen.core.run import Report
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.findings.finding import (
-    Cell,
-    Finding,
-    FindingTable,
-    TableColumn,
-    percent_interval,
-)
+from snellen.report.document import Document, titled_document
+from snellen.report.format import percent_interval
+from snellen.report.table import Cell, Column, Table
 
 
-def parser_quality(qualities: Sequence[ParsingQuality]) -> Finding:
-    """Precision and recall of parsing rules and extractors, and the error they cause in a score."""
+def parser_quality(
+    qualities: Sequence[ParsingQuality],
+    agreements: Sequence[ExtractorAgreement] = (),
+    runs: Sequence[str] = (),
+) -> Document:
+    """Precision and recall of parsing rules and extractors, the error they cause in a score, and
+    the agreement of extractors with people, one for each of the `runs`."""
     rows: list[Sequence[Cell]] = []
     for quality in qualities:
         errors = score_error(quality)
@@ -42,20 +44,20 @@ def parser_quality(qualities: Sequence[ParsingQuality]) -> Finding:
              -errors.down, errors.up)
         )  # fmt: skip
     columns = (
-        TableColumn("reader"),
-        TableColumn("kind"),
-        TableColumn("labelled by"),
-        TableColumn("replies", "count"),
-        TableColumn("precision", "points"),
-        TableColumn("of precision, 95 %", "interval"),
-        TableColumn("recall", "points"),
-        TableColumn("of recall, 95 %", "interval"),
-        TableColumn("error down", "signed"),
-        TableColumn("error up", "signed"),
+        Column("reader"),
+        Column("kind"),
+        Column("labelled by"),
+        Column("replies", "count"),
+        Column("precision", "points"),
+        Column("of precision, 95 %", "points"),
+        Column("recall", "points"),
+        Column("of recall, 95 %", "points"),
+        Column("error down", "signed"),
+        Column("error up", "signed"),
     )
     sets = dict.fromkeys(quality.labelled_by for quality in qualities)
     notices = [LABELS[name] for name in sets if name in LABELS]
-    tables = [FindingTable("", columns, rows)]
+    tables = [Table("", columns, rows)]
     by_system = [
         (
             quality.reader,
@@ -72,20 +74,37 @@ def parser_quality(qualities: Sequence[ParsingQuality]) -> Finding:
     ]
     if by_system:
         heads = (
-            TableColumn("reader"),
-            TableColumn("kind"),
-            TableColumn("labelled by"),
-            TableColumn("systems", "count"),
-            TableColumn("precision from", "points"),
-            TableColumn("precision to", "points"),
-            TableColumn("recall from", "points"),
-            TableColumn("recall to", "points"),
+            Column("reader"),
+            Column("kind"),
+            Column("labelled by"),
+            Column("systems", "count"),
+            Column("precision from", "points"),
+            Column("precision to", "points"),
+            Column("recall from", "points"),
+            Column("recall to", "points"),
         )
-        tables.append(FindingTable("the lowest and the highest of any system", heads, by_system))
-    return Finding("replies read as they were labelled", tables, notices)
+        tables.append(Table("the lowest and the highest of any system", heads, by_system))
+    if agreements:
+        tables.append(_agreement_table(agreements, runs))
+    return titled_document("replies read as they were labelled", tables, notices)
 
 
-def labelled_replies(readings: LabelComparison) -> Finding:
+def _agreement_table(agreements: Sequence[ExtractorAgreement], runs: Sequence[str]) -> Table:
+    columns = (
+        Column("reader"),
+        Column("run", "name"),
+        Column("labelled", "count"),
+        Column("as people", "share"),
+        Column("95 % interval", "share"),
+    )
+    rows = [
+        (one.extractor, run, one.labelled, one.share, one.interval)
+        for one, run in zip(agreements, runs, strict=True)
+    ]
+    return Table("labelled replies that are read as people do", columns, rows)
+
+
+def labelled_replies(readings: LabelComparison) -> Document:
     """How each parser read labelled replies: precision, recall and agreement, in all and by
     outcome."""
     answers = readings.meaning == "answer"
@@ -116,26 +135,26 @@ def labelled_replies(readings: LabelComparison) -> Finding:
         )
     ]
     columns = (
-        TableColumn("reader"),
-        TableColumn("kind"),
-        TableColumn("measure"),
-        TableColumn("share", "points"),
-        TableColumn("95 %", "interval"),
-        TableColumn("replies", "count"),
+        Column("reader"),
+        Column("kind"),
+        Column("measure"),
+        Column("share", "points"),
+        Column("95 %", "points"),
+        Column("replies", "count"),
     )
     endings: list[Sequence[Cell]] = [
         (entry.parser, entry.outcome, entry.replies, entry.with_answer, entry.agreeing)
         for entry in readings.by_outcome
     ]
     by_outcome = (
-        TableColumn("reader"), TableColumn("outcome"), TableColumn("replies", "count"),
-        TableColumn("an answer by label" if answers else "right by label", "count"),
-        TableColumn("as labelled", "count"),
+        Column("reader"), Column("outcome"), Column("replies", "count"),
+        Column("an answer by label" if answers else "right by label", "count"),
+        Column("as labelled", "count"),
     )  # fmt: skip
     title = "replies read" if answers else "replies counted right or wrong"
-    return Finding(
+    return titled_document(
         f"{title} as they were labelled, {fmt.plural(readings.labelled_count, 'label')}",
-        (FindingTable("", columns, rows), FindingTable("by outcome", by_outcome, endings)),
+        (Table("", columns, rows), Table("by outcome", by_outcome, endings)),
     )
 
 

@@ -17,19 +17,20 @@ from snellen.analysis.findings.reply_budgets import (
 from snellen.core.errors import UsageError
 from snellen.core.run import RunConfig, RunInfo
 from snellen.report import format as fmt
-from snellen.report.findings.finding import Cell, Finding, FindingTable, TableColumn
+from snellen.report.document import Document, titled_document
 from snellen.report.plots.budgets import BudgetSeries, budget_plot
+from snellen.report.table import Cell, Column, Table
 from snellen.store.runs import RunFolder
 
 _COLUMNS = (
-    TableColumn("budget", "count"),
-    TableColumn("cut", "share"),
-    TableColumn("score", "points"),
-    TableColumn("95 % interval", "interval"),
-    TableColumn("measured", "points"),
-    TableColumn("tokens a sample", "count"),
-    TableColumn("right per M tokens", "count"),
-    TableColumn("95 % interval of these", "interval"),
+    Column("budget", "count"),
+    Column("cut", "share"),
+    Column("score", "points"),
+    Column("95 % interval", "points"),
+    Column("measured", "points"),
+    Column("tokens a sample", "count", is_optional=True),
+    Column("right per M tokens", "count"),
+    Column("95 % interval of these", "points", is_optional=True),
 )
 _ASSUMPTION = (
     "a reply longer than the budget counts as wrong, and as that many tokens: an answer that "
@@ -40,13 +41,13 @@ _ASSUMPTION = (
 
 def reply_budgets(
     runs: Sequence[RunFolder], names: Sequence[str], budgets: Sequence[int] = ()
-) -> Finding:
+) -> Document:
     """Score, and right answers per million tokens, of each run over the token budget of a reply.
 
     `budgets` are those of the curve; empty: powers of two. Raises UsageError for runs whose replies
     have no counts of tokens, and for budgets above the limit of every run.
     """
-    tables: list[FindingTable] = []
+    tables: list[Table] = []
     notices = [_ASSUMPTION]
     series: list[BudgetSeries] = []
     _check_budgets(budgets, [run.info.config.longest_reply for run in runs])
@@ -81,11 +82,11 @@ def reply_budgets(
         )
         measured = {budget: _mean_score(shorter) for budget, shorter in shorter_runs.items()}
         rows = [_row(point, measured.get(point.budget)) for point in points]
-        tables.append(FindingTable(name, _COLUMNS, rows))
+        tables.append(Table(name, _COLUMNS, rows))
         notices += _notices(name, info, counts, points)
         series.append(BudgetSeries(name, points, measured))
     title = "Score over the token budget of a reply"
-    return Finding(
+    return titled_document(
         title,
         tables,
         notices,
@@ -100,7 +101,8 @@ def _check_budgets(budgets: Sequence[int], limits: Sequence[int]) -> None:
     if beyond and all(limits):
         raise UsageError(
             f"--at {beyond[0]}: no run has replies of more than {longest:,} tokens, so that a "
-            "larger budget cannot be computed; ask for longer ones with --extend-truncated"
+            "larger budget cannot be computed; ask for longer ones with "
+            "--generation extend_truncated=N"
         )
 
 

@@ -17,8 +17,9 @@ from snellen.analysis.findings.abilities import (
 from snellen.analysis.findings.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
-from snellen.report.findings.finding import Cell, Finding, FindingTable, TableColumn
+from snellen.report.document import Document, titled_document
 from snellen.report.plots.series import Series, Value, dot_plot, radar_plot
+from snellen.report.table import Cell, Column, Table
 from snellen.store.runs import RunFolder
 
 MIN_AXES = 3
@@ -31,7 +32,7 @@ def hard_abilities(
     group: str,
     hardest: int,
     each: int,
-) -> Finding:
+) -> Document:
     """Groups by the best score of any model, and samples of the hardest groups that all models have
     wrong."""
     ordered = abilities(table)
@@ -47,21 +48,21 @@ def hard_abilities(
         for ability in ordered
     ]
     columns = (
-        TableColumn(fmt.display_name(group)),
-        TableColumn("A_max", "points"),
-        TableColumn("interval", "interval"),
-        TableColumn("of"),
-        TableColumn("mean of models", "points"),
-        TableColumn("n", "count"),
+        Column(fmt.display_name(group)),
+        Column("A_max", "points"),
+        Column("interval", "points"),
+        Column("of", "name"),
+        Column("mean of models", "points"),
+        Column("n", "count", is_optional=True),
     )
-    grids = [FindingTable("", columns, rows)]
+    grids = [Table("", columns, rows)]
     if runs and each:
         names = [ability.name for ability in ordered[:hardest]]
         grids.append(_hard_table(hard_samples(runs, group, names, each), list(table.scores)))
     best = {ability.name: Value(ability.best.value, ability.best.interval) for ability in ordered}
     mean = {ability.name: Value(ability.mean) for ability in ordered}
     title = "The best of any model, hardest first"
-    return Finding(
+    return titled_document(
         f"hardest for every model, {len(table.scores)} models",
         grids,
         table.notices,
@@ -74,7 +75,7 @@ def hard_abilities(
     )
 
 
-def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> FindingTable:
+def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> Table:
     rows = [
         (
             fmt.display_name(sample.ability),
@@ -86,15 +87,15 @@ def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> Finding
         for sample in samples
     ]
     columns = (
-        TableColumn("ability"),
-        TableColumn("sample"),
-        TableColumn("question"),
-        TableColumn("gold"),
+        Column("ability"),
+        Column("sample"),
+        Column("question"),
+        Column("gold"),
     )
-    return FindingTable("wrong in every run", (*columns, TableColumn("said, by run")), rows)
+    return Table("wrong in every run", (*columns, Column("said, by run")), rows)
 
 
-def radar(table: ScoreTable, group: str) -> Finding:
+def radar(table: ScoreTable, group: str) -> Document:
     """The scores of every model by group, and the groups in which it stands out."""
     groups = table.groups
     if len(groups) < MIN_AXES:
@@ -108,19 +109,19 @@ def radar(table: ScoreTable, group: str) -> Finding:
         for name in groups
     ]
     columns = (
-        TableColumn(fmt.display_name(group)),
-        *(TableColumn(model, "points") for model in models),
+        Column(fmt.display_name(group)),
+        *(Column(model, "points") for model in models),
     )
-    tables = [FindingTable("", columns, rows)]
+    tables = [Table("", columns, rows)]
     if len(models) > 1:
         tables.append(_extremes_table(extremes(table)))
     title = f"Scores by {fmt.display_name(group)}"
-    return Finding(
+    return titled_document(
         title, tables, table.notices, lambda: radar_plot(title, _series(table), top=table.top)
     )
 
 
-def _extremes_table(extremes: Sequence[Extremes]) -> FindingTable:
+def _extremes_table(extremes: Sequence[Extremes]) -> Table:
     def gaps_text(gaps: Sequence[Gap]) -> str:
         return (
             ", ".join(
@@ -134,9 +135,7 @@ def _extremes_table(extremes: Sequence[Extremes]) -> FindingTable:
     title = "furthest above and below the mean of these models"
     if any(gap.interval for model in extremes for gap in (*model.strong, *model.weak)):
         title += ", with intervals that hold in all groups of a model"
-    return FindingTable(
-        title, (TableColumn("model"), TableColumn("strong"), TableColumn("weak")), rows
-    )
+    return Table(title, (Column("model", "name"), Column("strong"), Column("weak")), rows)
 
 
 def _ends(gap: Gap) -> str:
@@ -148,15 +147,15 @@ def _ends(gap: Gap) -> str:
     )
 
 
-def profile(table: ScoreTable, group: str) -> Finding:
+def profile(table: ScoreTable, group: str) -> Document:
     """Like `radar`, but with a dot plot, which is easier to read for many groups."""
-    finding = radar(table, group)
-    return finding._replace(
-        plot=lambda: dot_plot(finding.title, _series(table), top=table.top, connect=False)
+    document = radar(table, group)
+    return document._replace(
+        plot=lambda: dot_plot(document.title, _series(table), top=table.top, connect=False)
     )
 
 
-def languages(gains: Sequence[Gain]) -> Finding:
+def languages(gains: Sequence[Gain]) -> Document:
     """English next to Chinese, models by ascending average (MMBench Fig. 7)."""
     ordered = sorted(gains, key=lambda gain: gain.base_score + gain.score)
     rows = [
@@ -167,12 +166,12 @@ def languages(gains: Sequence[Gain]) -> Finding:
         (gain.base for gain in ordered), (gain.value for gain in ordered)
     ))  # fmt: skip
     columns = (
-        TableColumn("model"),
-        TableColumn(first, "points"),
-        TableColumn(second, "points"),
-        TableColumn("difference", "signed"),
-        TableColumn("95 % interval", "signed"),
-        TableColumn("n", "count"),
+        Column("model", "name"),
+        Column(first, "points"),
+        Column(second, "points"),
+        Column("difference", "signed"),
+        Column("95 % interval", "signed"),
+        Column("n", "count", is_optional=True),
     )
     series = {
         first: {gain.model: Value(gain.base_score) for gain in ordered},
@@ -184,10 +183,12 @@ def languages(gains: Sequence[Gain]) -> Finding:
         for gain in ordered if gain.left_out
     ]  # fmt: skip
     title = f"{first} and {second}"
-    return Finding(title, (FindingTable("", columns, rows),), lost, lambda: dot_plot(title, series))
+    return titled_document(
+        title, (Table("", columns, rows),), lost, lambda: dot_plot(title, series)
+    )
 
 
-def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Finding:
+def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Document:
     """Like `languages`, but from two tables of scores, English first. Models that are in only one
     of them are left out."""
     shared = [name for name in first.scores if name in second.scores]
@@ -197,7 +198,9 @@ def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Findin
         if label in first.scores[name] and label in second.scores[name]
     }
     if not pairs:
-        raise UsageError(f"no model has {label!r} in both tables; --of names the column to compare")
+        raise UsageError(
+            f"no model has {label!r} in both tables; --group names the column to compare"
+        )
     ordered = sorted(pairs, key=lambda name: sum(pairs[name]))
     rows = [(name, *pairs[name], pairs[name][1] - pairs[name][0]) for name in ordered]
     series = {
@@ -205,16 +208,16 @@ def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Findin
         for index, language in enumerate(("English", "Chinese"))
     }
     columns = (
-        TableColumn("model"),
-        TableColumn("English", "points"),
-        TableColumn("Chinese", "points"),
-        TableColumn("difference", "signed"),
+        Column("model", "name"),
+        Column("English", "points"),
+        Column("Chinese", "points"),
+        Column("difference", "signed"),
     )
     lost = len({*first.scores, *second.scores}) - len(pairs)
     notices = (f"{lost} models have a score in one language alone",) if lost else ()
-    return Finding(
+    return titled_document(
         "English and Chinese",
-        (FindingTable("", columns, rows),),
+        (Table("", columns, rows),),
         notices,
         lambda: dot_plot("English and Chinese", series),
     )

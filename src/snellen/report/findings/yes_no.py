@@ -13,36 +13,32 @@ from snellen.analysis.findings.yes_no_problems import (
 )
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
+from snellen.report.document import Document, titled_document
 from snellen.report.findings.errors import JUDGED, judged_cells
-from snellen.report.findings.finding import (
-    Cell,
-    Finding,
-    FindingTable,
-    TableColumn,
-    percent_interval,
-)
+from snellen.report.format import percent_interval
 from snellen.report.plots.series import Value, dot_plot
+from snellen.report.table import Cell, Column, Table
 from snellen.store.runs import RunFolder
 
 EXAMPLES = 5
 _MAX_LENGTH = 160
 _FOLLOWING = (
-    TableColumn("not following", "share"),
-    TableColumn("95 % interval", "interval"),
-    TableColumn("contradictory pairs", "share"),
-    TableColumn("both yes", "count"),
-    TableColumn("both no", "count"),
+    Column("not following", "share"),
+    Column("95 % interval", "share"),
+    Column("contradictory pairs", "share"),
+    Column("both yes", "count", is_optional=True),
+    Column("both no", "count", is_optional=True),
 )
 _LEANING = (
-    TableColumn("yes", "share"),
-    TableColumn("bias", "signed"),
-    TableColumn("yes where no is right", "share"),
-    TableColumn("wrong with reasons", "count"),
-    TableColumn("of wrong", "count"),
+    Column("yes", "share"),
+    Column("bias", "signed"),
+    Column("yes where no is right", "share"),
+    Column("wrong with reasons", "count"),
+    Column("of wrong", "count"),
 )
 
 
-def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Finding:
+def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Document:
     """The problems of each run, and of each group if `group` is not empty."""
     rows: list[Sequence[Cell]] = []
     grouped: list[Sequence[Cell]] = []
@@ -61,12 +57,12 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
             ]
     if not rows:
         raise UsageError("no run has yes/no questions; give runs of mme, pope or their like")
-    tables = _halves("", (TableColumn("run"),), rows)
+    tables = _halves("", (Column("run", "name"),), rows)
     if grouped:
         tables += _halves(
-            f"by {fmt.display_name(group)}", (TableColumn("run"), TableColumn(group)), grouped
+            f"by {fmt.display_name(group)}", (Column("run", "name"), Column(group)), grouped
         )
-    return Finding(
+    return titled_document(
         "problems of yes/no answers",
         tables,
         plot=lambda: dot_plot(
@@ -77,7 +73,7 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
 
 def broken_reasoning(
     errors: Sequence[ReasonedError], verdicts: Mapping[Key, bool], labels: Mapping[Key, bool]
-) -> list[FindingTable]:
+) -> list[Table]:
     """By run: how many wrong answers with an explanation contradict themselves, by the judge and
     corrected by the labels; and examples."""
     rows: list[Sequence[Cell]] = []
@@ -89,31 +85,27 @@ def broken_reasoning(
         for error in errors
         if verdicts.get(error.key)
     ]
-    columns = map(TableColumn, ("run", "sample", "question", "reply"))
+    columns = map(Column, ("run", "sample", "question", "reply"))
     return [
-        FindingTable("reasoning right, answer wrong", (TableColumn("run"), *JUDGED), rows),
-        FindingTable("examples, by the judge", [*columns], examples[:EXAMPLES]),
+        Table("reasoning right, answer wrong", (Column("run", "name"), *JUDGED), rows),
+        Table("examples, by the judge", [*columns], examples[:EXAMPLES]),
     ]
 
 
-def _halves(
-    title: str, keys: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]
-) -> list[FindingTable]:
+def _halves(title: str, keys: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[Table]:
     """Split the columns into two tables, as one would be too wide: not following and
     contradictions, then the bias to yes and wrong answers with reasons."""
     first = len(keys) + len(_FOLLOWING)
     return [
-        FindingTable(title, (*keys, *_FOLLOWING), [row[:first] for row in rows]),
-        FindingTable(
-            title, (*keys, *_LEANING), [(*row[: len(keys)], *row[first:]) for row in rows]
-        ),
+        Table(title, (*keys, *_FOLLOWING), [row[:first] for row in rows]),
+        Table(title, (*keys, *_LEANING), [(*row[: len(keys)], *row[first:]) for row in rows]),
     ]
 
 
 def _row(problems: Problems) -> tuple[Cell, ...]:
     bias = problems.yes_bias
     return (
-        problems.not_following.value, percent_interval(problems.not_following.interval),
+        problems.not_following.value, problems.not_following.interval,
         problems.contradictory.value, problems.both_yes, problems.both_no,
         problems.yes.value, None if bias is None else 100 * bias,
         problems.hallucinated.value,

@@ -40,7 +40,6 @@ from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
 
 if TYPE_CHECKING:
     from snellen.analysis.causes.gains import Gain
-    from snellen.report.terminal.gains import GainBoard
 
 PAGE_FILE = "report.html"
 MAX_PAGE_BYTES = 15_000_000
@@ -86,7 +85,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         budgets=budget_table(run, report),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
-        gains=_gain_boards(gains_with_neighbours([run])),
+        gains=gain_context(gains_with_neighbours([run])),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
         shown=embed_samples(run.path, in_data_order(records), MAX_PAGE_BYTES - LAYOUT_BYTES),
         files=[name for name in (SAMPLES_FILE, FAILURES_FILE) if (run.path / name).is_file()],
@@ -151,17 +150,25 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
             for notice in fmt.notices(report)
         ]
         + list(different_data_notices([report.run for report, _ in reports])),
-        gains=_gain_boards(gains([run for run, _ in runs])),
+        gains=gain_context(gains([run for run, _ in runs])),
     )
     return _write(out, page)
 
 
-def _gain_boards(found: Sequence[Gain]) -> list[GainBoard]:
-    if not found:
+def gain_context(gains: Sequence[Gain]) -> list[dict[str, object]]:
+    """The tables of the template `gains.html`, titled with their benchmarks if these are
+    several."""
+    if not gains:
         return []
-    from snellen.report.terminal.gains import gain_boards
+    from snellen.report.terminal.gains import gain_tables
+    from snellen.report.writers.html import table_block
 
-    return list(gain_boards(found))
+    tables = list(gain_tables(gains))
+    several = len(tables) > 1
+    return [
+        table_block(table._replace(title=heading.text if several else ""))
+        for heading, table in tables
+    ]
 
 
 def _write(out: Path, page: str) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -62,6 +63,8 @@ _STYLE: Any = {
     "legend.borderpad": 0,
 }
 _TOOLTIP = "tooltip:"
+_TITLE_CHARACTER, _TITLE_WIDTH = 0.095, 4.8
+"""Inches of a letter of a title; titles of narrow axes may be as wide as this."""
 T = TypeVar("T")
 
 
@@ -119,10 +122,17 @@ def new_plot(width: float, height: float, title: str = "", **options: Any) -> tu
     figure = Figure(figsize=(width, height))
     figure.set_label(title)
     axes = figure.add_axes((0, 0, 1, 1), **options)
-    axes.set_title(title, loc="left", pad=10)
+    set_title(axes, title, width)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return figure, axes
+
+
+def set_title(axes: Axes, title: str, width: float, pad: float = 10) -> None:
+    """Set a title, in lines about as long as the axes are wide, `pad` points above them."""
+    characters = int(max(width, _TITLE_WIDTH) / _TITLE_CHARACTER)
+    lines = textwrap.wrap(title, characters, break_long_words=False, break_on_hyphens=False)
+    axes.set_title("\n".join(lines), loc="left", pad=pad)
 
 
 def add_legend(figure: Figure, handles: Sequence[Artist], *, below: float) -> None:
@@ -158,16 +168,20 @@ def to_svg(figure: Figure) -> str:
 def save_plot(figure: Figure, path: Path) -> None:
     """Write a figure to a file whose suffix tells the format.
 
-    Raises UsageError for another suffix than .svg and .png, and StorageError if the file cannot be
-    written.
+    Raises UsageError for another suffix than .svg, .png and .pdf, and StorageError if the file
+    cannot be written.
     """
     match path.suffix.lower():
         case ".svg":
             save(path, to_svg(figure))
         case ".png":
             save(path, _render(figure, "png", dpi=PNG_DPI, metadata={"Software": None}))
+        case ".pdf":
+            save(path, _render(figure, "pdf", metadata={"CreationDate": None}))
         case other:
-            raise UsageError(f"plots are .svg or .png files, not {other or 'without a suffix'!r}")
+            raise UsageError(
+                f"plots are .svg, .png or .pdf files, not {other or 'without a suffix'!r}"
+            )
 
 
 def _render(figure: Figure, kind: str, **options: Any) -> bytes:
@@ -178,3 +192,24 @@ def _render(figure: Figure, kind: str, **options: Any) -> bytes:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(buffer, format=kind, bbox_inches="tight", pad_inches=0.12, **options)
     return buffer.getvalue()
+
+
+@plot_style()
+def fit_to_content(figure: Figure, margin: float = 0.12) -> Figure:
+    """The figure, as large as what is drawn with a `margin` in inches, so that `savefig` and
+    notebooks cut nothing. Its axes keep their size."""
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    size = (box.width + 2 * margin, box.height + 2 * margin)
+    places = [(axes, axes.get_position()) for axes in figure.axes]
+    figure.set_size_inches(*size)
+    for axes, place in places:
+        axes.set_position(
+            (
+                (place.x0 * width - box.x0 + margin) / size[0],
+                (place.y0 * height - box.y0 + margin) / size[1],
+                place.width * width / size[0],
+                place.height * height / size[1],
+            )
+        )
+    return figure

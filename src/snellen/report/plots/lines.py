@@ -86,6 +86,9 @@ def line_plot(
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.grid(axis="y")
     axes.tick_params(axis="x", labelsize=8)
+    places = {point.place for points in series.values() for point in points}
+    if len(places) == 1:
+        axes.set_xticks([*places], [f"{place:g}" for place in places])
     axes.set_xlabel(label)
     levels = {p.interval.level for points in series.values() for p in points if p.interval}
     named = " / ".join(f"{100 * level:g} %" for level in sorted(levels))

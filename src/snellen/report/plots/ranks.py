@@ -36,6 +36,8 @@ _CHARACTER = 0.075
 """About the width of a bold letter in inches."""
 _BAR, _BAR_WIDTH, _MODEL, _SCORE = 0.17, 1.3, 0.075, 0.55
 """Inches of a leaderboard: a bar's height and length, a letter of a model's name, a score."""
+_MAX_WIDTH = 14.0
+"""Inches of leaderboards beside each other."""
 
 
 @plot_style()
@@ -73,10 +75,10 @@ def heat_map(values: Values, groups: Sequence[DimensionGroup], title: str = "") 
             tooltip = f"{row}, {name}: {cells[name]:.1f}, rank {ranks[row]} of {len(ranks)}"
             add_tooltip(text, tooltip)
     if shares.size:
+        edges = (np.arange(count + 1) - 0.5 for count in (len(columns), len(values)))
         axes.pcolormesh(
-            range(len(columns)), range(len(values)), shares, cmap=colours, vmin=0, vmax=1,
-            edgecolors="white", linewidth=0.8,
-        )  # fmt: skip
+            *edges, shares, cmap=colours, vmin=0, vmax=1, edgecolors="white", linewidth=0.8
+        )
     _separate_groups(axes, groups)
     bottom = _name_groups(axes, groups, len(values))
     keys = [
@@ -123,7 +125,8 @@ def _name_groups(axes: Axes, groups: Sequence[DimensionGroup], rows: int) -> flo
 @plot_style()
 def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 4) -> Figure:
     """Leaderboards under the title of their sheet, `across` in a line (MME Fig. 2): models as bars
-    from 0 to the best score, rank and score beside them; the best are darker.
+    from 0 to the best score with their intervals, rank and score beside them; the best are darker.
+    Fewer are in a line where names are long.
 
     Boards of a single model rank nothing and are left out. Raises UsageError if none is left.
     """
@@ -142,13 +145,16 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
     models = {row.model for boards in drawn.values() for board in boards for row in board.places}
     left = 0.3 + _MODEL * max(map(len, models))
     cell = left + _BAR_WIDTH + _SCORE
+    across = max(1, min(across, int(_MAX_WIDTH / cell)))
     lines = [
         (title, boards[start : start + across])
         for title, boards in drawn.items()
         for start in range(0, len(boards), across)
     ]
     heights = [_BAR * max(len(board.places) for board in boards) for _, boards in lines]
-    tops = [0.62 if start else 0.32 for start in _starts(lines)]
+    tops = [
+        (0.86 if index else 0.62) if start else 0.34 for index, start in enumerate(_starts(lines))
+    ]
     width, height = cell * max(len(boards) for _, boards in lines), sum(heights) + sum(tops)
     figure = Figure(figsize=(width, height))
     figure.set_label(", ".join(drawn))
@@ -157,7 +163,7 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
         lines, heights, tops, _starts(lines), strict=True
     ):
         if is_first:
-            figure.text(0, 1 - (y + 0.12) / height, title, fontsize=11, fontweight="bold")
+            figure.text(0, 1 - (y + top - 0.5) / height, title, fontsize=11, fontweight="bold")
         y += top
         for column, board in enumerate(boards):
             box = _BAR * len(board.places)
@@ -177,8 +183,9 @@ def _starts(lines: Sequence[tuple[str, Sequence[Leaderboard]]]) -> list[bool]:
 
 def _draw_board(axes: Axes, board: Leaderboard) -> None:
     axes.set_title(fmt.display_name(board.name), loc="left", fontsize=9, pad=4)
-    best = max((row.score for row in board.places), default=0.0) or 1.0
-    axes.set_xlim(0, best)
+    ends = [max(row.score, row.interval.high if row.interval else 0.0) for row in board.places]
+    longest = max(0.0, *ends) or 1.0
+    axes.set_xlim(0, longest)
     axes.set_ylim(len(board.places) - 0.5, -0.5)
     axes.set_xticks([])
     axes.set_yticks(
@@ -186,7 +193,10 @@ def _draw_board(axes: Axes, board: Leaderboard) -> None:
     )
     for spine in axes.spines.values():
         spine.set_visible(False)
-    for y, row in enumerate(board.places):
+    for y, (row, end) in enumerate(zip(board.places, ends, strict=True)):
         length = max(0.0, row.score)
         axes.barh(y, length, 0.74, color=PALETTE[0], alpha=1.0 if row.rank == 1 else 0.55)
-        axes.text(length + 0.03 * best, y, f"{row.score:.1f}", va="center_baseline", fontsize=7.5)
+        if row.interval is not None:
+            axes.plot([row.interval.low, row.interval.high], [y, y], color=INK, lw=1)
+        place = max(0.0, end) + 0.03 * longest
+        axes.text(place, y, f"{row.score:.1f}", va="center_baseline", fontsize=7.5)

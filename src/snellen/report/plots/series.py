@@ -1,4 +1,5 @@
-"""Values of several series over the same rows: a dot plot, a radar, stacked bars."""
+"""Values of several series over the same rows: a dot plot, a radar, stacked bars; and the scores of
+runs."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from snellen.core.run import Report
 from snellen.core.summary import Interval
+from snellen.report import format as fmt
 from snellen.report.plots.figure import (
     DASHES,
     FAINT,
@@ -19,6 +22,7 @@ from snellen.report.plots.figure import (
     cycle,
     new_plot,
     plot_style,
+    set_title,
     to_tint,
 )
 from snellen.report.ticks import round_ticks
@@ -33,10 +37,17 @@ _WIDTH = 4.8
 _ROW = 0.24
 _LANE = 0.1
 """Inches of a row, and of each series in a row whose series lie one above the other."""
-_RADIUS = 1.9
+_RADIUS, _LINE = 1.9, 0.17
+"""Inches of a radar, and of a line of text."""
+_CENTRAL = 0.08
+"""Names of spokes whose sine is below this stand above or below the circle, not beside it."""
 _MAX_FILLED = 3
 """Areas of more series than this would hide one another."""
 _MIN_SHARE_LABELLED = 0.06
+_PANEL_GAP = 0.72
+"""Inches between two panels, for the numbers of one axis and the title of the next panel."""
+_CHANCE = "chance"
+"""The metric that says what guessing scores."""
 
 
 class Value(NamedTuple):
@@ -74,11 +85,7 @@ def dot_plot(
     height = row_height * max(1, len(rows))
     figure, axes = new_plot(_WIDTH, height, title)
     ticks = round_ticks(*_value_range(series, top, fit_axis), end=None if fit_axis else top)
-    axes.set_xlim(ticks[0], ticks[-1])
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), rows)
-    axes.grid(axis="x")
+    _label_rows(axes, rows, ticks)
     axes.set_xlabel(label or _points_label(intervals))
     if ticks[0] < 0 < ticks[-1]:
         axes.axvline(0, color=FAINT, linewidth=0.8)
@@ -135,44 +142,130 @@ def _keys(names: Iterable[str], *, lines: bool) -> Iterator[Line2D]:
 
 
 @plot_style()
+def results_plot(reports: Sequence[Report]) -> Figure:
+    """The scores of runs with their intervals, a panel for each benchmark and metric; what guessing
+    scores is a dashed line."""
+    from matplotlib.lines import Line2D
+
+    boards: dict[tuple[str, str], list[Report]] = {}
+    for report in (reports[index] for index in fmt.table_order([one.run for one in reports])):
+        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(report)
+    figure, axes = new_plot(_WIDTH, _ROW * len(next(iter(boards.values()), [])) or _ROW)
+    figure.set_label(f"Scores on {', '.join(name for name, _ in boards)}")
+    height, top = figure.get_size_inches()[1], 0.0
+    chances = []
+    for index, ((benchmark, metric), board) in enumerate(boards.items()):
+        tall = _ROW * len(board)
+        if index:
+            axes = figure.add_axes((0, (top - tall) / height, 1, tall / height), frame_on=False)
+        else:
+            top = tall
+        set_title(axes, f"{benchmark}, {fmt.metric_label(metric)}", _WIDTH, pad=8)
+        chances.append(_draw_scores(axes, board))
+        top -= tall + _PANEL_GAP
+    intervals = [report.summary.headline.interval for report in reports]
+    axes.set_xlabel(_points_label([interval for interval in intervals if interval]))
+    if any(chances):
+        key = Line2D([], [], color=FAINT, linestyle="--", linewidth=1, label=_CHANCE)
+        axes.legend(handles=[key], loc="upper right", bbox_to_anchor=(1, -0.25 / tall),
+                    borderaxespad=0)  # fmt: skip
+    return figure
+
+
+def _draw_scores(axes: Axes, board: Sequence[Report]) -> bool:
+    """Draw the headlines of the runs of one panel. Returns whether chance is drawn too."""
+    metrics = [report.summary.headline for report in board]
+    values = {
+        name: Value(metric.value, metric.interval)
+        for name, metric in zip(fmt.run_labels(board), metrics, strict=True)
+        if metric.value is not None
+    }
+    top = max(metric.top for metric in metrics)
+    _label_rows(axes, [*values], round_ticks(*_value_range({"": values}, top, False), end=top))
+    for y, (name, value) in enumerate(values.items()):
+        _draw_value(axes, 0, value, y, name)
+    guesses = [one.summary.metrics[_CHANCE] for one in board if _CHANCE in one.summary.metrics]
+    chance = max(guesses, key=lambda metric: metric.n, default=None)
+    if chance is None or chance.value is None:
+        return False
+    axes.axvline(chance.value, color=FAINT, linestyle="--", linewidth=1, zorder=1)
+    return True
+
+
+def _label_rows(axes: Axes, rows: Sequence[str], ticks: Sequence[float]) -> None:
+    """Set the rows, from top to bottom, and the axis of values."""
+    axes.set_xlim(ticks[0], ticks[-1])
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.grid(axis="x")
+
+
+@plot_style()
 def radar_plot(title: str, series: Series, *, top: float = 100.0) -> Figure:
     """A line around a centre for each series, a spoke for each row that all of them have; the
-    outer ring is `top` (MMBench Fig. 1, MME Fig. 3)."""
+    outer ring is `top` (MMBench Fig. 1, MME Fig. 3). Intervals are bars along the spokes."""
     first = next(iter(series.values()))
     spokes = [row for row in first if all(row in values for values in series.values())]
     angles = [2 * math.pi * index / len(spokes) for index in range(len(spokes))]
-    figure, axes = new_plot(2 * _RADIUS, 2 * _RADIUS, title, projection="polar")
+    figure, axes = new_plot(2 * _RADIUS, 2 * _RADIUS, projection="polar")
+    figure.set_label(title)
     polar: Any = axes
     polar.set_theta_zero_location("N")
     polar.set_theta_direction(-1)
-    polar.set_rlabel_position(0)
+    # The numbers of the rings stand between two spokes, where no mark hides them.
+    polar.set_rlabel_position(180 / max(3, len(spokes)))
     ticks = round_ticks(0, top, end=top)
     axes.set_ylim(0, top)
     axes.set_yticks(ticks[1:], [f"{tick:g}" for tick in ticks[1:]], fontsize=7, color=FAINT)
     axes.set_xticks(angles, [""] * len(spokes))
-    for angle, name in zip(angles, spokes, strict=True):
-        side = math.sin(angle)
-        align = "center" if abs(side) < 0.08 else "left" if side > 0 else "right"
-        axes.text(
-            angle, top * 1.07, name, ha=align,
-            va="bottom" if math.cos(angle) > 0.9 else "top" if math.cos(angle) < -0.9 else "center",
-        )  # fmt: skip
     for index, (name, values) in enumerate(series.items()):
-        heights = [min(top, max(0.0, values[spoke].value)) for spoke in spokes]
+        shown = [values[spoke] for spoke in spokes]
+        heights = [min(top, max(0.0, value.value)) for value in shown]
         colour = cycle(PALETTE, index)
         around = [*angles, angles[0]], [*heights, heights[0]]
         axes.plot(*around, color=colour, linestyle=cycle(DASHES, index), lw=1.6)
         if len(series) <= _MAX_FILLED:
             axes.fill(*around, color=colour, alpha=0.06, lw=0)
-        for angle, height, spoke in zip(angles, heights, spokes, strict=True):
+        for angle, height, spoke, (value, interval) in zip(
+            angles, heights, spokes, shown, strict=True
+        ):
+            if interval is not None:
+                ends = [max(0.0, interval.low), min(top, interval.high)]
+                axes.plot([angle] * 2, ends, color=colour, lw=3.5, alpha=0.25)
             (mark,) = axes.plot(
                 [angle], [height], color=colour, marker=cycle(MARKERS, index), markersize=5,
                 markeredgecolor="white", markeredgewidth=0.5, clip_on=False,
             )  # fmt: skip
-            add_tooltip(mark, f"{name}, {spoke}: {values[spoke].value:.1f}")
-    axes.set_title(title, loc="left", pad=26)
-    add_legend(figure, list(_keys(series, lines=True)), below=0.4)
+            add_tooltip(mark, f"{name}, {spoke}: {value:.1f}")
+    above, below = _name_spokes(axes, angles, spokes)
+    set_title(axes, title, 2 * _RADIUS, pad=72 * above)
+    add_legend(figure, list(_keys(series, lines=True)), below=below)
     return figure
+
+
+def _name_spokes(axes: Axes, angles: Sequence[float], spokes: Sequence[str]) -> tuple[float, float]:
+    """Write the names around the circle, one below the other on each side. Returns the inches that
+    they need above and below it."""
+    reach = {1: 0.0, -1: 0.0}
+    used: dict[tuple[int, int], float] = {}
+    # From the middle of the circle up and down, so that names are moved away from it.
+    for angle, name in sorted(
+        zip(angles, spokes, strict=True), key=lambda at: abs(math.cos(at[0]))
+    ):
+        x, y = (1.07 * _RADIUS * part for part in (math.sin(angle), math.cos(angle)))
+        up = 1 if y >= 0 else -1
+        side = 0 if abs(math.sin(angle)) < _CENTRAL else int(math.copysign(1, x))
+        taken = max(used.get((up, one), -_LINE) for one in ((side,) if side else (-1, 0, 1)))
+        height = max(abs(y), taken + _LINE) if taken > -_LINE or not side else abs(y)
+        used[up, side] = height
+        reach[up] = max(reach[up], height)
+        axes.text(
+            0.5 + x / (2 * _RADIUS), 0.5 + up * height / (2 * _RADIUS), name,
+            ha=("center", "left", "right")[side], va="center", transform=axes.transAxes,
+        )  # fmt: skip
+    above, below = (reach[up] - _RADIUS + _LINE for up in (1, -1))
+    return max(0.3, above), max(0.3, below)
 
 
 @plot_style()

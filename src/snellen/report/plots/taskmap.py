@@ -20,7 +20,7 @@ from snellen.report.plots.figure import (
 )
 from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.clusters import Tree
-from snellen.taskmap.findings import SeedMap, TaskMapFindings
+from snellen.taskmap.findings import SeedMap, TaskMap, TaskMapFindings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +30,8 @@ CONTROL = "control.svg"
 _ROW, _DEPTH = 0.19, 4.6
 """Inches of a task's row in the tree, and of its axis of distances."""
 _CELL, _SMALL_CELL = 0.28, 0.08
+_BAR = 2.2
+"""Inches of the key of distances."""
 _MAX_LABELLED = 40
 """Tasks of a map whose cells have room for their distances."""
 _SEED_SIDE, _SEED_GAP = 2.4, 0.25
@@ -45,12 +47,10 @@ def taskmap_plots(findings: TaskMapFindings) -> dict[str, str]:
     texts: dict[str, str] = {}
     task_map = findings.map
     if task_map is not None:
-        names = [task.task for task in task_map.tasks]
-        order = task_map.tree.order
+        order, title = task_map.tree.order, _title(task_map)
         ordered = [[task_map.distances[row][column] for column in order] for row in order]
-        title = f"Tasks of {task_map.benchmark} as {task_map.model} learns them"
-        texts[TREE] = to_svg(dendrogram(task_map.tree, names, task_map.clusters, title))
-        labels = [names[task] for task in order]
+        texts[TREE] = to_svg(tree_figure(task_map))
+        labels = [task_map.tasks[task].task for task in order]
         texts[DISTANCES] = to_svg(distance_map(labels, ordered, title))
         if (control := task_map.control) is not None:
             beside = [[control.distances[row][column] for column in order] for row in order]
@@ -62,6 +62,16 @@ def taskmap_plots(findings: TaskMapFindings) -> dict[str, str]:
         if len(near) > 1:
             texts[TAU] = to_svg(tau_curve(near))
     return texts
+
+
+def tree_figure(task_map: TaskMap) -> Figure:
+    """The tree of a map with its clusters."""
+    names = [task.task for task in task_map.tasks]
+    return dendrogram(task_map.tree, names, task_map.clusters, _title(task_map))
+
+
+def _title(task_map: TaskMap) -> str:
+    return f"Tasks of {task_map.benchmark} as {task_map.model} learns them"
 
 
 @plot_style()
@@ -163,7 +173,7 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
                 va="center_baseline", fontsize=7, color=ink_on(colours(share)),
             )  # fmt: skip
             add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
-    bar = figure.add_axes((0, -0.28 / side, min(1.0, 2.2 / side), 0.12 / side))
+    bar = figure.add_axes((0, -0.28 / side, _BAR / side, 0.12 / side))
     figure.colorbar(mesh, cax=bar, orientation="horizontal", label="cosine distance")
     return figure
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from snellen.models.hf.routing import command_of
 from snellen.models.naming.catalog import CatalogEntry, FactSource, ListedPrice, sources
 from snellen.models.naming.routes import Route, route_sources, routes_of
-from snellen.report.console import natural_width
-from snellen.report.format import plural
+from snellen.report.document import Document, Line
+from snellen.report.format import NONE, plural
+from snellen.report.table import Cell, Column, Table
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-COLUMNS = ("name", "provider", "weights", "size", "takes", "context", "$ in", "$ out", "route")
-_NUMBERS = frozenset({"size", "context", "$ in", "$ out"})
-_FOLDED = frozenset({"name", "takes"})
-"""Columns that may be broken into lines."""
-_WIDE = ("provider", "weights", "context", "route")
-"""Columns for wide terminals only."""
-_NARROW = 12
-"""The width of the column of inputs in a narrow terminal."""
-UNKNOWN = "–"
+COLUMNS = (
+    Column("name", "name"),
+    Column("provider", is_optional=True),
+    Column("weights", is_optional=True),
+    Column("size", "number"),
+    Column("takes"),
+    Column("context", "number", is_optional=True),
+    Column("$ in", "number"),
+    Column("$ out", "number"),
+    Column("route", is_optional=True),
+)
 
 
 def entry_row(entry: CatalogEntry) -> tuple[str, ...]:
@@ -33,13 +33,21 @@ def entry_row(entry: CatalogEntry) -> tuple[str, ...]:
         entry.name,
         entry.provider,
         entry.access,
-        f"{entry.parameters:g} B" if entry.parameters else UNKNOWN,
+        f"{entry.parameters:g} B" if entry.parameters else NONE,
         _modalities(entry),
-        f"{entry.context / 1000:.0f} k" if entry.context else UNKNOWN,
-        f"{price.input:g}" if price else UNKNOWN,
-        f"{price.output:g}" if price else UNKNOWN,
+        f"{entry.context / 1000:.0f} k" if entry.context else NONE,
+        f"{price.input:g}" if price else NONE,
+        f"{price.output:g}" if price else NONE,
         str(routes_of(entry)[0]),
     )
+
+
+def _numbers(entry: CatalogEntry) -> tuple[Cell, ...]:
+    """An entry with sizes and lengths as numbers: billions of parameters, tokens, dollars."""
+    name, provider, access, _, takes, _, _, _, route = entry_row(entry)
+    price = entry.price
+    prices = (None, None) if price is None else (price.input, price.output)
+    return (name, provider, access, entry.parameters, takes, entry.context, *prices, route)
 
 
 def _modalities(entry: CatalogEntry) -> str:
@@ -48,43 +56,17 @@ def _modalities(entry: CatalogEntry) -> str:
     return inputs if entry.outputs == ("text",) else f"{inputs} → {' '.join(entry.outputs)}"
 
 
-def print_entries(entries: Sequence[CatalogEntry], console: Console) -> None:
-    """Print the entries as a table, and their number below it. A narrow terminal gets fewer
-    columns; files and pipes get complete lines."""
-    count_line = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
-    full_table = _table(entries, COLUMNS)
-    width = natural_width(full_table, console)
-    if not console.is_terminal:
-        console.width = max(console.width, width)
+def catalog_document(entries: Sequence[CatalogEntry]) -> Document:
+    """The entries as a table, and their number below it; JSON has all their facts and routes."""
+    data = [
+        {**msgspec.to_builtins(entry), "routes": msgspec.to_builtins(routes_of(entry))}
+        for entry in entries
+    ]
     if not entries:
-        count_line = "no model of the catalog fulfils the filter"
-    elif width <= console.width:
-        console.print(full_table)
-    else:
-        console.print(_table(entries, [name for name in COLUMNS if name not in _WIDE]))
-        count_line += f"; a terminal of {width} columns shows {', '.join(_WIDE)} too"
-    console.print(count_line, highlight=False)
-
-
-def _table(entries: Sequence[CatalogEntry], columns: Sequence[str]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    for name in columns:
-        words = name in _FOLDED
-        table.add_column(
-            name,
-            justify="right" if name in _NUMBERS else "left",
-            overflow="fold",
-            no_wrap=not words,
-            max_width=None if columns == COLUMNS or name != "takes" else _NARROW,
-        )
-    indices = [COLUMNS.index(name) for name in columns]
-    for entry in entries:
-        cells = entry_row(entry)
-        table.add_row(*(Text(cells[index]) for index in indices))
-    return table
+        return Document([Line("no model of the catalog fulfils the filter")], data)
+    count = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
+    table = Table("", COLUMNS, list(map(entry_row, entries)))
+    return Document([table, Line(count)], data, Table("", COLUMNS, list(map(_numbers, entries))))
 
 
 def entry_facts(entry: CatalogEntry) -> dict[str, str]:

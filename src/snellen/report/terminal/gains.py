@@ -1,72 +1,129 @@
-"""Gains from settings, and leakage: for the terminal, for pages, and as a plot."""
+"""Gains from settings, and leakage: as tables for every format, and as a plot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
 from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
 from snellen.analysis.findings.leakage import Leakage
 from snellen.report import format as fmt
+from snellen.report.document import Block, Document, Line, Space
 from snellen.report.plots.series import Value, dot_plot
-from snellen.report.terminal.table import text_table
+from snellen.report.table import Column, Estimate, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Console
 
 
-class GainRow(NamedTuple):
-    """A formatted gain; `cells` are in the order of the board's columns."""
-
-    cells: tuple[str, ...]
-    remarks: tuple[str, ...]
-
-
-class GainBoard(NamedTuple):
-    """The gains of one benchmark."""
-
-    benchmark: str
-    whose: str
-    """The model if all gains are of the same one; otherwise empty, and the rows name the model."""
-    columns: tuple[str, ...]
-    rows: tuple[GainRow, ...]
-    legend: str
-    """What the differences are, and in which direction."""
+def gain_document(gains: Sequence[Gain], leakages: Sequence[Leakage]) -> Document:
+    """The gains of each benchmark, then the leakage of each model."""
+    blocks = gain_blocks(gains)
+    if leakages:
+        blocks += [Space(), _leakage_table(leakages)]
+    records = _gain_records(gains) if gains else None
+    plot = partial(gain_plot, gains) if gains else None
+    return Document(blocks[1:], {"gains": gains, "leakages": leakages}, records, plot)
 
 
-def gain_boards(gains: Sequence[Gain]) -> Iterator[GainBoard]:
-    """One board for each benchmark, or for each benchmark and model if there are gains of
-    groups."""
+def gain_blocks(gains: Sequence[Gain]) -> list[Block]:
+    """An empty line, a heading and a table for each benchmark; nothing without gains."""
+    return [block for heading, table in gain_tables(gains) for block in (Space(), heading, table)]
+
+
+def gain_tables(gains: Sequence[Gain]) -> Iterator[tuple[Line, Table]]:
+    """A heading and a table for each benchmark, or for each benchmark and model if there are gains
+    of groups."""
     grouped = any(gain.group for gain in gains)
     tests = sum(gain.p is not None for gain in gains)
-    columns = ("setting", "base", "changed", "gain", "95 % interval", _p_heading(tests), "n")
-    boards: dict[tuple[str, str], list[Gain]] = {}
-    for gain in gains:
-        boards.setdefault((gain.benchmark, gain.model if grouped else ""), []).append(gain)
-    for (benchmark, _), mine in boards.items():
-        models = {gain.model for gain in mine}
-        whose = mine[0].model if len(models) == 1 else ""
-        rows = tuple(_row(gain, alone=bool(whose)) for gain in mine)
-        yield GainBoard(benchmark, whose, columns, rows, _legend(mine, tests))
-
-
-def _p_heading(tests: int) -> str:
-    return "Holm p" if tests > 1 else "p"
-
-
-def _row(gain: Gain, alone: bool) -> GainRow:
-    name = f"  {fmt.display_name(gain.group)}" if gain.group else setting_text(gain)
-    cells = (
-        name if alone else f"{gain.model}: {name}",
-        fmt.score_text(gain.base_score),
-        fmt.score_text(gain.score),
-        fmt.difference_text(gain.gain),
-        fmt.difference_interval_text(gain.interval),
-        fmt.p_text(gain.p_holm),
-        fmt.count_text(gain.n),
+    columns = (
+        Column("setting", "name"),
+        Column("base", "points", is_optional=True),
+        Column("changed", "points", is_optional=True),
+        Column("gain", "signed"),
+        Column("95 % interval", "signed"),
+        Column("Holm p" if tests > 1 else "p", "p"),
+        Column("n", "count", is_optional=True),
     )
-    return GainRow(cells, tuple(_remarks(gain)))
+    members: dict[tuple[str, str], list[Gain]] = {}
+    for gain in gains:
+        members.setdefault((gain.benchmark, gain.model if grouped else ""), []).append(gain)
+    for (benchmark, _), mine in members.items():
+        whose = f" of {mine[0].model}" if len({gain.model for gain in mine}) == 1 else ""
+        names = [_row_name(gain, alone=bool(whose)) for gain in mine]
+        rows = [
+            (name, gain.base_score, gain.score, gain.gain, gain.interval, gain.p_holm, gain.n)
+            for name, gain in zip(names, mine, strict=True)
+        ]
+        remarks = [
+            f"{name}: {', '.join(clauses)}"
+            for name, gain in zip(names, mine, strict=True)
+            if (clauses := list(_remarks(gain)))
+        ]
+        heading = Line(benchmark, "heading", f"gains{whose} on the same samples")
+        yield heading, Table("", columns, rows, [*remarks, _legend(mine, tests)])
+
+
+def _row_name(gain: Gain, alone: bool) -> str:
+    """The setting or group, behind the model unless all gains are of one model."""
+    name = f"  {fmt.display_name(gain.group)}" if gain.group else setting_text(gain)
+    return name if alone else f"{gain.model}: {name}"
+
+
+def _gain_records(gains: Sequence[Gain]) -> Table:
+    columns = (
+        *map(Column, ("benchmark", "model", "setting", "base", "changed", "group")),
+        Column("base score", "points"),
+        Column("changed score", "points"),
+        Column("gain", "signed"),
+        Column("p", "p"),
+        Column("Holm p", "p"),
+        Column("n", "count"),
+    )
+    rows = [
+        (
+            gain.benchmark,
+            gain.model,
+            gain.setting,
+            gain.base,
+            gain.value,
+            gain.group,
+            gain.base_score,
+            gain.score,
+            Estimate(gain.gain, gain.interval),
+            gain.p,
+            gain.p_holm,
+            gain.n,
+        )
+        for gain in gains
+    ]
+    return Table("", columns, rows)
+
+
+def _leakage_table(leakages: Sequence[Leakage]) -> Table:
+    columns = (
+        Column("model", "name"),
+        Column("blind", "points"),
+        Column("language model", "points"),
+        Column("leakage", "points"),
+        Column("95 % interval", "points"),
+        Column("n", "count", is_optional=True),
+    )
+    rows = [
+        (
+            f"{one.model} on {one.benchmark}",
+            one.without,
+            one.language,
+            one.leakage,
+            one.interval,
+            one.n,
+        )
+        for one in leakages
+    ]
+    names = ", ".join(dict.fromkeys(one.language_model for one in leakages))
+    title = "multi-modal leakage: max(0, blind – language model)"
+    return Table(title, columns, rows, [f"language model: {names}"])
 
 
 def setting_text(gain: Gain) -> str:
@@ -99,46 +156,6 @@ def _legend(gains: Sequence[Gain], tests: int) -> str:
         "gain: base – changed for a control, which takes something away; else changed – base"
         f"{adjusted}"
     )
-
-
-def print_gains(gains: Sequence[Gain], console: Console) -> None:
-    """Print one table for each benchmark; nothing without gains."""
-    from rich.text import Text
-
-    for board in gain_boards(gains):
-        console.print()
-        heading = Text(board.benchmark, style="bold")
-        whose = f" of {board.whose}" if board.whose else ""
-        heading.append(f"  gains{whose} on the same samples", style="dim")
-        console.print(heading)
-        console.print(text_table(board.columns, [row.cells for row in board.rows]))
-        for row in board.rows:
-            if row.remarks:
-                console.print(Text(f"{row.cells[0]}: {', '.join(row.remarks)}", style="dim"))
-        console.print(Text(board.legend, style="dim"))
-
-
-def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:
-    """Print the leakage of each model as a table; nothing without leakages."""
-    from rich.text import Text
-
-    if not leakages:
-        return
-    console.print()
-    console.print(Text("multi-modal leakage: max(0, blind – language model)", style="bold"))
-    rows = [
-        (
-            f"{leakage.model} on {leakage.benchmark}",
-            fmt.score_text(leakage.without),
-            f"{fmt.score_text(leakage.language)} ({leakage.language_model})",
-            fmt.score_text(leakage.leakage),
-            fmt.interval_text(leakage.interval),
-            fmt.count_text(leakage.n),
-        )
-        for leakage in leakages
-    ]
-    columns = ("model", "blind", "language model", "leakage", "95 % interval", "n")
-    console.print(text_table(columns, rows))
 
 
 def gain_plot(gains: Sequence[Gain]) -> Figure:

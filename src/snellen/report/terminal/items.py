@@ -1,63 +1,54 @@
-"""The output of `snellen items`."""
+"""What `snellen items` shows."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from snellen.analysis.samples.items import ItemAnalysis, ItemDifficulty
-from snellen.core.csv_cells import text_cells
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
-from snellen.report.markdown import bullets
-from snellen.report.terminal.text_table import TextTable, markdown_lines, print_table
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Cell, Column, Table
 from snellen.stats.items import LEVEL
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 _MAX_LENGTH = 60
+_ITEM_COLUMNS = (
+    Column("id"),
+    Column("question"),
+    Column("difficulty", "number", digits=2),
+    Column("discrimination", "number", digits=2),
+)
+
+NearCopies = Sequence[tuple[str, str]] | None
+"""Pairs of ids of samples whose images look alike; None if images were not compared."""
 
 
-class SimilarImages(NamedTuple):
-    """Pairs of ids of samples whose images look alike; None if images were not compared."""
+def items_document(items: ItemAnalysis, near_copies: NearCopies, top: int) -> Document:
+    """Sentences, and tables of at most `top` rows; JSON and CSV have every sample."""
+    blocks: list[Block] = [Line(notice, "notice") for notice in items.notices]
+    first, *others = item_lines(items, near_copies)
+    blocks += [Line(first, "heading"), *map(Line, others)]
+    for table in item_tables(items, near_copies, top):
+        if table.rows:
+            blocks += [Space(), table]
+    data = msgspec.to_builtins(items) | {"pictures": near_copies}
+    return Document(blocks, data, _records(items))
 
-    pairs: Sequence[tuple[str, str]] | None = None
 
-
-def item_tables(
-    items: ItemAnalysis, similar_images: SimilarImages, max_rows: int
-) -> Iterator[TextTable]:
+def item_tables(items: ItemAnalysis, near_copies: NearCopies, top: int) -> Iterator[Table]:
     """Tables of samples that separate models worst, of doubted labels, of similar images, and of
     subsets."""
-    low = [(*_cells(item), f"{item.low:.3f}") for item in low_items(items)[:max_rows]]
-    heads = ("id", "question", "difficulty", "discrimination")
-    title = "discrimination below that of 95 of 100 permutations"
-    yield TextTable(title, 2, (*heads, "chance of one as low"), low)
-    hardest = sorted(items.items, key=lambda item: -item.difficulty)[:max_rows]
-    yield TextTable("hardest", 2, heads, [_cells(item) for item in hardest])
-    if items.suspects:
-        rows = [
-            (
-                suspect.id,
-                shorten(suspect.question, _MAX_LENGTH),
-                suspect.gold,
-                suspect.answer,
-                f"{suspect.agree} of {suspect.runs}",
-                f"{100 * suspect.probability:.0f} %",
-            )
-            for suspect in items.suspects[:max_rows]
-        ]
-        title = "labels in doubt, with the probability that they are wrong"
-        yield TextTable(title, 4, ("id", "question", "gold", "answer", "runs", "wrong"), rows)
-    if similar_images.pairs:
-        yield TextTable("images that look alike", 2, ("id", "id"), similar_images.pairs[:max_rows])
-    if items.sizes:
-        yield _sizes_table(items)
+    low = [(*_cells(item), item.low) for item in low_items(items)[:top]]
+    columns = (*_ITEM_COLUMNS, Column("chance of one as low", "number", digits=3))
+    yield Table("discrimination below that of 95 of 100 permutations", columns, low)
+    hardest = sorted(items.items, key=lambda item: -item.difficulty)[:top]
+    yield Table("hardest", _ITEM_COLUMNS, [_cells(item) for item in hardest])
+    yield _suspects_table(items, top)
+    pairs = list(near_copies or ())[:top]
+    yield Table("images that look alike", (Column("id"), Column("looks like")), pairs)
+    yield _sizes_table(items)
 
 
 def low_items(items: ItemAnalysis) -> list[ItemDifficulty]:
@@ -66,41 +57,81 @@ def low_items(items: ItemAnalysis) -> list[ItemDifficulty]:
     return sorted(low, key=lambda item: (item.low, item.discrimination, item.id))
 
 
-def _cells(item: ItemDifficulty) -> tuple[str, ...]:
-    return (
-        item.id,
-        shorten(item.question, _MAX_LENGTH),
-        f"{item.difficulty:.2f}",
-        fmt.NONE if item.discrimination is None else f"{item.discrimination:+.2f}",
+def _cells(item: ItemDifficulty) -> tuple[Cell, ...]:
+    question = shorten(item.question, _MAX_LENGTH)
+    return (item.id, question, item.difficulty, item.discrimination)
+
+
+def _suspects_table(items: ItemAnalysis, top: int) -> Table:
+    columns = (
+        *map(Column, ("id", "question", "gold", "answer")),
+        Column("runs", "count"),
+        Column("wrong", "share", digits=0),
     )
-
-
-def _sizes_table(items: ItemAnalysis) -> TextTable:
     rows = [
         (
-            fmt.count_text(size.samples),
-            f"{size.agreement:.0f} %",
-            fmt.score_text(size.error),
-            fmt.score_text(size.largest),
-            f"{size.random_agreement:.0f} %",
-            fmt.score_text(size.random_error),
-            fmt.score_text(size.detectable),
+            suspect.id,
+            shorten(suspect.question, _MAX_LENGTH),
+            suspect.gold,
+            suspect.answer,
+            f"{suspect.agree} of {suspect.runs}",
+            suspect.probability,
+        )
+        for suspect in items.suspects[:top]
+    ]
+    return Table("labels in doubt, with the probability that they are wrong", columns, rows)
+
+
+def _sizes_table(items: ItemAnalysis) -> Table:
+    columns = (
+        Column("samples", "count"),
+        Column("pairs in order", "share", digits=0),
+        Column("error", "points"),
+        Column("largest", "points"),
+        Column("random: in order", "share", digits=0),
+        Column("random: error", "points"),
+        Column("detectable", "points"),
+    )
+    rows = [
+        (
+            size.samples,
+            size.agreement / 100,
+            size.error,
+            size.largest,
+            size.random_agreement / 100,
+            size.random_error,
+            size.detectable,
         )
         for size in items.sizes
     ]
-    heads = (
-        "samples",
-        "pairs in order",
-        "error",
-        "largest",
-        "random: in order",
-        "error",
-        "detectable",
+    return Table("subsets, on models that had no part in choosing them", columns, rows)
+
+
+def _records(items: ItemAnalysis) -> Table:
+    """Every sample with its difficulty, its discrimination, the probability of a discrimination as
+    low, the probability that its label is wrong, and whether it is in the subset."""
+    columns = (
+        Column("id"),
+        *(Column(name, "number") for name in ("difficulty", "discrimination", "low")),
+        Column("label_wrong", "number"),
+        Column("in_subset", "count"),
     )
-    return TextTable("subsets, on models that had no part in choosing them", 0, heads, rows)
+    subset = set(items.subset)
+    rows = [
+        (
+            item.id,
+            item.difficulty,
+            item.discrimination,
+            item.low,
+            item.label_wrong,
+            int(item.id in subset),
+        )
+        for item in items.items
+    ]
+    return Table("", columns, rows)
 
 
-def item_lines(items: ItemAnalysis, similar_images: SimilarImages) -> Iterator[str]:
+def item_lines(items: ItemAnalysis, near_copies: NearCopies) -> Iterator[str]:
     """Sentences that accompany the tables."""
     yield (
         f"{items.benchmark}: {fmt.plural(items.n, 'sample')} over {len(items.runs)} runs; "
@@ -117,8 +148,8 @@ def item_lines(items: ItemAnalysis, similar_images: SimilarImages) -> Iterator[s
             f"{count} with a discrimination below that of 95 of 100 permutations; "
             f"{items.low_expected:.1f} expected if all discriminated alike"
         )
-    if similar_images.pairs is not None:
-        yield f"{fmt.plural(len(similar_images.pairs), 'pair')} of images look alike"
+    if near_copies is not None:
+        yield f"{fmt.plural(len(near_copies), 'pair')} of images look alike"
     if items.subset:
         text = f"subset that keeps the ranking: {fmt.plural(len(items.subset), 'sample')}"
         if items.subset_agreement is not None:
@@ -127,54 +158,3 @@ def item_lines(items: ItemAnalysis, similar_images: SimilarImages) -> Iterator[s
                 "the whole does, the choice of its size included"
             )
         yield text
-
-
-def print_items(
-    items: ItemAnalysis, console: Console, *, similar_images: SimilarImages, max_rows: int
-) -> None:
-    from rich.text import Text
-
-    for notice in items.notices:
-        console.print(Text(f"! {notice}", style="yellow"))
-    for line in item_lines(items, similar_images):
-        console.print(Text(line))
-    for grid in item_tables(items, similar_images, max_rows):
-        if grid.rows:
-            console.print()
-            console.print(Text(grid.title, style="bold"))
-            print_table(grid, console)
-
-
-def to_json(items: ItemAnalysis, similar_images: SimilarImages) -> str:
-    """One JSON object with every sample; numbers are not rounded."""
-    content = msgspec.to_builtins(items) | {"pictures": similar_images.pairs}
-    return msgspec.json.encode(content).decode() + "\n"
-
-
-def to_csv(items: ItemAnalysis) -> str:
-    """Every sample with its difficulty, its discrimination, the probability of a discrimination as
-    low, the probability that its label is wrong, and whether it is in the subset."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("id", "difficulty", "discrimination", "low", "label_wrong", "in_subset"))
-    subset = set(items.subset)
-    for item in items.items:
-        telling = "" if item.discrimination is None else f"{item.discrimination:.4f}"
-        row = (
-            item.id,
-            f"{item.difficulty:.4f}",
-            telling,
-            "" if item.low is None else f"{item.low:.4f}",
-            "" if item.label_wrong is None else f"{item.label_wrong:.4f}",
-            int(item.id in subset),
-        )
-        writer.writerow(text_cells(row))
-    return file.getvalue()
-
-
-def to_markdown(items: ItemAnalysis, similar_images: SimilarImages, max_rows: int) -> str:
-    lines = bullets((*items.notices, *item_lines(items, similar_images)))
-    for grid in item_tables(items, similar_images, max_rows):
-        if grid.rows:
-            lines += ["", *markdown_lines(grid)]
-    return "\n".join(lines) + "\n"

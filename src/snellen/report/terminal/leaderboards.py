@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import (
     COMPLETE,
@@ -36,21 +36,10 @@ from snellen.core.errors import UsageError
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.leaderboard_tables import (
-    ComparableRuns,
-    board_table,
-    group_legend,
-    models_by_benchmarks,
-    standing_tables,
-)
-from snellen.report.terminal.table import print_result, rich_table
+from snellen.report.leaderboard_tables import ComparableRuns, group_legend
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow, rank_models
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 MME = "mme"
 _TOTAL = "total"
@@ -227,6 +216,8 @@ def _legend(boards: Sequence[Leaderboard], ranks: RunRankings) -> Iterator[str]:
             f"{100 * (1 - DEFAULT_LEVEL):.0f} %, adjusted by Holm for the "
             f"{fmt.plural(pairs, 'pair')} of a board)"
         )
+        if any(row.p_best is not None for board in boards[:1] for row in board.places):
+            yield "Holm p vs best: of the paired test against the best model, adjusted likewise"
     elif first is not None and first.reason:
         yield f"how sure the ranks are is not known: {first.reason}"
     yield from group_legend(boards)
@@ -343,43 +334,8 @@ def _with_ranks(board: Leaderboard, ranking: RunRanking) -> Leaderboard:
         interval = ranking.runs.get(row.model)
         if interval is None:
             return row
-        return row._replace(ranks=(interval.low, interval.high), letters=interval.letters)
+        return row._replace(
+            ranks=(interval.low, interval.high), letters=interval.letters, p_best=interval.p_best
+        )
 
     return board._replace(places=tuple(map(add_rank, board.places)))
-
-
-def print_leaderboards(standings: Sequence[ComparableRuns], console: Console) -> None:
-    """Print models by benchmarks, then each ranking; those of one benchmark side by side, as many
-    as fit."""
-    from rich.columns import Columns
-    from rich.text import Text
-
-    matrix = models_by_benchmarks(standings)
-    if matrix is not None:
-        console.print(Text(matrix.title, style="bold"))
-        print_result(matrix, console)
-        console.print()
-    for index, standing in enumerate(standings):
-        if index:
-            console.print()
-        console.print(Text(standing.title, style="bold"))
-        for notice in standing.notices:
-            console.print(Text(f"! {notice}", style="yellow"))
-        ranked = [board for board in standing.boards if board.places and not board.column]
-        side_by_side = [_titled_table(board, console.width) for board in ranked]
-        console.print(Columns(side_by_side, padding=(1, 4), expand=False))
-        for result in list(standing_tables(standing))[len(ranked) :]:
-            console.print()
-            print_result(result, console)
-        for line in standing.legend:
-            console.print(Text(line, style="dim"))
-
-
-def _titled_table(board: Leaderboard, width: int) -> Table:
-    from rich.text import Text
-
-    table = rich_table(board_table(board), width)
-    table.title = Text(fmt.display_name(board.name), style="bold")
-    table.title_justify = "left"
-    table.caption = f"{board.tied_out} more with the last score" if board.tied_out else None
-    return table

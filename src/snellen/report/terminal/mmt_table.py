@@ -1,4 +1,4 @@
-"""MMT-Bench runs as Table 2 of the paper in Markdown, with the two baselines of guessing.
+"""MMT-Bench runs as Table 2 of the paper, with the two baselines of guessing.
 
 A mean rank is over the meta-tasks that every row has. Each rank is a competition rank among all
 rows, including guessing, by the values as printed (see `scoring.mmt_bench`).
@@ -24,8 +24,9 @@ from snellen.benchmarks.abilities.mmt_bench.summary import (
 from snellen.benchmarks.abilities.mmt_bench.tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
-from snellen.core.summary import Interval, Metric, Summary
-from snellen.report.markdown import literal, table
+from snellen.core.summary import Metric, Summary
+from snellen.report.document import Document
+from snellen.report.table import Column, Estimate, Table
 from snellen.scoring.mmt_bench import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
 from snellen.store.runs import RunFolder
 
@@ -48,7 +49,7 @@ class MMTTableRow(NamedTuple):
     metas: dict[str, float]
 
 
-def mmt_table(runs: Sequence[RunFolder]) -> str:
+def mmt_document(runs: Sequence[RunFolder]) -> Document:
     """A row for each run, the best first, and the two baselines; columns are meta-tasks by their
     abbreviations.
 
@@ -81,27 +82,41 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
         rank = average_meta_ranks(means, tasks)
         spans = draws.mean_rank_intervals(tasks, fixed)
         ends = {row.name: span for row, span in zip(rows, spans, strict=True)}
-        ranked.append({name: _rank_cell(rank.get(name), ends.get(name)) for name in means})
-    head = ["model", "Overall", "Overall (questions)", "R", "Overall*", "R*", *abbreviations]
-    lines = [
+        ranked.append({name: Estimate(rank.get(name), ends.get(name)) for name in means})
+    cells = [
         [
             row.name,
-            *map(_cell, row.totals[:2]),
+            *row.totals[:2],
             ranked[0][row.name],
-            _cell(row.totals[2]),
+            row.totals[2],
             ranked[1][row.name],
-            *(_cell(row.metas.get(meta)) for meta in abbreviations),
+            *(row.metas.get(meta) for meta in abbreviations),
         ]
         for row in (*rows, *guesses)
     ]
     notes = [
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
         "rows, with the 95 % interval of that of further such questions (none if the questions of "
-        "a subtask share one picture); *: without visual recognition; -: no value.",
+        "a subtask share one picture); *: without visual recognition; –: no value.",
         *_missing_task_notices(rows, abbreviations, shared),
     ]
-    numbers = range(1, len(head))
-    return "\n".join([*table(head, lines, right=numbers), "", *map(literal, notes), ""])
+    return Document([Table("", _columns(abbreviations), cells, notes, baselines=len(guesses))])
+
+
+def _columns(abbreviations: Sequence[str]) -> list[Column]:
+    highest, lowest = (
+        Column("", "points", PRINTED_DIGITS, "highest"),
+        Column("", "number", PRINTED_DIGITS, "lowest"),
+    )
+    return [
+        Column("model", "name"),
+        highest._replace(name="Overall"),
+        highest._replace(name="Overall (questions)"),
+        lowest._replace(name="R"),
+        highest._replace(name="Overall*"),
+        lowest._replace(name="R*"),
+        *(highest._replace(name=name) for name in abbreviations),
+    ]
 
 
 def _missing_task_notices(
@@ -155,13 +170,3 @@ def _settings(report: Report) -> str:
         if key not in _EXCLUDED_PARAMETERS and _DEFAULT_PARAMETERS.get(key) != value
     ]
     return f" ({', '.join(own)})" if own else ""
-
-
-def _rank_cell(rank: float | None, all_ranks: Interval | None) -> str:
-    if rank is None or all_ranks is None:
-        return _cell(rank)
-    return f"{_cell(rank)} ({_cell(all_ranks.low)}–{_cell(all_ranks.high)})"
-
-
-def _cell(value: float | None) -> str:
-    return "-" if value is None else f"{value:.{PRINTED_DIGITS}f}"

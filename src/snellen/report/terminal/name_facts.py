@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from snellen.benchmarks.abilities.seedbench.levels import level_of
@@ -29,7 +30,25 @@ from snellen.models.naming.maker_names import maker_name
 from snellen.models.naming.registry import describe_model, is_provider, registered_models
 from snellen.models.naming.registry import split_spec as split_model
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
+from snellen.report.document import Document
+from snellen.report.table import Column, Table
 from snellen.store.runs import holds_run
+
+
+def is_suite_or_recipe(name: str) -> bool:
+    """Whether a name is that of a suite, or of a recipe of a model's makers."""
+    return name.lower() in builtin_suites() or _find_setup_of_name(name) is not None
+
+
+def facts_document(facts: Mapping[str, str]) -> Document:
+    """A line for each fact."""
+    return Document([facts_table(facts)], data=facts)
+
+
+def facts_table(facts: Mapping[str, str]) -> Table:
+    """A row for each fact that has a text."""
+    rows = [(name, text) for name, text in facts.items() if text]
+    return Table("facts", [Column("fact"), Column("value")], rows, on_terminal="lines")
 
 
 def facts_of_name(name: str) -> dict[str, str]:
@@ -37,12 +56,16 @@ def facts_of_name(name: str) -> dict[str, str]:
     empty where there is nothing to say.
 
     Raises UnknownName, with the names that are near, and DataError for a path without data."""
-    # `Aria` is a model, `aria` the recipe of its makers.
-    recipe = name if name in catalog_names() else name.lower()
-    setup = next((setup for setup in load_setups() if setup.name == recipe), None)
+    setup = _find_setup_of_name(name)
     if name.lower() in builtin_suites():
         return _suite_facts(name.lower())
     return _facts(name) if setup is None else _setup_facts(setup)
+
+
+def _find_setup_of_name(name: str) -> MakerSetup | None:
+    # `Aria` is a model, `aria` the recipe of its makers.
+    recipe = name if name in catalog_names() else name.lower()
+    return next((setup for setup in load_setups() if setup.name == recipe), None)
 
 
 def _suite_facts(name: str) -> dict[str, str]:
@@ -102,7 +125,7 @@ def _facts(name: str) -> dict[str, str]:
         return _model_facts(name)
     is_model = is_provider(name.partition("/")[0])
     if stem in benchmark_sources() or (is_data_source(stem) and not is_model):
-        return _benchmark_facts(name)
+        return benchmark_facts(name)
     entry = facts_of(name)
     if entry is not None:
         return _catalog_facts(name, entry)
@@ -112,17 +135,17 @@ def _facts(name: str) -> dict[str, str]:
         return _uninstalled_facts(name, error)
     except UnknownName as no_model:
         try:
-            return _benchmark_facts(name)
+            return benchmark_facts(name)
         except UnknownName:
             models = [*(model.name for model in registered_models()), *catalog_names()]
             names = [*models, *benchmark_sources()]
             raise UnknownName("model or benchmark", name, names) from no_model
 
 
-def _benchmark_facts(name: str) -> dict[str, str]:
+def benchmark_facts(name: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a benchmark declares, and the evidence that its numbers are right."""
-    _check_own_data(name)
-    benchmark = open_benchmark(name, Variant())
+    check_own_data(name)
+    benchmark = open_benchmark(name, Variant(columns=columns or {}))
     evidence = evidence_of(benchmark.name)
     (aliases,) = [
         ", ".join(listing.aliases)
@@ -149,7 +172,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
     }
 
 
-def _check_own_data(name: str) -> None:
+def check_own_data(name: str) -> None:
     """Raises DataError or UsageError if the name is a path at which there are no data."""
     path = split_spec(name).name
     if not is_data_source(path) or is_description(path) or is_data_set_folder(path):

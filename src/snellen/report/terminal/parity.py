@@ -1,47 +1,48 @@
-"""The output of `snellen parity`."""
+"""What `snellen parity` shows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from msgspec import structs
 
 from snellen.core.terminal_text import shorten
 from snellen.engine.offline.parity import Parity, ParityCheck, ParityDifference
 from snellen.report import format as fmt
-from snellen.report.terminal.lines import print_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from snellen.report.document import Document, Line
+from snellen.report.table import Column, Table
 
 _MAX_LENGTH = 400
 """The number of printed characters of a difference."""
 
 
-def print_parity(parity: Parity, console: Console) -> None:
-    """Print a row for each aspect, the first differences, and the verdict."""
-    from rich import box
-    from rich.table import Table
-
-    print_text(
-        console,
+def parity_document(parity: Parity) -> Document:
+    """A row for each aspect, the first differences, and the verdict."""
+    heading = (
         f"{parity.first} and {parity.second} on {parity.benchmark}, "
-        f"{fmt.plural(parity.questions, 'question')}",
+        f"{fmt.plural(parity.questions, 'question')}"
     )
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("aspect")
-    table.add_column("equal", justify="right")
-    table.add_column("compared", justify="right")
-    table.add_column("", overflow="fold")
+    columns = (
+        Column("aspect"),
+        Column("equal", "count"),
+        Column("compared", "count"),
+        Column("remarks"),
+    )
+    rows = [(check.aspect, check.equal, check.compared, _remark(check)) for check in parity.checks]
+    lines = [Line(text, is_unbroken=True) for text in _sentences(parity)]
+    data = {**structs.asdict(parity), "equal": parity.equal}
+    return Document([Line(heading, "heading"), Table("", columns, rows), *lines], data)
+
+
+def _sentences(parity: Parity) -> Iterator[str]:
     for check in parity.checks:
-        table.add_row(check.aspect, str(check.equal), str(check.compared), _remark(check))
-    console.print(table)
-    for check in parity.checks:
-        _print_differences(check, parity, console)
+        yield from _differences(check, parity)
     for name, count in parity.failed.items():
         if count:
-            print_text(console, f"{name}: {fmt.plural(count, 'request')} failed")
+            yield f"{name}: {fmt.plural(count, 'request')} failed"
     if parity.failure:
-        print_text(console, f"the first failure: {parity.failure}")
-    print_text(console, verdict(parity))
+        yield f"the first failure: {parity.failure}"
+    yield verdict(parity)
 
 
 def verdict(parity: Parity) -> str:
@@ -65,19 +66,19 @@ def _remark(check: ParityCheck) -> str:
     return "; ".join(parts)
 
 
-def _print_differences(check: ParityCheck, parity: Parity, console: Console) -> None:
+def _differences(check: ParityCheck, parity: Parity) -> Iterator[str]:
+    """The first differences of an aspect, and how many more there are."""
     if not check.differences:
         return
-    more = check.compared - check.equal - len(check.differences)
     count = check.compared - check.equal
-    print_text(console, f"{check.aspect}: {fmt.plural(count, 'difference')}")
+    yield f"{check.aspect}: {fmt.plural(count, 'difference')}"
     for difference in check.differences:
-        print_text(console, f"  {difference.sample}: {_difference_lines(difference, parity)}")
-    if more:
-        print_text(console, f"  and {more} more")
+        yield f"  {difference.sample}: {_difference_text(difference, parity)}"
+    if more := count - len(check.differences):
+        yield f"  and {more} more"
 
 
-def _difference_lines(difference: ParityDifference, parity: Parity) -> str:
+def _difference_text(difference: ParityDifference, parity: Parity) -> str:
     if difference.words:
         return shorten(difference.words, _MAX_LENGTH)
     first, second = shorten(difference.first, _MAX_LENGTH), shorten(difference.second, _MAX_LENGTH)

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from snellen.analysis.comparison.planned_study import Need, StudyPlan
 from snellen.report import format as fmt
-from snellen.report.findings.finding import FindingTable, TableColumn
+from snellen.report.table import Column, Table
 
 _COLUMNS = (
-    TableColumn("aim"),
-    TableColumn("repeats", "count"),
-    TableColumn("samples", "count"),
-    TableColumn("requests", "count"),
-    TableColumn("$"),
-    TableColumn("enough here"),
+    Column("aim"),
+    Column("repeats", "count"),
+    Column("samples", "count"),
+    Column("requests", "count"),
+    Column("$"),
+    Column("enough here"),
 )
 
 
-def study_table(study: StudyPlan) -> FindingTable:
+def study_table(study: StudyPlan) -> Table:
     """A row for each aim and number of repeats; requests and dollars are for both models."""
     first, second = study.models
     title = (
@@ -36,7 +36,7 @@ def study_table(study: StudyPlan) -> FindingTable:
         )
         for need in study.needs
     ]
-    return FindingTable(title, _COLUMNS, rows)
+    return Table(title, _COLUMNS, rows)
 
 
 def _aim(need: Need, study: StudyPlan) -> str:

@@ -1,21 +1,19 @@
-"""A benchmark's protocol card for the terminal."""
+"""A benchmark's protocol card."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from snellen.analysis.cards import ProtocolCard
 from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.sample import Kind
 from snellen.report import format as fmt
+from snellen.report.document import Document, Line, Space, Verbatim
 from snellen.report.findings.parsers import quality_lines
 from snellen.report.judge_notes import card_judges_note
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from snellen.report.table import Column, Table
 
 
 def card_lines(card: ProtocolCard) -> Iterator[tuple[str, str]]:
@@ -46,19 +44,20 @@ def _kinds(card: ProtocolCard) -> Iterator[Kind]:
         yield "yes_no"
 
 
-def print_card(card: ProtocolCard, console: Console) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    console.print(Text(f"{card.name}, version {card.version}", style="bold"))
-    console.print(Text(card.title, style="dim"))
-    table = Table.grid(padding=(0, 2))
+def card_document(card: ProtocolCard) -> Document:
+    """The parts of the protocol, and the first request."""
     rows = [*card_lines(card), ("coverage", card.coverage)]
     rows += [(fmt.display_name(name), value) for name, value in sorted(card.parameters.items())]
     rows += [("paper", card.paper)] if card.paper else []
-    for name, value in [*rows, ("card digest", card.digest)]:
-        table.add_row(Text(name), Text(value))
-    console.print(table)
-    console.print()
-    console.print(Text("the first request", style="bold"))
-    console.print(Text(card.example))
+    rows.append(("card digest", card.digest))
+    return Document(
+        [
+            Line(f"{card.name}, version {card.version}", "heading"),
+            Line(card.title, "note"),
+            Table("", [Column("part"), Column("value")], rows, on_terminal="lines"),
+            Space(),
+            Line("the first request", "heading"),
+            Verbatim(card.example.splitlines()),
+        ],
+        data=card,
+    )

@@ -1,64 +1,66 @@
-"""The output of `snellen why RUN`: a run against the published numbers."""
+"""What `snellen why RUN` shows: a run against the published numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
-
-import msgspec
-
-from snellen.analysis.published.explanation import PublishedExplanation
-from snellen.report.markdown import literal
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from snellen.analysis.published.explanation import PublishedExplanation, PublishedNumberExplained
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Column, Table
 
 
-def explanation_lines(explanation: PublishedExplanation) -> Iterator[str]:
-    """The explanation as lines of text."""
-    yield f"{explanation.model} on {explanation.benchmark}"
+def published_document(explanation: PublishedExplanation) -> Document:
+    """Each published number with the settings that differ from its own, then what is known of how
+    the makers ask the model."""
+    blocks: list[Block] = [Line(f"{explanation.model} on {explanation.benchmark}", "heading")]
     for number in explanation.numbers:
-        yield ""
-        yield number.sentence
-        yield f"  {number.difference:+.1f}; {number.url}"
-        if number.note:
-            yield f"  {number.note}"
-        for differing in number.settings:
-            yield (
-                f"  {differing.setting}: {differing.published} there, {differing.own} here "
-                f"(by {differing.basis})"
-            )
-        if not number.settings:
-            yield "  no setting is known to differ"
-    yield ""
+        blocks += [Space(), *_number_blocks(number)]
+    blocks.append(Space())
     if explanation.setup:
-        yield f"set-up of the makers: {explanation.setup} ({explanation.setup_source})"
+        source = f"{explanation.setup} ({explanation.setup_source})"
+        blocks.append(Line(f"set-up of the makers: {source}"))
     else:
-        yield "how the makers ask this model is not known"
+        blocks.append(Line("how the makers ask this model is not known"))
     if explanation.setup_note:
-        yield f"not applied of it: {explanation.setup_note}"
-    yield from (f"also: {sentence}" for sentence in explanation.deviations)
+        blocks.append(Line(f"not applied of it: {explanation.setup_note}"))
+    blocks += [Line(f"also: {sentence}") for sentence in explanation.deviations]
+    return Document(blocks, explanation, _records(explanation))
 
 
-def print_published(explanation: PublishedExplanation, console: Console) -> None:
-    """Print the explanation."""
-    from rich.text import Text
-
-    for line in explanation_lines(explanation):
-        console.print(Text(line))
-
-
-def to_markdown(explanation: PublishedExplanation) -> str:
-    """The explanation as Markdown."""
-    return "\n".join(literal(line) + "  " for line in explanation_lines(explanation)) + "\n"
-
-
-def to_json(explanation: PublishedExplanation) -> str:
-    """The explanation as JSON."""
-    return msgspec.json.encode(explanation).decode()
+def _number_blocks(number: PublishedNumberExplained) -> list[Block]:
+    blocks: list[Block] = [
+        Line(number.sentence),
+        Line(f"{number.difference:+.1f}; {number.url}", is_unbroken=True),
+    ]
+    if number.note:
+        blocks.append(Line(number.note))
+    if not number.settings:
+        return [*blocks, Line("no setting is known to differ")]
+    columns = [Column(name) for name in ("setting", "there", "here", "known by")]
+    rows = [(one.setting, one.published, one.own, one.basis) for one in number.settings]
+    return [*blocks, Table("", columns, rows)]
 
 
-PUBLISHED_EXPORTS: Mapping[str, Callable[[PublishedExplanation], str]] = {
-    "json": to_json,
-    "markdown": to_markdown,
-}
+def _records(explanation: PublishedExplanation) -> Table:
+    columns = (
+        Column("model"),
+        Column("benchmark"),
+        Column("published", "points"),
+        Column("own", "points"),
+        Column("difference", "signed"),
+        Column("url"),
+        Column("settings that differ"),
+    )
+    rows = [
+        (
+            explanation.model,
+            explanation.benchmark,
+            number.published,
+            number.own,
+            number.difference,
+            number.url,
+            "; ".join(
+                f"{one.setting}: {one.published} there, {one.own} here" for one in number.settings
+            ),
+        )
+        for number in explanation.numbers
+    ]
+    return Table("", columns, rows)

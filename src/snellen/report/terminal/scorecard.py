@@ -1,16 +1,40 @@
-"""The scores of recorded predictions as a JSON object."""
+"""What `snellen score` shows of recorded predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from snellen.analysis.comparison.deviations import deviation_objects
+from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.core.benchmark import Benchmark
-from snellen.core.run import DataInfo, RunInfo
+from snellen.core.run import DataInfo, Report, RunInfo
 from snellen.core.summary import Interval, Metric, Summary
+from snellen.report.document import Document, Space
+from snellen.report.findings.parsers import labelled_replies
+from snellen.report.run_document import run_document
+from snellen.report.writers.json_text import document_object
+
+
+def score_document(
+    reports: Sequence[Report],
+    cards: Sequence[Mapping[str, Any]],
+    labelled: LabelComparison | None = None,
+) -> Document:
+    """The predictions as runs, and how parsing agrees with labels of people; JSON holds the cards
+    of `scorecard`, or the one with `readings`."""
+    measured = labelled_replies(labelled) if labelled is not None else None
+    document = run_document(
+        reports,
+        [Space(), *measured.blocks] if measured is not None else (),
+        judges_measured=measured is not None,
+    )
+    if len(cards) > 1:
+        return document._replace(data=cards)
+    readings = {} if measured is None else {"readings": document_object(measured)}
+    return document._replace(data={**cards[0], **readings})
 
 
 def scorecard(

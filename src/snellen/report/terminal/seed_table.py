@@ -1,6 +1,6 @@
-"""SEED-Bench runs as Tables 2 and 3 of the paper in Markdown, and as its Fig. 10.
+"""SEED-Bench runs as Tables 2 and 3 of the paper, and as its Fig. 10.
 
-A value is printed and ranked only if all of its dimensions have values, otherwise it is "-". The
+A value is printed and ranked only if all of its dimensions have values, otherwise it is "–". The
 two protocols are always told apart: the name of a model that generated its answers says so.
 """
 
@@ -24,17 +24,19 @@ from snellen.benchmarks.abilities.seedbench.rows import DIMENSION
 from snellen.benchmarks.abilities.seedbench.summary import MARK
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
-from snellen.report.markdown import literal, table
+from snellen.report.document import Document, Line
+from snellen.report.format import NONE
 from snellen.report.plots.figure import to_svg
 from snellen.report.plots.ranks import Values, heat_map
+from snellen.report.table import Cell, Column, Table
 from snellen.scoring.grouped import mean_of_all
 from snellen.scoring.ranks import competition_ranks
 
 NAME = "seedbench"
 
 
-def seed_table(runs: Sequence[Report]) -> str:
-    """Levels and parts, subparts, and dimensions, each with value and rank, in Markdown."""
+def seed_document(runs: Sequence[Report]) -> Document:
+    """Levels and parts, subparts, and dimensions, each with value and rank."""
     version = shared_version(runs)
     selected, values = dimensions_of_version(version), dimension_scores(runs)
     by_level = {
@@ -54,13 +56,13 @@ def seed_table(runs: Sequence[Report]) -> str:
         _table("Subparts", values, group_by_subpart(selected), set()),
         _table("Dimensions", values, single, marked),
     )
-    note = f"{MARK} at most half of the answers are valid; - a dimension has no value."
+    note = f"{MARK} at most half of the answers are valid; – a dimension has no value."
     if any(dimension in ASSUMED_FORM for cells in values.values() for dimension in cells):
         note += (
             f" {ASSUMED_MARK} the form of the authors' files of this dimension is not documented; "
             "they are read as those of the others."
         )
-    return "\n".join((*tables, literal(note), ""))
+    return Document([*tables, Line(note, "note")])
 
 
 def seed_heat_map(runs: Sequence[Report]) -> str:
@@ -113,7 +115,7 @@ def _heading(dimension: str) -> str:
 def _declared_level(report: Report) -> str:
     """The level that the model reaches according to its declared capabilities."""
     can = report.run.capabilities
-    return (level_of(can) if can else None) or "-"
+    return (level_of(can) if can else None) or NONE
 
 
 def _table(
@@ -122,30 +124,33 @@ def _table(
     groups: Sequence[DimensionGroup],
     marked: set[tuple[str, str]],
     reached: Mapping[str, str] | None = None,
-) -> str:
+) -> Table:
     """A table of values and ranks; `reached` becomes a column after the model's name."""
     columns = {
         group.name: {name: mean_of_all(cells, group.members) for name, cells in values.items()}
         for group in groups
     }
-    words = ["model", "level"] if reached else ["model"]
-    headings = [*words, *(heading for name in columns for heading in (name, "rank"))]
     ranked = {name: competition_ranks(column) for name, column in columns.items()}
-    rows = []
+    headings = [Column("model", "name"), *([Column("level")] if reached else [])]
+    for name in columns:
+        headings += [
+            Column(name, "points", best="highest"),
+            Column(f"{name} rank", "count", best="lowest"),
+        ]
+    rows: list[list[Cell]] = []
     for model in values:
-        row = [model, reached[model]] if reached else [model]
+        row: list[Cell] = [model, reached[model]] if reached else [model]
         for name, column in columns.items():
             row += _cells(column, ranked[name], model, (model, name) in marked)
         rows.append(row)
-    numbers = range(len(words), len(headings))
-    return "\n".join([f"### {literal(title)}", "", *table(headings, rows, right=numbers), ""])
+    return Table(title, headings, rows)
 
 
 def _cells(
     column: Mapping[str, float | None], ranked: Mapping[str, int], model: str, marked: bool
-) -> tuple[str, str]:
+) -> tuple[Cell, Cell]:
     """A value and its rank."""
     value = column[model]
     if value is None:
-        return "-", "-"
-    return f"{value:.1f}{MARK if marked else ''}", str(ranked[model])
+        return None, None
+    return f"{value:.1f}{MARK}" if marked else value, ranked[model]

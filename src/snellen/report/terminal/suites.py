@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from snellen.analysis.comparison.average_ranking import (
     AverageLetters,
@@ -20,26 +17,19 @@ from snellen.analysis.comparison.deviations import deviations
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember, member_key
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.benchmark import DataTable
-from snellen.core.csv_cells import text_cells
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.latex import latex_comments, latex_table
-from snellen.report.leaderboard_export import row_object
-from snellen.report.markdown import bullets, literal, table
-from snellen.report.result_tables import ResultTable
-from snellen.report.terminal.table import print_result
+from snellen.report.document import Document, titled_document
+from snellen.report.leaderboard_tables import row_object
+from snellen.report.plots.series import Value, dot_plot
+from snellen.report.table import Cell, Column, Table
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.averages import interval_of_average
 from snellen.store.runs import RunFolder
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-_IMPORT_COLUMNS = ("model", "member", "value")
-_MAX_COLUMNS = 12
-"""Up to this many members are columns in a terminal; more become rows."""
+IMPORT_COLUMNS = ("model", "member", "value")
 
 
 class SuiteTable(NamedTuple):
@@ -64,7 +54,7 @@ def read_imported_scores(table: DataTable) -> list[ImportedScore]:
     """Read a table with the columns model, member and value. Raises DataError."""
     scores = []
     for row in table:
-        cells = [row.cells.get(column, "").strip() for column in _IMPORT_COLUMNS]
+        cells = [row.cells.get(column, "").strip() for column in IMPORT_COLUMNS]
         try:
             number = float(cells[2]) if all(cells[:2]) else math.nan
         except ValueError:
@@ -281,115 +271,48 @@ def _metric(report: Report, member: SuiteMember) -> _MemberScore | None:
     return _MemberScore(as_percent(metric.value, metric.top), interval)
 
 
-def print_suite(suite_table: SuiteTable, console: Console) -> None:
-    from rich.text import Text
+def suite_document(suite_table: SuiteTable) -> Document:
+    """Models by members with their averages. The figure has the averages with their intervals."""
+    averages = {
+        row.model: Value(row.average, row.interval)
+        for row in suite_table.rows
+        if row.average is not None
+    }
+    document = titled_document(suite_table.title, [_table(suite_table)], suite_table.notices)
+    return document._replace(
+        data={**suite_table._asdict(), "rows": [*map(row_object, suite_table.rows)]},
+        plot=(lambda: dot_plot(suite_table.title, {"average": averages})) if averages else None,
+    )
 
-    console.print(Text(suite_table.title, style="bold"))
-    for notice in suite_table.notices:
-        console.print(Text(f"! {notice}", style="yellow"))
-    many = len(suite_table.members) > _MAX_COLUMNS
-    print_result((members_by_models if many else models_by_members)(suite_table), console)
-    for line in _legend(suite_table):
-        console.print(Text(line, style="dim"))
 
-
-def _legend(suite_table: SuiteTable) -> list[str]:
-    """What the columns mean."""
-    if not any(row.average_rank is not None for row in suite_table.rows):
-        return []
-    return [
+def _table(suite_table: SuiteTable) -> Table:
+    """A row for each model: rank, average, average rank, and the members."""
+    has_average, rows = suite_table.averaged, suite_table.rows
+    has_interval = any(row.interval is not None for row in rows)
+    columns = [
+        *([Column("rank")] if has_average else []),
+        Column("model", "name"),
+        *([Column("average", "points", best="highest")] if has_average else []),
+        *([Column("95 % interval", "points")] if has_average and has_interval else []),
+        *([Column("alike")] if has_average and suite_table.alike else []),
+        *([Column("average rank", "points", best="lowest")] if has_average else []),
+        *(Column(member, "points", best="highest") for member in suite_table.members),
+    ]
+    cells: list[tuple[Cell, ...]] = [
+        (
+            *([str(row.rank) if row.rank else None] if has_average else []),
+            row.model,
+            *([row.average] if has_average else []),
+            *([row.interval] if has_average and has_interval else []),
+            *([suite_table.alike.get(row.model)] if has_average and suite_table.alike else []),
+            *([row.average_rank] if has_average else []),
+            *(row.values[member] for member in suite_table.members),
+        )
+        for row in rows
+    ]
+    legend = [
         "average rank: the mean over the members of the rank among the models here that have all "
         "of them"
     ]
-
-
-def models_by_members(suite_table: SuiteTable) -> ResultTable:
-    """A row for each model: rank, average, average rank, and the members."""
-    first = ["model"]
-    if suite_table.averaged:
-        first = ["rank", "model", *_average_headings(suite_table)]
-    rows = []
-    for row in suite_table.rows:
-        name = [str(row.rank or fmt.NONE), row.model] if suite_table.averaged else [row.model]
-        values = (fmt.score_text(row.values[member]) for member in suite_table.members)
-        rows.append((*name, *_average_cells(suite_table, row), *values))
-    texts = 2 if suite_table.averaged else 1
-    return ResultTable(suite_table.title, (*first, *suite_table.members), tuple(rows), texts)
-
-
-def members_by_models(suite_table: SuiteTable) -> ResultTable:
-    """A column for each model, for many members."""
-    headings = ["rank", *_average_headings(suite_table)] if suite_table.averaged else []
-    columns = [
-        [
-            *([str(row.rank or fmt.NONE)] if suite_table.averaged else []),
-            *_average_cells(suite_table, row),
-            *(fmt.score_text(row.values[member]) for member in suite_table.members),
-        ]
-        for row in suite_table.rows
-    ]
-    rows = list(zip((*headings, *suite_table.members), *columns, strict=True))
-    header = ("member", *(row.model for row in suite_table.rows))
-    return ResultTable(suite_table.title, header, tuple(rows))
-
-
-def _average_headings(suite_table: SuiteTable) -> list[str]:
-    headings = ["average"]
-    headings += ["95 % interval"] if _has_intervals(suite_table) else []
-    headings += ["alike"] if suite_table.alike else []
-    return [*headings, "average rank"]
-
-
-def _average_cells(suite_table: SuiteTable, row: SuiteRow) -> list[str]:
-    if not suite_table.averaged:
-        return []
-    cells = [fmt.score_text(row.average)]
-    cells += [fmt.interval_text(row.interval)] if _has_intervals(suite_table) else []
-    cells += [suite_table.alike.get(row.model, fmt.NONE)] if suite_table.alike else []
-    return [*cells, fmt.score_text(row.average_rank)]
-
-
-def _has_intervals(suite_table: SuiteTable) -> bool:
-    return any(row.interval is not None for row in suite_table.rows)
-
-
-def to_json(suite_table: SuiteTable) -> str:
-    """One JSON object; percentages are not rounded."""
-    content = {**suite_table._asdict(), "rows": [*map(row_object, suite_table.rows)]}
-    return json.dumps(content, ensure_ascii=False) + "\n"
-
-
-def to_csv(suite_table: SuiteTable) -> str:
-    """The table of models by members, as it is printed."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    result = models_by_members(suite_table)
-    writer.writerow(result.header)
-    writer.writerows(map(text_cells, result.rows))
-    return file.getvalue()
-
-
-def to_markdown(suite_table: SuiteTable) -> str:
-    result = models_by_members(suite_table)
-    lines = [f"**{literal(suite_table.title)}**", ""]
-    lines += table(result.header, result.rows, right=result.number_columns)
-    if suite_table.notices:
-        lines += ["", *bullets(suite_table.notices)]
-    for line in _legend(suite_table):
-        lines += ["", literal(line)]
-    return "\n".join(lines) + "\n"
-
-
-def to_latex(suite_table: SuiteTable) -> str:
-    """The table as a LaTeX `table` environment, which needs the package booktabs; the notices are
-    comments."""
-    comments = latex_comments((*suite_table.notices, *_legend(suite_table)))
-    return "\n".join([*comments, latex_table(models_by_members(suite_table))]) + "\n"
-
-
-SUITE_EXPORTS: Mapping[str, Callable[[SuiteTable], str]] = {
-    "json": to_json,
-    "csv": to_csv,
-    "markdown": to_markdown,
-    "latex": to_latex,
-}
+    is_ranked = any(row.average_rank is not None for row in rows)
+    return Table("", columns, cells, legend if is_ranked else [])

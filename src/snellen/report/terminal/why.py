@@ -1,12 +1,8 @@
-"""The output of `snellen why`: how a difference splits into causes, and differing samples for
-each."""
+"""What `snellen why` shows: how a difference splits into causes, and differing samples for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-import msgspec
+from collections.abc import Iterator, Mapping, Sequence
 
 from snellen.analysis.causes.differing_samples import DifferingSample
 from snellen.analysis.causes.factors import Cause
@@ -17,11 +13,8 @@ from snellen.analysis.causes.why import (
     open_combinations,
 )
 from snellen.report import format as fmt
-from snellen.report.markdown import bullets, literal
-from snellen.report.terminal.text_table import TextTable, markdown_lines, print_table
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from snellen.report.document import Block, Document, Line, Space, Verbatim
+from snellen.report.table import Cell, Column, Estimate, Table
 
 CAUSE_LABELS: Mapping[Cause, str] = {
     "data": "data",
@@ -59,35 +52,59 @@ def heading(explanation: DifferenceSplit) -> str:
     )
 
 
-def observed_table(explanation: DifferenceSplit) -> TextTable:
+def why_document(explanation: DifferenceSplit) -> Document:
+    """Notices, the difference, its causes, what their numbers assume, differing settings, and
+    samples of each cause."""
+    blocks: list[Block] = [Line(notice, "notice") for notice in explanation.notices]
+    blocks += [Line(heading(explanation), "heading"), observed_table(explanation)]
+    blocks.append(attribution_table(explanation))
+    blocks += [Line(remark, is_unbroken=True) for remark in remarks(explanation)]
+    blocks += [Line(f"to quote: {sentence(explanation)}", is_unbroken=True)]
+    if explanation.settings:
+        blocks += [Space(), _settings_table(explanation)]
+    for name, lines in example_lines(explanation):
+        blocks += [Space(), Line(name, "heading"), Verbatim(lines)]
+    return Document(blocks, explanation, _records(explanation))
+
+
+def observed_table(explanation: DifferenceSplit) -> Table:
     """A table of the difference."""
     seen = explanation.observed
-    head = ["", "points", "95 % interval", "p", "samples"]
-    row = [
-        f"{explanation.second} – {explanation.first}",
-        fmt.difference_text(seen.difference),
-        fmt.difference_interval_text(seen.interval),
-        fmt.NONE if seen.p is None else fmt.p_text(seen.p),
-        fmt.count_text(seen.aligned),
+    columns = [
+        Column("difference", "name"),
+        Column("points", "signed"),
+        Column("95 % interval", "signed"),
+        Column("p", "p"),
+        Column("samples", "count", is_optional=True),
     ]
+    name = f"{explanation.second} – {explanation.first}"
+    row: list[Cell] = [name, seen.difference, seen.interval, seen.p, seen.aligned]
     if seen.anytime is not None:
-        head.append("anytime interval")
-        row.append(fmt.difference_interval_text(seen.anytime))
-    return TextTable("observed", 1, tuple(head), [tuple(row)])
+        columns.append(Column("anytime interval", "signed"))
+        row.append(seen.anytime)
+    return Table("observed", columns, [row])
 
 
-def attribution_table(explanation: DifferenceSplit) -> TextTable:
+def attribution_table(explanation: DifferenceSplit) -> Table:
     """A row for each cause, or for causes that are not separable, and their sum. Empty columns are
     left out."""
-    heads = ("cause", "points", "least to most", "95 % interval", "samples", "in one only", "how")
-    total = ("all", fmt.difference_text(explanation.observed.difference), "", "", "", "", "")
+    columns = (
+        Column("cause"),
+        Column("points", "signed"),
+        Column("least to most", "signed", is_optional=True),
+        Column("95 % interval", "signed"),
+        Column("samples", "count", is_optional=True),
+        Column("in one only", "count", is_optional=True),
+        Column("how"),
+    )
+    total: Sequence[Cell] = ("all", explanation.observed.difference, "", "", "", "", "")
     rows = [*_contribution_rows(explanation), total]
-    columns = [column for column in range(len(heads)) if any(row[column] for row in rows)]
-    picked = [tuple(row[column] for column in columns) for row in rows]
-    return TextTable("attributed", 1, [heads[column] for column in columns], picked)
+    filled = [index for index in range(len(columns)) if any(row[index] != "" for row in rows)]
+    picked = [[row[index] for index in filled] for row in rows]
+    return Table("attributed", [columns[index] for index in filled], picked)
 
 
-def _contribution_rows(explanation: DifferenceSplit) -> Iterator[tuple[str, ...]]:
+def _contribution_rows(explanation: DifferenceSplit) -> Iterator[Sequence[Cell]]:
     """The rows of all contributions. A cause without a row of its own has its range below the first
     contribution that it is part of."""
     ranges = {each.cause: each for each in explanation.ranges}
@@ -95,19 +112,43 @@ def _contribution_rows(explanation: DifferenceSplit) -> Iterator[tuple[str, ...]
     for share in explanation.shares:
         yield (
             causes_text(share.causes),
-            fmt.difference_text(share.points),
+            share.points,
             _range_text(share.least, share.most) if _has_range(share) else "",
-            fmt.difference_interval_text(share.interval),
+            share.interval,
             f"+{fmt.count_text(share.gained)} –{fmt.count_text(share.lost)}",
-            fmt.count_text(share.apart) if share.apart else "",
+            share.apart or "",
             _method_text(share),
         )
         if share.method == "together" and not set(share.causes) >= _UNKNOWN_REQUESTS:
             for cause in share.causes:
                 if cause not in listed and (found := ranges.get(cause)) is not None:
                     bounds = _range_text(found.least, found.most)
-                    yield (f"  {CAUSE_LABELS[cause]}", fmt.NONE, bounds, "", "", "", "")
+                    yield (f"  {CAUSE_LABELS[cause]}", None, bounds, "", "", "", "")
             listed |= set(share.causes)
+
+
+def _records(explanation: DifferenceSplit) -> Table:
+    """A row for each cause, or for causes that are not separable."""
+    columns = (
+        Column("cause"),
+        *(Column(name, "signed") for name in ("points", "least", "most")),
+        *(Column(name, "count") for name in ("gained", "lost", "in one only")),
+        Column("how"),
+    )
+    rows = [
+        (
+            causes_text(share.causes),
+            Estimate(share.points, share.interval),
+            share.least,
+            share.most,
+            share.gained,
+            share.lost,
+            share.apart,
+            share.method,
+        )
+        for share in explanation.shares
+    ]
+    return Table("", columns, rows)
 
 
 def sentence(explanation: DifferenceSplit) -> str:
@@ -225,10 +266,11 @@ def remarks(explanation: DifferenceSplit) -> Iterator[str]:
         yield explanation.observed.reason
 
 
-def differing_settings(explanation: DifferenceSplit) -> TextTable:
+def _settings_table(explanation: DifferenceSplit) -> Table:
     """The settings in which the two runs differ."""
     rows = [(setting.name, setting.first, setting.second) for setting in explanation.settings]
-    return TextTable("made with", 3, ("", explanation.first, explanation.second), rows)
+    columns = [Column("setting"), Column(explanation.first), Column(explanation.second)]
+    return Table("made with", columns, rows)
 
 
 def example_lines(explanation: DifferenceSplit) -> Iterator[tuple[str, list[str]]]:
@@ -252,50 +294,3 @@ def _example_text(example: DifferingSample, names: tuple[str, str]) -> Iterator[
         score_text = "not scored" if score is None else f"{100 * score:.0f}"
         read = f"read as {answer}: " if answer is not None else ""
         yield f"  {name:<{width}}  {score_text:>3}  {read}{reply!r}"
-
-
-def print_why(explanation: DifferenceSplit, console: Console) -> None:
-    from rich.text import Text
-
-    for notice in explanation.notices:
-        console.print(Text(f"! {notice}", style="yellow"))
-    console.print(Text(heading(explanation), style="bold"))
-    for grid in (observed_table(explanation), attribution_table(explanation)):
-        console.print(Text(grid.title, style="dim"))
-        print_table(grid, console)
-    for line in (*remarks(explanation), f"to quote: {sentence(explanation)}"):
-        console.print(Text(line), soft_wrap=True)
-    if explanation.settings:
-        console.print()
-        print_table(differing_settings(explanation), console)
-    for name, lines in example_lines(explanation):
-        console.print()
-        console.print(Text(name, style="bold"))
-        for line in lines:
-            console.print(Text(line), soft_wrap=True)
-
-
-def to_markdown(explanation: DifferenceSplit) -> str:
-    lines = [*bullets(explanation.notices), "", literal(heading(explanation)), ""]
-    lines += [
-        *markdown_lines(observed_table(explanation)),
-        "",
-        *markdown_lines(attribution_table(explanation)),
-    ]
-    lines += ["", *bullets(remarks(explanation)), "", literal(sentence(explanation))]
-    if explanation.settings:
-        lines += ["", *markdown_lines(differing_settings(explanation))]
-    for name, examples in example_lines(explanation):
-        lines += ["", f"**{name}**", "", "```text", *examples, "```"]
-    return "\n".join(lines).strip() + "\n"
-
-
-def to_json(explanation: DifferenceSplit) -> str:
-    """One JSON object; numbers are not rounded."""
-    return msgspec.json.encode(explanation).decode() + "\n"
-
-
-WHY_EXPORTS: Mapping[str, Callable[[DifferenceSplit], str]] = {
-    "json": to_json,
-    "markdown": to_markdown,
-}

@@ -1,21 +1,15 @@
-"""The output of `snellen why A B C ...`: which step of a sequence of runs changed the score."""
+"""What `snellen why A B C ...` shows: which step of a sequence of runs changed the score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-import msgspec
+from collections.abc import Sequence
 
 from snellen.analysis.causes.why import DifferenceSplit
 from snellen.report import format as fmt
-from snellen.report.markdown import bullets, literal
-from snellen.report.terminal.text_table import TextTable, markdown_lines, print_table
+from snellen.report.document import Block, Document, Line
+from snellen.report.table import Column, Table
 from snellen.report.terminal.why import causes_text
 from snellen.stats.paired import holm
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Steps = Sequence[DifferenceSplit]
 """The split of each step from one run to the next."""
@@ -29,10 +23,32 @@ def adjusted_p(steps: Steps) -> list[float | None]:
     return [None if step.observed.p is None else next(adjusted) for step in steps]
 
 
-def steps_table(steps: Steps) -> TextTable:
+def steps_document(steps: Steps) -> Document:
+    """Notices, a row for each step, and a sentence; JSON has the split of each step and its
+    adjusted p."""
+    notices = dict.fromkeys(notice for step in steps for notice in step.notices)
+    p_values = adjusted_p(steps)
+    found = [{"p_holm": p, "split": step} for step, p in zip(steps, p_values, strict=True)]
+    blocks: list[Block] = [
+        *(Line(notice, "notice") for notice in notices),
+        _steps_table(steps, p_values),
+        Line(f"to quote: {verdict(steps)}", is_unbroken=True),
+    ]
+    return Document(blocks, {"steps": found})
+
+
+def _steps_table(steps: Steps, p_values: Sequence[float | None]) -> Table:
     """A row for each step: the difference, its test, and its causes by their size."""
+    columns = (
+        Column("step", "name"),
+        Column("causes"),
+        Column("points", "signed"),
+        Column("95 % interval", "signed"),
+        Column("p", "p"),
+        Column("samples", "count", is_optional=True),
+    )
     rows = []
-    for step, p in zip(steps, adjusted_p(steps), strict=True):
+    for step, p in zip(steps, p_values, strict=True):
         shares = sorted(step.shares, key=lambda share: -abs(share.points))
         causes = (
             f"{causes_text(share.causes)} {fmt.difference_text(share.points)}" for share in shares
@@ -42,14 +58,13 @@ def steps_table(steps: Steps) -> TextTable:
             (
                 f"{step.first} to {step.second}",
                 "; ".join(causes) or fmt.NONE,
-                fmt.difference_text(seen.difference),
-                fmt.difference_interval_text(seen.interval),
-                fmt.p_text(p),
-                fmt.count_text(seen.aligned),
+                seen.difference,
+                seen.interval,
+                p,
+                seen.aligned,
             )
         )
-    heads = ("step", "causes", "points", "95 % interval", "p", "samples")
-    return TextTable(f"{steps[0].benchmark}: {len(steps)} steps", 2, heads, rows)
+    return Table(f"{steps[0].benchmark}: {len(steps)} steps", columns, rows)
 
 
 def verdict(steps: Steps) -> str:
@@ -68,32 +83,3 @@ def verdict(steps: Steps) -> str:
         f"{steps[-1].second} changed the score at {_LEVEL:g} ({tests}, adjusted by Holm; "
         f"n = {n} or more questions a step){which}."
     )
-
-
-def _notices(steps: Steps) -> list[str]:
-    return list(dict.fromkeys(notice for step in steps for notice in step.notices))
-
-
-def print_steps(steps: Steps, console: Console) -> None:
-    from rich.text import Text
-
-    for notice in _notices(steps):
-        console.print(Text(f"! {notice}", style="yellow"))
-    grid = steps_table(steps)
-    console.print(Text(grid.title, style="bold"))
-    print_table(grid, console)
-    console.print(Text(f"to quote: {verdict(steps)}"), soft_wrap=True)
-
-
-def to_markdown(steps: Steps) -> str:
-    parts = [*bullets(_notices(steps)), "", *markdown_lines(steps_table(steps))]
-    return "\n".join([*parts, "", literal(verdict(steps))]).strip() + "\n"
-
-
-def to_json(steps: Steps) -> str:
-    """An object with the split of each step and its adjusted p; numbers are not rounded."""
-    found = [{"p_holm": p, "split": step} for step, p in zip(steps, adjusted_p(steps), strict=True)]
-    return msgspec.json.encode({"steps": found}).decode() + "\n"
-
-
-STEPS_EXPORTS: Mapping[str, Callable[[Steps], str]] = {"json": to_json, "markdown": to_markdown}

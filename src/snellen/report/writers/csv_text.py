@@ -49,7 +49,8 @@ def _rows(table: Table) -> list[list[object]]:
 
 def _spread(column: Column, cells: Sequence[Cell]) -> tuple[list[str], list[list[object]]]:
     """The columns of CSV that a column becomes, and their values in each row."""
-    has_value = any(not isinstance(cell, Interval | None) for cell in cells) or not cells
+    has_value = any(not isinstance(cell, Interval | None) and cell != "" for cell in cells)
+    has_value = has_value or not cells
     has_ends = any(isinstance(cell, Interval) or _interval(cell) for cell in cells)
     if not has_ends:
         return [column.name], [[_plain(cell)] for cell in cells]

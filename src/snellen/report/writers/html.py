@@ -23,17 +23,22 @@ def _page_block(block: Line | Table | Verbatim) -> dict[str, object]:
     """What the template needs of a block."""
     match block:
         case Table():
-            named = max((i for i, one in enumerate(block.columns) if one.kind == "name"), default=0)
-            return {
-                "kind": "table",
-                "table": block,
-                "rows": cell_texts(block),
-                "name_column": named,
-                "first_baseline": len(block.rows) - block.baselines,
-            }
+            return {"kind": "table", **table_block(block)}
         case Verbatim():
             return {"kind": "verbatim", "text": "\n".join(block.lines)}
     return {"kind": block.style, "text": block.text, "detail": block.detail}
+
+
+def table_block(table: Table) -> dict[str, object]:
+    """What the macro of `table.html` needs of a table."""
+    return {
+        "table": table,
+        "rows": cell_texts(table),
+        "name_column": max(
+            (index for index, one in enumerate(table.columns) if one.kind == "name"), default=0
+        ),
+        "first_baseline": len(table.rows) - table.baselines,
+    }
 
 
 def write_fragment(document: Document) -> str:

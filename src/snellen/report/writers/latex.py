@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from snellen.report.document import Document, Line, Verbatim
-from snellen.report.table import Table, best_rows, cell_texts
+from snellen.report.table import Table, best_cells, cell_texts
 
 _SIGNS = str.maketrans(
     {
@@ -65,12 +65,12 @@ def table_lines(table: Table, caption: str) -> Iterator[str]:
     yield r"    \toprule"
     yield _row(escape_latex(column.name) for column in table.columns)
     yield r"    \midrule"
-    best = [best_rows(table, index) for index in range(len(table.columns))]
+    best = best_cells(table)
     for number, texts in enumerate(cell_texts(table)):
         if table.baselines and number == len(table.rows) - table.baselines:
             yield r"    \midrule"
         yield _row(
-            rf"\textbf{{{escape_latex(text)}}}" if number in best[index] else escape_latex(text)
+            rf"\textbf{{{escape_latex(text)}}}" if (number, index) in best else escape_latex(text)
             for index, text in enumerate(texts)
         )
     yield r"    \bottomrule"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from snellen.report.document import Block, Document, Line, Space, Verbatim
-from snellen.report.table import Table, cell_texts
+from snellen.report.table import Table, best_cells, cell_texts
 
 _SIGNS = re.compile(r"[\\`*_{}\[\]<>|~]|&(?=#?\w+;)")
 
@@ -41,26 +41,26 @@ def _lines(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    """A table with its title and notes; numbers are aligned to the right."""
+    """A table with its title and notes; numbers are aligned to the right, the best in bold."""
     if table.title:
         yield from (f"**{literal(table.title)}**", "")
-    yield _row(column.name for column in table.columns)
+    yield _row(literal(column.name) for column in table.columns)
     yield f"| {' | '.join('---:' if column.is_number else '---' for column in table.columns)} |"
-    yield from map(_row, cell_texts(table))
+    best = best_cells(table)
+    for number, texts in enumerate(cell_texts(table)):
+        yield _row(
+            f"**{literal(text)}**" if (number, index) in best else literal(text)
+            for index, text in enumerate(texts)
+        )
     for note in table.notes:
         yield from ("", literal(note))
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(literal, cells))} |"
+    return f"| {' | '.join(cells)} |"
 
 
 def literal(text: str) -> str:
     """A text escaped so that Markdown shows it unchanged, in a line or in a table's cell; its white
     space is folded."""
     return _SIGNS.sub(r"\\\g<0>", " ".join(text.split()))
-
-
-def bullets(texts: Iterable[str]) -> list[str]:
-    """The lines of a bullet list of plain texts."""
-    return [f"- {literal(text)}" for text in texts]

@@ -27,6 +27,8 @@ _MAX_UNBROKEN = 28
 """Texts of a column up to this length are not folded."""
 _FOLDED = 20
 """The least width of a column of longer texts."""
+_MAX_PADDED = 40
+"""Longer texts of a table of lines do not move the columns behind them."""
 _STYLES = {"plain": "", "heading": "bold", "notice": "yellow", "note": "dim"}
 
 
@@ -96,8 +98,32 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _print_table(table: Table, console: Console) -> None:
-    if table.title:
+    if table.on_terminal == "left out":
+        return
+    if table.title and table.on_terminal == "whole":
         console.print(_text(table.title, "bold"))
+    if table.on_terminal == "lines":
+        for line in _row_lines(table):
+            console.print(_text(line), soft_wrap=True)
+    else:
+        _print_grid(table, console)
+    for note in table.notes:
+        console.print(_text(note, "dim"))
+
+
+def _row_lines(table: Table) -> Iterator[str]:
+    """The rows as lines, all columns but the last padded."""
+    rows = [list(map(escape_controls, row)) for row in cell_texts(table)]
+    widths = [
+        max((len(text) for text in cells if len(text) <= _MAX_PADDED), default=0)
+        for cells in zip(*rows, strict=True)
+    ]
+    for row in rows:
+        cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _print_grid(table: Table, console: Console) -> None:
     omitted: list[str] = []
     for index, part in enumerate(_parts(table, console.width, omitted)):
         if index:
@@ -106,8 +132,6 @@ def _print_table(table: Table, console: Console) -> None:
     if omitted:
         line = f"not shown, for want of width: {', '.join(omitted)}"
         console.print(_text(line, "dim"), soft_wrap=True)
-    for note in table.notes:
-        console.print(_text(note, "dim"))
 
 
 def _parts(table: Table, width: int, omitted: list[str]) -> Iterator[_Texts]:

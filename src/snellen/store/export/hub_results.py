@@ -57,7 +57,7 @@ def _entry(run: RunFolder, target: ResultTarget) -> str:
     if not task:
         raise UsageError(
             f"{run.path} does not say which task of {dataset} it is; name it as in the data set's "
-            "eval.yaml: --task ID"
+            "eval.yaml: --facts task=ID"
         )
     lines = ["- dataset:", f"    id: {_scalar(dataset)}", f"    task_id: {_scalar(task)}"]
     if revision:
@@ -102,7 +102,7 @@ def _dataset(run: RunFolder, target: ResultTarget) -> tuple[str, str]:
     if own is None:
         raise UsageError(
             f"{run.path} does not say which data set of the hub its data are; name it with "
-            "--dataset ORG/NAME"
+            "--facts dataset=ORG/NAME"
         )
     return own.name, own.revision or ""
 

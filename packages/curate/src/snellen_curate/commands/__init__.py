@@ -1,6 +1,6 @@
-"""`snellen curate ACTION`: `actions.toml` says what each action takes; `NAME.py` has its `main`.
+"""`snellen curate ACTION`: `NAME.py` has the `Options` of an action, whose fields are its flags.
 
-`main(arguments)` does the work and returns a `Finished`; here it is printed, with the command that
+`main(options)` does the work and returns a `Finished`; here it is printed, with the command that
 comes next, and becomes an exit code: 0 clean, 1 something to look at, 2 a mistake.
 """
 
@@ -8,39 +8,39 @@ from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
-from dataclasses import fields
-from functools import partial
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING
 
+from snellen.cli.actions import add_actions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.lazy_parser import add_action
-from snellen.cli.printing import TABLE, print_json, print_line
-from snellen.core.errors import UnknownName, UsageError
-from snellen_curate.commands._table import Status, add_arguments, read_actions
+from snellen.cli.flags import read_options
+from snellen.cli.output import TABLE, write_document
+from snellen.cli.printing import print_line
 
-OptionsT = TypeVar("OptionsT")
+if TYPE_CHECKING:
+    from snellen.report.document import Document, Line
+    from snellen_curate.commands._action import Finished, Status
 
-
-class Finished(NamedTuple):
-    """How an action ended."""
-
-    status: Status
-    result: object
-    """What `--json` prints."""
-    print_text: Callable[[], object]
-    """Prints it for people, or in another form."""
-    next: Sequence[str] | None = None
-    """The words behind `snellen` of the command that comes next; empty: none, None: that of the
-    table."""
+ACTIONS: Mapping[str, str] = {
+    "questions": "make questions from pictures, videos, captions or metadata records",
+    "pictures": "look at a folder of pictures first: quality, copies, places, faces, licences",
+    "metadata": "write what is known about the pictures of a data set as metadata records",
+    "statistics": "count words, options and media, and test what can be guessed without looking",
+    "duplicates": "find items, pictures and texts that stand twice, or in other sets",
+    "filter": "flag items that models answer without the picture, or that no model answers with it",
+    "review": "have people decide about items, on a page for several annotators",
+    "translate": "make a sibling of a data set in another language, or check one",
+    "publish": "write a data set as a benchmark: files, card, licences, checksums, sealed answers",
+    "diff": "show what changed between two versions of a data set",
+    "run": "run the steps of a recipe, one after the other; goes on after any stop",
+}
+"""Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
 
 def add(parser: ArgumentParser) -> None:
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
-    for name, action in read_actions()[0].items():
-        add_action(actions, name, action.help, partial(add_arguments, name))
+    add_actions(parser, __name__, ACTIONS)
 
 
 def main(arguments: Namespace) -> int:
@@ -48,92 +48,44 @@ def main(arguments: Namespace) -> int:
     return COMPLETE if run_action(arguments) == "clean" else INCOMPLETE
 
 
-def run_action(arguments: Namespace) -> Status:
-    """Do an action, print what came of it and what comes next."""
-    action = read_actions()[0][arguments.action]
-    if action.out and not action.out_default and not arguments.out and not _only_lists(arguments):
-        raise UsageError(f"name {action.out}: --out DIR")
-    if action.drop:
-        arguments.drop = _kinds_to_drop(arguments, action.drop, action.drop_alone)
+def run_action(arguments: Namespace, *, in_recipe: bool = False) -> Status:
+    """Do an action and print what came of it; also what comes next, unless a recipe goes on by
+    itself."""
     module = import_module(f"{__name__}.{arguments.action}")
-    finished: Finished = module.main(arguments)
-    if arguments.json:
-        print_json(finished.result)
-        return finished.status
-    finished.print_text()
-    if note := _outside_note(arguments):
-        print_line(note)
-    if (
-        getattr(arguments, "in_recipe", False)
-        or (getattr(arguments, "format", None) or TABLE) != TABLE
-    ):
-        return finished.status
-    words = finished.next
-    if words is None:
-        words = _next_words(action.next.get(finished.status, ""), arguments)
-    if words:
-        print_line(f"next: {shlex.join(['snellen', *words])}")
+    options = read_options(arguments, module.Options, command_line=arguments.command_line)
+    finished: Finished = module.main(options)
+    document = finished.document
+    if note := _outside_note(getattr(options, "out", None)):
+        document = document._replace(blocks=[*document.blocks, note])
+    if document.blocks or document.data is not None:
+        write_document(_with_records(document), options)
+    if finished.next and options.form == TABLE and not in_recipe:
+        print_line(f"next: {shlex.join(['snellen', *finished.next])}")
     return finished.status
 
 
-def read_fields(arguments: Namespace, options: type[OptionsT], **values: Any) -> OptionsT:
-    """An options class from the flags with the names of its fields; what was not typed keeps its
-    default. `values` are other fields."""
-    known = getattr(options, "__struct_fields__", None)
-    for name in known or [field.name for field in fields(options)]:  # type: ignore[arg-type]
-        typed = getattr(arguments, name, None)
-        if typed not in (None, []) and name not in values:
-            values[name] = tuple(typed) if isinstance(typed, list) else typed
-    return options(**values)
+def _with_records(document: Document) -> Document:
+    """A document whose CSV has its sentences, where it has no table."""
+    from snellen.report.table import Column, Table
+
+    if document.tables or document.records is not None:
+        return document
+    rows = [(line.text,) for line in document.lines()]
+    return document._replace(records=Table("", [Column("sentence")], rows))
 
 
-def refuse_flags(arguments: Namespace, names: Sequence[str], why: str) -> None:
-    """Raises UsageError if one of these flags was typed; `why` begins the sentence."""
-    for name in names:
-        if getattr(arguments, name.replace("-", "_")) not in (None, False, [], ()):
-            raise UsageError(f"{why}; leave out --{name}")
-
-
-def _only_lists(arguments: Namespace) -> bool:
-    return getattr(arguments, "list_dimensions", False)
-
-
-def _kinds_to_drop(
-    arguments: Namespace, kinds: dict[str, str], alone: Sequence[str]
-) -> tuple[str, ...]:
-    """The kinds behind `--drop`, those of the bare flag, or none without it."""
-    typed = arguments.drop
-    if typed is None:
-        return ()
-    named = [kind for word in typed for kind in word.split(",") if kind]
-    for kind in named:
-        if kind not in kinds:
-            raise UnknownName("kind to --drop", kind, tuple(kinds))
-    return tuple(sorted(set(named or alone or kinds)))
-
-
-def _outside_note(arguments: Namespace) -> str:
-    """What to know of pictures that paths or links of the data led to elsewhere; "" if none."""
+def _outside_note(out: str | None) -> Line | None:
+    """What to know of pictures that paths or links of the data led to elsewhere."""
     from snellen.data_sets.step import STEP_FILE, read_step
     from snellen.report.format import plural
+    from snellen_curate.commands._action import sentence
 
-    folder = Path(getattr(arguments, "out", None) or "/")
+    folder = Path(out or "/")
     outside = read_step(folder).outside if (folder / STEP_FILE).is_file() else ()
     if not outside:
-        return ""
+        return None
     more = f" and {plural(len(outside) - 1, 'more folder')}" if len(outside) > 1 else ""
-    return (
+    return sentence(
         f"note: the data name pictures outside of their own folder, in {outside[0]}{more}; they "
-        f"are copied into {folder}, and `snellen curate publish` asks for --outside"
+        f"are copied into {folder}, and `snellen curate publish` asks for --media"
     )
-
-
-def _next_words(template: str, arguments: Namespace) -> list[str]:
-    """The words of a `next` of the table, with the names of this command."""
-    if template == "{again}":
-        return shlex.split(arguments.command_line)[1:]
-    names = {name: str(value) for name, value in vars(arguments).items()}
-    names["stem"] = Path(names.get("data", "")).name.partition(".")[0]
-    if "{out}" in template and not arguments.out:
-        return []
-    return [word.format_map(names) for word in template.split()]

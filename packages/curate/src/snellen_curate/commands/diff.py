@@ -2,40 +2,57 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snellen.cli.printing import print_line
+from snellen.api.flags import argument, option
 from snellen.core.errors import UsageError
-from snellen_curate.commands import Finished
-from snellen_curate.commands._table import Status
+from snellen_curate.commands._action import ActionOptions, Finished, sentence
 
 if TYPE_CHECKING:
-    from snellen_curate.items_diff import DataDiff, ItemChange
+    from snellen.report.document import Block
+    from snellen_curate.items_diff import DataDiff
 
 _WIDTH = 60
-"""Characters of a text that a line shows."""
+"""Characters of a text that a cell shows."""
 
 
-def main(arguments: Namespace) -> Finished:
+@dataclass(frozen=True, kw_only=True)
+class Options(ActionOptions):
+    """What `snellen curate diff` takes."""
+
+    old: str = argument(
+        "OLD", "the earlier version: a data set folder, data file, TOML file or benchmark"
+    )
+    new: str = argument("NEW", "the later version")
+    columns: Mapping[str, str] | None = option(None, "--columns")
+    top: int = option(10, "--top")
+
+
+def main(options: Options) -> Finished:
     """Compare two versions."""
+    from snellen.report.document import Document
     from snellen_curate.items_diff import compare_tables
     from snellen_curate.open_data import open_items
 
-    top = 10 if arguments.top is None else arguments.top
-    if top < 1:
-        raise UsageError(f"--top {top}: expected at least 1")
-    old, new = (open_items(name, arguments.columns) for name in (arguments.old, arguments.new))
-    diff = compare_tables(old, new, arguments.old, arguments.new)
-    status: Status = "clean" if diff.is_empty else "flagged"
-    return Finished(status, {"diff": diff}, lambda: _print_diff(diff, top))
+    if options.top < 1:
+        raise UsageError(f"--top {options.top}: expected at least 1")
+    old, new = (open_items(name, options.columns) for name in (options.old, options.new))
+    diff = compare_tables(old, new, options.old, options.new)
+    document = Document(list(_blocks(diff, options.top)), {"diff": diff})
+    next = ("curate", "statistics", options.new)
+    return Finished("clean" if diff.is_empty else "flagged", document, next)
 
 
-def _print_diff(diff: DataDiff, most: int) -> None:
-    """Print counts, the table of abilities, and the first items of each list."""
-    print_line(f"{diff.old} -> {diff.new}")
+def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
+    """Counts, the table of abilities, and the first items of each list."""
+    from snellen.report.document import Space
+    from snellen.report.table import Column, Table
+
+    yield sentence(f"{diff.old} -> {diff.new}", "heading")
     if diff.is_empty:
-        print_line(f"no item differs ({diff.same} are the same)")
+        yield sentence(f"no item differs ({diff.same} are the same)")
         return
     counts = {
         "the same": diff.same,
@@ -44,42 +61,40 @@ def _print_diff(diff: DataDiff, most: int) -> None:
         "removed": len(diff.removed),
         "with another id": len(diff.renamed),
     }
-    print_line(", ".join(f"{count} {name}" for name, count in counts.items() if count))
+    yield sentence(", ".join(f"{count} {name}" for name, count in counts.items() if count))
     if diff.by_field:
         fields = [f"{name} {count}" for name, count in diff.by_field.items()]
-        print_line(f"changed fields: {', '.join(fields)}")
-    _print_abilities(diff)
-    for change in diff.changed[:most]:
-        _print_change(change)
-    _print_more(len(diff.changed), most, "changed")
-    for title, ids in (("added", diff.added), ("removed", diff.removed)):
-        if ids:
-            print_line(f"{title}: {', '.join(ids[:most])}")
-            _print_more(len(ids), most, title)
-    for old, new in [*diff.renamed.items()][:most]:
-        print_line(f"{old} is {new} now")
-    _print_more(len(diff.renamed), most, "with another id")
-
-
-def _print_abilities(diff: DataDiff) -> None:
-    names = ("before", "after", "added", "removed", "changed")
-    width = max(len(name or "no ability stated") for name in diff.by_ability)
-    print_line(f"{'ability':{width}}  {'  '.join(names)}")
-    for name, each in diff.by_ability.items():
-        numbers = (each.before, each.after, each.added, each.removed, each.changed)
-        cells = (f"{n:{len(head)}}" for head, n in zip(names, numbers, strict=True))
-        print_line(f"{name or 'no ability stated':{width}}  {'  '.join(cells)}")
-
-
-def _print_change(change: ItemChange) -> None:
-    print_line(change.id)
-    for name, (before, after) in change.fields.items():
-        print_line(f"  {name}: {_short(before)} -> {_short(after)}")
-
-
-def _print_more(count: int, most: int, title: str) -> None:
-    if count > most:
-        print_line(f"... and {count - most} more {title} (--top, or --json for all)")
+        yield sentence(f"changed fields: {', '.join(fields)}")
+    abilities = [
+        (
+            name or "no ability stated",
+            each.before,
+            each.after,
+            each.added,
+            each.removed,
+            each.changed,
+        )
+        for name, each in diff.by_ability.items()
+    ]
+    numbers = (Column(name, "count") for name in ("before", "after", "added", "removed", "changed"))
+    yield Table("items by ability", (Column("ability"), *numbers), abilities)
+    changes = [
+        (change.id, name, _short(before), _short(after))
+        for change in diff.changed[:most]
+        for name, (before, after) in change.fields.items()
+    ]
+    ids = [(name, "added") for name in diff.added[:most]]
+    ids += [(name, "removed") for name in diff.removed[:most]]
+    ids += [(old, f"is {new} now") for old, new in [*diff.renamed.items()][:most]]
+    for title, names, rows in (
+        ("changed", ("item", "field", "before", "after"), changes),
+        ("other items", ("item", "what"), ids),
+    ):
+        if rows:
+            yield from (Space(), Table(title, [Column(name) for name in names], rows))
+    for name, count in [*counts.items()][1:]:
+        if count > most:
+            yield sentence(f"... and {count - most} more {name} (--top, or --json for all)")
 
 
 def _short(text: str) -> str:

@@ -3,34 +3,104 @@ data; and the index of picture hashes to find it in."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
+from snellen.api.flags import Key, argument, option
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
-from snellen_curate.commands import Finished, read_fields, refuse_flags
+from snellen_curate.commands._action import (
+    ActionOptions,
+    Finished,
+    drop_option,
+    limits_option,
+    parse_folder,
+    publish_next,
+    refuse_flags,
+    review_next,
+    sentence,
+    skip_option,
+)
 
 if TYPE_CHECKING:
     from snellen_curate.duplicates.build_index import IndexProgress
-    from snellen_curate.duplicates.report import DuplicateSettings
 
 
-def main(arguments: Namespace) -> Finished:
+@dataclass(frozen=True, kw_only=True)
+class Options(ActionOptions):
+    """What `snellen curate duplicates` takes."""
+
+    data: str = argument(
+        "DATA",
+        "a benchmark, a data file, a data set folder or a folder of pictures; with --index "
+        "also webdataset .tar files or a manifest (.parquet, .jsonl, .csv)",
+    )
+    out: str | None = option(None, "--out", parse=parse_folder)
+    """With `--index` the index. None: only the report is printed."""
+    drop: tuple[Any, ...] = drop_option(
+        {
+            "contradictions": "the same question with another key",
+            "duplicates": "what repeats an item that stays",
+            "against": "what is in other sets",
+            "broken": "what cannot be read or asked",
+        },
+        ("duplicates",),
+    )
+    columns: Mapping[str, str] | None = option(None, "--columns")
+    against: Sequence[str] = option(
+        (),
+        "--against",
+        "also look in this benchmark, index, folder of pictures or manifest of "
+        "training data; repeat for several",
+        metavar="OTHER",
+        is_repeatable=True,
+    )
+    keep: Literal["first", "last", "largest"] = option(
+        "first",
+        "--keep",
+        "the item of a cluster that stays: first or last of the data, or that with the most pixels",
+        choices=("first", "last", "largest"),
+    )
+    index: bool = option(
+        False,
+        "--index",
+        "only hash the pictures of DATA into an index for --against, in --out; "
+        "the same command goes on where it was stopped",
+        is_switch=True,
+    )
+    skip: tuple[str, ...] = skip_option(
+        {
+            "turned": "mirrored pictures, and those turned by quarters",
+            "crops": "cropped or framed copies, which OpenCV verifies",
+        }
+    )
+    limits: Mapping[str, Any] = limits_option(
+        {"processes": Key("processes that hash (one for each core)", int)}
+    )
+
+
+def main(options: Options) -> Finished:
     """Find duplicates, or only write an index of pictures."""
-    if arguments.processes is not None and arguments.processes < 1:
-        raise UsageError(f"--processes {arguments.processes}: expected 1 or more")
-    return _write_index(arguments) if arguments.index else _find(arguments)
+    processes = options.limits.get("processes")
+    if processes is not None and processes < 1:
+        raise UsageError(f"--limits processes={processes}: expected 1 or more")
+    return _write_index(options) if options.index else _find(options)
 
 
-def _write_index(arguments: Namespace) -> Finished:
+def _write_index(options: Options) -> Finished:
     """Only write an index."""
     import time
 
+    from snellen.report.document import Document
     from snellen_curate.duplicates.find import write_index
 
-    refuse_flags(arguments, ("against", "columns", "drop", "json"), "--index only hashes pictures")
-    if not arguments.out:
+    refuse_flags(
+        {"--against": options.against, "--columns": options.columns, "--drop": options.drop},
+        "--index only hashes pictures",
+    )
+    if not options.out:
         raise UsageError("--index needs --out DIR, where the index is written")
     started = time.perf_counter()
     hashed = 0
@@ -38,70 +108,63 @@ def _write_index(arguments: Namespace) -> Finished:
     def on_progress(progress: IndexProgress) -> None:
         nonlocal hashed
         hashed = progress.entries - progress.reused
-        _print_progress(arguments, arguments.data, progress)
+        _print_progress(options, options.data, progress)
 
     index = write_index(
-        arguments.data, Path(arguments.out), processes=arguments.processes,
+        options.data,
+        Path(options.out),
+        processes=options.limits.get("processes"),
         on_progress=on_progress,
-    )  # fmt: skip
+    )
     info, seconds = index.info, time.perf_counter() - started
-
-    def print_text() -> None:
-        print_line(
-            f"{arguments.out}: {info.entries:,} entries, {info.pictures:,} pictures, "
-            f"{info.captions:,} captions, {info.broken:,} broken, {info.flat:,} without contrast"
-        )
-        for name, reason in list(index.broken())[:10]:
-            print_line(f"  {name}: {reason}")
-        if hashed:
-            print_line(f"{hashed:,} entries in {seconds:.1f} s, {hashed / seconds:,.0f} a second")
-
-    return Finished("flagged" if info.broken else "clean", info, print_text, ())
+    lines = [
+        f"{options.out}: {info.entries:,} entries, {info.pictures:,} pictures, "
+        f"{info.captions:,} captions, {info.broken:,} broken, {info.flat:,} without contrast",
+        *(f"  {name}: {reason}" for name, reason in list(index.broken())[:10]),
+    ]
+    if hashed:
+        lines.append(f"{hashed:,} entries in {seconds:.1f} s, {hashed / seconds:,.0f} a second")
+    document = Document([sentence(line) for line in lines], info)
+    return Finished("flagged" if info.broken else "clean", document)
 
 
-def _find(arguments: Namespace) -> Finished:
+def _find(options: Options) -> Finished:
     """Find duplicates, and write the folder that was asked for."""
-    import msgspec
-
-    from snellen.report.console import Terminal
-    from snellen_curate.duplicates.decide import decisions, report_json, write_folder
-    from snellen_curate.duplicates.descriptions import duplicates_report
+    from snellen_curate.duplicates.decide import decisions, write_folder
+    from snellen_curate.duplicates.descriptions import duplicates_document
     from snellen_curate.duplicates.find import find_duplicates
     from snellen_curate.duplicates.page import PAGE_FILE
-    from snellen_curate.step_report import print_report
-
-    if arguments.drop and not arguments.out:
-        raise UsageError("--drop needs --out DIR, where the data set without them is written")
-    found = find_duplicates(
-        arguments.data, _settings(arguments), columns=arguments.columns,
-        processes=arguments.processes,
-        on_phase=lambda name, progress: _print_progress(arguments, name, progress),
-    )  # fmt: skip
-    if arguments.out:
-        flagged = write_folder(found, arguments.out, arguments.drop).get("flag", 0)
-    else:
-        flagged = len(decisions(found.report, ()))
-
-    def print_text() -> None:
-        print_report(duplicates_report(found.report), Terminal())
-        if arguments.out:
-            print_line(f"written: {arguments.out}, {Path(arguments.out) / PAGE_FILE}")
-
-    return Finished(
-        "flagged" if flagged else "clean", msgspec.Raw(report_json(found.report)), print_text
-    )
-
-
-def _settings(arguments: Namespace) -> DuplicateSettings:
-    """The settings that were typed."""
     from snellen_curate.duplicates.picture_rule import PictureRule
     from snellen_curate.duplicates.report import DuplicateSettings
 
-    rule = PictureRule(turned=not arguments.no_turned, crops=not arguments.no_crops)
-    return read_fields(arguments, DuplicateSettings, pictures=rule)
+    if options.drop and not options.out:
+        raise UsageError("--drop needs --out DIR, where the data set without them is written")
+    settings = DuplicateSettings(
+        pictures=PictureRule(
+            turned="turned" not in options.skip, crops="crops" not in options.skip
+        ),
+        keep=options.keep,
+        against=tuple(options.against),
+    )
+    found = find_duplicates(
+        options.data,
+        settings,
+        columns=options.columns,
+        processes=options.limits.get("processes"),
+        on_phase=lambda name, progress: _print_progress(options, name, progress),
+    )
+    document = duplicates_document(found.report)
+    if options.out:
+        flagged = write_folder(found, options.out, options.drop).get("flag", 0)
+        written = sentence(f"written: {options.out}, {Path(options.out) / PAGE_FILE}")
+        document = document._replace(blocks=[*document.blocks, written])
+    else:
+        flagged = len(decisions(found.report, ()))
+    next = review_next(options.out) if flagged else publish_next(options.out)
+    return Finished("flagged" if flagged else "clean", document, next)
 
 
-def _print_progress(arguments: Namespace, name: str, progress: IndexProgress) -> None:
-    if arguments.quiet or progress.entries == progress.reused:
+def _print_progress(options: Options, name: str, progress: IndexProgress) -> None:
+    if options.quiet or progress.entries == progress.reused:
         return
     print_line(f"hashed {progress.entries:,} of {name}", error=True, flush=True)

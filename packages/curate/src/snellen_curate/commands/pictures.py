@@ -2,49 +2,102 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snellen.api.flags import argument, option
 from snellen.cli.printing import print_line
-from snellen_curate.commands import Finished, read_fields
+from snellen_curate.commands._action import (
+    ActionOptions,
+    Finished,
+    drop_option,
+    facts_option,
+    parse_folder,
+    review_next,
+    sentence,
+)
+from snellen_curate.pictures import KINDS
 
 if TYPE_CHECKING:
+    from snellen.report.document import Block, Document
     from snellen_curate.duplicates.build_index import IndexProgress
 
 
-def main(arguments: Namespace) -> Finished:
+@dataclass(frozen=True, kw_only=True)
+class Options(ActionOptions):
+    """What `snellen curate pictures` takes."""
+
+    data: str = argument(
+        "DATA",
+        "a folder of pictures or of webdataset .tar files, a .tar file, or a table that "
+        "names pictures, with author, license and url where they are known",
+    )
+    out: str = option(MISSING, "--out", parse=parse_folder)
+    drop: tuple[str, ...] = drop_option(KINDS, ("broken", "duplicate"))
+    columns: Mapping[str, str] | None = option(None, "--columns")
+    facts: Mapping[str, Any] = facts_option(
+        {
+            "source": "the data set that pictures come from which do not say it themselves",
+            "licence": "the SPDX licence of those that do not state their own",
+            "author": "the author of those that do not state theirs",
+        }
+    )
+    faces: bool = option(False, "--faces", "look for faces (extra `faces`)", is_switch=True)
+
+
+def main(options: Options) -> Finished:
     """Check the pictures, and print what people are to look at."""
     from snellen_curate.open_data import open_items
     from snellen_curate.picture_folder import PictureFolder
     from snellen_curate.pictures.check import PictureOptions, check_pictures
 
     def on_phase(name: str, progress: IndexProgress) -> None:
-        if not arguments.quiet and progress.entries > progress.reused:
+        if not options.quiet and progress.entries > progress.reused:
             print_line(f"hashed {progress.entries:,} of {name}", error=True, flush=True)
 
-    opened = open_items(arguments.data, arguments.columns)
-    options = read_fields(arguments, PictureOptions)
-    counts = check_pictures(opened, arguments.out, options, on_phase)
+    opened = open_items(options.data, options.columns)
+    chosen = PictureOptions(drop=options.drop, faces=options.faces, **options.facts)
+    counts = check_pictures(opened, options.out, chosen, on_phase)
     counts["left_out"] = opened.table.left_out if isinstance(opened.table, PictureFolder) else {}
-    return Finished(
-        "flagged" if counts.get("flag") else "clean", counts,
-        lambda: _print(counts, arguments.out),
-        () if counts.get("drop") == counts["pictures"] else None,
-    )  # fmt: skip
+    is_flagged = bool(counts.get("flag"))
+    next: tuple[str, ...] = ("curate", "statistics", options.out)
+    if counts.get("drop") == counts["pictures"]:
+        next = ()
+    elif is_flagged:
+        next = review_next(options.out)
+    document = _document(counts, options.out)
+    return Finished("flagged" if is_flagged else "clean", document, next)
 
 
-def _print(counts: dict[str, Any], out: str) -> None:
+def _document(counts: dict[str, Any], out: str) -> Document:
+    from snellen.report.document import Document
     from snellen.report.format import plural
-    from snellen_curate.pictures.check import KINDS, TABLE_FILE
+    from snellen.report.table import Column, Table
+    from snellen_curate.pictures.check import TABLE_FILE
 
     dropped, flagged = counts.get("drop", 0), counts.get("flag", 0)
-    print_line(f"{plural(counts['pictures'], 'picture')}: {flagged:,} flagged, {dropped:,} dropped")
-    for kind, count in counts["kinds"].items():
-        print_line(f"  {kind}: {count:,} ({KINDS[kind]})")
-    for what, count in counts["left_out"].items():
-        print_line(f"not looked at: {what}, {plural(count, 'time')}")
+    blocks: list[Block] = [
+        sentence(
+            f"{plural(counts['pictures'], 'picture')}: {flagged:,} flagged, {dropped:,} dropped",
+            "heading",
+        )
+    ]
+    rows = [(kind, count, KINDS[kind]) for kind, count in counts["kinds"].items()]
+    if rows:
+        columns = [Column("kind"), Column("pictures", "count"), Column("what it is")]
+        blocks.append(Table("what was found", columns, rows))
+    blocks += [
+        sentence(f"not looked at: {what}, {plural(count, 'time')}")
+        for what, count in counts["left_out"].items()
+    ]
     if counts["without_licence"]:
-        print_line(f"without a licence: {counts['without_licence']:,}; name it with --licence, if "
-                   "they have one")  # fmt: skip
-    print_line(f"written: {out}, {Path(out) / TABLE_FILE}")
+        blocks.append(
+            sentence(
+                f"without a licence: {counts['without_licence']:,}; name it with --facts "
+                "licence=SPDX, if they have one"
+            )
+        )
+    blocks.append(sentence(f"written: {out}, {Path(out) / TABLE_FILE}"))
+    return Document(blocks, counts)

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 import contextlib
-from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.api.flags import argument, option
+from snellen.cli.output import TABLE
 from snellen.cli.printing import print_line
-from snellen_curate.commands import Finished, run_action
-from snellen_curate.commands._table import Status, add_arguments, read_actions
+from snellen_curate.commands import ACTIONS, run_action
+from snellen_curate.commands._action import ActionOptions, Finished, parse_folder, sentence
 
 if TYPE_CHECKING:
+    from snellen.report.document import Document
     from snellen_curate.recipe.pipeline import PlannedStep, RecipeOutcome
     from snellen_curate.recipe.step_commands import StepCommand
 
 _NO_STEPS = ("diff", "run")
 """Actions that make nothing."""
+_TODO = {
+    "done": "done",
+    "resume": "goes on",
+    "run": "to do",
+    "again": "to do again",
+    "unknown": "to do",
+}
 
 
-def main(arguments: Namespace) -> Finished:
+@dataclass(frozen=True, kw_only=True)
+class Options(ActionOptions):
+    """What `snellen curate run` takes."""
+
+    recipe: str = argument("RECIPE.toml", "the steps and their options")
+    out: str | None = option(None, "--out", parse=parse_folder)
+    """None: `out` of the recipe, else its name and `-made`."""
+    plan: bool = option(False, "--plan", "print what would be done, and end", is_switch=True)
+
+
+def main(options: Options) -> Finished:
     """Run what is left of a recipe; incomplete if people or failed requests are waited for."""
     import sys
     from dataclasses import replace
@@ -28,28 +48,30 @@ def main(arguments: Namespace) -> Finished:
     from snellen_curate.recipe.pipeline import RecipePipeline
     from snellen_curate.recipe.recipe_file import read_recipe
 
-    path = Path(arguments.recipe)
-    recipe = read_recipe(path, [name for name in read_actions()[0] if name not in _NO_STEPS])
-    if arguments.out:
-        recipe = replace(recipe, out=str(Path(arguments.out).absolute()))
+    path = Path(options.recipe)
+    recipe = read_recipe(path, [name for name in ACTIONS if name not in _NO_STEPS])
+    if options.out:
+        recipe = replace(recipe, out=str(Path(options.out).absolute()))
     names = dict.fromkeys(step.action for step in recipe.steps)
     pipeline = RecipePipeline(
-        recipe, {name: _step_command(name) for name in names}, arguments.command_line
+        recipe, {name: _step_command(name) for name in names}, options.command_line
     )
+    is_table = options.form == TABLE
     # What the recipe names is relative to its folder, wherever the command is typed.
     with contextlib.chdir(path.expanduser().absolute().parent):
         pipeline.check()
-        if arguments.plan:
-            planned = pipeline.plan()
-            return Finished("clean", planned, lambda: _print_plan(planned), ())
-        notify = _print_to_stderr if arguments.json else print_line
-        if arguments.quiet:
+        if options.plan:
+            return Finished("clean", _plan_document(pipeline.plan()))
+        notify = print_line if is_table else _print_to_stderr
+        if options.quiet:
             notify = _print_nothing
-        printed = sys.stderr if arguments.json else sys.stdout
-        with _advice_when_interrupted(arguments.command_line), contextlib.redirect_stdout(printed):
+        printed = sys.stdout if is_table else sys.stderr
+        with _advice_when_interrupted(options.command_line), contextlib.redirect_stdout(printed):
             outcome = pipeline.run(notify)
-    status: Status = "clean" if outcome.status == "complete" else "incomplete"
-    return Finished(status, outcome, lambda: _print_outcome(outcome))
+    document = _outcome_document(outcome)
+    if outcome.status == "complete":
+        return Finished("clean", document)
+    return Finished("incomplete", document, options.again)
 
 
 @contextlib.contextmanager
@@ -63,14 +85,21 @@ def _advice_when_interrupted(command: str) -> Iterator[None]:
 
 
 def _step_command(action: str) -> StepCommand:
+    from importlib import import_module
+
+    from snellen.cli.command_modules import add_arguments
     from snellen.cli.parser import CommandLineParser
-    from snellen_curate.recipe.step_commands import StepCommand
+    from snellen_curate.recipe.step_commands import PROTOCOLS, StepCommand, StepProtocol
 
     parser = CommandLineParser(prog=f"snellen curate {action}")
-    add_arguments(action, parser)
-    parser.set_defaults(parser=parser, in_recipe=True)
-    protocol = read_actions()[0][action].recipe
-    return StepCommand(action, parser, lambda typed: run_action(typed) != "incomplete", **protocol)
+    add_arguments(import_module(f"snellen_curate.commands.{action}"), parser)
+    parser.set_defaults(parser=parser)
+    return StepCommand(
+        action,
+        parser,
+        lambda typed: run_action(typed, in_recipe=True) != "incomplete",
+        PROTOCOLS.get(action, StepProtocol()),
+    )
 
 
 def _print_nothing(line: str) -> None:
@@ -81,36 +110,36 @@ def _print_to_stderr(line: str) -> None:
     print_line(line, error=True)
 
 
-_TODO = {
-    "done": "done",
-    "resume": "goes on",
-    "run": "to do",
-    "again": "to do again",
-    "unknown": "to do",
-}
-
-
-def _print_plan(planned: list[PlannedStep]) -> None:
+def _plan_document(planned: list[PlannedStep]) -> Document:
+    from snellen.report.document import Document
+    from snellen.report.table import Column, Table
     from snellen_curate.recipe.pipeline import total_spending
 
-    width = max(len(step.name) for step in planned)
-    for step in planned:
-        reason = f": {step.reason}" if step.reason else ""
-        spent = f" ({step.spent.sentence()})" if step.spent.requests else ""
-        print_line(f"{step.number:2} {step.name:{width}}  {_TODO[step.todo]}{reason}{spent}")
-        if step.todo != "done":
-            print_line(f"   {step.command}")
-    print_line(f"spent so far: {total_spending(planned).sentence()}")
+    columns = (Column("step", "count"), Column("name"), Column("what is left"), Column("spent"))
+    rows = [
+        (
+            step.number,
+            step.name,
+            ": ".join(filter(None, (_TODO[step.todo], step.reason))),
+            step.spent.sentence() if step.spent.requests else "",
+        )
+        for step in planned
+    ]
+    commands = [sentence(step.command) for step in planned if step.todo != "done"]
+    spent = sentence(f"spent so far: {total_spending(planned).sentence()}")
+    return Document([Table("steps", columns, rows), *commands, spent], planned)
 
 
-def _print_outcome(outcome: RecipeOutcome) -> None:
+def _outcome_document(outcome: RecipeOutcome) -> Document:
+    from snellen.report.document import Document
     from snellen_curate.recipe.pipeline import total_spending
 
-    print_line(f"spent so far: {total_spending(outcome.steps).sentence()}")
+    lines = [f"spent so far: {total_spending(outcome.steps).sentence()}"]
     if outcome.message:
-        print_line(outcome.message)
+        lines += outcome.message.splitlines()
     else:
-        print_line(
+        lines.append(
             f"{outcome.folder}: {outcome.items} items in provenance.jsonl; summary.md says what "
             "each step did"
         )
+    return Document([sentence(line) for line in lines], outcome)

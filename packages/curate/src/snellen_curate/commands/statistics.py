@@ -2,49 +2,85 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
-from snellen.cli.printing import TABLE, print_line, print_result
+from snellen.api.flags import Key, argument, option
+from snellen.cli.output import TABLE
 from snellen.core.errors import UsageError
-from snellen_curate.commands import Finished, read_fields
+from snellen_curate.commands._action import (
+    ActionOptions,
+    Finished,
+    limits_option,
+    parse_folder,
+    sentence,
+    skip_option,
+)
 
 
-def main(arguments: Namespace) -> Finished:
+@dataclass(frozen=True, kw_only=True)
+class Options(ActionOptions):
+    """What `snellen curate statistics` takes."""
+
+    data: str = argument(
+        "DATA", "a benchmark, a data file, a data set folder or a folder of pictures"
+    )
+    out: str | None = option(None, "--out", parse=parse_folder)
+    """Figures are drawn there, as SVG. None: there are none."""
+    columns: Mapping[str, str] | None = option(None, "--columns")
+    group: Sequence[str] = option((), "--group", is_repeatable=True)
+    """Empty: the groups of the data, their sources and licences."""
+    top: int | None = option(None, "--top")
+    """Groups of each grouping; None: 25 on a terminal, else all."""
+    skip: tuple[str, ...] = skip_option({"media": "reading the headers of images and videos"})
+    limits: Mapping[str, Any] = limits_option(
+        {
+            "probe": Key(
+                "train the text probe on at most this many closed questions; 0: none (20000)", int
+            )
+        }
+    )
+
+
+def main(options: Options) -> Finished:
     """Measure a data set."""
+    from pathlib import Path
+
     from snellen_curate.open_data import open_items
     from snellen_curate.statistics.measuring import StatisticsOptions, measure_data
     from snellen_curate.statistics.statistics_tables import (
-        STATISTICS_EXPORTS,
+        MAX_GROUPS,
         findings,
-        print_statistics,
+        statistics_document,
     )
 
-    if arguments.figures and not arguments.out:
-        raise UsageError("--figures draws into a folder: name it with --out DIR")
-    options = read_fields(arguments, StatisticsOptions, read_media=not arguments.no_media)
-    if options.probe < 0:
-        raise UsageError(f"--probe is {options.probe}; expected a number of questions, or 0")
-    table = open_items(arguments.data, arguments.columns)
-    with _progress_bar(arguments) as progress:
-        statistics = measure_data(table, options, progress)
-    figures = []
-    if arguments.figures:
+    chosen = StatisticsOptions(
+        by=options.group or None, read_media="media" not in options.skip, **options.limits
+    )
+    if chosen.probe < 0:
+        raise UsageError(f"--limits probe={chosen.probe}: expected a number of questions, or 0")
+    if options.top is not None and options.top < 1:
+        raise UsageError(f"--top {options.top}: expected at least 1")
+    table = open_items(options.data, options.columns)
+    with _progress_bar(options) as progress:
+        statistics = measure_data(table, chosen, progress)
+    top = options.top or (MAX_GROUPS if options.form == TABLE and not options.output else None)
+    document = statistics_document(statistics, top)
+    if options.out:
         from snellen_curate.statistics.figures import save_figures
 
-        figures = save_figures(statistics, arguments.out)
-
-    def print_text() -> None:
-        print_result(arguments.format or TABLE, statistics, print_statistics, STATISTICS_EXPORTS)
-        for path in figures:
-            print_line(f"figure: {path}", error=bool(arguments.format))
-
-    return Finished("flagged" if any(findings(statistics)) else "clean", statistics, print_text)
+        figures = save_figures(statistics, options.out)
+        lines = [sentence(f"figure: {path}") for path in figures]
+        document = document._replace(blocks=[*document.blocks, *lines])
+    stem = Path(options.data).name.partition(".")[0]
+    next = ("curate", "duplicates", options.data, "--out", f"{stem}-duplicates")
+    return Finished("flagged" if any(findings(statistics)) else "clean", document, next)
 
 
 @contextmanager
-def _progress_bar(arguments: Namespace) -> Iterator[Callable[[int, int], None]]:
+def _progress_bar(options: Options) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error where that is a terminal."""
     from rich.progress import Progress
 
@@ -52,9 +88,9 @@ def _progress_bar(arguments: Namespace) -> Iterator[Callable[[int, int], None]]:
 
     console = Terminal(stderr=True)
     with Progress(
-        console=console, disable=arguments.quiet or not console.is_terminal, transient=True
+        console=console, disable=options.quiet or not console.is_terminal, transient=True
     ) as bars:
-        task = bars.add_task(arguments.data, total=None)
+        task = bars.add_task(options.data, total=None)
 
         def progress(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)

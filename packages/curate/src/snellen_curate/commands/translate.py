@@ -2,144 +2,164 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from snellen.cli.flags import read_options
-from snellen.cli.printing import exit_interrupted, line_printer, print_line
+from snellen.api.flags import Key, argument, embedded, option, parse_share
+from snellen.cli.printing import exit_interrupted, line_printer
 from snellen.core.errors import UsageError
-from snellen.report.console import Terminal
-from snellen_curate.commands import Finished, refuse_flags
-from snellen_curate.commands._table import Status
+from snellen_curate.commands._action import (
+    ActionOptions,
+    Finished,
+    Status,
+    flag_option,
+    limits_option,
+    only_model,
+    parse_folder,
+    publish_next,
+    refuse_flags,
+    review_next,
+    roles_option,
+)
 from snellen_curate.step_options import StepOptions
 
 if TYPE_CHECKING:
     from snellen_curate.translate.step import TranslationSummary
     from snellen_curate.translate.translating import TranslationPlan
 
-_TITLES = {
-    "failed": "no reply that could be used",
-    "missing": "only one of the two data sets has the id",
-    "kind": "another kind of question",
-    "key": "another right answer",
-    "option labels": "other labels of options",
-    "media": "other pictures or videos",
-    "judge": "the judge sees another meaning",
-}
-_MAX_TERMS = 10
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ActionOptions):
+    """What `snellen curate translate` takes."""
+
+    data: str = argument("DATA", "a benchmark, a data file or a data set folder")
+    out: str | None = option(None, "--out", parse=parse_folder)
+    """None: NAME-TAG."""
+    model: Sequence[str] = option((), "--model")
+    """Who translates."""
+    roles: Mapping[str, str] = roles_option(
+        {
+            "back": "translates back, to compare with the source (chrF)",
+            "judge": "compares the meanings",
+        }
+    )
+    columns: Mapping[str, str] | None = option(None, "--columns")
+    language: str = option(
+        MISSING,
+        "--language",
+        "language to translate into, a BCP-47 tag such as zh; FROM where "
+        "the data are not in English, e.g. de:zh",
+        metavar="[FROM:]TO",
+    )
+    check: str | None = option(
+        None,
+        "--check",
+        "check this translation of DATA by the rules; nothing is asked",
+        metavar="SIBLING",
+    )
+    fields: str = option(
+        "question,hint,options",
+        "--fields",
+        "what is translated: some of question, hint, options, answer (of open questions)",
+        metavar="NAME,...",
+    )
+    terms: Sequence[str] = option(
+        (),
+        "--terms",
+        "a term that stays as it is, a file of such terms, one a line, or a TOML "
+        'file of terms with their translation, as in cat = "猫"; repeat for several',
+        metavar="TERM|FILE",
+        is_repeatable=True,
+    )
+    limits: Mapping[str, Any] = limits_option(
+        {
+            "attempts": Key("how often to ask until the rules pass (3)", int),
+            "min_chrf": Key("a way back with less chrF is doubtful (0.3)", parse_share),
+        }
+    )
+    flag: Literal["wrong", "doubtful", "all"] = flag_option(
+        "wrong", "wrong|doubtful|all", choices=("wrong", "doubtful", "all")
+    )
+    """Translations: those that a rule calls wrong, or doubtful, or all."""
+    asking: StepOptions = embedded(StepOptions)
 
 
-def main(arguments: Namespace) -> Finished:
+def main(options: Options) -> Finished:
     """Translate a data set, or check a translation."""
-    plan = _plan(arguments)
-    summary = _check(arguments, plan) if arguments.check else _translate(arguments, plan)
-    arguments.out = summary.out
+    from snellen_curate.translate.step import summary_document
+
+    plan = _plan(options)
+    summary = _check(options, plan) if options.check else _translate(options, plan)
     flagged = summary.counts.get("flag", 0) if summary.out else summary.flagged_wrong
+    document = summary_document(summary)
+    if summary.abort_reason or (summary.failures and not options.check):
+        return Finished("incomplete", document, options.again)
     status: Status = "flagged" if flagged else "clean"
-    if summary.abort_reason or (summary.failures and not arguments.check):
-        status = "incomplete"
-    return Finished(status, summary, lambda: _print_summary(summary))
+    next = review_next(summary.out) if flagged else publish_next(summary.out)
+    return Finished(status, document, next)
 
 
-def _check(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
+def _check(options: Options, plan: TranslationPlan) -> TranslationSummary:
     from snellen_curate.translate.step import check_sibling
 
-    refuse_flags(arguments, ("model", "back", "judge"), "--check asks nothing")
+    refuse_flags({"-m": options.model, "--model-for": options.roles}, "--check asks nothing")
     return check_sibling(
-        arguments.data, arguments.check, plan, arguments.out, columns=arguments.columns
+        options.data, options.check or "", plan, options.out, columns=options.columns
     )
 
 
-def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
+def _translate(options: Options, plan: TranslationPlan) -> TranslationSummary:
     """Translate with the named models and show progress; exits where Ctrl-C stops it."""
     from snellen.engine.loop.progress import NoProgress
+    from snellen.report.console import Terminal
     from snellen.report.terminal.progress import show_progress
     from snellen_curate.translate.step import sibling_name, translate_items
     from snellen_curate.translate.translating import BACK, JUDGE, TRANSLATOR
 
-    if not arguments.model:
+    model = only_model(options.model)
+    if not model:
         raise UsageError(
             "no model translates: name one with -m MODEL, or an existing translation with "
             "--check SIBLING"
         )
-    named = {TRANSLATOR: arguments.model, BACK: arguments.back, JUDGE: arguments.judge}
-    models = {role: model for role, model in named.items() if model}
-    out = Path(arguments.out or sibling_name(arguments.data, plan, arguments.columns))
+    roles = {"back": BACK, "judge": JUDGE}
+    models = {TRANSLATOR: model} | {roles[role]: name for role, name in options.roles.items()}
+    out = Path(options.out or sibling_name(options.data, plan, options.columns))
     console = Terminal(stderr=True)
     try:
-        with nullcontext(NoProgress()) if arguments.quiet else show_progress(console) as progress:
+        with nullcontext(NoProgress()) if options.quiet else show_progress(console) as progress:
             return translate_items(
-                arguments.data,
+                options.data,
                 out,
                 plan,
                 models,
-                read_options(arguments, StepOptions),
-                columns=arguments.columns,
+                options.asking,
+                columns=options.columns,
                 progress=progress,
                 notify=line_printer(console),
             )
     except KeyboardInterrupt:
-        exit_interrupted(out, console, arguments.command_line)
+        exit_interrupted(out, console, options.command_line)
 
 
-def _plan(arguments: Namespace) -> TranslationPlan:
+def _plan(options: Options) -> TranslationPlan:
     from snellen_curate.translate.languages import open_language
     from snellen_curate.translate.terms import read_glossary, read_terms
     from snellen_curate.translate.translating import TranslationPlan, parse_fields
 
+    source, _, target = options.language.rpartition(":")
+    files = [name for name in options.terms if name.endswith(".toml")]
     return TranslationPlan(
-        source=open_language(getattr(arguments, "from")),
-        target=open_language(arguments.to),
-        fields=parse_fields(arguments.fields),
-        keep=read_terms(arguments.keep),
-        glossary=read_glossary(arguments.glossary) if arguments.glossary else {},
-        attempts=arguments.attempts,
-        min_chrf=arguments.min_chrf,
-        review=arguments.flag,
-        back=bool(arguments.back),
-        judge=bool(arguments.judge),
+        source=open_language(source or "en"),
+        target=open_language(target),
+        fields=parse_fields(options.fields),
+        keep=read_terms(name for name in options.terms if name not in files),
+        glossary={term: word for file in files for term, word in read_glossary(file).items()},
+        review=options.flag,
+        back="back" in options.roles,
+        judge="judge" in options.roles,
+        **options.limits,
     )
-
-
-def _print_summary(summary: TranslationSummary) -> None:
-    """The table of rules, the inconsistent terms, and what comes next."""
-    from snellen.report.format import plural
-    from snellen.report.terminal.text_table import TextTable, print_table
-    from snellen_curate.translate.rules import RULES
-
-    console = Terminal()
-    source, target = summary.languages
-    title = f"{summary.source} to {summary.name or target} ({source} to {target})"
-    titles = _TITLES | {name: rule.title for name, rule in RULES.items()}
-    rows = [
-        (name, about, str(summary.wrong.get(name, 0)), str(summary.doubtful.get(name, 0)))
-        for name, about in titles.items()
-        if name in summary.wrong or name in summary.doubtful
-    ]
-    flagged = summary.counts.get("flag", 0)
-    if rows:
-        heads = ("rule", "is about", "wrong", "doubtful")
-        print_table(TextTable(title, 2, heads, rows), console)
-    else:
-        print_line(title)
-    print_line(
-        f"{plural(summary.items, 'item')}: {summary.flagged_wrong} that a rule calls wrong, "
-        f"{flagged} flagged for review"
-    )
-    for use in summary.inconsistent[:_MAX_TERMS]:
-        words = ", ".join(f"{word} ({count})" for word, count in use.translations.items())
-        print_line(f"not translated alike: {use.term}: {words}")
-    more = len(summary.inconsistent) - _MAX_TERMS
-    if more > 0:
-        print_line(f"and {plural(more, 'more term')} in terms.json")
-    if summary.abort_reason:
-        print_line(f"stopped: {summary.abort_reason}; the same command goes on")
-    elif summary.out:
-        if summary.failures:
-            print_line(
-                f"{plural(summary.failures, 'item')} without a translation: the same command asks "
-                "again, with --fresh NAME the model, too, where its reply could not be used"
-            )
-        print_line(f"data: {summary.out}/items.jsonl")

@@ -13,7 +13,11 @@ import msgspec
 from snellen.core.atomic_write import save
 from snellen.data_sets.decisions import Action, Decision, Evidence, count_actions
 from snellen.data_sets.step import open_step
-from snellen_curate.duplicates.descriptions import describe_overlap, describe_picture_match
+from snellen_curate.duplicates.descriptions import (
+    describe_overlap,
+    describe_picture_match,
+    report_data,
+)
 from snellen_curate.duplicates.find import DuplicateSearchResult
 from snellen_curate.duplicates.page import PAGE_FILE, write_page
 from snellen_curate.duplicates.report import DuplicateReport, OverlapReport, PictureMatch
@@ -100,15 +104,10 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
     return decided
 
 
-def exclusion_list(report: DuplicateReport) -> list[str]:
-    """Ids to leave out so that one item of each cluster is left, in the order of the data."""
-    return list(report.exclusions)
-
-
 def write_lists(report: DuplicateReport, folder: Path) -> list[Path]:
     """Write `exclude.txt`, `contradictions.txt` and, for each list or benchmark that was compared,
     the items that are in it and its entries that are here: one id a line. Raises StorageError."""
-    lists = {EXCLUDE_FILE: exclusion_list(report)}
+    lists = {EXCLUDE_FILE: list(report.exclusions)}
     contradicting = [
         name for pair in report.contradictions if pair.kind == "contradiction"
         for name in (pair.left, pair.right)
@@ -128,14 +127,9 @@ def write_lines(lines: Iterable[str], path: Path) -> Path:
     return path
 
 
-def report_json(report: DuplicateReport) -> bytes:
-    """The report as JSON, with the exclusion list."""
-    document = msgspec.to_builtins(report) | {"excluded": exclusion_list(report)}
-    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
-
-
 def write_report(report: DuplicateReport, path: Path) -> Path:
-    save(path, report_json(report))
+    document = msgspec.json.encode(report_data(report))
+    save(path, msgspec.json.format(document, indent=1) + b"\n")
     return path
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from snellen.report import format as fmt
-from snellen.report.result_tables import ResultTable
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Cell, Column, Estimate, Table
 from snellen_curate.duplicates.local_features import MIN_CORRELATION, MIN_POINTS
 from snellen_curate.duplicates.report import (
     DuplicateReport,
@@ -14,9 +18,7 @@ from snellen_curate.duplicates.report import (
     OverlapMatch,
     OverlapReport,
     PictureMatch,
-    Share,
 )
-from snellen_curate.step_report import StepReport
 
 _HOW = {
     "bytes": "the same file",
@@ -25,7 +27,12 @@ _HOW = {
     "overlap": "near duplicate, cropped or framed",
     "turned": "near duplicate, mirrored or turned",
 }
-_SHARE_HEADS = ("what is there too", "items", "of", "share", "95 % interval")
+_SHARE_COLUMNS = (
+    Column("what is there too"),
+    Column("items", "count"),
+    Column("of", "count"),
+    Column("share", "share"),
+)
 _MAX_LINES = 10
 """Pairs that are listed in the terminal; the page and the JSON have more."""
 KEEP = {
@@ -60,14 +67,18 @@ def describe_overlap(match: OverlapMatch) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def share_row(share: Share) -> tuple[str, str, str, str, str]:
-    """Name, count, number of items, share in percent, interval in percent."""
-    interval = share.interval
-    span = fmt.NONE if interval is None else f"{100 * interval.low:.1f} – {100 * interval.high:.1f}"
-    return (
-        share.name, fmt.count_text(share.count), fmt.count_text(share.n),
-        fmt.share_text(share.share), span,
-    )  # fmt: skip
+def share_table(report: OverlapReport) -> Table:
+    """What there is of the data in another set, with intervals."""
+    rows = [
+        (
+            share.name,
+            share.count,
+            share.n,
+            Estimate(share.share if share.n else None, share.interval),
+        )
+        for share in report.shares
+    ]
+    return Table(f"also in {report.name} ({describe_entries(report)})", _SHARE_COLUMNS, rows)
 
 
 def describe_rules(settings: DuplicateSettings) -> str:
@@ -92,67 +103,83 @@ def describe_rules(settings: DuplicateSettings) -> str:
     )
 
 
-def duplicates_report(report: DuplicateReport) -> StepReport:
-    """Contradictions first, then counts, then what is in other sets."""
-    tables = tuple(
-        ResultTable(f"also in {one.name} ({describe_entries(one)})", _SHARE_HEADS,
-                    tuple(map(share_row, one.shares)))
+def duplicates_document(report: DuplicateReport) -> Document:
+    """Counts, the first pairs of each finding, contradictions first, then what is in other sets."""
+    items, pictures = fmt.plural(report.items, "item"), fmt.plural(report.pictures, "picture")
+    columns = (Column("finding"), Column("count", "count"), Column("what it says"))
+    blocks: list[Block] = [
+        Line(f"{one.name}: {note}", "notice", is_unbroken=True)
         for one in report.against
-    )  # fmt: skip
-    notices = tuple(f"{one.name}: {note}" for one in report.against for note in one.notes)
-    return StepReport(notices, tuple(_lines(report)), tables)
+        for note in one.notes
+    ]
+    blocks += [
+        Line(f"{report.data}: {items}, {pictures}", "heading", is_unbroken=True),
+        Table("findings", columns, list(_findings(report))),
+    ]
+    pairs = {
+        "contradictions": report.contradictions,
+        "duplicates": report.duplicates,
+        "possibly the same": report.possible,
+    }
+    tables = [_pair_table(title, found) for title, found in pairs.items() if found]
+    if report.broken:
+        rows = [(", ".join(one.items[:5]), one.reason) for one in report.broken[:_MAX_LINES]]
+        tables.append(Table("not compared", (Column("items"), Column("reason")), rows))
+    for table in (*tables, *map(share_table, report.against)):
+        blocks += [Space(), table]
+    return Document(blocks, report_data(report))
+
+
+def report_data(report: DuplicateReport) -> dict[str, Any]:
+    """The report as JSON holds it, with the exclusion list."""
+    return {**msgspec.to_builtins(report), "excluded": list(report.exclusions)}
 
 
 def describe_entries(report: OverlapReport) -> str:
     """What there is in another data set."""
     is_list = report.kind == "list"
-    parts = [fmt.plural(report.entries, "entry", "entries") if is_list
-             else fmt.plural(report.entries, "item"),
-             fmt.plural(report.pictures, "picture")]  # fmt: skip
+    parts = [
+        fmt.plural(report.entries, "entry", "entries")
+        if is_list
+        else fmt.plural(report.entries, "item"),
+        fmt.plural(report.pictures, "picture"),
+    ]
     if report.captions:
         parts.append(fmt.plural(report.captions, "caption"))
     return ", ".join(parts)
 
 
-def _lines(report: DuplicateReport) -> Iterator[str]:
-    """One line for each kind of finding, followed by its first pairs."""
-    yield (
-        f"{report.data}: {fmt.plural(report.items, 'item')}, "
-        f"{fmt.plural(report.pictures, 'picture')}"
-    )
-    certain = [pair for pair in report.contradictions if pair.kind == "contradiction"]
-    possible = len(report.contradictions) - len(certain)
-    yield f"contradictions      {len(certain):,}" + (f", {possible:,} possible" if possible else "")
-    yield from _pair_lines(report.contradictions)
-    count = len(report.clusters)
-    repeated = fmt.plural(len(report.exclusions), "item")
-    yield (
-        f"duplicate items     {repeated} in {fmt.plural(count, 'cluster')}; kept of each: "
-        + (KEEP[report.settings.keep])
-    )
-    yield from _pair_lines(report.duplicates)
+def _findings(report: DuplicateReport) -> Iterator[tuple[str, int, str]]:
+    """A row for each kind of finding."""
+    certain = sum(pair.kind == "contradiction" for pair in report.contradictions)
+    possible = len(report.contradictions) - certain
+    yield "contradictions", certain, f"{possible:,} more possible" if possible else ""
+    clusters = fmt.plural(len(report.clusters), "cluster")
+    kept = KEEP[report.settings.keep]
+    yield "duplicate items", len(report.exclusions), f"in {clusters}; kept of each: {kept}"
     if report.possible:
-        yield f"possibly the same   {fmt.plural(len(report.possible), 'pair')}: to be reviewed"
-        yield from _pair_lines(report.possible)
-    yield f"pictures alike      {fmt.plural(len(report.picture_pairs), 'pair')} of different files"
+        yield "possibly the same", len(report.possible), "pairs, to be reviewed"
+    yield "pictures alike", len(report.picture_pairs), "pairs of different files"
     if report.flat:
-        pictures = fmt.plural(report.flat, "picture")
-        yield f"no contrast         {pictures}: compared by bytes and pixels alone"
+        yield "no contrast", report.flat, "pictures, compared by bytes and pixels alone"
     if report.broken:
-        yield f"not compared        {len(report.broken):,}"
-        for one in report.broken[:_MAX_LINES]:
-            yield f"  {', '.join(one.items[:5])}: {one.reason}"
+        yield "not compared", len(report.broken), ""
 
 
-def _pair_lines(pairs: tuple[ItemPair, ...]) -> Iterator[str]:
-    for pair in pairs[:_MAX_LINES]:
-        facts = list(describe_picture_match(pair.picture)) if pair.picture else ["no picture"]
-        if pair.rule != "same question":
-            facts.append(f"{pair.rule}, {pair.similarity:.2f}")
-        if "contradiction" in pair.kind:
-            facts.append(f"keys {pair.left_key} / {pair.right_key}")
-        if pair.kind == "possible contradiction":
-            facts.append("possible")
-        yield f"  {pair.left} = {pair.right}  {'; '.join(facts)}"
-    if len(pairs) > _MAX_LINES:
-        yield f"  and {len(pairs) - _MAX_LINES:,} more"
+def _pair_table(title: str, pairs: Sequence[ItemPair]) -> Table:
+    columns = (Column("item"), Column("other"), Column("how they match"))
+    rows: list[list[Cell]] = [
+        [pair.left, pair.right, "; ".join(_pair_facts(pair))] for pair in pairs[:_MAX_LINES]
+    ]
+    more = len(pairs) - _MAX_LINES
+    return Table(title, columns, rows, (f"and {more:,} more",) if more > 0 else ())
+
+
+def _pair_facts(pair: ItemPair) -> Iterator[str]:
+    yield from describe_picture_match(pair.picture) if pair.picture else ("no picture",)
+    if pair.rule != "same question":
+        yield f"{pair.rule}, {pair.similarity:.2f}"
+    if "contradiction" in pair.kind:
+        yield f"keys {pair.left_key} / {pair.right_key}"
+    if pair.kind == "possible contradiction":
+        yield "possible"

@@ -55,7 +55,7 @@ def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
         except BrokenProcessPool as error:
             raise UsageError(
                 "a process that hashed pictures was killed, e.g. for want of memory; what is "
-                "finished is kept: give the same command again, with fewer --processes"
+                "finished is kept: give the same command again, with fewer --limits processes"
             ) from error
 
     with ExitStack() as opened:

@@ -14,6 +14,7 @@ from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, Source, decode_image
 from snellen.report import format as fmt
 from snellen.report.page.layout import page_layout, template_environment
+from snellen.report.table import cell_texts
 from snellen.settings import max_image_pixels
 from snellen_curate.duplicates.descriptions import (
     KEEP,
@@ -21,7 +22,7 @@ from snellen_curate.duplicates.descriptions import (
     describe_overlap,
     describe_picture_match,
     describe_rules,
-    share_row,
+    share_table,
 )
 from snellen_curate.duplicates.find import DuplicateSearchResult
 from snellen_curate.duplicates.hash_index import HashIndex
@@ -203,7 +204,7 @@ class _CardWriter:
         return {
             "name": report.name,
             "what": describe_entries(report),
-            "rows": [share_row(share) for share in report.shares],
+            "rows": cell_texts(share_table(report)),
             "notes": report.notes,
             "list": Cards(tuple(cards), len(report.matches) - len(cards) + report.left_out),
         }

@@ -22,6 +22,7 @@ from snellen_curate.filter.judging import JudgedItems, judge_items
 from snellen_curate.filter.model_runs import Reports, run_models
 from snellen_curate.filter.rules import (
     KINDS,
+    MODEL_FLAGS,
     Judgement,
     ModelKind,
     Rule,
@@ -136,7 +137,9 @@ def _check_models(named: Mapping[ModelKind, Sequence[AnyModel]]) -> None:
         names = [model for model in models if isinstance(model, str)]
         for name, count in Counter(names).items():
             if count > 1:
-                raise UsageError(f"--{kind} names {name} {count} times; each model has one vote")
+                raise UsageError(
+                    f"{MODEL_FLAGS[kind]} names {name} {count} times; each model has one vote"
+                )
 
 
 def _name(model: AnyModel) -> str:
@@ -169,10 +172,10 @@ def _choose_rules(rules: FilterRules, counts: Mapping[ModelKind, int]) -> list[R
     kinds = [kind for kind in KINDS if counts[kind]]
     if not kinds:
         raise UsageError(
-            "no model is named: name some with --text-only and --vision, or stored runs with --runs"
+            "no model is named: name some with --text-only and -m, or stored runs with --runs"
         )
     if rules.min_replies is not None and rules.min_replies < 1:
-        raise UsageError(f"--min-replies is {rules.min_replies}; expected at least 1")
+        raise UsageError(f"--limits min_replies={rules.min_replies}: expected at least 1")
     chosen = [parse_rule(text) for text in rules.rules] or default_rules(kinds)
     for rule in chosen:
         check_rule(rule, counts[rule.kind])

@@ -24,7 +24,7 @@ from snellen.data_sets.step import MediaWriter
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.store.runs import RunFolder, find_runs
-from snellen_curate.filter.rules import ModelKind
+from snellen_curate.filter.rules import MODEL_FLAGS, ModelKind
 from snellen_curate.step_options import FilterOptions
 
 RUNS_FOLDER = "runs"
@@ -83,7 +83,7 @@ def run_models(
             serving=reports.notify,
         )
         for skipped in results.skipped:
-            raise UsageError(f"--{kind} {skipped.model}: {skipped.reason}")
+            raise UsageError(f"{MODEL_FLAGS[kind]} {skipped.model}: {skipped.reason}")
         made += [(kind, run) for run in results.runs]
         for lost in results.lost:
             if reports.notify is not None:

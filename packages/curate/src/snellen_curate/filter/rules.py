@@ -8,7 +8,7 @@ guesses two are right one time in six.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
@@ -26,6 +26,8 @@ from snellen.prompts.rotation import is_rotatable
 ModelKind = Literal["text-only", "vision"]
 KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
 """`text-only`: asked without pictures; `vision`: asked with them."""
+MODEL_FLAGS: Mapping[ModelKind, str] = {"text-only": "--text-only", "vision": "-m"}
+"""The flags that name models of a kind."""
 
 TEXT_MAJORITY, TEXT_MORE_THAN, TEXT_ALL, VISION_NONE = (
     "text-majority", "text-more-than", "text-all", "vision-none"
@@ -155,8 +157,8 @@ def check_rule(rule: Rule, models: int) -> None:
     """Raises UsageError if the rule has no models, or could flag nothing or everything."""
     if not models:
         raise UsageError(
-            f"the rule {rule.name} needs {rule.kind} models: name some with --{rule.kind}, or runs "
-            "of them with --runs"
+            f"the rule {rule.name} needs {rule.kind} models: name some with "
+            f"{MODEL_FLAGS[rule.kind]}, or runs of them with --runs"
         )
     threshold = rule.threshold(models)
     if rule.flags_right_answers and threshold > models:

@@ -14,13 +14,14 @@ from msgspec import Struct
 from numpy import float64, intp
 from numpy.typing import NDArray
 
+from snellen.core.summary import Interval
 from snellen.data_sets.step import Status
 from snellen.report import format as fmt
-from snellen.report.result_tables import ResultTable
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Cell, Column, Estimate, Table
 from snellen_curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE, JudgedItems, JudgedRule
 from snellen_curate.filter.rules import Judgement, ModelKind, expected_flags
 from snellen_curate.filter.verdicts import ItemVerdict, RunVerdicts
-from snellen_curate.step_report import StepReport
 
 
 class ModelCount(Struct, frozen=True):
@@ -194,10 +195,12 @@ def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
         "by_any": judged.flagged_mask(),
         "undecided": judged.undecided_mask(),
     }
-    flagged = {each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable
-               for each in applied}  # fmt: skip
-    expected = {each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable
-                for each in applied}  # fmt: skip
+    flagged = {
+        each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable for each in applied
+    }
+    expected = {
+        each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable for each in applied
+    }
     for column, (codes, values) in judged.index.groups.items():
         sums = partial(_sums, codes, len(values))
         counts, by_rule = sums(every), sums(flagged)
@@ -216,8 +219,10 @@ def _sums(
     codes: NDArray[intp], size: int, weights: Mapping[str, NDArray[Any]]
 ) -> dict[str, list[float]]:
     """The sum of the weights of each code, 0 to `size`."""
-    return {name: np.bincount(codes, weights=each, minlength=size).tolist()
-            for name, each in weights.items()}  # fmt: skip
+    return {
+        name: np.bincount(codes, weights=each, minlength=size).tolist()
+        for name, each in weights.items()
+    }
 
 
 def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
@@ -238,22 +243,46 @@ _PROBLEMS = {
     NO_PICTURE: "no picture",
     NO_ANSWER: "no answer",
 }
+_KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
+_RULE_COLUMNS = (
+    Column("rule"),
+    Column("flagged", "count"),
+    Column("share", "share"),
+    Column("undecided", "count"),
+    Column("by guessing", "number"),
+    Column("same text", "number"),
+)
+_MODEL_COLUMNS = (
+    Column("model", "name"),
+    Column("right", "count"),
+    Column("share", "share"),
+    Column("no reply", "count"),
+    Column("by guessing", "number"),
+)
+_GUESSING = (
+    "by guessing: items that the rule would flag if every model guessed independently in every "
+    "pass (in 95 of 100 such data sets from-to); same text: if it kept to the option it drew first"
+)
 
 
-def filter_report(result: FilterResult, max_rows: int) -> StepReport:
+def filter_document(result: FilterResult, max_rows: int) -> Document:
     """Counts and rules as sentences, and tables of rules, of models, and of the shares by column,
     of which each has at most `max_rows` rows."""
-    tables = tuple(_tables(result, max_rows))
-    return StepReport(result.notices, tuple(filter_lines(result)), tables, GUESSING)
+    blocks: list[Block] = [Line(notice, "notice", is_unbroken=True) for notice in result.notices]
+    head, *lines = _sentences(result)
+    blocks.append(Line(head, "heading", is_unbroken=True))
+    blocks += [Line(line, is_unbroken=True) for line in lines]
+    for table in _tables(result, max_rows):
+        blocks += [Space(), table]
+    return Document([*blocks, Space(), Line(_GUESSING, "note")], result)
 
 
-def _tables(result: FilterResult, max_rows: int) -> Iterator[ResultTable]:
-    headings = ("rule", "flagged", "share", "undecided", "by guessing", "same text")
-    yield ResultTable("flagged by rule", headings, tuple(map(_rule_cells, result.rules)))
+def _tables(result: FilterResult, max_rows: int) -> Iterator[Table]:
+    yield Table("flagged by rule", _RULE_COLUMNS, [*map(_rule_cells, result.rules)])
     for kind, title in _KINDS.items():
-        rows = tuple(_model_cells(count) for count in result.models if count.kind == kind)
+        rows = [_model_cells(count) for count in result.models if count.kind == kind]
         if rows:
-            yield ResultTable(title, ("model", "right", "share", "no reply", "by guessing"), rows)
+            yield Table(title, _MODEL_COLUMNS, rows)
     applied = [rule for rule in result.rules if rule.is_applied]
     for column in dict.fromkeys(group.column for group in result.groups):
         groups = [group for group in result.groups if group.column == column]
@@ -262,63 +291,54 @@ def _tables(result: FilterResult, max_rows: int) -> Iterator[ResultTable]:
         more = len(groups) - max_rows
         title = f"flagged by {fmt.display_name(column)}"
         title += f", {more} more in --json" if more > 0 else ""
-        rows = tuple(_group_cells(group, applied) for group in groups[:max_rows])
-        yield ResultTable(title, _group_headings(applied), rows)
+        cells = [_group_cells(group, applied) for group in groups[:max_rows]]
+        yield Table(title, list(_group_columns(applied)), cells)
 
 
-_KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
-
-
-def _rule_cells(rule: RuleCount) -> tuple[str, ...]:
-    expected = same_text = fmt.NONE
-    if rule.expected is not None:
-        expected = f"{rule.expected:.1f} ({rule.expected_low}–{rule.expected_high})"
-    if rule.expected_same_text is not None:
-        same_text = f"{rule.expected_same_text:.1f}"
+def _rule_cells(rule: RuleCount) -> tuple[Cell, ...]:
+    expected = None
+    if rule.expected_low is not None and rule.expected_high is not None:
+        low, high = float(rule.expected_low), float(rule.expected_high)
+        expected = Estimate(rule.expected, Interval(low, high, "guessing"))
     return (
         rule.rule if rule.is_applied else f"({rule.rule})",
-        fmt.count_text(rule.flagged),
+        rule.flagged,
         _share(rule.flagged, rule.items),
-        fmt.count_text(rule.undecided),
+        rule.undecided,
         expected,
-        same_text,
+        rule.expected_same_text,
     )
 
 
-def _model_cells(count: ModelCount) -> tuple[str, ...]:
-    return (
-        count.model,
-        fmt.count_text(count.right),
-        _share(count.right, count.right + count.wrong),
-        fmt.count_text(count.silent),
-        f"{count.chance:.1f}",
-    )
+def _model_cells(count: ModelCount) -> tuple[Cell, ...]:
+    share = _share(count.right, count.right + count.wrong)
+    return (count.model, count.right, share, count.silent, count.chance)
 
 
-def _group_headings(applied: list[RuleCount]) -> tuple[str, ...]:
-    return ("value", "items", *(head for rule in applied for head in _rule_headings(rule)))
-
-
-def _rule_headings(rule: RuleCount) -> tuple[str, ...]:
+def _group_columns(applied: Sequence[RuleCount]) -> Iterator[Column]:
     """What guessing flags is shown of rules that flag what is right: of others it is most items."""
-    return (rule.rule, "by guessing") if rule.kind == "text-only" else (rule.rule,)
+    yield from (Column("value"), Column("items", "count"))
+    for rule in applied:
+        yield from (Column(rule.rule, "count"), Column(f"{rule.rule} share", "share"))
+        if rule.kind == "text-only":
+            yield Column(f"{rule.rule} by guessing", "number", is_optional=True)
 
 
-def _group_cells(group: GroupCount, applied: list[RuleCount]) -> tuple[str, ...]:
-    cells = [fmt.display_name(group.value) or _NO_VALUE, fmt.count_text(group.items)]
+def _group_cells(group: GroupCount, applied: Sequence[RuleCount]) -> list[Cell]:
+    cells: list[Cell] = [fmt.display_name(group.value) or _NO_VALUE, group.items]
     for rule in applied:
         flagged = group.flagged[rule.rule]
-        cells.append(f"{fmt.count_text(flagged)}, {_share(flagged, group.items)}")
+        cells += [flagged, _share(flagged, group.items)]
         if rule.kind == "text-only":
-            cells.append(f"{group.expected[rule.rule]:.1f}")
-    return tuple(cells)
+            cells.append(group.expected[rule.rule])
+    return cells
 
 
-def _share(part: int, whole: int) -> str:
-    return fmt.share_text(part / whole if whole else None)
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
-def filter_lines(result: FilterResult) -> Iterator[str]:
+def _sentences(result: FilterResult) -> Iterator[str]:
     """Sentences before the tables."""
     parts = [f"{fmt.count_text(result.kept)} kept"]
     for count, words in (
@@ -337,9 +357,3 @@ def filter_lines(result: FilterResult) -> Iterator[str]:
         pairs = fmt.plural(result.pairs, "pair")
         yield f"{pairs} of yes/no questions: right only if both questions are"
     yield f"items: {result.folder}/items.jsonl"
-
-
-GUESSING = (
-    "by guessing: items that the rule would flag if every model guessed independently in every "
-    "pass (in 95 of 100 such data sets from-to); same text: if it kept to the option it drew first"
-)

@@ -8,7 +8,7 @@ looked at for them: of a million records, 200 per subtask are drawn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -18,7 +18,10 @@ from msgspec import Struct
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
+from snellen.core.summary import Interval
 from snellen.data_sets.decisions import FAILED, Evidence, Exclusion
+from snellen.report.document import Document, Line
+from snellen.report.table import Cell, Column, Estimate, Table
 from snellen_curate.metadata.catalogue import Catalogue
 from snellen_curate.metadata.drafts import QuestionDraft
 from snellen_curate.metadata.guess_check import GuessCheck
@@ -221,3 +224,66 @@ def _describe(drafts: Sequence[QuestionDraft]) -> dict[str, Any]:
         "sources": dict(Counter(draft.record.source for draft in drafts)),
         "options": {str(size): count for size, count in sorted(sizes.items())},
     }
+
+
+_MEANINGS = {
+    "options": "too few wrong options that differ from the right one and from each other",
+    "template": "no template asks for what it has",
+    "target": "nothing in it can be asked about without ambiguity",
+    "not drawn": "there are more than --limits per_subtask",
+    "balance": "enough other questions have its answer as their key",
+    "text probe": "its answer can be told from the texts alone",
+    "placeholder": "it lacks what every phrasing mentions",
+    "licence": "nobody states one",
+    "picture": "it cannot be read",
+    "size": "its boxes are for a picture of another size",
+}
+"""What the rules mean by which a record gives no item."""
+_COLUMNS = (
+    Column("subtask"),
+    Column("items", "count"),
+    Column("options"),
+    Column("texts alone", "points"),
+    Column("chance", "points"),
+    Column("left out", "count", is_optional=True),
+    Column("sources"),
+)
+
+
+def counts_document(counts: QuestionCounts, folder: str) -> Document:
+    """A row for each subtask, then what holds for all."""
+    notes = ("left out: questions that the texts alone answered",)
+    rows = [_subtask_cells(name, subtask) for name, subtask in counts.subtasks.items()]
+    lines = (Line(text, is_unbroken=True) for text in _sentences(counts, folder))
+    return Document([Table("questions by subtask", _COLUMNS, rows, notes), *lines], counts)
+
+
+def _subtask_cells(name: str, subtask: SubtaskCounts) -> list[Cell]:
+    sizes = "-".join(dict.fromkeys([*subtask.options][:1] + [*subtask.options][-1:]))
+    sources = ", ".join(f"{source} {count}" for source, count in subtask.sources.items())
+    check = subtask.guessing
+    chance = check.chance if check is not None and subtask.items else ""
+    guessed: Cell = "not measured" if chance else ""
+    if check is not None and check.right is not None:
+        guessed = Estimate(check.right, Interval(check.low, check.high, "wilson"))
+    left_out = check.left_out if check is not None else 0
+    return [name, subtask.items, sizes, guessed, chance, left_out, sources]
+
+
+def _sentences(counts: QuestionCounts, folder: str) -> Iterator[str]:
+    for finding in counts.findings:
+        yield f"{finding}; see snellen curate statistics"
+    for rule, count in counts.unused.items():
+        meaning = f"{rule}: {_MEANINGS[rule]}" if rule in _MEANINGS else rule
+        yield f"records without an item: {count} ({meaning})"
+    if counts.unused:
+        yield f"  the reason of each is in {folder}/records.jsonl"
+    for name, reason in counts.problems.items():
+        yield f"  {name}: {reason}"
+    if counts.without_licence:
+        yield f"items without a licence: {counts.without_licence}, flagged for review"
+    yield f"{folder}: {counts.items} questions of {counts.records} records"
+    if counts.stopped:
+        yield f"stopped: {counts.stopped}; the same command goes on"
+    elif counts.failed:
+        yield f"{counts.failed} requests failed; the same command asks again"

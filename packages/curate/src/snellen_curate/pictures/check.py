@@ -35,6 +35,7 @@ from snellen_curate.attribution import (
 from snellen_curate.duplicates.decide import decisions as duplicate_decisions
 from snellen_curate.duplicates.find import OnPhase, find_duplicates
 from snellen_curate.duplicates.report import DuplicateSettings
+from snellen_curate.pictures import KINDS
 from snellen_curate.pictures.file_facts import read_file_facts
 from snellen_curate.pictures.quality import Measures, measure_quality, open_face_counter
 
@@ -43,21 +44,6 @@ if TYPE_CHECKING:
 
 STEP = "pictures"
 TABLE_FILE = "pictures.tsv"
-KINDS = {
-    "broken": "it cannot be read whole",
-    "duplicate": "a copy of another picture of the data",
-    "blurred": "nothing in it is sharp",
-    "dark": "hardly any light",
-    "bleached": "hardly any shade",
-    "empty": "nearly of one colour",
-    "odd-size": "fewer than 64 pixels a side, or four times as long as wide",
-    "animated": "several frames, of which the first is shown",
-    "16-bit": "grey values that most programs cut to white",
-    "outside": "a link that leads out of the folder",
-    "position": "EXIF says where it was taken",
-    "faces": "people can be recognised",
-}
-"""What is looked for, in the order in which it is named."""
 _LICENCE = LICENCE_COLUMNS[0]
 _OWNER = (_LICENCE, AUTHOR_COLUMN, URL_COLUMN, "source")
 _FACTS = ("size", "sharpness", "darkest", "brightest", "entropy", "camera", "position", "faces",

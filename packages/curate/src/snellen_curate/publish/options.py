@@ -1,4 +1,4 @@
-"""Options of `publish`, each with the flag that fills it."""
+"""Options of `publish`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from snellen.api.flags import option
 from snellen.core.errors import UsageError
 
 REFUSE, DROP = "refuse", "drop"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_NUMBER = re.compile(r"-?[\d.]+\s*%?")
 
 
-def parse_share(text: str) -> float:
-    """Read a share, `0.3` or `30%`. Raises UsageError unless it is between 0 and 1."""
+def parse_hold_out(text: str) -> float | str:
+    """Read a share, `0.3` or `30%`, or the folder of a publication. Raises UsageError for a share
+    that is not between 0 and 1."""
+    if not _NUMBER.fullmatch(text.strip()):
+        return text
     try:
         number = float(text.strip().removesuffix("%"))
     except ValueError:
@@ -30,58 +33,42 @@ def parse_share(text: str) -> float:
 class PublishOptions:
     """What is published, under which name and licences, and which answers are kept back."""
 
-    name: str = option(
-        "", "--name", "name of the benchmark (default: that of the folder)", metavar="NAME"
-    )
-    title: str = option("", "--title", "title of the data card (default: the name)", metavar="TEXT")
-    description: str = option("", "--description", "paragraph for the data card", metavar="TEXT")
-    release: str = option("1.0", "--release", "version of the benchmark (default: 1.0)",
-                          metavar="VERSION")  # fmt: skip
-    language: Sequence[str] = option(
-        (), "--language", "language of the questions, e.g. en or zh; repeat for several",
-        metavar="CODE", is_repeatable=True,
-    )  # fmt: skip
-    paper: str = option("", "--paper", "address of the paper", metavar="URL")
-    homepage: str = option("", "--homepage", "address of the benchmark's page", metavar="URL")
-    licence: str = option(
-        "", "--licence", "SPDX licence of the questions, e.g. CC-BY-4.0", metavar="SPDX",
-    )  # fmt: skip
-    licences: str = option(
-        "", "--licences", "TOML table of the pictures' licences, by the column `source`",
-        metavar="FILE.toml",
-    )  # fmt: skip
-    outside: Sequence[str] = option(
-        (), "--outside", "folder outside of the data's own whose pictures may be published; "
-        "repeat for several", metavar="DIR", is_repeatable=True,
-    )  # fmt: skip
+    name: str = ""
+    """Of the benchmark; empty: that of the folder."""
+    title: str = ""
+    """Of the data card; empty: the name."""
+    description: str = ""
+    """A paragraph for the data card."""
+    release: str = "1.0"
+    language: Sequence[str] = ()
+    """Languages of the questions, e.g. `en`."""
+    paper: str = ""
+    homepage: str = ""
+    """Addresses."""
+    licence: str = ""
+    """SPDX licence of the questions, e.g. `CC-BY-4.0`."""
+    licences: str = ""
+    """TOML table of the pictures' licences, by the column `source`."""
+    outside: Sequence[str] = ()
+    """Folders outside of the data's own whose pictures may be published."""
     require_licence: str | None = None
     """If an item has no licence: `REFUSE` to publish, or `DROP` the item; None lists such items."""
-    hold_out: float | None = option(
-        None, "--hold-out", "share of each ability whose answers are kept back, e.g. 30%%",
-        metavar="SHARE", parse=parse_share,
-    )  # fmt: skip
-    split_like: str = option(
-        "", "--split-like", "keep back the answers of the ids that this publication keeps back, "
-        "as for a translation of it", metavar="DIR",
-    )  # fmt: skip
-    seed: int = option(0, "--seed", "seed of the split (default: 0)", metavar="N", parse=int)
-    ability: str = option(
-        "", "--ability", "column by which the split is balanced (default: category, else "
-        "l2-category)", metavar="COLUMN",
-    )  # fmt: skip
-    seal_key: str = option(
-        "", "--seal-key", "file of the key that encrypts the answers kept back; made if it does "
-        "not exist (default: the variable SNELLEN_SEAL_KEY, else they are not encrypted)",
-        metavar="FILE",
-    )  # fmt: skip
-    private: str = option(
-        "", "--private", "folder for what is not published: the answers kept back and the "
-        "decisions (default: OUT-private)", metavar="DIR",
-    )  # fmt: skip
-    keep: Sequence[str] = option(
-        (), "--keep", "publish this column too; repeat for several", metavar="COLUMN",
-        is_repeatable=True,
-    )  # fmt: skip
+    hold_out: float | None = None
+    """Share of each ability whose answers are kept back."""
+    split_like: str = ""
+    """A publication whose ids without answers are kept back here too, as for a translation."""
+    seed: int = 0
+    """Of the split."""
+    ability: str = ""
+    """Column by which the split is balanced; empty: category, else l2-category."""
+    seal_key: str = ""
+    """File of the key that encrypts the answers kept back, made if it does not exist; empty: the
+    variable SNELLEN_SEAL_KEY, else they are not encrypted."""
+    private: str = ""
+    """Folder for what is not published: the answers kept back and the decisions; empty: the folder
+    with the ending `-private`."""
+    keep: Sequence[str] = ()
+    """Further columns to publish."""
 
     @property
     def keeps_back(self) -> bool:
@@ -98,10 +85,10 @@ def check_publish_options(options: PublishOptions) -> None:
         )
     for code in options.language:
         if not _LANGUAGE.fullmatch(code):
-            raise UsageError(f"--language {code!r} is no language code; expected e.g. en or zh")
+            raise UsageError(f"--facts language={code} is no language code; expected e.g. en or zh")
     if options.hold_out is not None and options.split_like:
         raise UsageError(
-            "--split-like takes the split of another publication; leave out --hold-out"
+            "the split is that of another publication; leave out the share to hold out"
         )
     if options.seal_key and not options.keeps_back:
         raise UsageError("--seal-key encrypts answers that --hold-out keeps back; add --hold-out")

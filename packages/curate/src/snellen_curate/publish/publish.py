@@ -108,7 +108,7 @@ def publish(
     options = replace(options, name=options.name or target.name)
     check_publish_options(options)
     if options.licence:
-        options = replace(options, licence=check_licence(options.licence, "--licence"))
+        options = replace(options, licence=check_licence(options.licence, "--facts licence"))
     licences = read_licence_table(options.licences) if options.licences else LicenceTable()
     key = None
     if options.keeps_back:
@@ -443,10 +443,10 @@ class _Writer:
         if self.survey.left_out_columns:
             yield (
                 f"columns left out: {name_some([*self.survey.left_out_columns])}; "
-                "--keep NAME publishes one"
+                "--columns keep=NAME publishes one"
             )
         if not self.options.language:
-            yield "the card states no language; --language en adds it"
+            yield "the card states no language; --facts language=en adds it"
         if self.survey.numbers:
             yield (
                 "the ids are no numbers below a million, which VLMEvalKit needs: its files have "

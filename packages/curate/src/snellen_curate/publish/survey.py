@@ -212,7 +212,7 @@ class _OutsidePictures:
             folders = plural(len(self._found), "folder")
             raise UsageError(
                 f"{self._table.spec} has pictures from {folders} outside of the data's own: {name} "
-                f"({where}); if they may be published, name each folder with --outside DIR"
+                f"({where}); if they may be published, name each folder with --media DIR"
             )
 
 
@@ -318,7 +318,7 @@ def _choose_like(entries: Collection[str], folder: str) -> frozenset[str]:
     the answers of the others. Raises UsageError if there are none."""
     chosen = read_held_out_ids(Path(folder)) & set(entries)
     if not chosen:
-        raise UsageError(f"--split-like {folder}: it holds out none of the {len(entries)} ids")
+        raise UsageError(f"--hold-out {folder}: it holds out none of the {len(entries)} ids")
     return chosen
 
 
@@ -331,9 +331,9 @@ def read_held_out_ids(folder: Path) -> frozenset[str]:
     try:
         table = read_table(file, columns=["index", "answer"])
     except (OSError, pyarrow.ArrowException, KeyError) as error:
-        raise UsageError(f"--split-like {folder}: no publication is there ({error})") from error
+        raise UsageError(f"--hold-out {folder}: no publication is there ({error})") from error
     if table.column("answer").null_count < len(table):
-        raise UsageError(f"--split-like {folder}: it keeps no answers back")
+        raise UsageError(f"--hold-out {folder}: it keeps no answers back")
     return frozenset(table.column("index").to_pylist())
 
 

@@ -69,7 +69,9 @@ def make_next_image_questions(
     settings = {"max_seconds": max_seconds, "require_license": require_license, "seed": seed}
     videos = [one for one in pictures if one.kind == "video"]
     if not videos:
-        raise UsageError(f"{pictures.path} holds no videos; --next-image makes questions of them")
+        raise UsageError(
+            f"{pictures.path} holds no videos; --dimension next-image makes questions of them"
+        )
     with open_step(out, STEP, settings, pictures.describe()) as step:
         ends: dict[str, _VideoEnds] = {}
         for video in videos:

@@ -42,15 +42,13 @@ class QuestionOptions:
         """Raises UsageError for numbers out of range."""
         for name in ("per_dimension", "per_picture", "min_nouns"):
             if getattr(self, name) < 0:
-                raise UsageError(
-                    f"--{name.replace('_', '-')} {getattr(self, name)}: expected 0 or more"
-                )
+                raise UsageError(f"--limits {name}={getattr(self, name)}: expected 0 or more")
         if not 1 <= self.count <= 20:
-            raise UsageError(f"--count {self.count}: expected 1 to 20 questions")
+            raise UsageError(f"--limits count={self.count}: expected 1 to 20 questions")
         if not 0 <= self.max_similarity <= 1:
-            raise UsageError(f"--max-similarity {self.max_similarity}: expected 0 to 1")
+            raise UsageError(f"--limits max_similarity={self.max_similarity}: expected 0 to 1")
         if not self.max_seconds > 0:
-            raise UsageError(f"--max-seconds {self.max_seconds}: expected more than 0")
+            raise UsageError(f"--limits max_seconds={self.max_seconds}: expected more than 0")
 
     def settings(self) -> dict[str, Any]:
         """What decides the result, for `step.json`: models by name, prompts by their text."""

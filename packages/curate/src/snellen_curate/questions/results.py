@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 from msgspec import Struct
 
 from snellen.data_sets.decisions import Decision
 from snellen.data_sets.step import Step
+from snellen.report.document import Document, Line
+from snellen.report.format import plural
+from snellen.report.table import Column, Table
+from snellen_curate.spending import read_spending
 
 
 class QuestionsResult(Struct, frozen=True):
@@ -56,9 +62,15 @@ def finish_questions(
     """End a step, and say what it came to."""
     dropped = Counter(one.rule for one in step.decisions.values() if one.action == "drop")
     result = QuestionsResult(
-        str(step.folder), pictures, sum(by_dimension.values()), failed,
-        dict(sorted(dropped.items())), by_dimension, abort_reason, sources,
-    )  # fmt: skip
+        str(step.folder),
+        pictures,
+        sum(by_dimension.values()),
+        failed,
+        dict(sorted(dropped.items())),
+        by_dimension,
+        abort_reason,
+        sources,
+    )
     step.finish(result.counts(), "complete" if result.is_complete else "waiting")
     return result
 
@@ -68,3 +80,34 @@ def decide_once(step: Step, decision: Decision) -> None:
     logged = step.decisions.get(decision.item)
     if logged is None or (logged.action, logged.rule) != (decision.action, decision.rule):
         step.decide(decision)
+
+
+def questions_document(result: QuestionsResult) -> Document:
+    """What was dropped and kept, and how it goes on."""
+    rows = [("dropped", count, rule) for rule, count in result.by_rule.items()]
+    rows += [("kept", count, dimension) for dimension, count in result.by_dimension.items()]
+    columns = [Column("decision"), Column("count", "count"), Column("rule or dimension")]
+    table = [Table("what became of them", columns, rows)] if rows else []
+    lines = (Line(text, is_unbroken=True) for text in _sentences(result))
+    missing = (
+        Line(f"{count} of {plural(result.pictures, result.sources)} are not in {extractor}")
+        for extractor, count in result.missing.items()
+    )
+    return Document([*missing, *table, *lines], result)
+
+
+def _sentences(result: QuestionsResult) -> Iterator[str]:
+    spending = read_spending(Path(result.folder))
+    if spending.requests:
+        yield f"spent so far: {spending.sentence()}"
+    yield (
+        f"{result.folder}: {plural(result.pictures, result.sources)}, "
+        f"{plural(result.items, 'question')}"
+    )
+    if result.abort_reason:
+        yield f"stopped: {result.abort_reason}; the same command goes on"
+    elif result.failed:
+        yield (
+            f"{plural(result.failed, result.sources)} failed (see decisions.jsonl); the same "
+            "command asks again, and writes the questions once none fails"
+        )

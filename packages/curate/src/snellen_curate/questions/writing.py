@@ -92,7 +92,7 @@ def choose_dimensions(
     for name in names:
         slug = by_name.get(name.lower(), name.lower())
         if slug not in dimensions:
-            raise UnknownName("dimension", name, dimensions, "see `--list-dimensions`")
+            raise UnknownName("dimension", name, dimensions, "see `--list`")
         chosen[slug] = dimensions[slug]
     return chosen or {slug: one for slug, one in dimensions.items() if not one.by_name}
 

@@ -107,7 +107,7 @@ class RecipePipeline:
         is_known = True
         for step in self.recipe.steps:
             todo, reason = self._todo(step, is_known=is_known)
-            writes_items = self.commands[step.action].writes_items
+            writes_items = self.commands[step.action].protocol.writes_items
             is_known = is_known and (todo == "done" or not writes_items)
             planned.append(
                 PlannedStep(
@@ -143,9 +143,12 @@ class RecipePipeline:
                 state = self._run_step(step, head, notify)
                 if state.status != "complete":
                     return RecipeOutcome(
-                        steps=self.plan(), status=state.status, stopped_at=step.name,
-                        message=state.message, folder=str(self.out),
-                    )  # fmt: skip
+                        steps=self.plan(),
+                        status=state.status,
+                        stopped_at=step.name,
+                        message=state.message,
+                        folder=str(self.out),
+                    )
             return self._end()
 
     def _run_step(self, step: RecipeStep, head: str, notify: Notify) -> StepState:
@@ -170,7 +173,7 @@ class RecipePipeline:
                     with contextlib.redirect_stdout(_Tee(sys.stdout, log)):
                         has_ended = command.run(arguments)
                 except UsageError as error:
-                    if not command.waits or command.waits not in str(error):
+                    if not command.protocol.waits or command.protocol.waits not in str(error):
                         raise UsageError(f"{step.label}: {error}") from error
                     status, message = "waiting", self._waiting_message(step, str(error))
                     break
@@ -195,7 +198,7 @@ class RecipePipeline:
         line = _command_line(step, self._words(step, self._options(step)))
         return (
             f"{step.label} waits for people: {sentence}\n"
-            f"{self.commands[step.action].people}: {line}\nthen go on with: {self.again}"
+            f"{self.commands[step.action].protocol.people}: {line}\nthen go on with: {self.again}"
         )
 
     def _end(self) -> RecipeOutcome:
@@ -203,7 +206,7 @@ class RecipePipeline:
 
         folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
         first = self.recipe.steps[0]
-        start = self._data(first)[0] if self.commands[first.action].reads_items else ""
+        start = self._data(first)[0] if self.commands[first.action].protocol.reads_items else ""
         items = write_provenance(self.out / "provenance.jsonl", folders, self._lineages(), start)
         write_summary(self.out / "summary.md", self.recipe, folders)
         return RecipeOutcome(
@@ -253,7 +256,7 @@ class RecipePipeline:
     def _goes_on_despite(self, step: RecipeStep, changes: Mapping[str, str]) -> bool:
         """Whether all that changed adds to what the step's folder has."""
         options = self._options(step)
-        continued_by = {*self.commands[step.action].continued_by}
+        continued_by = {*self.commands[step.action].protocol.continued_by}
         files = {str(options[key]) for key in continued_by if key in options}
         return set(changes) <= continued_by | files
 
@@ -263,9 +266,9 @@ class RecipePipeline:
         digest = digest_data(Path(data).expanduser()) if data else ""
         files = digest_files(options)
         files |= {each: digest_data(Path(each).expanduser()) for each in more if each}
-        folder = str(options.get(self.commands[step.action].step_option, ""))
-        if folder:
-            files[folder] = digest_data(Path(folder).expanduser())
+        named = options.get(self.commands[step.action].protocol.step_option, [])
+        for each in named if isinstance(named, list) else [named]:
+            files[each] = digest_data(Path(each).expanduser())
         return StepState(step.action, options, digest or data, files, "running")
 
     def _options(self, step: RecipeStep) -> dict[str, OptionValue]:
@@ -276,11 +279,14 @@ class RecipePipeline:
             common["price"] = _prices_of(common["price"], step.options)
         store = {"store": str(self.out / STORE_FILE)} if "store" in flags else {}
         options = {**store, **common, **step.options}
-        folder = self.commands[step.action].step_option
-        if folder in options:
-            earlier = {each.name: each for each in self.recipe.steps[: step.number - 1]}
-            if (before := earlier.get(str(options[folder]))) is not None:
-                options[folder] = str(self._folder(before))
+        key = self.commands[step.action].protocol.step_option
+        if key in options:
+            named = options[key]
+            earlier = {
+                each.name: str(self._folder(each)) for each in self.recipe.steps[: step.number - 1]
+            }
+            folders = named if isinstance(named, list) else [named]
+            options[key] = [earlier.get(str(folder), str(folder)) for folder in folders]
         return options
 
     def _words(
@@ -292,8 +298,9 @@ class RecipePipeline:
         planned: bool = False,
     ) -> list[str]:
         """The words behind `snellen curate ACTION`."""
-        data = self._data(step, planned=planned)
-        return self.commands[step.action].arguments(data, str(self._folder(step)), options, phase)
+        data, command = self._data(step, planned=planned), self.commands[step.action]
+        out = str(self._folder(step)) if step.out or command.protocol.needs_folder else ""
+        return command.arguments(data, out, options, phase)
 
     def _data(self, step: RecipeStep, *, planned: bool = False) -> list[str]:
         """What a step reads: earlier steps, paths, or the last items that were written, if
@@ -303,7 +310,7 @@ class RecipePipeline:
             folders = {each.name: str(self._folder(each)) for each in earlier}
             return [folders.get(name, name) for name in step.data]
         for each in reversed(earlier):
-            will_be = planned and self.commands[each.action].writes_items
+            will_be = planned and self.commands[each.action].protocol.writes_items
             if will_be or (self._folder(each) / ITEMS_FILE).is_file():
                 return [str(self._folder(each))]
         return [self.recipe.data] if self.recipe.data else []
@@ -325,7 +332,7 @@ class RecipePipeline:
 
     def _private(self, step: RecipeStep) -> Path:
         """Where the step's decisions are, if not in its folder."""
-        ending = self.commands[step.action].private_ending
+        ending = self.commands[step.action].protocol.private_ending
         named = step.options.get("private")
         if isinstance(named, str) and named:
             return Path(named)
@@ -342,7 +349,7 @@ class RecipePipeline:
 
     def _set_aside(self, step: RecipeStep, notify: Notify) -> None:
         """Rename the folder of a step that is run again: people may have worked on it."""
-        has_private = bool(self.commands[step.action].private_ending)
+        has_private = bool(self.commands[step.action].protocol.private_ending)
         folder = self._private(step) if has_private else self._folder(step)
         if folder.exists():
             notify(f"    what it had written is in {set_aside(folder)}")

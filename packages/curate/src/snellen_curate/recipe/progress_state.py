@@ -117,6 +117,9 @@ def digest_files(options: Mapping[str, Any]) -> dict[str, str]:
 
 def _texts(options: Mapping[str, Any]) -> Iterator[str]:
     for value in options.values():
+        if isinstance(value, dict):
+            yield from _texts(value)
+            continue
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, str):
                 yield each

@@ -3,7 +3,7 @@
     data = "pictures"                   # what the first step reads
 
     [options]                           # for every step that has such a flag
-    retries = 3
+    requests = { retries = 3 }
 
     [[step]]
     step = "questions"                  # an action of `snellen curate`; its flags are the keys
@@ -29,7 +29,7 @@ from typing import Any
 from snellen.core.errors import DataError, UnknownName
 from snellen.data.toml_files import read_toml
 
-OptionValue = str | int | float | bool | list[Any]
+OptionValue = str | int | float | bool | list[Any] | dict[str, Any]
 _TOP = ("name", "data", "out", "options", "step")
 _STEP_KEYS = ("step", "as", "data", "out")
 """Keys of a step that are no flags."""
@@ -130,11 +130,12 @@ def _options(entries: object, where: str) -> dict[str, OptionValue]:
     if not isinstance(entries, dict):
         raise DataError(f"{where}: expected a table of flags, got {type(entries).__name__}")
     for key, value in entries.items():
-        plain = value if isinstance(value, list) else [value]
+        values = list(value.values()) if isinstance(value, dict) else [value]
+        plain = [one for each in values for one in (each if isinstance(each, list) else [each])]
         if not all(isinstance(each, str | int | float | bool) for each in plain):
             raise DataError(
                 f"{where}: {key} is {type(value).__name__}; expected a text, a number, true, "
-                "false, or a list of texts"
+                "false, a list of texts, or a table of KEY = VALUE"
             )
     return {key.replace("_", "-"): value for key, value in entries.items()}
 

@@ -349,7 +349,7 @@ def _read_entry(record: Mapping[str, Any], by: str, board: ReviewBoard) -> Revie
         values["changes"] = {fields.get(key.casefold(), key): text for key, text in changes.items()}
     values["by"] = values.get("by") or by
     if not values["by"]:
-        raise UsageError('it has no "by"; name the annotator with --imported-by')
+        raise UsageError('it has no "by"; name the annotator with --annotator')
     try:
         return msgspec.convert(values, ReviewEntry, strict=False)
     except msgspec.ValidationError as error:

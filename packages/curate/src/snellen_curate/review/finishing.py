@@ -14,7 +14,10 @@ from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.data_sets.items import Item, ItemTable
 from snellen.data_sets.step import Step
+from snellen.report.document import Block, Document, Line, Space
 from snellen.report.format import plural
+from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.stats.agreement import AgreementEstimate
 from snellen.store.runs import write_json
 from snellen_curate.review.annotators import AnnotatorFigures, FieldAgreement
 from snellen_curate.review.board import ReviewBoard, ReviewOutcome
@@ -85,7 +88,7 @@ def _describe_undecided(outcomes: dict[str, ReviewOutcome], names: list[str]) ->
     ]
     return (
         f"of {plural(len(outcomes), 'item')}, {' and '.join(parts)} (first: {names[0]}); review "
-        "them, or say with --undecided keep, drop or flag what becomes of them"
+        "them, or say with --finish keep, drop or flag what becomes of them"
     )
 
 
@@ -102,9 +105,16 @@ def _decision(
         return Decision(name, action, STEP, UNDECIDED_RULE, reason, evidence, at=at)
     changes = changes_before_and_after(queued.item, outcome.changes)
     return Decision(
-        name, outcome.action or "keep", STEP, RULE, outcome.reason, evidence, changes,
-        ", ".join(outcome.by), at,
-    )  # fmt: skip
+        name,
+        outcome.action or "keep",
+        STEP,
+        RULE,
+        outcome.reason,
+        evidence,
+        changes,
+        ", ".join(outcome.by),
+        at,
+    )
 
 
 def _describe(entry: ReviewEntry) -> Evidence:
@@ -145,45 +155,68 @@ def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
     return len(rows)
 
 
-def agreement_lines(agreement: list[FieldAgreement]) -> Iterator[str]:
-    """Agreement as lines of text."""
+def agreement_document(
+    agreement: Sequence[FieldAgreement], annotators: Sequence[AnnotatorFigures]
+) -> Document:
+    """How far annotators agree on each field, and what was measured of each of them."""
+    blocks: list[Block] = []
     for each in agreement:
         if each.raw.value is None:
-            yield f"agreement on the {each.field}: no item has decisions of two annotators"
-            continue
-        yield f"agreement on the {each.field}, {each.raw.items} items of two or more annotators:"
-        yield f"  agreeing pairs        {_text(each.raw, percent=True)}"
-        for pair in each.pairs:
-            if not pair.kappa.items:
-                continue
-            yield f"  Cohen's kappa         {_text(pair.kappa)}  {pair.first} and {pair.second}"
-        yield f"  Krippendorff's alpha  {_text(each.alpha)}"
+            text = f"agreement on the {each.field}: no item has decisions of two annotators"
+            blocks.append(Line(text))
+        else:
+            blocks.append(_agreement_table(each))
+    columns = (
+        Column("annotator"),
+        Column("items", "count"),
+        Column("decisions"),
+        Column("kappa with the others", "number", 2),
+        Column("chose the key", "share"),
+        Column("gold items right", "share"),
+        Column("median seconds", "number"),
+    )
+    rows = [_annotator_cells(each) for each in annotators]
+    if rows:
+        blocks += [Space(), Table("annotators", columns, rows)]
+    blocks += [
+        Line(f"look at what {each.annotator} decided: {each.warning}", "notice", is_unbroken=True)
+        for each in annotators
+        if each.warning
+    ]
+    return Document(blocks, {"fields": agreement, "annotators": annotators})
 
 
-def annotator_lines(annotators: Sequence[AnnotatorFigures]) -> Iterator[str]:
-    """The annotators as lines of text, each with what was measured of them."""
-    for each in annotators:
-        shares = ", ".join(f"{100 * share:.0f} % {value}" for value, share in each.choices.items())
-        parts = [plural(each.items, "item"), shares if len(each.choices) <= 3 else ""]
-        if each.kappa.value is not None:
-            parts.append(f"kappa with the others {_text(each.kappa)}")
-        measured = (("chose the key", each.key), ("gold items right", each.gold))
-        parts += [f"{what} {_text(found, True)}" for what, found in measured if found.items]
-        parts.append(f"median {each.seconds:.1f} s" if each.seconds is not None else "")
-        yield f"{each.annotator}: {'; '.join(filter(None, parts))}"
-        if each.warning:
-            yield f"  look at what {each.annotator} decided: {each.warning}"
+def _agreement_table(each: FieldAgreement) -> Table:
+    kappas = [
+        (f"Cohen's kappa, {pair.first} and {pair.second}", _value(pair.kappa))
+        for pair in each.pairs
+        if pair.kappa.items
+    ]
+    rows = [
+        ("agreeing pairs", _value(each.raw)),
+        *kappas,
+        ("Krippendorff's alpha", _value(each.alpha)),
+    ]
+    title = f"agreement on the {each.field}, {each.raw.items} items of two or more annotators"
+    return Table(title, (Column("measure"), Column("value", "number", 2)), rows)
 
 
-def _text(estimate: Any, percent: bool = False) -> str:
+def _annotator_cells(each: AnnotatorFigures) -> list[Cell]:
+    shares = ", ".join(f"{100 * share:.0f} % {value}" for value, share in each.choices.items())
+    return [
+        each.annotator,
+        each.items,
+        shares if len(each.choices) <= 3 else "",
+        Estimate(each.kappa.value, each.kappa.interval),
+        *(_value(found) if found.items else "" for found in (each.key, each.gold)),
+        each.seconds if each.seconds is not None else "",
+    ]
+
+
+def _value(estimate: AgreementEstimate) -> Cell:
     if estimate.value is None:
         return "not defined: all values are the same, or no item has two"
-    scale, digits = (100, 1) if percent else (1, 2)
-    text = f"{scale * estimate.value:.{digits}f}{' %' if percent else ''}"
-    if estimate.interval is None:
-        return f"{text} (too few items for an interval)"
-    low, high = scale * estimate.interval.low, scale * estimate.interval.high
-    return f"{text} ({low:.{digits}f} to {high:.{digits}f})"
+    return Estimate(estimate.value, estimate.interval)
 
 
 def finished_line(result: FinishedReview, folder: Path) -> str:

@@ -80,9 +80,9 @@ def _settings(values: Mapping[str, Any]) -> ReviewSettings:
     except msgspec.ValidationError as error:
         raise UsageError(f"these are no settings of a review: {error}") from error
     if settings.annotators < 1:
-        raise UsageError(f"--annotators is {settings.annotators}; expected 1 or more")
+        raise UsageError(f"--limits annotators={settings.annotators}: expected 1 or more")
     if settings.queue == "sample" and settings.sample < 1:
-        raise UsageError(f"--sample is {settings.sample}; expected 1 or more")
+        raise UsageError(f"--limit is {settings.sample}; expected 1 or more")
     return settings
 
 

@@ -142,15 +142,15 @@ def read_queue(
             if len(items) > MAX_QUEUE:
                 raise UsageError(
                     f"the queue would have more than {MAX_QUEUE:,} items; review a part with "
-                    "--sample N or --ids FILE"
+                    "--limit N or --items FILE"
                 )
     _check_ids(table, settings.ids, items, "ids")
     _check_ids(table, gold, items, "gold items")
     names = [name for name in (settings.ids or items) if name not in gold]
     if not names and not may_be_empty:
         raise UsageError(
-            f"{table.name} has nothing to review: no item is flagged; name the items with --all, "
-            "--sample N or --ids FILE"
+            f"{table.name} has nothing to review: no item is flagged; name the items with "
+            "--items all, --limit N or --items FILE"
         )
     check_hidden(gold, flags, names)
     replies = _read_replies(settings.runs, items.keys())

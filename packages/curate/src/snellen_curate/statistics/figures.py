@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import StorageError
-from snellen.report.findings.finding import percent_interval
+from snellen.report.format import percent_interval
 from snellen.report.plots.figure import save_plot
 from snellen.report.plots.series import Value, dot_plot
 from snellen.stats.intervals import wilson
@@ -16,6 +16,13 @@ from snellen_curate.statistics.statistics_tables import place_letter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def main_figure(statistics: DatasetStatistics) -> Callable[[], Figure] | None:
+    """The figure that a single file has: of the shortcuts, else of the places."""
+    if statistics.shortcuts:
+        return lambda: _shortcuts(statistics)
+    return (lambda: _places(statistics)) if statistics.positions.n else None
 
 
 def save_figures(statistics: DatasetStatistics, folder: str | Path) -> list[Path]:

@@ -190,8 +190,8 @@ class ItemColumns:
             if len(column.labels) > MAX_LABELS:
                 if self.by is not None:
                     raise UsageError(
-                        f"--by {name}: the column has more than {MAX_LABELS:,} different values; "
-                        "expected a column that groups items, such as category"
+                        f"--group {name}: the column has more than {MAX_LABELS:,} different "
+                        "values; expected a column that groups items, such as category"
                     )
                 # Of a column that nobody asked for only the first value is remembered.
                 column.labels = {"": 0}

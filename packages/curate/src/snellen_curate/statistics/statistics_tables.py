@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from snellen.core.csv_cells import text_cells
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
-from snellen.report.result_tables import ResultTable
+from snellen.report.document import Block, Document, Line, Space
+from snellen.report.table import Cell, Column, Estimate, Table
 from snellen.stats.paired import holm
 from snellen_curate.statistics.positions import PositionBalance
 from snellen_curate.statistics.results import (
@@ -20,48 +18,64 @@ from snellen_curate.statistics.results import (
     Distribution,
     GroupStatistics,
     ProbeScore,
+    TextProbe,
 )
 from snellen_curate.statistics.shortcuts import ShortcutTest
 from snellen_curate.statistics.text_probe import ALL
-from snellen_curate.step_report import (
-    StepReport,
-    print_report,
-    report_latex,
-    report_markdown,
+
+KIND_NAMES = {
+    "choice": "multiple choice",
+    "multi": "several right",
+    "yes_no": "yes or no",
+    "open": "open",
+}
+_DISTRIBUTION_COLUMNS = (
+    Column("of"),
+    Column("n", "count"),
+    *(
+        Column(name, "number")
+        for name in ("mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
+    ),
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-KIND_NAMES = {"choice": "multiple choice", "multi": "several right", "yes_no": "yes or no",
-              "open": "open"}  # fmt: skip
-_DISTRIBUTION_HEADS = (
-    "of", "n", "mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max",
-)  # fmt: skip
 NO_LABEL = "(none)"
 _MAX_NAMED = 8
 """Groups that a finding names."""
 MAX_GROUPS = 25
 """Groups of a column on the terminal; the other formats have all."""
 CSV_COLUMNS = ("column", "group", "measure", "of", "value")
+_SHORTCUT_COLUMNS = (
+    Column("rule"),
+    Column("n", "count"),
+    Column("right %", "points"),
+    Column("expected %", "points"),
+    Column("p, corrected", "p"),
+    Column("score by rule", "points", is_optional=True),
+    Column("chance", "points", is_optional=True),
+)
 
 
-def statistics_report(statistics: DatasetStatistics, max_groups: int | None = None) -> StepReport:
+def statistics_document(statistics: DatasetStatistics, max_groups: int | None = None) -> Document:
     """Notices, findings and every table; of each grouping at most `max_groups` groups."""
+    from snellen_curate.statistics.figures import main_figure
+
     notices = (*statistics.notices, *findings(statistics))
-    return StepReport(notices, (), tuple(_tables(statistics, max_groups)))
+    blocks: list[Block] = [Line(notice, "notice", is_unbroken=True) for notice in notices]
+    for table in _tables(statistics, max_groups):
+        blocks += [Space(), table] if blocks else [table]
+    numbers = Table("", [Column(name) for name in CSV_COLUMNS], list(_numbers(statistics)))
+    return Document(blocks, statistics, numbers, main_figure(statistics))
 
 
-def print_statistics(statistics: DatasetStatistics, console: Console) -> None:
-    print_report(statistics_report(statistics, MAX_GROUPS), console)
-
-
-def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[ResultTable]:
+def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[Table]:
     yield _overview(statistics)
     words = statistics.words
-    rows = {"question": words.question, "hint": words.hint, "option": words.option,
-            "answer": words.answer,
-            "longest / shortest option, characters": statistics.options.length_ratio}  # fmt: skip
+    rows = {
+        "question": words.question,
+        "hint": words.hint,
+        "option": words.option,
+        "answer": words.answer,
+        "longest / shortest option, characters": statistics.options.length_ratio,
+    }
     yield _distributions("words", rows)
     if statistics.options.counts:
         yield _option_counts(statistics)
@@ -77,17 +91,21 @@ def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[R
     if statistics.baselines.n:
         yield _baselines(statistics)
     if statistics.shortcuts:
-        yield ResultTable("shortcuts: how often a rule picks the right option", _SHORTCUT_HEADS,
-                          tuple(map(_shortcut, statistics.shortcuts)))  # fmt: skip
+        title = "shortcuts: how often a rule picks the right option"
+        yield Table(title, _SHORTCUT_COLUMNS, [*map(_shortcut, statistics.shortcuts)])
     if statistics.probe is not None:
-        yield _probe(statistics)
+        yield _probe(statistics.probe)
     for column, groups in statistics.groups.items():
         yield _groups(column, groups, max_groups)
-        alarms = [(group.label or NO_LABEL, *_shortcut(test))
-                  for group in groups for test in group.shortcuts if test.is_alarm()]  # fmt: skip
+        alarms = [
+            [group.label or NO_LABEL, *_shortcut(test)]
+            for group in groups
+            for test in group.shortcuts
+            if test.is_alarm()
+        ]
         if alarms:
             title = f"shortcuts by {column}: those that chance does not explain"
-            yield ResultTable(title, ("group", *_SHORTCUT_HEADS), tuple(alarms), texts=2)
+            yield Table(title, (Column("group"), *_SHORTCUT_COLUMNS), alarms)
 
 
 def findings(statistics: DatasetStatistics) -> Iterator[str]:
@@ -141,32 +159,26 @@ def better_than_chance(scores: Sequence[ProbeScore]) -> list[ProbeScore]:
     return [part for part, p in zip(parts, adjusted, strict=True) if p <= 0.05]
 
 
-def _overview(statistics: DatasetStatistics) -> ResultTable:
-    rows = [("items", fmt.count_text(statistics.items))]
+def _overview(statistics: DatasetStatistics) -> Table:
+    rows: list[list[Cell]] = [["items", statistics.items]]
     if statistics.rows != statistics.items:
-        rows.append(("rows", fmt.count_text(statistics.rows)))
-    rows += [(KIND_NAMES[kind], fmt.count_text(count)) for kind, count in statistics.kinds.items()]
-    rows += [
-        ("distinct questions", fmt.count_text(statistics.distinct_questions)),
-        ("distinct words", fmt.count_text(statistics.distinct_words)),
-    ]
-    if statistics.yes_no is not None:
-        rows.append(("answers yes / no", f"{statistics.yes_no.yes:,} / {statistics.yes_no.no:,}"))
-    rows += [
-        (f"without {what}", fmt.count_text(count))
-        for what, count in statistics.missing.items()
-        if count
-    ]
-    return ResultTable(statistics.name, ("what", "count"), tuple(rows))
+        rows.append(["rows", statistics.rows])
+    rows += [[KIND_NAMES[kind], count] for kind, count in statistics.kinds.items()]
+    rows.append(["distinct questions", statistics.distinct_questions])
+    rows.append(["distinct words", statistics.distinct_words])
+    if (yes_no := statistics.yes_no) is not None:
+        rows.append(["answers yes / no", f"{yes_no.yes:,} / {yes_no.no:,}"])
+    rows += [[f"without {what}", count] for what, count in statistics.missing.items() if count]
+    return Table(statistics.name, (Column("what"), Column("count", "count")), rows)
 
 
-def _distributions(title: str, rows: Mapping[str, Distribution | None]) -> ResultTable:
-    cells = tuple(
-        (name, fmt.count_text(one.n),
-         *map(_number, (one.mean, one.deviation, one.min, *one.quantiles, one.max)))
-        for name, one in rows.items() if one is not None
-    )  # fmt: skip
-    return ResultTable(title, _DISTRIBUTION_HEADS, cells)
+def _distributions(title: str, rows: Mapping[str, Distribution | None]) -> Table:
+    cells: list[list[Cell]] = [
+        [name, one.n, *map(_number, (one.mean, one.deviation, one.min, *one.quantiles, one.max))]
+        for name, one in rows.items()
+        if one is not None
+    ]
+    return Table(title, _DISTRIBUTION_COLUMNS, cells)
 
 
 def _number(value: float) -> str:
@@ -176,154 +188,152 @@ def _number(value: float) -> str:
     return f"{value:,.2f}" if abs(value) < 10 else f"{value:,.1f}"
 
 
-def _option_counts(statistics: DatasetStatistics) -> ResultTable:
+def _option_counts(statistics: DatasetStatistics) -> Table:
     """Items by number of options, and those whose options are in order or equal."""
     options = statistics.options
     total = sum(options.counts.values())
-    rows = [
-        (f"{count} options", fmt.count_text(items), _percent(items / total))
-        for count, items in options.counts.items()
-    ]
-    in_order = options.ascending + options.descending
-    rows.append(
-        (
-            f"in ascending or descending order ({options.sorted_expected:,.1f} expected, "
-            f"p {fmt.p_clause(options.sorted_p)})",
-            fmt.count_text(in_order),
-            _percent(in_order / total),
-        )
+    counts = {f"{count} options": items for count, items in options.counts.items()}
+    in_order = (
+        f"in ascending or descending order ({options.sorted_expected:,.1f} expected, "
+        f"p {fmt.p_clause(options.sorted_p)})"
     )
+    counts[in_order] = options.ascending + options.descending
     if options.equal:
-        rows.append(
-            ("with equal options", fmt.count_text(options.equal), _percent(options.equal / total))
-        )
-    return ResultTable("options", ("items with", "items", "%"), tuple(rows))
+        counts["with equal options"] = options.equal
+    rows = [(name, count, 100 * count / total) for name, count in counts.items()]
+    return Table(
+        "options", (Column("items with"), Column("items", "count"), Column("%", "points")), rows
+    )
 
 
-def _media_counts(statistics: DatasetStatistics) -> ResultTable:
+def _media_counts(statistics: DatasetStatistics) -> Table:
     media = statistics.media
     several = f"{media.several_images:,} ({media.images_of_several:,})"
     video = f"{media.video:,}" if media.frames is None else f"{media.video:,} ({media.frames:,})"
-    counts = (fmt.count_text(media.none), fmt.count_text(media.one_image), several, video)
-    heads = ("data", "no media", "one image", "several images (images)", "video (frames)")
-    return ResultTable("items by media", heads, ((statistics.name, *counts),))
+    heads = ("no media", "one image", "several images (images)", "video (frames)")
+    columns = (Column("data"), *(Column(head, "count") for head in heads))
+    row = (statistics.name, media.none, media.one_image, several, video)
+    return Table("items by media", columns, [row])
 
 
-def _positions(positions: PositionBalance) -> ResultTable:
+def _positions(positions: PositionBalance) -> Table:
     """Right answers by place, for each number of options, with the chi-square test."""
     most = max(positions.counts)
-    rows = [
-        (
-            f"{options} options",
-            *(fmt.count_text(count) for count in counts),
-            *("" for _ in range(most - options)),
-            fmt.count_text(sum(counts)),
-        )
+    rows: list[list[Cell]] = [
+        [f"{options} options", *counts, *[""] * (most - options), sum(counts)]
         for options, counts in positions.counts.items()
     ]
-    expected = positions.chance_by_place
-    rows.append(("all", *map(fmt.count_text, positions.by_place), fmt.count_text(positions.n)))
-    rows.append(("expected", *(f"{value:,.1f}" for value in expected), fmt.count_text(positions.n)))
+    rows.append(["all", *positions.by_place, positions.n])
+    expected = (f"{value:,.1f}" for value in positions.chance_by_place)
+    rows.append(["expected", *expected, positions.n])
     title = (
         f"places of the right answer: test of even places p {fmt.p_clause(positions.p)} "
         f"(chi-square {positions.statistic:.1f}, {positions.freedom} df)"
     )
-    letters = tuple(map(place_letter, range(most)))
-    return ResultTable(title, ("items with", *letters, "n"), tuple(rows))
+    heads = (*map(place_letter, range(most)), "n")
+    columns = (Column("items with"), *(Column(head, "count") for head in heads))
+    return Table(title, columns, rows, baselines=2)
 
 
-def _baselines(statistics: DatasetStatistics) -> ResultTable:
+def _baselines(statistics: DatasetStatistics) -> Table:
     baselines = statistics.baselines
-    rows = [
-        ("guessing", _percent(baselines.chance)),
-        ("guessing, CircularEval", _percent(baselines.circular)),
-        ("guessing, CircularEval, same text in all rotations",
-         _percent(baselines.circular_same_text)),
-        ("most frequent place, of the other half", _percent(baselines.frequent)),
-        ("most frequent place, of all items", _percent(baselines.frequent_in_sample)),
-    ]  # fmt: skip
-    rows += [
-        (f"most frequent place of each {column}, mean over groups", _percent(score))
+    scores = {
+        "guessing": baselines.chance,
+        "guessing, CircularEval": baselines.circular,
+        "guessing, CircularEval, same text in all rotations": baselines.circular_same_text,
+        "most frequent place, of the other half": baselines.frequent,
+        "most frequent place, of all items": baselines.frequent_in_sample,
+    }
+    scores |= {
+        f"most frequent place of each {column}, mean over groups": score
         for column, score in statistics.frequent_by_group.items()
         if score
-    ]
+    }
     title = f"baselines on {fmt.plural(baselines.n, 'item')} with an answer"
-    return ResultTable(title, ("answer by", "score"), tuple(rows))
+    rows = [(name, 100 * score) for name, score in scores.items()]
+    return Table(title, (Column("answer by"), Column("score", "points")), rows)
 
 
-_SHORTCUT_HEADS = (
-    "rule", "n", "right %", "95 % interval", "expected %", "p, corrected", "score by rule",
-    "chance",
-)  # fmt: skip
-
-
-def _shortcut(test: ShortcutTest) -> tuple[str, ...]:
-    return (
+def _shortcut(test: ShortcutTest) -> list[Cell]:
+    return [
         test.rule,
-        fmt.count_text(test.n),
-        _percent(test.share),
-        _percent_interval(test.interval),
-        _percent(test.expected),
+        test.n,
+        _points(test.share, test.interval),
+        100 * test.expected,
         fmt.p_text(test.p_adjusted) + (" *" if test.is_alarm() else ""),
-        _percent(test.score),
-        _percent(test.chance),
-    )
+        100 * test.score,
+        100 * test.chance,
+    ]
 
 
-def _probe(statistics: DatasetStatistics) -> ResultTable:
-    probe = statistics.probe
-    assert probe is not None
+def _points(share: float, interval: Interval | None) -> Estimate:
+    """A share with its interval, in percent."""
+    return Estimate(100 * share, interval.scale() if interval is not None else None)
+
+
+def _probe(probe: TextProbe) -> Table:
     of = "" if probe.items == probe.of else f" of {probe.of:,}"
     title = (
         f"texts alone: a classifier on {probe.items:,}{of} closed questions, {probe.folds} folds"
     )
-    rows = tuple(
-        (
-            score.features,
-            _percent(score.share),
-            _percent_interval(score.interval),
-            _percent(score.chance),
-            fmt.p_text(score.p),
-        )
+    rows = [
+        (score.features, _points(score.share, score.interval), 100 * score.chance, score.p)
         for score in probe.scores
+    ]
+    columns = (
+        Column("sees"),
+        Column("right %", "points"),
+        Column("chance", "points"),
+        Column("p", "p"),
     )
-    return ResultTable(title, ("sees", "right %", "95 % interval", "chance", "p"), rows)
+    return Table(title, columns, rows)
 
 
-def _groups(column: str, groups: Sequence[GroupStatistics], max_groups: int | None) -> ResultTable:
+def _groups(column: str, groups: Sequence[GroupStatistics], max_groups: int | None) -> Table:
     shown = groups if max_groups is None else groups[:max_groups]
     rest = len(groups) - len(shown)
     title = f"by {column}" + (f" (the {len(shown)} largest of {len(groups):,})" if rest else "")
-    heads = (
-        column, "items", "question words", "option words", "answer words", "options", "images",
-        "videos", "chance", "frequent", "longest right %", "expected %", "places p",
-    )  # fmt: skip
-    return ResultTable(title, heads, tuple(map(_group, shown)))
+    columns = (
+        Column(column),
+        Column("items", "count"),
+        Column("question words", "number"),
+        Column("option words", "number"),
+        Column("answer words", "number"),
+        Column("options", "number"),
+        Column("images", "count"),
+        Column("videos", "count"),
+        Column("chance", "points"),
+        Column("frequent", "points"),
+        Column("longest right %", "points"),
+        Column("expected %", "points"),
+        Column("places p", "p"),
+    )
+    return Table(title, columns, [*map(_group, shown)])
 
 
-def _group(group: GroupStatistics) -> tuple[str, ...]:
+def _group(group: GroupStatistics) -> list[Cell]:
     longest = next((test for test in group.shortcuts if test.rule == "longest"), None)
     words = group.words
     places = group.positions
-    return (
+    return [
         group.label or NO_LABEL,
-        fmt.count_text(group.items),
+        group.items,
         _mean_sd(words.question),
         _mean_sd(words.option),
         _mean_sd(words.answer),
-        fmt.NONE if group.options is None else f"{group.options.mean:.1f}",
-        fmt.count_text(group.images),
-        fmt.count_text(group.videos),
-        _percent(group.baselines.chance),
-        _percent(group.baselines.frequent),
-        fmt.NONE if longest is None else _percent(longest.share),
-        fmt.NONE if longest is None else _percent(longest.expected),
-        fmt.p_text(places.p_adjusted) if places.freedom else fmt.NONE,
-    )
+        None if group.options is None else group.options.mean,
+        group.images,
+        group.videos,
+        100 * group.baselines.chance,
+        100 * group.baselines.frequent,
+        None if longest is None else 100 * longest.share,
+        None if longest is None else 100 * longest.expected,
+        places.p_adjusted if places.freedom else None,
+    ]
 
 
-def _mean_sd(values: Distribution | None) -> str:
-    return fmt.NONE if values is None else f"{values.mean:.1f} ± {values.deviation:.1f}"
+def _mean_sd(values: Distribution | None) -> str | None:
+    return None if values is None else f"{values.mean:.1f} ± {values.deviation:.1f}"
 
 
 def _places(positions: PositionBalance) -> str:
@@ -347,8 +357,8 @@ def _percent_interval(interval: Interval | None) -> str:
     return fmt.NONE if interval is None else fmt.interval_text(interval.scale())
 
 
-def to_csv(statistics: DatasetStatistics) -> str:
-    """One line for each number, not rounded; `column` and `group` are empty for all items.
+def _numbers(statistics: DatasetStatistics) -> Iterator[tuple[Any, ...]]:
+    """One row for each number, not rounded; `column` and `group` are empty for all items.
 
     `measure` and `of` are the path of the number in the JSON, e.g. `words` and `question.mean`.
     """
@@ -356,14 +366,10 @@ def to_csv(statistics: DatasetStatistics) -> str:
     groups = content.pop("groups")
     parts = [("", "", content)]
     parts += [(column, group.pop("label"), group) for column in groups for group in groups[column]]
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
     for column, label, measures in parts:
         for measure, value in measures.items():
             for path, number in _leaves(value):
-                writer.writerow(text_cells((column, label, measure, ".".join(path), number)))
-    return file.getvalue()
+                yield (column, label, measure, ".".join(path), number)
 
 
 def _leaves(value: object) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -382,12 +388,4 @@ def _leaves(value: object) -> Iterator[tuple[tuple[str, ...], object]]:
 
 def _element_name(index: int, element: object) -> str:
     named = element if isinstance(element, Mapping) else {}
-    return next((str(named[key]) for key in ("rule", "features") if key in named),
-                str(index))  # fmt: skip
-
-
-STATISTICS_EXPORTS: Mapping[str, Callable[[DatasetStatistics], str]] = {
-    "csv": to_csv,
-    "markdown": lambda statistics: report_markdown(statistics_report(statistics)),
-    "latex": lambda statistics: report_latex(statistics_report(statistics)),
-}
+    return next((str(named[key]) for key in ("rule", "features") if key in named), str(index))

@@ -17,13 +17,16 @@ from snellen.data_sets.decisions import FAILED, Action, Decision, Evidence, coun
 from snellen.data_sets.items import ITEMS_FILE, Item, ItemTable
 from snellen.data_sets.step import Step, open_step
 from snellen.engine.servers.process import Notify
+from snellen.report.document import Block, Document, Line
+from snellen.report.format import plural
+from snellen.report.table import Column, Table
 from snellen.store.runs import write_json
 from snellen_curate.asking import Job, Result, model_setting, open_models
 from snellen_curate.open_data import open_items
 from snellen_curate.step_options import StepOptions
 from snellen_curate.translate.instructions import choose_instruction, texts_of
 from snellen_curate.translate.pair import Mismatch
-from snellen_curate.translate.rules import check_pair
+from snellen_curate.translate.rules import RULES, check_pair
 from snellen_curate.translate.siblings import (
     ItemTexts,
     SiblingPair,
@@ -34,11 +37,7 @@ from snellen_curate.translate.siblings import (
     sibling_item,
     term_uses,
 )
-from snellen_curate.translate.translating import (
-    TranslatedItem,
-    TranslationPlan,
-    translate_texts,
-)
+from snellen_curate.translate.translating import TranslatedItem, TranslationPlan, translate_texts
 
 STEP = "translate"
 TRANSLATED, UNCHANGED, MISSING = "translated", "no text", "missing"
@@ -196,13 +195,13 @@ def _some_ids(pairs: list[SiblingPair]) -> str:
 def _check_plan(plan: TranslationPlan) -> None:
     if plan.source.tag == plan.target.tag:
         raise UsageError(
-            f"the data are said to be in {plan.target.tag} already; give another language by --to, "
-            "or that of the data by --from"
+            f"the data are said to be in {plan.target.tag} already; give another language, or "
+            "that of the data too: --language FROM:TO"
         )
     if not 1 <= plan.attempts <= 20:
-        raise UsageError(f"--attempts is {plan.attempts}; expected 1 to 20")
+        raise UsageError(f"--limits attempts={plan.attempts}: expected 1 to 20")
     if not 0 <= plan.min_chrf <= 1:
-        raise UsageError(f"--min-chrf is {plan.min_chrf:g}; expected a number from 0 to 1")
+        raise UsageError(f"--limits min_chrf={plan.min_chrf:g}: expected a number from 0 to 1")
 
 
 def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, object]:
@@ -295,10 +294,7 @@ def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
     # Both texts of a flagged item, for whoever reviews it.
     texts_of_both = {name: (text, translation.get(name, "")) for name, text in texts.items()}
     return _decision(
-        plan,
-        pair.id,
-        mismatches,
-        changes=texts_of_both if plan.needs_review(mismatches) else None,
+        plan, pair.id, mismatches, changes=texts_of_both if plan.needs_review(mismatches) else None
     )
 
 
@@ -416,3 +412,57 @@ def _counts(summary: TranslationSummary) -> dict[str, object]:
         "inconsistent terms": len(summary.inconsistent),
         "sibling of": summary.source,
     }
+
+
+_TITLES = {
+    "failed": "no reply that could be used",
+    "missing": "only one of the two data sets has the id",
+    "kind": "another kind of question",
+    "key": "another right answer",
+    "option labels": "other labels of options",
+    "media": "other pictures or videos",
+    "judge": "the judge sees another meaning",
+} | {name: rule.title for name, rule in RULES.items()}
+_MAX_TERMS = 10
+
+
+def summary_document(summary: TranslationSummary) -> Document:
+    """The table of rules, the inconsistent terms, and how it goes on."""
+    source, target = summary.languages
+    title = f"{summary.source} to {summary.name or target} ({source} to {target})"
+    rows = [
+        (name, about, summary.wrong.get(name, 0), summary.doubtful.get(name, 0))
+        for name, about in _TITLES.items()
+        if name in summary.wrong or name in summary.doubtful
+    ]
+    columns = (
+        Column("rule"),
+        Column("is about"),
+        Column("wrong", "count"),
+        Column("doubtful", "count"),
+    )
+    blocks: list[Block] = [Table(title, columns, rows) if rows else Line(title, "heading")]
+    blocks += [Line(text, is_unbroken=True) for text in _sentences(summary)]
+    return Document(blocks, summary)
+
+
+def _sentences(summary: TranslationSummary) -> Iterator[str]:
+    yield (
+        f"{plural(summary.items, 'item')}: {summary.flagged_wrong} that a rule calls wrong, "
+        f"{summary.counts.get('flag', 0)} flagged for review"
+    )
+    for use in summary.inconsistent[:_MAX_TERMS]:
+        words = ", ".join(f"{word} ({count})" for word, count in use.translations.items())
+        yield f"not translated alike: {use.term}: {words}"
+    more = len(summary.inconsistent) - _MAX_TERMS
+    if more > 0:
+        yield f"and {plural(more, 'more term')} in terms.json"
+    if summary.abort_reason:
+        yield f"stopped: {summary.abort_reason}; the same command goes on"
+    elif summary.out:
+        if summary.failures:
+            yield (
+                f"{plural(summary.failures, 'item')} without a translation: the same command asks "
+                "again, with --fresh NAME the model, too, where its reply could not be used"
+            )
+        yield f"data: {summary.out}/items.jsonl"

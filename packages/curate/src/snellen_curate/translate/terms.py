@@ -128,7 +128,7 @@ def read_terms(given: Iterable[str]) -> tuple[str, ...]:
         path = Path(text).expanduser()
         if not path.is_file():
             if "/" in text or text.endswith(".txt"):
-                raise UsageError(f"{text}: no such file; --keep takes a term, or a file of terms")
+                raise UsageError(f"{text}: no such file; --terms takes a term, or a file of terms")
             terms[text] = None
             continue
         try:

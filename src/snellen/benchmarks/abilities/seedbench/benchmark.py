@@ -128,7 +128,7 @@ def unsupported_reason(
         if "image" not in capabilities.outputs:
             return "the model draws no pictures"
         if not clip:
-            return "pictures are compared by a CLIP model: name one with --clip"
+            return "pictures are compared by a CLIP model: name one with --judge clip/ORG/NAME"
         if not sample.option_images:
             return "the data file does not say which pictures are the options"
     if subpart != DRAWN:

@@ -1,1 +1,2 @@
-"""CC-OCR: its subsets and files, how a transcript is graded, and the mean of the four tracks."""
+"""CC-OCR: its subsets and files, how a transcript is graded by words, tables and fields, and the
+mean of the four tracks."""

@@ -9,6 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from snellen.benchmarks.documents.cc_ocr.fields import (
+    FieldCounts,
+    count_fields,
+    field_similarity,
+    parse_fields,
+)
 from snellen.benchmarks.documents.cc_ocr.subsets import (
     DOCUMENTS,
     FIELDS,
@@ -17,17 +23,15 @@ from snellen.benchmarks.documents.cc_ocr.subsets import (
     TASK,
     TRACK,
 )
+from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
+from snellen.benchmarks.documents.cc_ocr.word_overlap import (
+    WordOverlap,
+    count_tokens,
+    transcript_tokens,
+)
 from snellen.core.limits import is_too_deep
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
-from snellen.scoring.transcripts.fields import (
-    FieldCounts,
-    count_fields,
-    field_similarity,
-    parse_fields,
-)
-from snellen.scoring.transcripts.table_similarity import table_similarity
-from snellen.scoring.transcripts.word_overlap import WordOverlap, count_tokens, transcript_tokens
 
 _FENCE = "```"
 _PREAMBLE = tuple(

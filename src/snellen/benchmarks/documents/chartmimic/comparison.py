@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from snellen.benchmarks.documents.chartmimic.charts import calls_f1, colours_f1, counted_f1
 from snellen.extract.clean import without_thinking
 from snellen.extract.verdicts import GRADE, ParsedVerdict
 from snellen.generated_code.charts import ChartContents
-from snellen.scoring.charts import calls_f1, colours_f1, counted_f1
 
 TEXT, LAYOUT, CHART_TYPE, COLOUR = "text", "layout", "chart_type", "colour"
 PARTS = (TEXT, LAYOUT, CHART_TYPE, COLOUR)

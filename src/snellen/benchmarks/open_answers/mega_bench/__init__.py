@@ -1,2 +1,1 @@
-"""MEGA-Bench: its benchmark, rows, judge's prompts and summary. Metrics are in
-`scoring.mega_bench`."""
+"""MEGA-Bench: its benchmark, rows, judge's prompts, summary, and how replies are graded."""

@@ -17,7 +17,7 @@ inputs.
 
 29 tasks are not scored, and a sentence says so: 8 run the reply as a program, 18 need language
 resources of NLTK and the CMU dictionary, and one each a map service, a Chinese tokenizer and
-pictures drawn from the reply (`scoring.mega_bench.metrics.NOT_SCORED`). An empty reply earns 0; the
+pictures drawn from the reply (`grading.metrics.NOT_SCORED`). An empty reply earns 0; the
 authors give some of them credit. A verdict that cannot be read leaves the reply ungraded, where it
 earns 0 there. Without a judge the open set is left out.
 """
@@ -31,6 +31,7 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.judged import Judged, plain_messages
 from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.open_answers.mega_bench.grading.latex import require_parser
 from snellen.benchmarks.open_answers.mega_bench.judging import (
     PICTURES_RUBRIC,
     RUBRIC,
@@ -61,7 +62,6 @@ from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.download import RemoteFile
 from snellen.extract.unanswered import non_answer
-from snellen.scoring.mega_bench.latex import require_parser
 
 PART = "part"
 _MADE = "VLMEvalKit makes it from the rows and the archive of TIGER-Lab/MEGA-Bench"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from snellen.benchmarks.open_answers.mega_bench.grading.task import FieldTask, TaskError
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_grade
-from snellen.scoring.mega_bench.task import FieldTask, TaskError
 
 TOP = 10.0
 RUBRIC, PICTURES_RUBRIC = "mega-bench", "mega-bench-pictures"

@@ -11,6 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from snellen.benchmarks.declaration.judged import first_cell
+from snellen.benchmarks.open_answers.mega_bench.grading.metrics import JUDGE_METRICS
+from snellen.benchmarks.open_answers.mega_bench.grading.replies import is_single, single_field
+from snellen.benchmarks.open_answers.mega_bench.grading.task import FieldTask, TaskError, read_task
 from snellen.benchmarks.open_answers.mega_bench.judging import criteria
 from snellen.benchmarks.open_answers.mega_bench.tasks import (
     CORE,
@@ -23,9 +26,6 @@ from snellen.benchmarks.open_answers.mega_bench.tasks import (
 from snellen.core.errors import DataError
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list, row_id
-from snellen.scoring.mega_bench.metrics import JUDGE_METRICS
-from snellen.scoring.mega_bench.replies import is_single, single_field
-from snellen.scoring.mega_bench.task import FieldTask, TaskError, read_task
 
 _SECTIONS = (
     ("global_media", ("task_description",)),

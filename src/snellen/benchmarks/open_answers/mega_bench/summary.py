@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
+from snellen.benchmarks.open_answers.mega_bench.grading.task import why_not_scored
 from snellen.benchmarks.open_answers.mega_bench.tasks import (
     CORE,
     DIMENSIONS,
@@ -34,7 +35,6 @@ from snellen.scoring.grouped import (
     sums_by_label,
 )
 from snellen.scoring.headlines import mean_of_groups
-from snellen.scoring.mega_bench.task import why_not_scored
 
 TASK_MEAN = "task_mean"
 _MOST_NAMES = 3

@@ -43,6 +43,7 @@ from snellen.benchmarks.open_answers.mm_ifeval.rows import (
     ifeval_samples,
     task_of,
 )
+from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import keeps_constraint
 from snellen.benchmarks.open_answers.mm_ifeval.verdicts import (
     constraint_name,
     parse_comparison,
@@ -57,7 +58,6 @@ from snellen.core.request import Generate, Generation, Media, Message, Ref, Text
 from snellen.core.sample import Sample
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import parse_correctness
-from snellen.scoring.text_constraints import keeps_constraint
 
 ANSWER_RUBRIC = "mm-ifeval-answer"
 CONSTRAINTS_RUBRIC = "mm-ifeval-constraints"

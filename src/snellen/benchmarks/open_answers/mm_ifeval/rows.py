@@ -22,7 +22,7 @@ _WITHOUT_CONSTRAINT = "aux_cmp_gpt"
 
 
 class CheckCall(Struct, frozen=True):
-    """A check of `scoring.text_constraints` with its parameters."""
+    """A check of `text_constraints` with its parameters."""
 
     func: str
     params: list[Any] = []

@@ -36,6 +36,12 @@ from snellen.benchmarks.perception.hallusionbench.judge import (
     add_details,
     judge_flow,
 )
+from snellen.benchmarks.perception.hallusionbench.scores import (
+    FigureKey,
+    figure_of,
+    hallusion_scores,
+    question_of,
+)
 from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING
 from snellen.benchmarks.protocol.judging import judge_parameters, panel_of
 from snellen.benchmarks.protocol.parsers import PARSERS, rules_of
@@ -49,12 +55,6 @@ from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of
-from snellen.scoring.hallusionbench import (
-    FigureKey,
-    figure_of,
-    hallusion_scores,
-    question_of,
-)
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios, unit_terms
 
 HEADLINE = "mean_of_three"

@@ -45,6 +45,7 @@ from snellen.benchmarks.videos.cg_bench.rows import (
     open_samples,
 )
 from snellen.benchmarks.videos.cg_bench.summary import HEADLINE, long_sums, summarise_clues
+from snellen.benchmarks.videos.cg_bench.time_intervals import TimeSpan, intersection_over_union
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.sample import Sample
 from snellen.data.download import RemoteFile
@@ -56,7 +57,6 @@ from snellen.extract.published.cg_bench import (
     parse_result_choice,
     result_parser,
 )
-from snellen.scoring.time_intervals import TimeSpan, intersection_over_union
 
 VERSION = "3"
 PART, CHOICE, OPEN = "part", "choice", "open"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from snellen.benchmarks.declaration.judged import first_cell
+from snellen.benchmarks.videos.cg_bench.time_intervals import TimeSpan, merge_intervals
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_finite
 from snellen.core.media import digest_bytes
@@ -17,7 +18,6 @@ from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list, row_gold, row_id
 from snellen.data.json_parts import Records
 from snellen.data.media.video_cells import VideoFile
-from snellen.scoring.time_intervals import TimeSpan, merge_intervals
 
 TASK, LONG, CLUE, GROUNDING = "task_mode", "long_acc", "clue_acc", "miou"
 DURATION, DOMAIN, ABILITY = "duration", "domain", "sub_category"

@@ -111,7 +111,7 @@ def file_name(file: Path, folder: Path) -> str:
 def _find_picture(
     request: ImportRequest, annotation: Path, name: str, sibling: str
 ) -> tuple[Path, tuple[int, int]]:
-    """The picture that an annotation file names, and its size: in --pictures, beside the file, or
+    """The picture that an annotation file names, and its size: in --media, beside the file, or
     in the folder `sibling` beside the file's folder; `Annotations/val` is beside `JPEGImages/val`.
     A picture may have another suffix than the file says. Raises DataError."""
     # Windows writes its own separators.
@@ -130,7 +130,7 @@ def _find_picture(
                 return path, picture_size(path)
     where = request.pictures or f"its folder, nor in {sibling} or images beside that"
     raise DataError(
-        f"{annotation}: its picture {name} is not in {where}; name the folder with --pictures DIR"
+        f"{annotation}: its picture {name} is not in {where}; name the folder with --media DIR"
     )
 
 

@@ -101,7 +101,7 @@ def _records(
     place = request.pictures or folder
     pictures = list(find_files(place, PICTURE_SUFFIXES, follow_links=True))
     if not pictures:
-        raise DataError(f"{place} holds no pictures; name their folder with --pictures DIR")
+        raise DataError(f"{place} holds no pictures; name their folder with --media DIR")
     for picture in pictures:
         size = picture_size(picture)
         boxes: list[ObjectBox] = []

@@ -1,0 +1,1 @@
+"""SlideVQA, and its authors' comparison of answers."""

@@ -1,0 +1,1 @@
+"""TableVQA-Bench, and how answers about tables are compared."""

@@ -1,0 +1,1 @@
+"""MathVista, and how values of its types are compared."""

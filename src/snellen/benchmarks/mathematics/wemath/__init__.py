@@ -1,0 +1,1 @@
+"""We-Math, and its four dimensions of mastery."""

@@ -1,0 +1,1 @@
+"""MME-Reasoning, and the checks of puzzles with several right answers."""

@@ -1,0 +1,1 @@
+"""VLM2-Bench, and how its statements, counts and groups are read."""

@@ -1,0 +1,189 @@
+"""VLM2-Bench: linking what several pictures show (Zhang et al. 2025,
+https://arxiv.org/abs/2502.12084).
+
+One example row (made up): index "oc-cpr_1_p", question "Is it the same cup in both pictures? Answer
+T or F.", answer "T", category "oc-cpr", image <list of base64>.
+
+Oddities: eight tasks of pictures, by `category`: general cues are matched and tracked (gc-mat,
+gc-trk), objects and people compared, counted and grouped (oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt,
+pc-grp). Statements come in pairs, `_p` and `_n`, that count only together; a count earns by its
+error (see `replies`), groups are options that the question lists.
+
+The headline is the plain mean of the tasks that were asked, each a metric of its own; VLMEvalKit
+prints the tasks alone. The videos of the benchmark are not among its pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.inline_options import label_of
+from snellen.benchmarks.declaration.open_questions import (
+    BARE,
+    parse_marked_answer,
+    parse_raw_reply,
+)
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.perception.vlm2bench.replies import (
+    COUNTED,
+    DEFAULT_PICTURES,
+    PAIRED,
+    TASKS,
+    clean_label,
+    count_credit,
+    names_several,
+    parse_single_count,
+    parse_truth,
+)
+from snellen.benchmarks.protocol.flows import OpenScoring
+from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.headline import HeadlineSums
+from snellen.core.output import ParsedAnswer
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Metric, Summary
+from snellen.extract.choice import parse_choice
+from snellen.extract.yes_no import parse_yes_no
+from snellen.scoring.accuracy import cluster_samples, counted_score, mean_metric
+from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
+
+HEADLINE = "mean_of_tasks"
+TASK, PICTURES = "category", "pictures"
+_LABELS = dict.fromkeys("ABCDEFGH", "")
+_TRUTH = {"Yes": "T", "No": "F"}
+
+
+def _adjust(sample: Sample, row: Row) -> Sample:
+    """Statements of a pair are one unit; of a count it is noted how many pictures there are."""
+    task = sample.groups.get(TASK, "")
+    if task in PAIRED:
+        return structs.replace(sample, unit=sample.id.rpartition("_")[0])
+    if task in COUNTED:
+        said = row.cells.get("image_seq_len", "")
+        pictures = int(said) if said.isdecimal() else len(sample.media)
+        groups = {**sample.groups, PICTURES: str(pictures or DEFAULT_PICTURES)}
+        return structs.replace(sample, groups=groups)
+    return sample
+
+
+def _grade(answer: str, sample: Sample) -> float:
+    task, gold = sample.groups.get(TASK, ""), sample.gold[0].strip()
+    if task in PAIRED:
+        said = parse_truth(answer)
+        if said is None:
+            words = parse_yes_no(answer)
+            said = _TRUTH.get(words.value) if isinstance(words, ParsedAnswer) else None
+        return float(said == gold.upper())
+    if task in COUNTED:
+        return _grade_count(answer, sample)
+    chosen = parse_choice(answer, _LABELS)
+    return float(isinstance(chosen, ParsedAnswer) and chosen.value == label_of(gold))
+
+
+def _grade_vlmevalkit(reply: str, sample: Sample) -> float:
+    task, gold = sample.groups.get(TASK, ""), sample.gold[0]
+    if task in PAIRED:
+        return float(parse_truth(reply.strip()) == gold.strip().upper())
+    if task in COUNTED:
+        return _grade_count(reply, sample)
+    return float(not names_several(reply) and clean_label(reply) == clean_label(gold))
+
+
+def _grade_count(answer: str, sample: Sample) -> float:
+    count, gold = parse_single_count(answer), sample.gold[0].strip()
+    if count is None or not gold.isdecimal():
+        return 0.0
+    return count_credit(count, int(gold), int(sample.groups[PICTURES]))
+
+
+def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    """The mean of the tasks, and each task: pairs count as one, the others by question."""
+    summary = context.plain(records)
+    tasks = {task: _task_metric(task, context, records) for task in TASKS}
+    tasks = {task: metric for task, metric in tasks.items() if metric.n}
+    sums = _task_sums(context, records)
+    if sums is None or summary.headline.value is None:
+        headline = Metric(HEADLINE, None, summary.n, note=summary.headline.note)
+    else:
+        interval = headline_interval(sums, records)
+        headline = Metric(HEADLINE, sums.of_all(), summary.n, interval)
+    metrics = {HEADLINE: headline, **summary.metrics, **tasks}
+    return structs.replace(
+        summary,
+        headline=headline,
+        metrics=metrics,
+        bounds=None,
+        beside=(context.plain_headline, *summary.beside),
+    )
+
+
+def _task_metric(task: str, context: SummaryContext, records: Sequence[Record]) -> Metric:
+    asked = [record for record in records if record.groups.get(TASK) == task]
+    if task in PAIRED:
+        return mean_metric(task, list(_pair_scores(context, asked).values()))
+    counted = [(record, counted_score(record, context.failures)) for record in asked]
+    kept = [record for record, score in counted if score is not None]
+    scores = [score for _, score in counted if score is not None]
+    return mean_metric(task, scores, cluster_samples(kept))
+
+
+def _pair_scores(context: SummaryContext, records: Sequence[Record]) -> dict[str, float]:
+    """1 for each pair of which both statements are right, else 0; a pair with a statement that has
+    no score is left out."""
+    pairs: dict[str, list[float | None]] = {}
+    for record in records:
+        pairs.setdefault(record.unit, []).append(counted_score(record, context.failures))
+    return {
+        unit: float(all(score == 1.0 for score in scores))
+        for unit, scores in pairs.items()
+        if None not in scores
+    }
+
+
+def _task_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
+    paired = [record for record in records if record.groups.get(TASK) in PAIRED]
+    pairs = _pair_scores(context, paired)
+    seen: set[str] = set()
+    terms: list[list[RatioTerm]] = []
+    for record in records:
+        task = record.groups.get(TASK, "")
+        score = counted_score(record, context.failures)
+        if task in PAIRED:
+            counts = record.unit in pairs and record.unit not in seen
+            terms.append([RatioTerm(task, pairs[record.unit])] if counts else [])
+            seen.add(record.unit)
+        else:
+            terms.append([RatioTerm(task, score)] if task in TASKS and score is not None else [])
+    return sum_of_ratios(terms, strata=[record.groups.get(TASK, "") for record in records])
+
+
+BENCHMARK = Declaration(
+    name="vlm2bench",
+    version="2",
+    title="VLM2-Bench, linking what several images show",
+    paper="https://arxiv.org/abs/2502.12084",
+    provenance="VLM2-Bench of its authors, their TSV for VLMEvalKit",
+    data=single_tsv(
+        "https://huggingface.co/datasets/Sterzhang/vlm2-bench/resolve/main/VLM2Bench_img.tsv",
+        "16f474bfc4e269c583468bf89139da8f",
+    ),
+    aliases={"VLM2-Bench": {}},
+    kind="open",
+    group_by=(TASK,),
+    adjust=_adjust,
+    scoring=RuleScoring(
+        rules={
+            OWN: PARSERS[OWN]._replace(open=OpenScoring(parse_marked_answer, _grade)),
+            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(
+                open=OpenScoring(parse_raw_reply, _grade_vlmevalkit)
+            ),
+        },
+        template=BARE,
+    ),
+    headline=Headline(name=HEADLINE, summarise=_summarise, sums=_task_sums),
+)

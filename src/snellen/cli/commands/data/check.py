@@ -1,0 +1,41 @@
+"""`snellen data check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from snellen.api.flags import argument, option
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.output import OutputOptions, write_document
+from snellen.cli.printing import progress_bar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen data check` takes."""
+
+    data: str = argument("DATA", "a data file, its TOML description, or a benchmark's name")
+    columns: Mapping[str, str] = option({}, "--columns")
+    skip: str | None = option(
+        None, "--skip", "leave out these parts of the work", choices=("media",)
+    )
+    """`media`: no image or video is opened."""
+
+
+def main(options: Options) -> int:
+    """Print every issue that shows without a model."""
+    from snellen.analysis.data_check import find_data_issues
+    from snellen.api.data_files import open_with_data
+    from snellen.report.terminal.data_facts import issues_document
+
+    benchmark, table = open_with_data(options.data, options.columns)
+    with progress_bar(options.data) as progress:
+        issues = find_data_issues(
+            benchmark, table, read_media=options.skip is None, progress=progress
+        )
+    pictures = sum(len(row.media) for row in table)
+    write_document(
+        issues_document(options.data, benchmark.name, len(table), pictures, issues), options
+    )
+    return INCOMPLETE if issues else COMPLETE

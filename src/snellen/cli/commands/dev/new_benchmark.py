@@ -1,0 +1,38 @@
+"""`snellen dev new-benchmark`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.api.flags import argument, option
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen dev new-benchmark` takes."""
+
+    name: str = argument(
+        "FOLDER/NAME",
+        "the benchmark, and the folder of src/snellen/benchmarks that it belongs to, e.g. "
+        "perception/colour-quiz",
+    )
+    out: str = option(".", "--out")
+    """A checkout of Snellen's sources."""
+
+
+def main(options: Options) -> int:
+    """Write the files of a new benchmark."""
+    from snellen.benchmarks.declaration.scaffold import write_new_benchmark
+
+    folder, slash, name = options.name.partition("/")
+    if not slash:
+        raise UsageError(
+            f"{options.name!r} names no folder; expected FOLDER/NAME, e.g. perception/{folder}"
+        )
+    for path in write_new_benchmark(name, folder, Path(options.out)):
+        print_line(path)
+    return COMPLETE

@@ -1,1 +1,0 @@
-"""Transcripts of pictures against gold: words, tables as HTML, and fields as JSON."""
