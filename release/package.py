@@ -31,6 +31,8 @@ class Package(NamedTuple):
 
     folder: Path
     source: Path
+    data: tuple[str, ...] = ()
+    """Folders beside its sources that its wheel holds inside of the package."""
 
     @property
     def module(self) -> str:
@@ -38,7 +40,7 @@ class Package(NamedTuple):
 
 
 PACKAGES = (
-    Package(ROOT, ROOT / "src" / "snellen"),
+    Package(ROOT, ROOT / "src" / "snellen", ("zoo",)),
     Package(ROOT / "packages" / "curate", ROOT / "packages" / "curate" / "src" / "snellen_curate"),
     Package(ROOT / "packages" / "hub", ROOT / "packages" / "hub" / "src" / "snellen_hub"),
 )
@@ -49,6 +51,7 @@ BUNDLED = (
     "snellen/benchmarks/data/eyechart.tsv",
     "snellen/models/weights/tiny/model.safetensors",
     "snellen/models/weights/tiny-early/model.safetensors",
+    "snellen/zoo/internvl.py",
 )
 FOREIGN = (
     "tests", "training", "simulations", "docs", "benchmarks/perf", "packages", ".git",
@@ -173,12 +176,14 @@ def check_source(source: Path) -> Iterator[str]:
 
 
 def _tracked_files(package: Package) -> list[str]:
+    """What git tracks of a package, as paths inside of it."""
+    own = _git_files(package.source, ".")
+    return [*own, *(name for folder in package.data for name in _git_files(package.folder, folder))]
+
+
+def _git_files(folder: Path, below: str) -> list[str]:
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "."],
-        cwd=package.source,
-        capture_output=True,
-        text=True,
-        check=True,
+        ["git", "ls-files", "-z", below], cwd=folder, capture_output=True, text=True, check=True
     )
     return [name for name in listed.stdout.split("\0") if name]
 

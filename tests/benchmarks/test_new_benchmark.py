@@ -74,7 +74,5 @@ def test_names_that_do_not_do(tmp_path: Path, name: str, message: str) -> None:
 
 
 def test_a_folder_there_is_not(tmp_path: Path) -> None:
-    with pytest.raises(
-        UsageError, match=r"colours: expected one of .*abilities, documents"
-    ):
+    with pytest.raises(UsageError, match=r"colours: expected one of .*abilities, documents"):
         write_new_benchmark("colour-quiz", "colours", tmp_path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, is_dataclass
 
 import pytest
 
-from snellen.api.flags import MISSING, Key, argument, embedded, option
+from snellen.api.flags import MISSING, FlagKey, argument, option, options_field
 from snellen.api.options import RunOptions, read_judges
 from snellen.api.shared_flags import SHARED_FLAGS
 from snellen.cli.flags import add_options, read_options
@@ -88,11 +88,11 @@ class _Command:
     files: list[str] = argument("FILE", "files", "+")
     size: int = option(
         3, "--size", "sizes", metavar="KEY=VALUE,...",
-        keys={"width": Key("of a page", int, "size"), "depth": Key("of a page", int, "depth")},
+        keys={"width": FlagKey("of a page", int, "size"), "depth": FlagKey("of a page", int, "depth")},
     )  # fmt: skip
     depth: int = 0
     name: str = option(MISSING, "--called", "a name", metavar="NAME")
-    inner: _Inner = embedded(_Inner)
+    inner: _Inner = options_field(_Inner)
     is_big: bool = option(False, "--big", "big", is_switch=True)
 
 

@@ -24,9 +24,8 @@ from snellen.models.remote.probe import list_models
 from snellen.models.remote.profile import profiles
 
 T = TypeVar("T")
-ASKED = RemoteModelConfig(
-    "tiny", profiles()["openai"], read_setup("openai", {}, concurrency=1, logprobs=True)
-)
+_PROFILE = profiles()["openai"]
+ASKED = RemoteModelConfig("tiny", _PROFILE, read_setup("openai", _PROFILE, {}))
 _REF = Ref("1")
 _ASKS = (Message("user", (Text("Which?"),)),)
 _PIXEL = (

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from questions_for_models import ask, noise, rank, shown
 
+from snellen.api.planning import plan
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image, digest_bytes
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Media, Message, Rank, Ref, Text, user
+from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.hf.model import HuggingFace, open_hf
 from snellen.models.naming.registry import open_model
 
@@ -291,8 +293,39 @@ def test_a_folder_that_is_not_there() -> None:
 
 def test_no_chat_template(checkpoint: Folder, tmp_path: Path) -> None:
     folder = folder_without(checkpoint("llava"), tmp_path / "m", "chat_template.jinja")
+    with pytest.raises(UsageError, match="has no chat template") as told:
+        opened(folder)
+    missing = plan(f"hf/{folder}", "eyechart", limit=1, out=str(tmp_path)).missing
+    assert [(each.what, each.sentence) for each in missing] == [("model", str(told.value))]
+
+
+def test_the_weights_are_not_read_for_a_checkpoint_without_chat_template(
+    checkpoint: Folder, tmp_path: Path
+) -> None:
+    folder = folder_without(checkpoint("llava"), tmp_path / "m", "chat_template.jinja")
+    (folder / "model.safetensors").write_bytes(b"torn")
     with pytest.raises(UsageError, match="has no chat template"):
-        opened(folder).load()
+        open_hf(str(folder), {})
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("chat_template.jinja", "{{ messages }}"),
+        ("chat_template.json", '{"chat_template": "{{ messages }}"}'),
+        ("additional_chat_templates/default.jinja", "{{ messages }}"),
+        ("tokenizer_config.json", '{"chat_template": "{{ messages }}"}'),
+        ("processor_config.json", '{"chat_template": "{{ messages }}"}'),
+    ],
+)
+def test_files_that_may_hold_a_chat_template(
+    checkpoint: Folder, tmp_path: Path, file: str, content: str
+) -> None:
+    folder = folder_without(checkpoint("llava"), tmp_path / "m", "chat_template.jinja")
+    assert not find_checkpoint(str(folder)).declares_chat_template()
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text(content, encoding="utf-8")
+    assert find_checkpoint(str(folder)).declares_chat_template()
 
 
 def test_missing_weights_are_not_filled_with_noise(checkpoint: Folder, tmp_path: Path) -> None:

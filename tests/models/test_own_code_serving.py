@@ -33,7 +33,7 @@ from snellen.models.hf.own_code.adapter import adapter_names, code_adapters
 from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.environments import environment_file, environment_recipes
 from snellen.models.naming.registry import open_model
-from snellen.models.naming.routes import checkpoint_routes, layouts, takes_one_image_there
+from snellen.models.naming.routes import checkpoint_routes, find_environment, layouts
 
 FILES = [name for name, recipe in environment_recipes().items() if recipe.adapters]
 HEADER = re.compile(r"^# /// script\n(.*?)^# ///$", re.MULTILINE | re.DOTALL)
@@ -173,7 +173,9 @@ def test_names_lead_to_the_environment_with_their_transformers(
 ) -> None:
     routes = checkpoint_routes(id)
     assert file in [route.target for route in routes if route.kind == "environment"]
-    assert takes_one_image_there(id) == one_image
+    server = find_environment(id)
+    assert server is not None
+    assert (server.name, server.one_image) == (file, one_image)
     assert routes[0].kind in ("server", "environment")
 
 

@@ -245,11 +245,8 @@ REPLY = st.dictionaries(st.sampled_from(WORDS), ANY, max_size=5) | ANY.map(chat)
 REPLIES = REPLY | ANY.map(gemini) | ANY.map(lambda one: {"choices": [one]}) | ANY.map(
     lambda one: {"candidates": [one]}
 )  # fmt: skip
-ASKED = RemoteModelConfig(
-    "tiny",
-    profiles()["openai"],
-    read_setup("openai", {}, concurrency=1, logprobs=True),
-)
+_PROFILE = profiles()["openai"]
+ASKED = RemoteModelConfig("tiny", _PROFILE, read_setup("openai", _PROFILE, {}))
 DIALECTS: list[Callable[[], Dialect]] = [
     Chat,
     Completions,

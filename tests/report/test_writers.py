@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from snellen.core.summary import Interval
 from snellen.report.console import Terminal
 from snellen.report.document import Document, Line, Space, Verbatim, titled_document
-from snellen.report.table import Cell, Column, Estimate, Table, best_cells, cell_text
+from snellen.report.table import Cell, Column, IntervalEstimate, Table, best_cells, cell_text
 from snellen.report.writers import SUFFIXES, write_text
 from snellen.report.writers.html import write_fragment
 from snellen.report.writers.terminal import print_document
@@ -36,8 +36,8 @@ TABLE = Table(
         Column("remark"),
     ),
     (
-        ("=cmd|a", Estimate(62.5, SPAN), 3.25, 0.125, 12345, 0.00001, 0.5, "<b>&"),
-        ("hf/[x]", Estimate(62.54), BELOW, SHARE, 7, 0.25, -0.001, None),
+        ("=cmd|a", IntervalEstimate(62.5, SPAN), 3.25, 0.125, 12345, 0.00001, 0.5, "<b>&"),
+        ("hf/[x]", IntervalEstimate(62.54), BELOW, SHARE, 7, 0.25, -0.001, None),
         ("low", 10.0, -3.0, None, 7, None, 1, "a\x1b[2J"),
         ("chance", 25.0, "", "", "", "", "", ""),
     ),
@@ -77,8 +77,8 @@ DOCUMENT = Document(
         (BELOW, Column("x", "signed"), "–1.5 to +7.0"),
         (BELOW, Column("x", "points"), "-1.5 to 7.0"),
         (SHARE, Column("x", "share"), "10.0–25.0"),
-        (Estimate(62.5, SPAN), Column("x", "points"), "62.5 (61.0–64.3)"),
-        (Estimate(None), Column("x", "points"), "–"),
+        (IntervalEstimate(62.5, SPAN), Column("x", "points"), "62.5 (61.0–64.3)"),
+        (IntervalEstimate(None), Column("x", "points"), "–"),
     ],
 )
 def test_cells_are_formatted_by_the_kind_of_their_column(

@@ -40,15 +40,16 @@ from snellen.models.environments.chat_server import ChatMessages, ChatServer, Re
 from snellen.models.hf.own_code.tiles import TileSettings, tile_images
 from snellen.models.naming.catalog import catalog
 from snellen.models.naming.environments import (
-    FOLDER,
     check_environment_file,
     environment_file,
     environment_recipes,
+    zoo_folder,
 )
 from snellen.models.naming.routes import find_environment, routes_of
 from snellen.report.page.facts import fact_sections
 
 FILE = Path(__file__).with_name("one_file_server.py")
+ROOT = Path(__file__).parents[2]
 HEADER = re.compile(r"^# /// script\n(.*?)^# ///$", re.MULTILINE | re.DOTALL)
 PIXEL = base64.b64encode(
     bytes.fromhex(
@@ -166,10 +167,10 @@ def test_the_code_of_a_checkpoint_needs_consent(tmp_path: Path) -> None:
 
 
 def test_every_shipped_file_has_a_recipe_and_answers_for_something() -> None:
-    files = {file.stem for file in (FOLDER / "files").glob("*.py")}
+    files = {file.stem for file in zoo_folder().glob("*.py")} - {"__init__"}
     assert files == environment_recipes().keys()
     ids = {entry.id for entry in catalog() if entry.provider == "hf"}
-    used = {find_environment(id) for id in ids}
+    used = {server.name for id in ids if (server := find_environment(id))}
     for name, recipe in environment_recipes().items():
         file = environment_file(name)
         assert check_environment_file(file) == file
@@ -189,10 +190,29 @@ def test_every_shipped_file_has_a_recipe_and_answers_for_something() -> None:
     assert all(route.target in files for route in routes if route.kind == "environment")
 
 
+def test_the_zoo_is_inside_of_an_installed_package(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "snellen"
+    package.mkdir(parents=True)
+    assert zoo_folder(package) == tmp_path / "zoo", "a checkout has it beside src"
+    (package / "zoo").mkdir()
+    assert zoo_folder(package) == package / "zoo"
+
+
+def test_the_wheel_and_the_source_distribution_hold_the_zoo() -> None:
+    targets = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    wheel = targets["targets"]["wheel"]
+    assert "zoo" in wheel["only-include"]
+    assert wheel["sources"]["zoo"] == "snellen/zoo"
+    assert "/zoo" in targets["targets"]["sdist"]["include"]
+    assert targets["dev-mode-dirs"] == ["src"]
+
+
 def test_a_folder_is_recognised_by_its_configuration(tmp_path: Path) -> None:
     declared = {"architectures": ["IdeficsForVisionText2Text"], "model_type": "idefics"}
     (tmp_path / "config.json").write_text(json.dumps(declared), encoding="utf-8")
-    assert find_environment(str(tmp_path)) == "idefics"
+    server = find_environment(str(tmp_path))
+    assert server is not None
+    assert server.name == "idefics"
 
 
 def test_other_versions_are_a_difference() -> None:

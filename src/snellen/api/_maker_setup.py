@@ -11,8 +11,7 @@ from snellen.benchmarks.protocol.ranking import is_ranking
 from snellen.core.benchmark import Benchmark
 from snellen.core.model import AnyModel, Model, RestrictedSampler
 from snellen.core.request import Sampling
-from snellen.models.naming.maker_names import maker_name
-from snellen.models.naming.registry import split_spec
+from snellen.models.naming.registry import maker_name, split_spec
 from snellen.models.naming.spec import split_options
 from snellen.prompts.recipes import find_recipe, find_setup
 

@@ -12,11 +12,11 @@ from snellen.core.errors import UnknownName, UsageError
 RULES = ("snellen", "vlmevalkit", "official")
 FAILURES = ("exclude", "count-wrong", "as-reply", "withhold", "withhold>P%")
 FLAGS = "flags"
-"""Key of a field's metadata: its `Flag`, a mapping of flags by the fields of its value, or the
+"""FlagKey of a field's metadata: its `Flag`, a mapping of flags by the fields of its value, or the
 options class that it holds."""
 
 
-class Key(NamedTuple):
+class FlagKey(NamedTuple):
     """One setting of a flag that takes `KEY=VALUE,...`."""
 
     help: str
@@ -49,7 +49,7 @@ class Flag:
     """How many words follow, as `nargs` of argparse: `+`, `*`, `?` or a number."""
     group: str = ""
     """The heading under which `--help` lists it."""
-    keys: Mapping[str, Key] | None = None
+    keys: Mapping[str, FlagKey] | None = None
     """The settings of a flag that takes `KEY=VALUE,...`."""
 
     @property
@@ -88,7 +88,7 @@ def nested_option(default: Any, flags: Mapping[str, Flag]) -> Any:
     return field(default=default, metadata={FLAGS: flags})
 
 
-def embedded(options: type) -> Any:
+def options_field(options: type) -> Any:
     """A dataclass field that holds another options class, whose flags the command has too."""
     return field(default_factory=options, metadata={FLAGS: options})
 
@@ -133,7 +133,7 @@ def field_default(option_field: Field[Any]) -> Any:
     return option_field.default
 
 
-def parse_keys(keys: Mapping[str, Key], text: str) -> dict[str, Any]:
+def parse_keys(keys: Mapping[str, FlagKey], text: str) -> dict[str, Any]:
     """Read `KEY=VALUE,...` of a flag with these keys. Raises UsageError."""
     values: dict[str, Any] = {}
     for name, value in parse_pairs(text).items():

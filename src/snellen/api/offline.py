@@ -22,7 +22,7 @@ from snellen.models.hf.memory import model_memory
 from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.catalog import facts_of
 from snellen.models.naming.registry import split_spec
-from snellen.models.naming.routes import twin_of
+from snellen.models.naming.routes import routes_of
 from snellen.models.remote.profile import profiles
 from snellen.settings import Settings, first_nonblank, force_offline
 from snellen.store.responses import ResponseStore
@@ -213,8 +213,8 @@ def _is_downloadable(name: str, benchmark: Benchmark) -> bool:
 
 def _describe_weights(name: str) -> str:
     entry = facts_of(name)
-    twin = "" if entry is None else twin_of(entry)
-    named = f"{name}, from its converted twin {twin}" if twin else name
+    twins = [] if entry is None else [each for each in routes_of(entry)[:1] if each.kind == "twin"]
+    named = f"{name}, from its converted twin {twins[0].target}" if twins else name
     if entry is None or entry.parameters is None:
         return f"the weights of {named}, of a size that is not known"
     size = entry.parameters * _BYTES_PER_PARAMETER

@@ -73,7 +73,7 @@ class NamedBenchmark:
             variant = replace(variant, options={**variant.options, _VIDEO: "native"})
             benchmark = resolve_benchmark(self.spec, variant, custom)
         if is_by_maker and self.spec not in custom:
-            from snellen.models.naming.maker_names import maker_name
+            from snellen.models.naming.registry import maker_name
 
             known_as = maker_name(name, model.identity)
             # Frames as one video come first: their number is that of the makers' set-up.

@@ -9,7 +9,7 @@ from snellen.api.flags import (
     FAILURES,
     RULES,
     Flag,
-    Key,
+    FlagKey,
     parse_facts,
     parse_failure_policy,
     parse_pairs,
@@ -20,40 +20,42 @@ from snellen.api.flags import (
 )
 
 FORMATS = ("table", "json", "csv", "markdown", "latex", "html")
-GENERATION_KEYS: Mapping[str, Key] = {
-    "temperature": Key("sampling temperature (default: the benchmark's, mostly 0)", float),
-    "top_p": Key("sample from the most likely tokens whose probabilities sum to this value", float),
-    "top_k": Key("sample from this many most likely tokens; 0 from all", int),
-    "repetition_penalty": Key(
+GENERATION_KEYS: Mapping[str, FlagKey] = {
+    "temperature": FlagKey("sampling temperature (default: the benchmark's, mostly 0)", float),
+    "top_p": FlagKey(
+        "sample from the most likely tokens whose probabilities sum to this value", float
+    ),
+    "top_k": FlagKey("sample from this many most likely tokens; 0 from all", int),
+    "repetition_penalty": FlagKey(
         "divide the scores of tokens that prompt or reply hold already (1: none)", float
     ),
-    "presence_penalty": Key(
+    "presence_penalty": FlagKey(
         "subtract this from the scores of tokens that the reply holds already (0: none)", float
     ),
-    "seed": Key("seed of the first repeat; repeat r uses seed + r, counted from 0", int),
-    "max_new_tokens": Key("the most tokens of a reply", int, "variant.max_new_tokens"),
-    "extend_truncated": Key(
+    "seed": FlagKey("seed of the first repeat; repeat r uses seed + r, counted from 0", int),
+    "max_new_tokens": FlagKey("the most tokens of a reply", int, "variant.max_new_tokens"),
+    "extend_truncated": FlagKey(
         "ask again, with this limit of tokens, for the replies that were cut at their limit, and "
         "for no others; e.g. 32k",
         parse_token_count,
         "extend_truncated",
     ),
 }
-REQUEST_KEYS: Mapping[str, Key] = {
-    "retries": Key("retries of a request after a temporary error (7)", int, "retries"),
-    "max_failures": Key(
+REQUEST_KEYS: Mapping[str, FlagKey] = {
+    "retries": FlagKey("retries of a request after a temporary error (7)", int, "retries"),
+    "max_failures": FlagKey(
         "end the run once more requests than this, N or P%%, have failed permanently (once the "
         "first 20 to a server have all failed, or 20 in a row after it went away)",
         str,
         "max_failures",
     ),
-    "serve_timeout": Key("seconds for a server to become ready", float, "serve_timeout"),
+    "serve_timeout": FlagKey("seconds for a server to become ready", float, "serve_timeout"),
 }
-EXECUTOR_KEYS: Mapping[str, Key] = {
-    "replicas": Key("copies of each model (1)", int),
-    "gpus": Key("GPUs for each copy, may be a fraction such as 0.5 (0)", float),
-    "cpus": Key("CPU cores for each copy (1)", float),
-    "address": Key("a running cluster, or auto (one is started on this machine)"),
+EXECUTOR_KEYS: Mapping[str, FlagKey] = {
+    "replicas": FlagKey("copies of each model (1)", int),
+    "gpus": FlagKey("GPUs for each copy, may be a fraction such as 0.5 (0)", float),
+    "cpus": FlagKey("CPU cores for each copy (1)", float),
+    "address": FlagKey("a running cluster, or auto (one is started on this machine)"),
 }
 
 _FLAGS = (

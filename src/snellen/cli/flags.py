@@ -14,7 +14,7 @@ from msgspec import Struct
 from snellen.api.flags import (
     FLAGS,
     Flag,
-    Key,
+    FlagKey,
     field_default,
     option_flags,
     parse_keys,
@@ -130,7 +130,7 @@ def read_options(arguments: Namespace, options: type[OptionsT], **values: Any) -
 
 def _read_keys(
     field: Field[Any],
-    keys: Mapping[str, Key],
+    keys: Mapping[str, FlagKey],
     typed: Mapping[str, Any] | None,
     values: dict[str, Any],
     nested: dict[str, dict[str, Any]],

@@ -70,7 +70,7 @@ class CommandLineParser(LazyParser):
         )
         if choice and choice[1] in ("COMMAND", "ACTION", "FINDING"):
             near = _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
-            renamed = _renamed("commands", f"{self.prog} {choice[2]}".partition(" ")[2])
+            renamed = _new_name("commands", f"{self.prog} {choice[2]}".partition(" ")[2])
             near = f"; it is now {renamed}" if renamed else near
             message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
         elif choice:
@@ -212,11 +212,11 @@ def renamed_flag(flag: str, command: str) -> str:
     filter`; "" if nothing is."""
     words = command.split()
     tables = [" ".join(words[:count]) for count in range(len(words), 1, -1)]
-    found = (_renamed(table, flag) for table in (*tables, "flags"))
+    found = (_new_name(table, flag) for table in (*tables, "flags"))
     return next(filter(None, found), "")
 
 
-def _renamed(table: str, name: str) -> str:
+def _new_name(table: str, name: str) -> str:
     """What is written instead of a name of the last version (`renamed.toml`)."""
     import tomllib
     from pathlib import Path

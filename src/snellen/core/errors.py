@@ -94,3 +94,14 @@ class ModelError(SnellenError):
         super().__init__(hide(message))
         self.kind = kind
         self.retry_after = retry_after
+
+
+def error_lines(error: object) -> list[str]:
+    """The lines of an error's message; its class if the message is empty."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines or [type(error).__name__]
+
+
+def first_line(error: object) -> str:
+    """The first line of an error's message, or its class if the message is empty."""
+    return error_lines(error)[0]

@@ -6,7 +6,6 @@ and cannot answer a prompt that contains images.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import inspect
 import json
@@ -23,7 +22,7 @@ from snellen.core.model import Capabilities, Identity, Modality, Model, ModelDef
 from snellen.core.output import Drawn, Failure, Output
 from snellen.core.request import Draw, Media, Message, Request, Sampling
 from snellen.models.drawn_images import DrawingSetting, as_drawn, request_seed, unsupported_settings
-from snellen.models.file_hash import file_digest
+from snellen.models.file_hash import files_digest
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.models.image_cache import ImageCache
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
@@ -225,10 +224,7 @@ def _call_parameters(kind: str) -> frozenset[str]:
 
 def _folder_digest(folder: Path) -> str:
     """SHA-256 (hex) over the names and contents of the pipeline's files."""
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in _DIGEST_FILES for path in folder.rglob(pattern)}):
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
-    return digest.hexdigest()
+    return files_digest(folder, (path for name in _DIGEST_FILES for path in folder.rglob(name)))
 
 
 def _load(source: Pipeline, device: str, dtype: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from snellen.core.atomic_write import atomic_file, modification_stamp
@@ -32,6 +33,16 @@ def file_digest(path: Path) -> str:
         with atomic_file(cache_file) as part:
             part.write_text(digest, encoding="ascii")
     return digest
+
+
+def files_digest(folder: Path, paths: Iterable[Path]) -> str:
+    """SHA-256 (hex) over the names and contents of files in a folder, in the order of their paths.
+    Raises UsageError if one cannot be read."""
+    digest = hashlib.sha256()
+    for path in sorted(set(paths)):
+        if path.is_file():
+            digest.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
+    return digest.hexdigest()
 
 
 def _hash(path: Path) -> str:

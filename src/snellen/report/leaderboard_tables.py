@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.core.summary import Interval, Metric
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.intervals import DEFAULT_LEVEL
@@ -151,7 +151,7 @@ def models_by_benchmarks(standings: Sequence[ComparableRuns]) -> Table | None:
 def _score_cell(metric: Metric | None, has_interval: bool) -> Cell:
     if metric is None:
         return None
-    return Estimate(metric.value, metric.interval if has_interval else None)
+    return IntervalEstimate(metric.value, metric.interval if has_interval else None)
 
 
 def standing_tables(standing: ComparableRuns) -> Iterator[Table]:
@@ -251,7 +251,7 @@ def _group_cell(row: LeaderboardRow | None, board: Leaderboard, has_interval: bo
         return None
     mark = _TIED if has_winners(board) and _is_among_best(row, board) else ""
     interval: Interval | None = row.interval if has_interval else None
-    return Estimate(row.score, interval, mark)
+    return IntervalEstimate(row.score, interval, mark)
 
 
 def has_winners(board: Leaderboard) -> bool:

@@ -18,7 +18,7 @@ scale 0..100; `signed`, a difference of points; `share`, a fraction of 1, as a p
 with `Column.digits` decimals; `p`, a p-value."""
 
 
-class Estimate(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """A number with its interval, in the unit of its column."""
 
     value: float | None
@@ -27,7 +27,7 @@ class Estimate(NamedTuple):
     """Behind the number where people read it, such as an asterisk."""
 
 
-Cell = str | int | float | Interval | Estimate | None
+Cell = str | int | float | Interval | IntervalEstimate | None
 """None is a value that is not known, `""` a cell without content. A text stands for itself in a
 column of any kind."""
 
@@ -73,9 +73,9 @@ def numeric_table(title: str, names: Sequence[str], rows: Sequence[Sequence[Cell
     return Table(title, [Column(names[0]), *(Column(name, "points") for name in names[1:])], rows)
 
 
-def estimate(metric: Metric) -> Estimate:
+def estimate(metric: Metric) -> IntervalEstimate:
     """The value of a metric with its interval."""
-    return Estimate(metric.value, metric.interval)
+    return IntervalEstimate(metric.value, metric.interval)
 
 
 def check_table(table: Table) -> None:
@@ -104,7 +104,7 @@ def cell_text(cell: Cell, column: Column) -> str:
         return cell
     if isinstance(cell, Interval):
         return _interval_text(cell, column)
-    if isinstance(cell, Estimate):
+    if isinstance(cell, IntervalEstimate):
         value = f"{cell_text(cell.value, column)}{cell.mark}"
         return (
             value if cell.interval is None else f"{value} ({_interval_text(cell.interval, column)})"
@@ -161,6 +161,6 @@ def _best_of(table: Table, places: Sequence[tuple[int, int]]) -> Iterator[tuple[
 
 
 def _value(cell: Cell) -> float | None:
-    if isinstance(cell, Estimate):
+    if isinstance(cell, IntervalEstimate):
         return cell.value
     return cell if isinstance(cell, int | float) else None

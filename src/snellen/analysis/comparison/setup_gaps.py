@@ -11,7 +11,7 @@ from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.ranking import is_ranking
 from snellen.core.request import GREEDY, Sampling
 from snellen.core.run import RunInfo
-from snellen.models.naming.maker_names import maker_name
+from snellen.models.naming.registry import maker_name
 from snellen.prompts.recipes import Recipe, find_recipe
 
 _MODEL = "model"

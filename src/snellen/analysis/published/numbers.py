@@ -13,7 +13,7 @@ from msgspec import Struct
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
-from snellen.models.naming.maker_names import maker_name
+from snellen.models.naming.registry import maker_name
 
 _METRIC_MARK = "|"
 """Between a benchmark and the metric, where that is not its headline."""

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from snellen.api.flags import argument, embedded, option, option_flags, parse_token_count
+from snellen.api.flags import argument, option, option_flags, options_field, parse_token_count
 from snellen.api.options import DEFAULT_STORE, SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
@@ -104,7 +104,7 @@ class Options(OutputOptions):
         "for readers none, to measure the parsing rules on the labels that Snellen has",
         "*",
     )
-    reading: SourceOptions = embedded(SourceOptions)
+    reading: SourceOptions = options_field(SourceOptions)
     group: str | None = _finding_option("--group")
     """None: `category`; for yes-no and gains none. For languages the column of CSV files, without
     it `overall`."""

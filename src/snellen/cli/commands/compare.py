@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from snellen.api.flags import argument, embedded, option
+from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
@@ -18,7 +18,7 @@ class Options(OutputOptions):
     """What `snellen compare` takes."""
 
     runs: Sequence[str] = argument("RUN", RUNS, "+")
-    sources: SourceOptions = embedded(SourceOptions)
+    sources: SourceOptions = options_field(SourceOptions)
     common: bool = option(False, "--common")
     siblings: bool = option(
         False, "--siblings",

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.api.flags import argument, embedded, option
+from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs, print_warning
@@ -62,7 +62,7 @@ class Options:
     """What `snellen export` takes."""
 
     runs: Sequence[str] = argument("RUN", RUNS, "+")
-    sources: SourceOptions = embedded(SourceOptions)
+    sources: SourceOptions = options_field(SourceOptions)
     to: str = option(MISSING, "--to", _HELP, metavar="FORMAT", choices=FORMATS)
     output: Sequence[str] = option((), "--output")
     """One file, or the folder of a format of several files. Tables are Markdown unless the file

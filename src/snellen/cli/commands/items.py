@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.api.flags import argument, embedded, option, parse_percent
+from snellen.api.flags import argument, option, options_field, parse_percent
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
@@ -19,7 +19,7 @@ class Options(OutputOptions):
     """What `snellen items` takes."""
 
     runs: Sequence[str] = argument("RUN", RUNS, "+")
-    sources: SourceOptions = embedded(SourceOptions)
+    sources: SourceOptions = options_field(SourceOptions)
     common: bool = option(False, "--common")
     near_copies: bool = option(
         False,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.flags import argument, embedded, option
+from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
@@ -32,7 +32,7 @@ class Options(OutputOptions):
         "scores from elsewhere (model, member, value)",
         "*",
     )
-    sources: SourceOptions = embedded(SourceOptions)
+    sources: SourceOptions = options_field(SourceOptions)
     suite: str | None = option(
         None,
         "--suite",

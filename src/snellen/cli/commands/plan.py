@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from snellen.api.flags import Key, option, parse_share
-from snellen.cli.commands.run import QuestionOptions
+from snellen.api.flags import FlagKey, option, parse_share
+from snellen.cli.commands.run import RunCommandOptions
 from snellen.cli.exit_codes import COMPLETE, MISTAKE
 from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from snellen.analysis.comparison.planned_study import Aims
     from snellen.engine.offline.estimate import Assumptions
 
-_OF_RUNS: Mapping[str, Key] = {
-    "accuracy": Key("share of correct passes (0.6)", parse_share),
-    "reply_tokens": Key("tokens of a reply (64)", int),
-    "picture_tokens": Key("tokens of an image (1000)", int),
+_OF_RUNS: Mapping[str, FlagKey] = {
+    "accuracy": FlagKey("share of correct passes (0.6)", parse_share),
+    "reply_tokens": FlagKey("tokens of a reply (64)", int),
+    "picture_tokens": FlagKey("tokens of an image (1000)", int),
 }
-_OF_STUDIES: Mapping[str, Key] = {
-    "discordance": Key(
+_OF_STUDIES: Mapping[str, FlagKey] = {
+    "discordance": FlagKey(
         "share of samples on which two models differ (as if they were right independently of each "
         "other)",
         parse_share,
     ),
-    "correlation": Key(
+    "correlation": FlagKey(
         "of the differences on questions that share an image (that of --runs, else 0.2)",
         parse_share,
     ),
-    "draw_share": Key(
+    "draw_share": FlagKey(
         "share of the discordance that is due to sampling and that --repeats reduces (that of "
         "--runs)",
         parse_share,
@@ -41,7 +41,7 @@ _OF_STUDIES: Mapping[str, Key] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(QuestionOptions, OutputOptions):
+class Options(RunCommandOptions, OutputOptions):
     """What `snellen plan` takes: every flag of `run`, so that a command is planned by changing its
     first word, and more. `--no-html` and `--track` have no effect."""
 

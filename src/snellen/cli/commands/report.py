@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.api.flags import argument, embedded
+from snellen.api.flags import argument, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import RUNS, open_runs
@@ -21,7 +21,7 @@ class Options(OutputOptions):
     """What `snellen report` takes."""
 
     runs: Sequence[str] = argument("RUN", RUNS, "+")
-    sources: SourceOptions = embedded(SourceOptions)
+    sources: SourceOptions = options_field(SourceOptions)
 
 
 def main(options: Options) -> int:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.flags import embedded, option
+from snellen.api.flags import option, options_field
 from snellen.api.options import RunOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.output import TABLE, FormatOptions, print_document
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionOptions:
+class RunCommandOptions:
     """Which models are asked which questions, and how."""
 
     models: Sequence[str] = option((), "--model")
     benchmarks: Sequence[str] = option(MISSING, "--benchmark", is_repeatable=True)
-    run: RunOptions = embedded(RunOptions)
+    run: RunOptions = options_field(RunOptions)
     quiet: bool = option(False, "--quiet")
     track: Sequence[str] = option((), "--track")
     command_line: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(QuestionOptions, FormatOptions):
+class Options(RunCommandOptions, FormatOptions):
     """What `snellen run` takes."""
 
 

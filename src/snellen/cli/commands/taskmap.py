@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.api.flags import Key, option
+from snellen.api.flags import FlagKey, option
 from snellen.api.options import parse_executor
 from snellen.cli.exit_codes import COMPLETE, INTERRUPTED
 from snellen.cli.output import TABLE, OutputOptions, write_document
@@ -67,42 +67,42 @@ def _parse_fractions(text: str) -> tuple[float, ...]:
     return fractions
 
 
-_TASK_KEYS: Mapping[str, Key] = {
-    "kind": Key("only questions of these kinds: choice|yes_no|open", _parse_kinds),
-    "halves": Key("yes: split each task into halves that share no image, to see whether the map "
+_TASK_KEYS: Mapping[str, FlagKey] = {
+    "kind": FlagKey("only questions of these kinds: choice|yes_no|open", _parse_kinds),
+    "halves": FlagKey("yes: split each task into halves that share no image, to see whether the map "
                   "places them together", _parse_yes),
-    "fewest": Key("leave out tasks with fewer samples (8)", int),
-    "most": Key("train on a random N samples of each task", int),
+    "fewest": FlagKey("leave out tasks with fewer samples (8)", int),
+    "most": FlagKey("train on a random N samples of each task", int),
 }  # fmt: skip
-_TUNING_KEYS: Mapping[str, Key] = {
-    "epochs": Key("passes over the samples (3)", int),
-    "rank": Key("rank of the weight changes (8)", int),
-    "alpha": Key("LoRA's scale is alpha / rank (16)", int),
-    "learning_rate": Key("of AdamW, constant (2e-4)", float),
-    "batch_size": Key("samples per step (16)", int),
-    "targets": Key("layers to tune, a regular expression that their full names match (every linear "
+_TUNING_KEYS: Mapping[str, FlagKey] = {
+    "epochs": FlagKey("passes over the samples (3)", int),
+    "rank": FlagKey("rank of the weight changes (8)", int),
+    "alpha": FlagKey("LoRA's scale is alpha / rank (16)", int),
+    "learning_rate": FlagKey("of AdamW, constant (2e-4)", float),
+    "batch_size": FlagKey("samples per step (16)", int),
+    "targets": FlagKey("layers to tune, a regular expression that their full names match (every linear "
                    "layer of the language model)"),
 }  # fmt: skip
-_MAP_KEYS: Mapping[str, Key] = {
-    "clusters": Key("number of clusters (12), a CSV with the columns cluster, subtask, or "
+_MAP_KEYS: Mapping[str, FlagKey] = {
+    "clusters": FlagKey("number of clusters (12), a CSV with the columns cluster, subtask, or "
                     "mmt-bench, those that the paper lists"),
-    "linkage": Key(f"of the clusters: {'|'.join(LINKAGES)} (average)",
+    "linkage": FlagKey(f"of the clusters: {'|'.join(LINKAGES)} (average)",
                    partial(_parse_choice, LINKAGES)),
-    "seeds": Key("make a map with each of N seeds and compare them (1)", int),
-    "against": Key(f"{'|'.join(CONTROLS)}: make the map a second time, with the images of other "
+    "seeds": FlagKey("make a map with each of N seeds and compare them (1)", int),
+    "against": FlagKey(f"{'|'.join(CONTROLS)}: make the map a second time, with the images of other "
                    "questions or the answers of others: what is alike in both is in the wording",
                    partial(_parse_choice, CONTROLS)),
 }  # fmt: skip
-_TAU_KEYS: Mapping[str, Key] = {
-    "overall": Key("a CSV of the overall score of each model, with the columns model, overall "
+_TAU_KEYS: Mapping[str, FlagKey] = {
+    "overall": FlagKey("a CSV of the overall score of each model, with the columns model, overall "
                    "(the mean over tasks; for runs, their headline)"),
-    "without": Key("models of the scores to leave out, separated by |", _parse_list),
-    "nearest": Key("tasks from which a task's scores are predicted (3)", int),
-    "thresholds": Key("distances, as fractions of the largest, for tau by distance "
+    "without": FlagKey("models of the scores to leave out, separated by |", _parse_list),
+    "nearest": FlagKey("tasks from which a task's scores are predicted (3)", int),
+    "thresholds": FlagKey("distances, as fractions of the largest, for tau by distance "
                       "(1|1/2|1/4|1/6|1/8)", _parse_fractions),
-    "ties": Key("what two models tied on a task count: zero, or one, as the paper's formula says "
+    "ties": FlagKey("what two models tied on a task count: zero, or one, as the paper's formula says "
                 "(zero)", partial(_parse_choice, TIES)),
-    "itself": Key("yes: each task is its own neighbour, as in the paper's formula", _parse_yes),
+    "itself": FlagKey("yes: each task is its own neighbour, as in the paper's formula", _parse_yes),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-from snellen.api.flags import argument, embedded, option
+from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, print_warning
@@ -19,7 +19,7 @@ class Options:
     """What `snellen view` takes."""
 
     runs: Sequence[str] = argument("RUN", RUNS, "+")
-    sources: SourceOptions = embedded(SourceOptions)
+    sources: SourceOptions = options_field(SourceOptions)
     port: int | None = option(None, "--port")
     """None: 8420, or any free port."""
     name: str | None = option(None, "--name")

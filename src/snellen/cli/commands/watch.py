@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.api.flags import argument, embedded, option
+from snellen.api.flags import argument, option, options_field
 from snellen.api.options import RunOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import parse_duration
@@ -79,7 +79,7 @@ class Options(OutputOptions):
         "{checkpoint}, {benchmark} and {sentence} are filled in; repeat for both",
         metavar="fail|COMMAND", is_repeatable=True,
     )  # fmt: skip
-    run: RunOptions = embedded(RunOptions)
+    run: RunOptions = options_field(RunOptions)
     quiet: bool = option(False, "--quiet")
     track: Sequence[str] = option((), "--track")
     command_line: str = ""

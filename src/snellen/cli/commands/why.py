@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snellen.api.flags import argument, embedded, option, option_flags
+from snellen.api.flags import argument, option, option_flags, options_field
 from snellen.api.options import AskOptions, SourceOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import print_warning
@@ -52,7 +52,7 @@ class Options(OutputOptions):
     """Runs that tell causes apart, e.g. A's model with B's prompt; without one, such runs in the
     folders of A and B."""
     each: int = option(2, "--each")
-    sources: SourceOptions = embedded(SourceOptions)
+    sources: SourceOptions = options_field(SourceOptions)
     ask: str | None = option(
         None,
         "--ask",
@@ -63,7 +63,7 @@ class Options(OutputOptions):
         parse=_parse_consent,
         bare_value="",
     )
-    asking: AskOptions = embedded(AskOptions)
+    asking: AskOptions = options_field(AskOptions)
     quiet: bool = option(False, "--quiet")
     command_line: str = ""
 

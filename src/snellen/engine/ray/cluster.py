@@ -11,19 +11,17 @@ import logging
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, MissingExtra, UsageError
+from snellen.core.errors import MediaError, MissingExtra, UsageError, error_lines, first_line
 from snellen.core.model import ModelDefaults, RestrictedSampler, abilities
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
@@ -37,7 +35,7 @@ from snellen.engine.ray.worker import (
     open_replica_model,
 )
 from snellen.engine.servers.managed import ManagedModel, Servers
-from snellen.engine.servers.process import GRACE
+from snellen.engine.servers.process import GRACE, start_watchdog
 from snellen.settings import first_nonblank
 
 _CONNECT_TIMEOUT = 10.0
@@ -227,14 +225,15 @@ class ReplicatedModel(ModelDefaults):
             )
         except ray.exceptions.RayActorError as error:
             if error.actor_init_failed:
+                cause = error_lines(error)[-1]  # of a traceback
                 raise UsageError(
-                    f"a replica of {self._spec} cannot start on its node: {_last_line(error)}; "
+                    f"a replica of {self._spec} cannot start on its node: {cause}; "
                     "every node needs this version of Snellen, with the extras of the model"
                 ) from error
-            raise ReplicaLost(_first_line(error)) from error
+            raise ReplicaLost(first_line(error)) from error
         except ray.exceptions.RayTaskError as error:
             raise UsageError(
-                f"a replica of {self._spec} cannot load it: {_first_line(error.cause)}"
+                f"a replica of {self._spec} cannot load it: {first_line(error.cause)}"
             ) from error
         self.actors.append(actor)
         return _Actor(ray, actor, size, self._note)
@@ -280,14 +279,14 @@ class _Actor:
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
             # An actor that is merely unreachable would keep its GPUs from its successor.
             self._ray.kill(self._actor)
-            raise ReplicaLost(_first_line(error)) from error
+            raise ReplicaLost(first_line(error)) from error
         except exceptions.RayTaskError as error:
             if isinstance(error.cause, ReplicaServerLost):
                 self._ray.kill(self._actor)
-                raise ReplicaLost(_first_line(error.cause)) from error
+                raise ReplicaLost(first_line(error.cause)) from error
             if isinstance(error.cause, UsageError):
                 raise UsageError(str(error.cause)) from error
-            message = f"the replica failed: {_first_line(error.cause)}"
+            message = f"the replica failed: {first_line(error.cause)}"
             results = [Failure("request", message)] * len(stripped)
         outputs = iter(results)
         self._evict_images()
@@ -325,14 +324,7 @@ def _start_watchdog(ray: Any, out: Path) -> subprocess.Popen[bytes]:
     raylet = str(getattr(node, "raylet_socket_name", None) or "")
     gcs = str(getattr(node, "gcs_address", None) or "")
     script = Path(__file__).with_name("watchdog.py")
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(script), str(out.absolute()), raylet, gcs],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        # Its messages go to this process's stderr.
-        stderr=None,
-        start_new_session=True,
-    )
+    return start_watchdog(script, str(out.absolute()), raylet, gcs, messages=None)
 
 
 def connect(address: str | None) -> tuple[Any, bool]:
@@ -357,12 +349,12 @@ def connect(address: str | None) -> tuple[Any, bool]:
             ray.init(address=address or "local", **options)
     except ConnectionError as error:
         raise UsageError(
-            f"no Ray cluster answers at {address}: {_first_line(error)}; {start_hint()}"
+            f"no Ray cluster answers at {address}: {first_line(error)}; {start_hint()}"
         ) from error
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # For example, the cluster runs another version of Ray or Python.
         where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
-        raise UsageError(f"{where} cannot be used: {_first_line(error)}") from error
+        raise UsageError(f"{where} cannot be used: {first_line(error)}") from error
     return ray, True
 
 
@@ -395,12 +387,7 @@ class ReplicatedModels:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for model in self._models:
             model.release()
         # Only now: shutting down the model that connected Ray disconnects all of them.
@@ -425,17 +412,3 @@ class ReplicatedModels:
         model.siblings = self._models
         self._models.append(model)
         return model
-
-
-def _first_line(error: object) -> str:
-    return _lines(error)[0]
-
-
-def _last_line(error: object) -> str:
-    """The last line of an error, such as the message at the end of a traceback."""
-    return _lines(error)[-1]
-
-
-def _lines(error: object) -> list[str]:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines or [type(error).__name__]

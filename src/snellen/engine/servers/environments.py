@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shlex
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.engine.servers import environment_launcher
-from snellen.engine.servers.process import HEALTH, Launch
+from snellen.engine.servers.process import HEALTH, Launch, get_json
 from snellen.models.naming.environments import CHAT_SERVER
 from snellen.settings import Settings
 
@@ -77,18 +76,11 @@ def server_environment(file: Path) -> ServerEnvironment:
 def installed_packages(base_url: str) -> dict[str, str]:
     """The versions that a one-file server says it runs with, Python's among them; empty if it does
     not answer."""
-    address = base_url.removeprefix("http://").partition("/")[0]
-    import http.client
-
-    connection = http.client.HTTPConnection(address, timeout=10)
+    answer = get_json(base_url, "/environment")
     try:
-        connection.request("GET", "/environment")
-        answer = json.loads(connection.getresponse().read())
         return {"python": str(answer["python"]), **answer["packages"]}
-    except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException):
+    except (LookupError, TypeError):
         return {}
-    finally:
-        connection.close()
 
 
 def _exit_meanings() -> dict[int, str]:

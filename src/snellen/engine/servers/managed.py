@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import re
 import shlex
 import tomllib
@@ -12,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import msgspec
@@ -37,23 +35,27 @@ from snellen.engine.servers.environments import (
     installed_packages,
     server_environment,
 )
-from snellen.engine.servers.process import HOST, Launch, Notify, ServerProcess, quote_log
+from snellen.engine.servers.process import (
+    HOST,
+    Launch,
+    Notify,
+    ServerProcess,
+    get_json,
+    quote_log,
+)
 from snellen.models.hf.checkpoint import folder_digest
 from snellen.models.naming.environments import PROVIDER as ENVIRONMENT
-from snellen.models.naming.environments import (
-    check_environment_file,
-    environment_file,
-    environment_recipes,
-)
-from snellen.models.naming.maker_names import GENERIC_PROVIDER
+from snellen.models.naming.environments import check_environment_file, environment_file
 from snellen.models.naming.registry import ModelSpec, open_model, split_spec
-from snellen.models.naming.revisions import HUB_PROVIDERS, REVISION, split_revision
-from snellen.models.naming.routes import (
-    environment_adapter,
-    find_environment,
-    takes_one_image_there,
+from snellen.models.naming.routes import find_environment
+from snellen.models.naming.spec import (
+    GENERIC_PROVIDER,
+    HUB_PROVIDERS,
+    REVISION,
+    model_folder,
+    split_options,
+    split_revision,
 )
-from snellen.models.naming.spec import split_options
 from snellen.models.remote.options import OPTIONS as SERVER_OPTIONS
 
 LOG_FOLDER = "servers"
@@ -203,12 +205,7 @@ class Servers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     @property
@@ -227,7 +224,7 @@ class Servers:
         if launch is None:
             return None
         revision = model_spec.options.get(REVISION, "")
-        if revision and _model_folder(model_spec.name) is not None:
+        if revision and model_folder(model_spec.name) is not None:
             raise UsageError(f"{spec}: a folder has no revision; leave it out")
         options = dict(model_spec.options)
         if options.pop(OWN_CODE_OPTION, "no") == "yes":
@@ -310,23 +307,22 @@ class Servers:
         its authors' packages run.
         """
         name = model_spec.name
-        recipe = find_environment(name)
-        if not recipe:
+        server = find_environment(name)
+        if server is None:
             raise UsageError(
                 f"{spec}: no environment is known for {name}; write a one-file server, and give it "
                 f"with -m {name} --serve FILE.py"
             )
-        file = environment_file(recipe)
-        facts = environment_recipes()[recipe]
-        if facts.own_code and model_spec.options.get(OWN_CODE_OPTION) != "yes":
+        file = environment_file(server.name)
+        if server.recipe.own_code and model_spec.options.get(OWN_CODE_OPTION) != "yes":
             raise UsageError(
                 f"{spec} runs code of the checkpoint or of its authors, which {file} names: read "
                 f"it, then give -m {ENVIRONMENT}/{name}:{OWN_CODE_OPTION}=yes"
             )
-        if takes_one_image_there(name):
+        if server.one_image:
             options = {"images": "first", **model_spec.options}
             model_spec = model_spec._replace(options=options)
-        return self._open_environment(spec, model_spec, file, environment_adapter(name))
+        return self._open_environment(spec, model_spec, file, server.adapter)
 
     def _open_environment(
         self, spec: str, model_spec: ModelSpec, file: Path, adapter: str = ""
@@ -357,7 +353,7 @@ class Servers:
         environment: ServerEnvironment | None = None,
     ) -> ManagedModel:
         if spec not in self._models:
-            folder = _model_folder(model_spec.name)
+            folder = model_folder(model_spec.name)
             name = str(folder) if folder else model_spec.name
             server = self._add_server(spec, name, launch)
             self._models[spec] = ManagedModel(
@@ -383,7 +379,7 @@ class Servers:
                 f"the server {listing}; name the one to ask with -m (in Python: models)"
             )
         name = listed[0]
-        folder = _model_folder(name) if Path(name).is_absolute() else None
+        folder = model_folder(name) if Path(name).is_absolute() else None
         model = ManagedModel(
             folder.name if folder else name,
             server,
@@ -483,23 +479,10 @@ def _one_file(serve: str) -> Path | None:
     return check_environment_file(file)
 
 
-def _model_folder(name: str) -> Path | None:
-    """The absolute path of a model folder; None for a hub id."""
-    folder = Path(name).expanduser()
-    return folder.resolve() if (folder / "config.json").is_file() else None
-
-
 def _list_models(base_url: str) -> list[str]:
     """Names of the models that a server lists at /v1/models; empty if it has no such list."""
-    address, path = base_url.removeprefix("http://").split("/", 1)
-    import http.client
-
-    connection = http.client.HTTPConnection(address, timeout=10)
+    listed = get_json(base_url, "/v1/models")
     try:
-        connection.request("GET", f"/{path}/models")
-        entries = json.loads(connection.getresponse().read())["data"]
-        return [str(entry["id"]) for entry in entries]
-    except (OSError, ValueError, LookupError, TypeError, http.client.HTTPException):
+        return [str(entry["id"]) for entry in listed["data"]]
+    except (LookupError, TypeError):
         return []
-    finally:
-        connection.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from snellen.core.errors import StorageError, UsageError
 
@@ -192,7 +194,8 @@ class ServerProcess:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-                self._watchdog = _start_watchdog(self._process)
+                script = Path(__file__).with_name("watchdog.py")
+                self._watchdog = start_watchdog(script, str(self._process.pid), str(GRACE))
         except OSError as error:
             raise StorageError(
                 f"cannot start {self.command[0]} with its log in {self.log}: "
@@ -293,6 +296,21 @@ def free_port() -> int:
     return port
 
 
+def get_json(base_url: str, path: str) -> Any:
+    """The JSON that a server on this machine answers at a path; None if it does not."""
+    import http.client
+
+    address = base_url.removeprefix("http://").partition("/")[0]
+    connection = http.client.HTTPConnection(address, timeout=10)
+    try:
+        connection.request("GET", path)
+        return json.loads(connection.getresponse().read())
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
 def _is_healthy(port: int, paths: Sequence[str]) -> bool:
     """Whether the server answers one of the paths. One that requires a key (401) is up too."""
     import http.client
@@ -326,14 +344,16 @@ def _exit_text(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def _start_watchdog(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
-    """Start a process that ends the server's group if Snellen is killed."""
-    script = Path(__file__).with_name("watchdog.py")
+def start_watchdog(
+    script: Path, *arguments: str, messages: int | None = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Start a script that acts if Snellen is killed: its standard input then ends. `messages` is
+    where its standard error goes, None for this process's."""
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(script), str(process.pid), str(GRACE)],
+        [sys.executable, "-I", "-S", str(script), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=messages,
         start_new_session=True,
     )
 

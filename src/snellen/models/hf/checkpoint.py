@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Modality
-from snellen.models.file_hash import file_digest
+from snellen.models.file_hash import files_digest
 from snellen.models.hf.hub import fetch_config, hub_error
 from snellen.settings import Settings
 
@@ -25,6 +24,8 @@ DRAWING_OPTION_TYPES = frozenset({"emu3"})
 _VIDEO_TOKENS = ("video_token_id", "video_token_index")
 _VIDEO_TYPES = frozenset({"internvl", "smolvlm", "video_llama_3"})
 """`model_type`s whose processors take videos, although no token stands for them."""
+_TEMPLATE_FILES = ("chat_template.jinja", "chat_template.json")
+_TEMPLATE_FOLDER = "additional_chat_templates"
 _DUPLICATE_FILES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
 """The same weights in other formats, which hub repositories often contain."""
 
@@ -74,12 +75,28 @@ class Checkpoint:
         has_token = any(self.config.get(name) is not None for name in _VIDEO_TOKENS)
         return has_token or self.config.get("model_type") in _VIDEO_TYPES
 
-    def fetch(self) -> str:
-        """The folder with all files, downloaded from the hub unless they are in its cache.
+    @property
+    def is_here(self) -> bool:
+        """Whether all of its files are on this machine."""
+        return self.commit is None or _is_complete(Path(self.source))
+
+    def declares_chat_template(self) -> bool:
+        """Whether one of its files on this machine holds a chat template."""
+        folder = Path(self.source)
+        if any((folder / name).is_file() for name in _TEMPLATE_FILES):
+            return True
+        if any((folder / _TEMPLATE_FOLDER).glob("*.jinja")):
+            return True
+        files = (_read_json(folder / name) or {} for name in (_TOKENIZER, _PROCESSOR))
+        return any(file.get("chat_template") for file in files)
+
+    def fetch(self, *, weights: bool = True) -> str:
+        """The folder with all files, or with those that describe it, downloaded from the hub unless
+        they are in its cache.
 
         Raises UsageError if they cannot be downloaded, or if there are no weights.
         """
-        if self.commit is None or _is_complete(Path(self.source)):
+        if self.is_here:
             return self.source
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HTTPError
@@ -92,9 +109,12 @@ class Checkpoint:
             local_files_only=Settings.from_environment().offline,
         )
         try:
-            folder: str = fetch(allow_patterns=[*_TEXT_FILES, "*.safetensors"])
+            folder: str = fetch(allow_patterns=list(_TEXT_FILES))
+            if not weights:
+                return folder
+            fetch(allow_patterns=["*.safetensors"])
             if not _weight_files(Path(folder)):
-                folder = fetch(allow_patterns=["*.bin"])
+                fetch(allow_patterns=["*.bin"])
         except (OSError, ValueError, HTTPError) as error:
             raise hub_error(self.name, error, self.commit) from error
         if not _weight_files(Path(folder)):
@@ -204,6 +224,7 @@ def _find_on_hub(name: str, revision: str | None) -> Checkpoint:
     return _describe(name, str(path.parent), commit, commit, _read_json(path) or {}, files)
 
 
+_TOKENIZER = "tokenizer_config.json"
 _PROCESSOR, _PREPROCESSOR = "processor_config.json", "preprocessor_config.json"
 _PROCESSOR_FILES = (_PROCESSOR, _PREPROCESSOR)
 
@@ -241,13 +262,8 @@ def _describe(
 def folder_digest(folder: Path) -> str:
     """SHA-256 (hex) over names and contents of all files that can change a reply: weights,
     configuration, tokenizer, processor, chat template and the checkpoint's own code."""
-    texts = {path for pattern in _TEXT_FILES for path in folder.glob(pattern)}
-    paths = sorted(texts.union(_weight_files(folder)))
-    digest = hashlib.sha256()
-    for path in paths:
-        if path.is_file():
-            digest.update(f"{path.relative_to(folder).as_posix()}\0{file_digest(path)}\n".encode())
-    return digest.hexdigest()
+    texts = [path for pattern in _TEXT_FILES for path in folder.glob(pattern)]
+    return files_digest(folder, [*texts, *_weight_files(folder)])
 
 
 def _weight_files(folder: Path) -> list[Path]:
@@ -264,7 +280,7 @@ def _is_complete(snapshot: Path) -> bool:
     described = any((snapshot / name).is_file() for name in _PROCESSOR_FILES)
     return (
         all((snapshot / shard).is_file() for shard in shards)
-        and (snapshot / "tokenizer_config.json").is_file()
+        and (snapshot / _TOKENIZER).is_file()
         and (described or "vision_config" not in config)
     )
 

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from snellen.core.errors import MissingExtra, UsageError
+from snellen.core.errors import MissingExtra, UsageError, first_line
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
 from snellen.models.hf.own_code_loading import finish_construction, restore_buffers
 from snellen.models.hf.placement import is_placed, merge_adapter, placement_arguments
-from snellen.models.hf.processor import first_line, load_processor
+from snellen.models.hf.processor import load_processor
 from snellen.models.hf.profile import FamilyProfile, find_profile
+from snellen.models.hf.routing import NoRoute
 
 _SINGLE_THREAD_PARAMETERS = 30_000_000
 """Parameters below which one thread is as fast as two, and many times faster on a busy machine,
@@ -63,12 +64,13 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     """
     require(f"hf/{checkpoint.name}", "torch", "transformers")
     device = choose_device(options.device)
-    folder = checkpoint.fetch()
     with silence_library():
-        processor = load_processor(checkpoint, options, folder)
         # Before the weights, which take minutes.
+        processor = load_processor(checkpoint, options, checkpoint.fetch(weights=False))
         profile = find_profile(checkpoint.name, checkpoint.config.get("model_type"))
         check_prompt_format(checkpoint.name, processor, profile)
+    folder = checkpoint.fetch()
+    with silence_library():
         model = load_weights(checkpoint, options, folder, device)
     loaded = assemble(checkpoint.name, model, processor, options, device)
     use_greedy_decoding(model, loaded.tokenizer, loaded.eos_token_ids)
@@ -108,20 +110,33 @@ def assemble(
     )
 
 
+def check_prompt_files(checkpoint: Checkpoint, options: LoadOptions) -> None:
+    """Raises NoRoute if all files of a checkpoint are here and none says how prompts are formatted.
+    The checkpoint's own code may say it too, which is left to `load_checkpoint`."""
+    if options.remote_code or not checkpoint.is_here or checkpoint.declares_chat_template():
+        return
+    profile = find_profile(checkpoint.name, checkpoint.config.get("model_type"))
+    _require_prompt(checkpoint.name, profile)
+
+
 def check_prompt_format(name: str, processor: Any, profile: FamilyProfile | None) -> bool:
     """Whether prompts are written by the profile, because there is no chat template.
 
-    Raises UsageError if nothing says how prompts are formatted.
+    Raises NoRoute if nothing says how prompts are formatted.
     """
     tokenizer = getattr(processor, "tokenizer", processor)
     if getattr(processor, "chat_template", None) or tokenizer.chat_template:
         return False
+    _require_prompt(name, profile)
+    return True
+
+
+def _require_prompt(name: str, profile: FamilyProfile | None) -> None:
     if profile is None or not profile.prompt:
-        raise UsageError(
+        raise NoRoute(
             f"{name} has no chat template, so the format of its prompts is unknown; "
             "add a chat_template.jinja to the folder, or choose its instruct version"
         )
-    return True
 
 
 def thread_count(model: Any, options: LoadOptions, device: str) -> int:

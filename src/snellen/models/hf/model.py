@@ -19,7 +19,13 @@ from snellen.models.hf.drawing import draw
 from snellen.models.hf.drawing_rows import draw_rows
 from snellen.models.hf.generate import RenderedRequest, batch_settings, generate_unshared
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
-from snellen.models.hf.loading import choose_device, load_checkpoint, require, use_threads
+from snellen.models.hf.loading import (
+    check_prompt_files,
+    choose_device,
+    load_checkpoint,
+    require,
+    use_threads,
+)
 from snellen.models.hf.logprobs import RenderedRank, rank_unshared
 from snellen.models.hf.memory import memory_meter
 from snellen.models.hf.options import DEFAULT_BATCH_SIZE, MODELS, OPTIONS, identity_facts
@@ -318,6 +324,7 @@ def open_hf(name: str, options: Mapping[str, str]) -> Model:
     model = open_checkpoint(checkpoint, "hf", checkpoint.name, target.values)
     if adapter is not None:
         return open_own_code(checkpoint, model.load_options, "hf", adapter, target.values)
+    check_prompt_files(checkpoint, model.load_options)
     model.route_remark = target.remark
     return model
 

@@ -24,6 +24,21 @@ MODELS = (
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEFAULT_BATCH_SIZE = 32
 """Initial batch size without the option."""
+PROMPT_OPTIONS = (
+    ModelOption(
+        "min_pixels", "pixels to which smaller pictures are enlarged (Qwen-VL's kind)", kind="count"
+    ),
+    ModelOption(
+        "max_pixels", "pixels to which larger pictures are shrunk (Qwen-VL's kind)", kind="count"
+    ),
+    ModelOption(
+        "thinking", "the switch enable_thinking of chat templates that have one", ("on", "off")
+    ),
+)
+REPLY_OPTIONS = (
+    ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
+    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
+)
 OPTIONS = (
     ModelOption("dtype", "default float32 on cpu, bfloat16 on cuda; auto: as stored", DTYPES),
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
@@ -54,18 +69,9 @@ OPTIONS = (
         ("native", "first", "concat-embeddings"),
     ),
     ModelOption("processor", "library that resizes pictures", ("pil", "torchvision")),
-    ModelOption(
-        "min_pixels", "pixels to which smaller pictures are enlarged (Qwen-VL's kind)", kind="count"
-    ),
-    ModelOption(
-        "max_pixels", "pixels to which larger pictures are shrunk (Qwen-VL's kind)", kind="count"
-    ),
-    ModelOption(
-        "thinking", "the switch enable_thinking of chat templates that have one", ("on", "off")
-    ),
+    *PROMPT_OPTIONS,
     ModelOption("draws", "yes for a checkpoint of Emu3 that was trained to draw", ("yes", "no")),
-    ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
-    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
+    *REPLY_OPTIONS,
     ModelOption(
         "sharing",
         "auto: what prompts begin with in common is computed once, where that changes no answer",

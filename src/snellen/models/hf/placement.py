@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import MissingExtra, UsageError
-from snellen.models.file_hash import file_digest
+from snellen.models.file_hash import files_digest
 from snellen.models.hf.loaded import LoadOptions
 
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
@@ -103,12 +103,7 @@ def find_adapter(name: str) -> Path:
 
 def adapter_digest(folder: Path) -> str:
     """SHA-256 (hex) over an adapter's configuration and weights."""
-    import hashlib
-
-    digest = hashlib.sha256()
-    for path in sorted([folder / _ADAPTER_CONFIG, *folder.glob("adapter_model.*")]):
-        digest.update(f"{path.name}\0{file_digest(path)}\n".encode())
-    return digest.hexdigest()
+    return files_digest(folder, [folder / _ADAPTER_CONFIG, *folder.glob("adapter_model.*")])
 
 
 def merge_adapter(model: Any, folder: str) -> Any:

@@ -7,7 +7,7 @@ import importlib.util
 import json
 from typing import Any
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import UsageError, first_line
 from snellen.models.hf.checkpoint import Checkpoint, has_torchvision
 from snellen.models.hf.loaded import LoadOptions
 
@@ -169,9 +169,3 @@ def _processor_error(checkpoint: Checkpoint, error: Exception) -> UsageError:
             "the installed torch; install it with: pip install torchvision"
         )
     return UsageError(f"the processor of {checkpoint.name} cannot be loaded: {first_line(error)}")
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error's message, or its class if the message is empty."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,19 +11,16 @@ from typing import NamedTuple
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.naming.catalog import CatalogEntry, find_entry
-from snellen.models.naming.environments import environment_recipes
+from snellen.models.naming.environments import PROVIDER, environment_recipes
 from snellen.models.naming.routes import (
     SERVERS,
     Route,
+    checkpoint_layout,
     checkpoint_routes,
-    config_type,
-    find_family,
     layout_routes,
     layouts,
-    missing_packages,
     route_sources,
     routes_of,
-    too_new_for,
 )
 
 _CONSENT = "trust_remote_code"
@@ -58,8 +56,7 @@ def destination(name: str, values: Mapping[str, str]) -> Destination:
     if not routes or routes[0].kind == "transformers":
         return Destination(name, dict(values))
     if consents:
-        family = find_family(name)
-        type = family.type if family else ""
+        type = checkpoint_layout(name, {})
         _check_version(name, type, routes)
         _check_packages(name, type, routes)
         return Destination(name, dict(values))
@@ -73,8 +70,7 @@ def adapter_of(checkpoint: Checkpoint, values: Mapping[str, str]) -> str | None:
 
     Raises NoRoute for a checkpoint that transformers cannot load, or not without consent.
     """
-    family = find_family(checkpoint.name) if checkpoint.commit else None
-    type = (family.type if family else "") or config_type(checkpoint.config)
+    type = checkpoint_layout(checkpoint.name if checkpoint.commit else "", checkpoint.config)
     code = "auto_map" in checkpoint.config
     consents = values.get(_CONSENT) == "yes"
     if type in layouts():
@@ -125,12 +121,19 @@ def _twin(name: str, route: Route, values: Mapping[str, str]) -> Destination:
 def _check_version(name: str, type: str, routes: Sequence[Route]) -> None:
     """Raises NoRoute if the installed transformers is too new for the checkpoint's own code."""
     installed = importlib.metadata.version("transformers")
-    below = too_new_for(type, installed)
-    if below:
+    layout = layouts().get(type)
+    below = layout.below if layout else ""
+    if below and _release(installed) >= _release(below):
         raise NoRoute(
             f"the own code of {name} needs transformers before {below}, and {installed} is "
             f"installed; {_older_library(name, routes)}"
         )
+
+
+def _release(version: str) -> tuple[int, int]:
+    """The first two numbers of a version: (4, 50) of 4.50.1."""
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
 
 
 def _other_ways(name: str, routes: Sequence[Route]) -> str:
@@ -161,7 +164,9 @@ def own_code_fails(name: str, type: str, error: str) -> UsageError:
 
 def _check_packages(name: str, type: str, routes: Sequence[Route]) -> None:
     """Raises NoRoute if the checkpoint's own code imports packages that are not installed."""
-    packages = missing_packages(type)
+    layout = layouts().get(type)
+    required = layout.requires if layout else ()
+    packages = [package for package in required if importlib.util.find_spec(package) is None]
     if not packages:
         return
     raise NoRoute(
@@ -188,21 +193,17 @@ def command_of(entry: CatalogEntry) -> str:
     """The arguments of `snellen run` that ask a model of the catalog by its best route, e.g.
     `-m InternVL3-8B`; "" if there is none."""
     best = routes_of(entry)[0]
-    if best.kind == "none":
-        return ""
-    if best.kind == "code":
-        return f"-m {entry.name}:{_CONSENT}=yes"
-    if best.kind == "server":
-        return f"-m {best.target}/{entry.name}:{_CONSENT}=yes"
-    if best.kind == "environment":
-        return f"-m {_in_environment(best.target, entry.name)}"
-    return f"-m {entry.name}"
+    return "" if best.kind == "none" else _model_flag(best, entry.name)
 
 
-def _in_environment(recipe: str, name: str) -> str:
-    """The spec of a model behind the one-file server of a recipe."""
-    consent = f":{_CONSENT}=yes" if environment_recipes()[recipe].own_code else ""
-    return f"environment/{name}{consent}"
+def _model_flag(route: Route, name: str) -> str:
+    """`-m` with the name that takes a route, and consent to own code where that runs there."""
+    if route.kind == "environment":
+        consents = environment_recipes()[route.target].own_code
+        return f"-m {PROVIDER}/{name}" + (f":{_CONSENT}=yes" if consents else "")
+    if route.kind == "server":
+        name = f"{route.target}/{name}"
+    return f"-m {name}" + (f":{_CONSENT}=yes" if route.kind in ("server", "code") else "")
 
 
 def _ways(name: str, routes: Sequence[Route]) -> str:
@@ -212,18 +213,21 @@ def _ways(name: str, routes: Sequence[Route]) -> str:
         if route.kind == "twin":
             ways.append(f"-m hf/{route.target} (its converted twin)")
         elif route.kind == "code" and not route.note.startswith("needs transformers"):
-            ways.append(
-                f"-m hf/{name}:{_CONSENT}=yes (the checkpoint's own code, here; read it first)"
-            )
-    servers = [route.target for route in routes if route.kind == "server"]
-    named = sorted(servers, key=SERVERS.index)
-    if named:
-        others = f"; {' and '.join(named[1:])} too" if named[1:] else ""
-        ways.append(f"-m {named[0]}/{name}:{_CONSENT}=yes (a server that Snellen starts{others})")
+            flag = _model_flag(route, f"hf/{name}")
+            ways.append(f"{flag} (the checkpoint's own code, here; read it first)")
+    servers = sorted(
+        (route for route in routes if route.kind == "server"),
+        key=lambda route: SERVERS.index(route.target),
+    )
+    if servers:
+        named = " and ".join(route.target for route in servers[1:])
+        others = f"; {named} too" if named else ""
+        flag = _model_flag(servers[0], name)
+        ways.append(f"{flag} (a server that Snellen starts{others})")
     own = next((route for route in routes if route.kind == "environment"), None)
     if own is not None:
         ways.append(
-            f"-m {_in_environment(own.target, name)} (a one-file server with an environment of its "
+            f"{_model_flag(own, name)} (a one-file server with an environment of its "
             f"own: {own.note})"
         )
     return "; ".join(ways)

@@ -1,5 +1,5 @@
 """Which checkpoints have a one-file server with an environment of its own, and what such a file
-must hold (`routes/environments.toml`, `../environments/files`)."""
+must hold (`routes/environments.toml`, the folder `zoo`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from snellen.models.hf.own_code.adapter import Tried
 
 PROVIDER = "environment"
 """`environment/ORG/NAME` starts the one-file server that comes with Snellen for that checkpoint."""
-FOLDER = Path(__file__).parents[1] / "environments"
-CHAT_SERVER = FOLDER / "chat_server.py"
+_PACKAGE = Path(__file__).parents[2]
+CHAT_SERVER = _PACKAGE / "models" / "environments" / "chat_server.py"
 """The HTTP server that runs in each environment."""
 _HEADER = re.compile(r"^# /// script$.*?^# ///$", re.MULTILINE | re.DOTALL)
 _FUNCTIONS = ("load", "answer")
@@ -63,7 +63,14 @@ def environment_of(id: str, layout: str) -> str:
 
 def environment_file(name: str) -> Path:
     """The one-file server of a recipe."""
-    return FOLDER / "files" / f"{name}.py"
+    return zoo_folder() / f"{name}.py"
+
+
+def zoo_folder(package: Path = _PACKAGE) -> Path:
+    """The one-file servers that come with Snellen: a wheel has them inside of the package, a
+    checkout beside its `src`."""
+    installed = package / "zoo"
+    return installed if installed.is_dir() else package.parents[1] / "zoo"
 
 
 def check_environment_file(file: Path) -> Path:

@@ -1,5 +1,8 @@
-"""Models by name: `provider/model`, a bare provider, a URL, a local model folder, or a name of
-the catalog.
+"""The resolver of models' names: `provider/model`, a bare provider, a URL, a local model folder, or
+a name of the catalog.
+
+A name is split into provider, id and options (`split_spec`), its provider is found
+(`find_provider`), and that opens the model (`open_model`). `maker_name` goes the other way.
 """
 
 from __future__ import annotations
@@ -7,21 +10,23 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
-from snellen.models.naming.revisions import (
+from snellen.models.naming.spec import (
+    GENERIC_PROVIDER,
     HUB_PROVIDERS,
     REVISION,
     SERVERS_OF_HUB_MODELS,
+    model_folder,
+    refuse_password,
+    split_options,
     split_revision,
     split_served_revision,
 )
-from snellen.models.naming.spec import refuse_password, split_options
 
 if TYPE_CHECKING:
     from snellen.models.naming.catalog import CatalogEntry
@@ -65,7 +70,7 @@ def split_spec(spec: str) -> ModelSpec:
     if slash and provider in _URL_SCHEMES:
         url, revision = split_served_revision(stem)
         return ModelSpec(provider.removesuffix(":"), url, _pin(revision, options))
-    if stem.startswith(_PATH_STARTS) or (not is_provider(provider) and _is_model_folder(stem)):
+    if stem.startswith(_PATH_STARTS) or (not is_provider(provider) and model_folder(stem)):
         return ModelSpec("hf", stem, options)
     if not is_provider(provider):
         return _split_catalog_name(stem, options) or ModelSpec(provider, name, options)
@@ -102,10 +107,28 @@ def _split_served_name(provider: str, name: str, options: Mapping[str, str]) -> 
     from snellen.models.naming.catalog import find_entry
 
     entry = find_entry(name)
-    if entry is None or entry.provider != "hf" or (Path(name) / "config.json").is_file():
+    if entry is None or entry.provider != "hf" or model_folder(name):
         return ModelSpec(provider, name, dict(options))
     pinned = entry.revision if "base_url" not in options else ""
     return ModelSpec(provider, entry.id, _pin(pinned, options))
+
+
+def maker_name(spec: str, identity: Identity) -> str:
+    """`provider/org/name` of a model that was opened by `spec`, by which its makers know it: its
+    hub id also behind a server, and for a server that calls it by a name of the catalog
+    (`Qwen2.5-VL-7B-Instruct`)."""
+    full = full_name(spec, identity)
+    if identity.provider == GENERIC_PROVIDER:
+        full = f"{GENERIC_PROVIDER}/{identity.name.removeprefix('hf/')}"
+    elif full.partition(":")[0] == identity.name:
+        full = f"{identity.provider}/{identity.name}"
+    if identity.provider in SERVERS_OF_HUB_MODELS and full.count("/") == 1:
+        from snellen.models.naming.catalog import find_entry
+
+        entry = find_entry(full.partition("/")[2])
+        if entry is not None and entry.provider == "hf":
+            return entry.spec
+    return full
 
 
 def full_name(spec: str, identity: Identity) -> str:
@@ -209,7 +232,3 @@ def options_of(name: str) -> tuple[ModelOption, ...]:
 def all_options() -> tuple[ModelOption, ...]:
     """The options of every installed provider."""
     return tuple(option for provider in registered_providers() for option in provider.options)
-
-
-def _is_model_folder(path: str) -> bool:
-    return (Path(path).expanduser() / "config.json").is_file()

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import importlib.util
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from snellen.models.hf.own_code.adapter import Tried, adapter_names, code_adapters
 from snellen.models.naming.catalog import CatalogEntry, FactSource
-from snellen.models.naming.environments import environment_of, environment_recipes
+from snellen.models.naming.environments import (
+    EnvironmentRecipe,
+    environment_of,
+    environment_recipes,
+)
+from snellen.models.naming.spec import model_folder
 
 FOLDER = Path(__file__).with_suffix("")
 SERVERS = ("vllm", "sglang", "lmdeploy")
@@ -155,12 +159,6 @@ def routes_of(entry: CatalogEntry) -> tuple[Route, ...]:
     return (Route("api", entry.provider, "local server", entry.sources["names"]),)
 
 
-def twin_of(entry: CatalogEntry) -> str:
-    """The twin as which a model of the catalog is loaded; "" for any other route."""
-    best = routes_of(entry)[0]
-    return best.target if best.kind == "twin" else ""
-
-
 def checkpoint_routes(id: str) -> tuple[Route, ...]:
     """The routes to a checkpoint by its id on the hub, the best first; empty for unknown ids."""
     family = find_family(id)
@@ -285,54 +283,34 @@ def checkpoint_layout(name: str, config: Mapping[str, Any]) -> str:
     return (family.type if family else "") or config_type(config)
 
 
-def find_environment(name: str) -> str:
-    """The one-file server for a folder or a hub id, by its name in `environments.toml`; "" if there
-    is none."""
-    return environment_of(name, _named_layout(name))
+class EnvironmentServer(NamedTuple):
+    """The one-file server that comes with Snellen for a checkpoint."""
+
+    name: str
+    """Its name in `environments.toml`."""
+    recipe: EnvironmentRecipe
+    adapter: str
+    """The adapter by which it asks, with its digest; "" if the file itself says how it asks."""
+    one_image: bool
+    """Whether the checkpoint takes one picture at most."""
 
 
-def takes_one_image_there(name: str) -> bool:
-    """Whether a folder or hub id takes one picture at most behind its one-file server."""
-    adapter = adapter_names().get(_named_layout(name))
-    recipe = environment_recipes().get(find_environment(name))
-    limited = adapter is not None and code_adapters()[adapter].max_images == 1
-    return limited or (recipe is not None and recipe.one_image)
-
-
-def environment_adapter(name: str) -> str:
-    """The adapter by which the one-file server of a folder or hub id asks, with its digest; "" if
-    the file itself says how it asks."""
-    adapter = adapter_names().get(_named_layout(name))
-    recipe = environment_recipes().get(find_environment(name))
-    if adapter is None or recipe is None or not recipe.adapters:
-        return ""
-    return f"{adapter} {code_adapters()[adapter].digest}"
+def find_environment(name: str) -> EnvironmentServer | None:
+    """The one-file server for a folder or a hub id; None if there is none."""
+    layout = _named_layout(name)
+    environment = environment_of(name, layout)
+    if not environment:
+        return None
+    recipe = environment_recipes()[environment]
+    adapter = adapter_names().get(layout, "")
+    limited = bool(adapter) and code_adapters()[adapter].max_images == 1
+    asked_by = f"{adapter} {code_adapters()[adapter].digest}" if adapter and recipe.adapters else ""
+    return EnvironmentServer(environment, recipe, asked_by, recipe.one_image or limited)
 
 
 def _named_layout(name: str) -> str:
     """The layout of a folder, by its config.json, or of a hub id."""
-    file = Path(name).expanduser() / "config.json"
-    if file.is_file():
-        return config_type(msgspec.json.decode(file.read_bytes()))
+    folder = model_folder(name)
+    if folder is not None:
+        return config_type(msgspec.json.decode((folder / "config.json").read_bytes()))
     return checkpoint_layout(name, {})
-
-
-def too_new_for(type: str, version: str) -> str:
-    """The version of transformers from which on a layout's own code does not run, if `version` is
-    not below it; else ""."""
-    layout = layouts().get(type)
-    below = layout.below if layout else ""
-    return below if below and _release(version) >= _release(below) else ""
-
-
-def _release(version: str) -> tuple[int, int]:
-    """The first two numbers of a version: (4, 50) of 4.50.1."""
-    major, minor = version.split(".")[:2]
-    return int(major), int(minor)
-
-
-def missing_packages(type: str) -> list[str]:
-    """Packages that a layout's own code imports and that are not installed."""
-    layout = layouts().get(type)
-    required = layout.requires if layout else ()
-    return [package for package in required if importlib.util.find_spec(package) is None]

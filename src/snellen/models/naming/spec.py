@@ -1,14 +1,32 @@
-"""A model's name as it is typed, with its options; addresses that hold a password are refused.
+"""A model's name as it is typed: its options, its pinned revision, or the folder that it is.
 
 Options may follow the name, `hf/org/model:dtype=bfloat16,device=cuda:1`; a colon starts options
-only if a `key=` follows, since paths, URLs and devices contain colons as well.
+only if a `key=` follows, since paths, URLs and devices contain colons as well. A revision follows a
+hub id: `hf/ORG/NAME@COMMIT`, `http://HOST/v1#ORG/NAME@COMMIT`. Addresses that hold a password are
+refused.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from snellen.core.errors import UsageError
+
+GENERIC_PROVIDER = "server"
+"""Provider of a server of which only the protocol is known; its models are opened by URL."""
+REVISION = "revision"
+"""The option that the part after the @ stands for."""
+HUB_PROVIDERS = frozenset(
+    {
+        "hf", "clip", "diffusers", "vllm", "vllm-local", "sglang", "lmdeploy", "transformers",
+        "environment", GENERIC_PROVIDER,
+    }
+)  # fmt: skip
+"""Providers whose models are named by their id on the Hugging Face hub."""
+SERVERS_OF_HUB_MODELS = HUB_PROVIDERS - {"hf", "clip", "diffusers"}
+"""Those that are servers, or their engine in this process: they have no folders of their own."""
+_PINNED = re.compile(r"(?P<id>[^@]+)@(?P<revision>[A-Za-z0-9][A-Za-z0-9._/-]*)")
 
 _OPTIONS_START = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
 _USERINFO = re.compile(r"://[^/?#]*@([^/?#@:,]*)")
@@ -74,6 +92,27 @@ def _parse_options(spec: str, text: str) -> dict[str, str]:
             raise UsageError(f"model {spec!r}: option {pair!r} is not of the form key=value")
         options[key] = value
     return options
+
+
+def split_revision(name: str) -> tuple[str, str]:
+    """A hub id and its revision, "" if none follows; an existing path stands for itself."""
+    pinned = _PINNED.fullmatch(name)
+    if pinned is None or Path(name).expanduser().exists():
+        return name, ""
+    return pinned["id"], pinned["revision"]
+
+
+def split_served_revision(url: str) -> tuple[str, str]:
+    """The same for `http://HOST/v1#ORG/NAME@REVISION`, whose address may hold an @ itself."""
+    address, hash_sign, name = url.partition("#")
+    served, revision = split_revision(name)
+    return f"{address}{hash_sign}{served}", revision
+
+
+def model_folder(name: str) -> Path | None:
+    """The absolute path of a model folder; None for any other name."""
+    folder = Path(name).expanduser()
+    return folder.resolve() if (folder / "config.json").is_file() else None
 
 
 def refuse_password(spec: str) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Capabilities, Identity, Model
-from snellen.models.naming.code_digest import CodeDigest, digest_code
-from snellen.models.naming.library_objects import inherits, library_of
+from snellen.models.naming.code_digest import CodeDigest, digest_code, inherits, library_of
 from snellen.models.naming.registry import open_model
 from snellen.models.naming.user_model import (
     UserBatchModel,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.event_loop import run_coroutine
@@ -27,47 +28,50 @@ from snellen.models.remote.profile import (
 )
 
 
+class _Connection(NamedTuple):
+    """What a provider, its options and the environment say of a server."""
+
+    profile: ProviderProfile
+    setup: Setup
+    origin: ServerOrigin
+    key: Secret | None
+
+    def client(self, name: str, options: Mapping[str, str], concurrency: int) -> HttpClient:
+        """A client that asks for the model of this name."""
+        return HttpClient(
+            build_endpoint(self.origin, self.profile, self.key, name, options),
+            concurrency,
+            self.setup.timeout,
+            self.setup.max_reply_mb * MEGABYTE,
+            self.setup.image_hosts,
+        )
+
+
 def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     """Open a model of a provider in `providers.toml`; for `http` and `https`, by a complete URL.
 
     If no model is named, the server must have exactly one. Raises UsageError (option,
     key, URL, which model) and MissingExtra.
     """
-    profile = profiles()[provider]
     settings = dict(options)
     if provider in URL_SCHEMES:
         settings["base_url"], _, name = name.partition("#")
-    setup = read_setup(
-        provider, settings, concurrency=profile.concurrency, logprobs=profile.logprobs
-    )
-    _check(provider, profile, setup)
-    if "revision" in settings and profile.key_needed:
-        raise UsageError(
-            f"{provider} serves models of its own, which have dates in their names instead of "
-            "commits; leave out the revision, and name the dated model"
-        )
-    origin = find_origin(provider, profile, settings)
-    key = find_key(origin, profile, settings)
+    connection = _read_connection(provider, settings)
+    profile, setup, origin, key = connection
     if not name and not origin.is_custom:
         raise UsageError(f"{provider} needs a model: {provider}/<model>")
     require_aiohttp(f"{provider}/{name}")
-    endpoint = build_endpoint(origin, profile, key, name, settings)
-    max_reply_bytes = setup.max_reply_mb * MEGABYTE
-    client = HttpClient(
-        endpoint, setup.concurrency, setup.timeout, max_reply_bytes, setup.image_hosts
-    )
+    client = connection.client(name, settings, setup.concurrency)
     if not name:
-        name = _only_model(client, origin)
+        name = run_coroutine(only_model(client, origin))
     revision = settings.get("revision")
     requested = f"{name}@{revision}" if revision and profile.revision_in_name else name
     config = RemoteModelConfig(requested, profile, setup)
-    dialect = _dialect(config)
     identity = Identity(
         "server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings)
     )
-    owner = (key or Secret("")).fingerprint()
-    account = f"{origin.base_url} {owner}"
-    return ServerModel(identity, config, dialect, client, account, origin)
+    account = f"{origin.base_url} {(key or Secret('')).fingerprint()}"
+    return ServerModel(identity, config, _dialect(config), client, account, origin)
 
 
 def served_models(address: str, options: Mapping[str, str]) -> list[str]:
@@ -75,28 +79,34 @@ def served_models(address: str, options: Mapping[str, str]) -> list[str]:
 
     Raises UsageError (options, key, a server that cannot be reached) and MissingExtra.
     """
-    provider = address.partition(":")[0]
-    profile = profiles()[provider]
     settings = {**options, "base_url": address}
-    setup = read_setup(
-        provider, settings, concurrency=profile.concurrency, logprobs=profile.logprobs
-    )
-    origin = find_origin(provider, profile, settings)
-    key = find_key(origin, profile, settings)
+    connection = _read_connection(address.partition(":")[0], settings)
     require_aiohttp(address)
-    endpoint = build_endpoint(origin, profile, key, "", settings)
-    max_reply_bytes = setup.max_reply_mb * MEGABYTE
-    client = HttpClient(endpoint, 1, setup.timeout, max_reply_bytes, setup.image_hosts)
+    client = connection.client("", settings, 1)
 
     async def names() -> list[str]:
         try:
             return await list_models(client)
         except ModelError as error:
-            raise UsageError(explain_error(error, origin)) from error
+            raise UsageError(explain_error(error, connection.origin)) from error
         finally:
             await client.close()
 
     return run_coroutine(names())
+
+
+def _read_connection(provider: str, settings: Mapping[str, str]) -> _Connection:
+    """The server of a provider, with options as typed. Raises UsageError (option, key, URL)."""
+    profile = profiles()[provider]
+    setup = read_setup(provider, profile, settings)
+    _check(provider, profile, setup)
+    if "revision" in settings and profile.key_needed:
+        raise UsageError(
+            f"{provider} serves models of its own, which have dates in their names instead of "
+            "commits; leave out the revision, and name the dated model"
+        )
+    origin = find_origin(provider, profile, settings)
+    return _Connection(profile, setup, origin, find_key(origin, profile, settings))
 
 
 def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
@@ -112,11 +122,6 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
         raise UsageError(f"option images=video: {provider} takes no frames as a video")
     if profile.dialect != "chat" and (setup.endpoint != "chat" or setup.rank != "off"):
         raise UsageError(f"{provider} has one endpoint and ranks nothing; leave out endpoint, rank")
-
-
-def _only_model(client: HttpClient, origin: ServerOrigin) -> str:
-    """The only model of a server, which is asked for it."""
-    return run_coroutine(only_model(client, origin))
 
 
 def _dialect(config: RemoteModelConfig) -> Dialect:

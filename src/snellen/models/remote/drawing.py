@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import functools
-from collections.abc import Awaitable, Callable
 
 from snellen.core.errors import ModelError
 from snellen.core.media import check_image, digest_bytes
-from snellen.core.output import Drawn, Failure, Generated, Output, Usage
+from snellen.core.output import Drawn, Failure, Output, Usage
 from snellen.core.request import Draw
 from snellen.models.drawn_images import DrawingSetting, unsupported_settings
 from snellen.models.remote.chat import with_extra
@@ -22,7 +20,7 @@ from snellen.models.remote.dialect import (
     dict_or_empty,
     token_count,
 )
-from snellen.models.remote.errors import ReplyBlocked, error_in_body
+from snellen.models.remote.errors import error_in_body
 from snellen.models.remote.http import ServerClient
 from snellen.models.remote.json_reply import quote
 from snellen.models.remote.media import encode_body
@@ -30,34 +28,8 @@ from snellen.settings import max_image_pixels
 
 PATH = "images/generations"
 _SUPPORTED: tuple[DrawingSetting, ...] = ("size",)
-_REFUSAL = "refusal"
-_DrawFunction = Callable[
-    [ServerClient, Dialect, Draw, MediaByDigest, RemoteModelConfig], Awaitable[Output]
-]
 
 
-def _refusal_as_reply(draw: _DrawFunction) -> _DrawFunction:
-    """Turn a blocked reply into a refusal: an outcome, not a failure that is asked again."""
-
-    @functools.wraps(draw)
-    async def draw_or_refusal(
-        client: ServerClient,
-        dialect: Dialect,
-        request: Draw,
-        media: MediaByDigest,
-        config: RemoteModelConfig,
-    ) -> Output:
-        try:
-            return await draw(client, dialect, request, media, config)
-        except ReplyBlocked as ended:
-            if ended.stop_reason != _REFUSAL:
-                raise
-            return Generated(str(ended), _REFUSAL)
-
-    return draw_or_refusal
-
-
-@_refusal_as_reply
 async def draw_by_images(
     client: ServerClient,
     dialect: Dialect,
@@ -92,7 +64,6 @@ async def draw_by_images(
     return await load_images(client, images, "", spent if usage else None)
 
 
-@_refusal_as_reply
 async def draw_by_chat(
     client: ServerClient,
     dialect: Dialect,
@@ -113,7 +84,7 @@ async def draw_by_chat(
         reply = await client.post(call.path, body)
     generated, images = dialect.to_generated(reply, config), dialect.parse_reply(reply).images
     if not images:
-        if generated.stop_reason == _REFUSAL:
+        if generated.stop_reason == "refusal":
             return generated
         raise ModelError(
             f"the model answered with text alone: {quote(generated.text, 120)!r}", "request"

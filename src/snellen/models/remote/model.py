@@ -95,10 +95,11 @@ class ServerModel(RemoteModel):
         try:
             output = await self._send(request)
         except ReplyBlocked as ended:
-            if not isinstance(request, Generate):
+            # An outcome, not a failure that is asked again.
+            refuses = ended.stop_reason == "refusal"
+            if not (isinstance(request, Generate) or (refuses and isinstance(request, Draw))):
                 return Failure("unsupported", f"the provider refuses: {ended}")
-            text = str(ended) if ended.stop_reason == "refusal" else ""
-            output = Generated(text, ended.stop_reason)
+            output = Generated(str(ended) if refuses else "", ended.stop_reason)
         if isinstance(output, Failure):
             return output
         seconds = round(time.perf_counter() - started, 6)

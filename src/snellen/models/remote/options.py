@@ -10,6 +10,7 @@ import msgspec
 
 from snellen.core.errors import UsageError
 from snellen.models.naming.provider import ModelOption, read_options
+from snellen.models.remote.profile import ProviderProfile
 
 EndpointKind = Literal["chat", "completions", "images"]
 RankMethod = Literal["off", "echo", "prompt_logprobs"]
@@ -136,17 +137,16 @@ _IDENTITY_OPTIONS = frozenset(
 )
 
 
-def read_setup(
-    provider: str, options: Mapping[str, str], *, concurrency: int, logprobs: bool
-) -> Setup:
-    """Parse and check options. Raises UsageError that names the option."""
+def read_setup(provider: str, profile: ProviderProfile, options: Mapping[str, str]) -> Setup:
+    """Parse and check options, with the profile's defaults. Raises UsageError that names the
+    option."""
     extra = {name: value for name, value in options.items() if name.startswith(EXTRA_PREFIX)}
     plain = {name: value for name, value in options.items() if name not in extra}
     values = read_options(provider, plain, OPTIONS)
     timeout = float(values.get("timeout", 600))
     size, max_tokens = values.get("image_size"), values.get("max_new_tokens")
     return Setup(
-        concurrency=int(values.get("concurrency", concurrency)),
+        concurrency=int(values.get("concurrency", profile.concurrency)),
         timeout=timeout,
         first_timeout=float(values.get("first_timeout", max(timeout, min(2 * timeout, 600)))),
         max_reply_mb=int(values.get("max_reply_mb", 64)),
@@ -159,7 +159,7 @@ def read_setup(
         image_size=int(size) if size else None,
         native_video=values.get("video") == "native",
         video_frames=int(values.get("video_frames", 32)),
-        logprobs=values["logprobs"] == "yes" if "logprobs" in values else logprobs,
+        logprobs=values["logprobs"] == "yes" if "logprobs" in values else profile.logprobs,
         stream=values.get("stream") == "yes",
         endpoint=cast(EndpointKind, values.get("endpoint", "chat")),
         draws=values.get("draws") == "yes",

@@ -167,9 +167,7 @@ def wrap_client(
     refuse_password(base_url)
     provider, profile = _provider_at(client, base_url)
     settings = _settings(options)
-    setup = read_setup(
-        provider, settings, concurrency=profile.concurrency, logprobs=profile.logprobs
-    )
+    setup = read_setup(provider, profile, settings)
     facts = setup.identity_facts(settings)
     if provider in ("azure", _ANY_SERVER):
         facts["base_url"] = base_url

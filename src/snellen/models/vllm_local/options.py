@@ -8,6 +8,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
+from snellen.models.hf.options import DTYPES, PROMPT_OPTIONS, REPLY_OPTIONS
 from snellen.models.naming.provider import ModelListing, ModelOption
 
 NAME = "vllm-local"
@@ -20,11 +21,7 @@ DEFAULT_CONCURRENCY = 256
 _GPU_MEMORY = 0.9
 """vLLM's own default is 0.92; the rest is left to others on the same GPU."""
 OPTIONS = (
-    ModelOption(
-        "dtype",
-        "default bfloat16; auto: as stored",
-        ("auto", "float32", "bfloat16", "float16"),
-    ),
+    ModelOption("dtype", "default bfloat16; auto: as stored", DTYPES),
     ModelOption("revision", "branch, tag or commit of a hub model"),
     ModelOption(
         "concurrency",
@@ -39,17 +36,8 @@ OPTIONS = (
     ModelOption("eager", "yes: starts faster, answers slower", ("yes", "no")),
     ModelOption("trust_remote_code", "run the checkpoint's own Python", ("yes", "no")),
     ModelOption("images", "first: of several images the first alone", ("native", "first")),
-    ModelOption(
-        "min_pixels", "pixels to which smaller pictures are enlarged (Qwen-VL's kind)", kind="count"
-    ),
-    ModelOption(
-        "max_pixels", "pixels to which larger pictures are shrunk (Qwen-VL's kind)", kind="count"
-    ),
-    ModelOption(
-        "thinking", "the switch enable_thinking of chat templates that have one", ("on", "off")
-    ),
-    ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
-    ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
+    *PROMPT_OPTIONS,
+    *REPLY_OPTIONS,
 )
 
 

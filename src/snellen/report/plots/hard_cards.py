@@ -66,7 +66,7 @@ def build_cards(
     ]
 
 
-class _Line(NamedTuple):
+class _TextLine(NamedTuple):
     text: str
     bold: bool = False
     colour: str = INK
@@ -138,16 +138,16 @@ def _height(card: HardSampleCard) -> float:
     return 0.4 + max(images, _LINE * (len(list(_lines(card))) + 0.5))
 
 
-def _lines(card: HardSampleCard) -> Iterator[_Line]:
+def _lines(card: HardSampleCard) -> Iterator[_TextLine]:
     for text in _wrap(card.question):
-        yield _Line(text, bold=True)
+        yield _TextLine(text, bold=True)
     for label, option in card.options.items():
         for text in _wrap(f"{label}. {option}{'  (right)' if label in card.gold else ''}"):
-            yield _Line(text)
+            yield _TextLine(text)
     if not card.options:
-        yield _Line(f"right: {', '.join(card.gold)}")
+        yield _TextLine(f"right: {', '.join(card.gold)}")
     for text in _wrap("; ".join(f"{model}: {answer}" for model, answer in card.answers.items())):
-        yield _Line(text, colour=FAINT)
+        yield _TextLine(text, colour=FAINT)
 
 
 def _wrap(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from snellen.analysis.findings.leakage import Leakage
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.plots.series import Value, dot_plot
-from snellen.report.table import Column, Estimate, Table
+from snellen.report.table import Column, IntervalEstimate, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +91,7 @@ def _gain_records(gains: Sequence[Gain]) -> Table:
             gain.group,
             gain.base_score,
             gain.score,
-            Estimate(gain.gain, gain.interval),
+            IntervalEstimate(gain.gain, gain.interval),
             gain.p,
             gain.p_holm,
             gain.n,

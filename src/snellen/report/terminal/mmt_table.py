@@ -26,7 +26,7 @@ from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric, Summary
 from snellen.report.document import Document
-from snellen.report.table import Column, Estimate, Table
+from snellen.report.table import Column, IntervalEstimate, Table
 from snellen.scoring.mmt_bench import PRINTED_DIGITS, VISUAL_RECOGNITION, average_meta_ranks
 from snellen.store.runs import RunFolder
 
@@ -82,7 +82,7 @@ def mmt_document(runs: Sequence[RunFolder]) -> Document:
         rank = average_meta_ranks(means, tasks)
         spans = draws.mean_rank_intervals(tasks, fixed)
         ends = {row.name: span for row, span in zip(rows, spans, strict=True)}
-        ranked.append({name: Estimate(rank.get(name), ends.get(name)) for name in means})
+        ranked.append({name: IntervalEstimate(rank.get(name), ends.get(name)) for name in means})
     cells = [
         [
             row.name,

@@ -26,8 +26,12 @@ from snellen.core.errors import MissingExtra, UnknownName, UsageError
 from snellen.core.model import Identity
 from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
-from snellen.models.naming.maker_names import maker_name
-from snellen.models.naming.registry import describe_model, is_provider, registered_models
+from snellen.models.naming.registry import (
+    describe_model,
+    is_provider,
+    maker_name,
+    registered_models,
+)
 from snellen.models.naming.registry import split_spec as split_model
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
 from snellen.report.document import Document

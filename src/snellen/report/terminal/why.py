@@ -14,7 +14,7 @@ from snellen.analysis.causes.why import (
 )
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space, Verbatim
-from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table
 
 CAUSE_LABELS: Mapping[Cause, str] = {
     "data": "data",
@@ -138,7 +138,7 @@ def _records(explanation: DifferenceSplit) -> Table:
     rows = [
         (
             causes_text(share.causes),
-            Estimate(share.points, share.interval),
+            IntervalEstimate(share.points, share.interval),
             share.least,
             share.most,
             share.gained,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from snellen.core.csv_cells import text_cells
 from snellen.core.summary import Interval
 from snellen.report.document import Document
-from snellen.report.table import Cell, Column, Estimate, Table, check_table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table, check_table
 
 _ENDS = ("low", "high")
 TABLE_COLUMN = "table"
@@ -61,13 +61,13 @@ def _spread(column: Column, cells: Sequence[Cell]) -> tuple[list[str], list[list
 
 def _values(cell: Cell, has_value: bool) -> Iterator[object]:
     if has_value:
-        yield _plain(cell.value if isinstance(cell, Estimate) else cell)
+        yield _plain(cell.value if isinstance(cell, IntervalEstimate) else cell)
     interval = cell if isinstance(cell, Interval) else _interval(cell)
     yield from ("", "") if interval is None else (interval.low, interval.high)
 
 
 def _interval(cell: Cell) -> Interval | None:
-    return cell.interval if isinstance(cell, Estimate) else None
+    return cell.interval if isinstance(cell, IntervalEstimate) else None
 
 
 def _plain(cell: Cell) -> object:

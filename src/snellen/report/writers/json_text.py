@@ -8,7 +8,7 @@ import msgspec
 
 from snellen.core.summary import Interval
 from snellen.report.document import Document
-from snellen.report.table import Cell, Estimate, Table, check_table
+from snellen.report.table import Cell, IntervalEstimate, Table, check_table
 
 
 def write(document: Document) -> str:
@@ -40,6 +40,6 @@ def _value(cell: Cell) -> object:
     match cell:
         case Interval():
             return [cell.low, cell.high]
-        case Estimate():
+        case IntervalEstimate():
             return {"value": cell.value, "interval": cell.interval and _value(cell.interval)}
     return cell

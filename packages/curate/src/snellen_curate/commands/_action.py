@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from snellen.api.flags import Key, option, parse_facts
+from snellen.api.flags import FlagKey, option, parse_facts
 from snellen.cli.output import OutputOptions
 from snellen.core.errors import DataError, UnknownName, UsageError
 
@@ -95,7 +95,7 @@ def only_model(models: Sequence[str]) -> str | None:
 def drop_option(kinds: Mapping[str, str], alone: Sequence[str] = ()) -> Any:
     """`--drop`, which leaves out items of some of `kinds`, whose help lines these are; without a
     word `alone`, or else all."""
-    keys = {kind: Key(help) for kind, help in kinds.items()}
+    keys = {kind: FlagKey(help) for kind, help in kinds.items()}
     return option(
         (),
         "--drop",
@@ -120,7 +120,7 @@ def skip_option(kinds: Mapping[str, str]) -> Any:
         "leave out these parts of the work",
         metavar="PART,...",
         parse=partial(_parse_words, "part to --skip", tuple(kinds)),
-        keys={kind: Key(help) for kind, help in kinds.items()},
+        keys={kind: FlagKey(help) for kind, help in kinds.items()},
     )
 
 
@@ -132,7 +132,7 @@ def _parse_words(what: str, known: Sequence[str], text: str) -> tuple[str, ...]:
     return words
 
 
-def limits_option(keys: Mapping[str, Key]) -> Any:
+def limits_option(keys: Mapping[str, FlagKey]) -> Any:
     """`--limits`, the numbers of an action by their keys."""
     return option({}, "--limits", "limits and thresholds", metavar="KEY=VALUE,...", keys=keys)
 
@@ -145,7 +145,7 @@ def roles_option(roles: Mapping[str, str]) -> Any:
         "a model for a part of the work; repeat for several",
         metavar="ROLE=MODEL",
         parse=partial(_parse_role, tuple(roles)),
-        keys={role: Key(help) for role, help in roles.items()},
+        keys={role: FlagKey(help) for role, help in roles.items()},
     )
 
 
@@ -166,7 +166,7 @@ def facts_option(keys: Mapping[str, str]) -> Any:
         "--facts",
         parse=partial(read_facts, tuple(keys)),
         metavar="KEY=VALUE,...|FILE.toml",
-        keys={key: Key(help) for key, help in keys.items()},
+        keys={key: FlagKey(help) for key, help in keys.items()},
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from snellen.api.flags import Key, argument, option
+from snellen.api.flags import FlagKey, argument, option
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
@@ -77,7 +77,7 @@ class Options(ActionOptions):
         }
     )
     limits: Mapping[str, Any] = limits_option(
-        {"processes": Key("processes that hash (one for each core)", int)}
+        {"processes": FlagKey("processes that hash (one for each core)", int)}
     )
 
 

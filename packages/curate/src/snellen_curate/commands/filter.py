@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.api.flags import Key, argument, embedded, option
+from snellen.api.flags import FlagKey, argument, option, options_field
 from snellen.cli.printing import download_printer, exit_interrupted, line_printer
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
@@ -55,10 +55,10 @@ class Options(ActionOptions):
         "RULE",
         is_repeatable=True,
         keys={
-            "text-majority[:SHARE], text-more-than[:COUNT], text-all": Key(
+            "text-majority[:SHARE], text-more-than[:COUNT], text-all": FlagKey(
                 "that many models without the pictures are right"
             ),
-            "vision-none[:COUNT]": Key("at most that many with them are"),
+            "vision-none[:COUNT]": FlagKey("at most that many with them are"),
         },
         parse=str,
     )
@@ -73,14 +73,14 @@ class Options(ActionOptions):
     )
     limits: Mapping[str, Any] = limits_option(
         {
-            "min_replies": Key(
+            "min_replies": FlagKey(
                 "judge an item by the models that replied if they are at least this many (only if "
                 "the others could change nothing)",
                 int,
             )
         }
     )
-    asking: FilterOptions = embedded(FilterOptions)
+    asking: FilterOptions = options_field(FilterOptions)
 
 
 def main(options: Options) -> Finished:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.api.flags import Key, argument, embedded, option
+from snellen.api.flags import FlagKey, argument, option, options_field
 from snellen.api.progress import ProgressChoice
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
@@ -78,15 +78,17 @@ class Options(ActionOptions):
     """Print the dimensions and end."""
     limits: Mapping[str, Any] = limits_option(
         {
-            "count": Key("questions to ask for, for each picture and dimension (1)", int),
-            "per_dimension": Key("most questions of a dimension, drawn by seed; 0: all (0)", int),
-            "per_picture": Key("most questions about a picture; 0: all (0)", int),
-            "min_nouns": Key("leave out pictures with fewer nouns in their captions (6)", int),
-            "max_seconds": Key("leave out longer videos (120)", float),
-            "max_similarity": Key(
+            "count": FlagKey("questions to ask for, for each picture and dimension (1)", int),
+            "per_dimension": FlagKey(
+                "most questions of a dimension, drawn by seed; 0: all (0)", int
+            ),
+            "per_picture": FlagKey("most questions about a picture; 0: all (0)", int),
+            "min_nouns": FlagKey("leave out pictures with fewer nouns in their captions (6)", int),
+            "max_seconds": FlagKey("leave out longer videos (120)", float),
+            "max_similarity": FlagKey(
                 "leave out questions of which two options share more of their words (0.9)", float
             ),
-            _PER_SUBTASK: Key(
+            _PER_SUBTASK: FlagKey(
                 "of records: most questions of a subtask, evenly from its data sets (200)", int
             ),
         }
@@ -118,7 +120,7 @@ class Options(ActionOptions):
     share: float | None = option(None, "--share", group=_RECORDS)
     """Of each data set's items, at most 100, that is flagged (MMT-Bench: 50 %)."""
     seed: int = option(0, "--seed")
-    asking: StepOptions = embedded(StepOptions)
+    asking: StepOptions = options_field(StepOptions)
 
     @property
     def folder(self) -> str:

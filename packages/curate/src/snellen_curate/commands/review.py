@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from snellen.api.flags import Key, argument, option
+from snellen.api.flags import FlagKey, argument, option
 from snellen.cli.output import write_document
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
@@ -64,7 +64,7 @@ class Options(ActionOptions):
         bare_value="",
     )
     limits: Mapping[str, Any] = limits_option(
-        {"annotators": Key("decisions that each item needs (1)", int)}
+        {"annotators": FlagKey("decisions that each item needs (1)", int)}
     )
     gold: str | None = option(
         None,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from snellen.api.flags import Key, argument, option
+from snellen.api.flags import FlagKey, argument, option
 from snellen.cli.output import TABLE
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
@@ -37,7 +37,7 @@ class Options(ActionOptions):
     skip: tuple[str, ...] = skip_option({"media": "reading the headers of images and videos"})
     limits: Mapping[str, Any] = limits_option(
         {
-            "probe": Key(
+            "probe": FlagKey(
                 "train the text probe on at most this many closed questions; 0: none (20000)", int
             )
         }

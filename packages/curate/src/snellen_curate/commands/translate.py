@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from snellen.api.flags import Key, argument, embedded, option, parse_share
+from snellen.api.flags import FlagKey, argument, option, options_field, parse_share
 from snellen.cli.printing import exit_interrupted, line_printer
 from snellen.core.errors import UsageError
 from snellen_curate.commands._action import (
@@ -76,15 +76,15 @@ class Options(ActionOptions):
     )
     limits: Mapping[str, Any] = limits_option(
         {
-            "attempts": Key("how often to ask until the rules pass (3)", int),
-            "min_chrf": Key("a way back with less chrF is doubtful (0.3)", parse_share),
+            "attempts": FlagKey("how often to ask until the rules pass (3)", int),
+            "min_chrf": FlagKey("a way back with less chrF is doubtful (0.3)", parse_share),
         }
     )
     flag: Literal["wrong", "doubtful", "all"] = flag_option(
         "wrong", "wrong|doubtful|all", choices=("wrong", "doubtful", "all")
     )
     """Translations: those that a rule calls wrong, or doubtful, or all."""
-    asking: StepOptions = embedded(StepOptions)
+    asking: StepOptions = options_field(StepOptions)
 
 
 def main(options: Options) -> Finished:

@@ -9,7 +9,7 @@ import msgspec
 
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen_curate.duplicates.local_features import MIN_CORRELATION, MIN_POINTS
 from snellen_curate.duplicates.report import (
     DuplicateReport,
@@ -74,7 +74,7 @@ def share_table(report: OverlapReport) -> Table:
             share.name,
             share.count,
             share.n,
-            Estimate(share.share if share.n else None, share.interval),
+            IntervalEstimate(share.share if share.n else None, share.interval),
         )
         for share in report.shares
     ]

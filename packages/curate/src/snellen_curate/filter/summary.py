@@ -18,7 +18,7 @@ from snellen.core.summary import Interval
 from snellen.data_sets.step import Status
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen_curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE, JudgedItems, JudgedRule
 from snellen_curate.filter.rules import Judgement, ModelKind, expected_flags
 from snellen_curate.filter.verdicts import ItemVerdict, RunVerdicts
@@ -299,7 +299,7 @@ def _rule_cells(rule: RuleCount) -> tuple[Cell, ...]:
     expected = None
     if rule.expected_low is not None and rule.expected_high is not None:
         low, high = float(rule.expected_low), float(rule.expected_high)
-        expected = Estimate(rule.expected, Interval(low, high, "guessing"))
+        expected = IntervalEstimate(rule.expected, Interval(low, high, "guessing"))
     return (
         rule.rule if rule.is_applied else f"({rule.rule})",
         rule.flagged,

@@ -21,7 +21,7 @@ from snellen.core.errors import StorageError
 from snellen.core.summary import Interval
 from snellen.data_sets.decisions import FAILED, Evidence, Exclusion
 from snellen.report.document import Document, Line
-from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen_curate.metadata.catalogue import Catalogue
 from snellen_curate.metadata.drafts import QuestionDraft
 from snellen_curate.metadata.guess_check import GuessCheck
@@ -265,7 +265,7 @@ def _subtask_cells(name: str, subtask: SubtaskCounts) -> list[Cell]:
     chance = check.chance if check is not None and subtask.items else ""
     guessed: Cell = "not measured" if chance else ""
     if check is not None and check.right is not None:
-        guessed = Estimate(check.right, Interval(check.low, check.high, "wilson"))
+        guessed = IntervalEstimate(check.right, Interval(check.low, check.high, "wilson"))
     left_out = check.left_out if check is not None else 0
     return [name, subtask.items, sizes, guessed, chance, left_out, sources]
 

@@ -16,7 +16,7 @@ from snellen.data_sets.items import Item, ItemTable
 from snellen.data_sets.step import Step
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.format import plural
-from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.stats.agreement import AgreementEstimate
 from snellen.store.runs import write_json
 from snellen_curate.review.annotators import AnnotatorFigures, FieldAgreement
@@ -207,7 +207,7 @@ def _annotator_cells(each: AnnotatorFigures) -> list[Cell]:
         each.annotator,
         each.items,
         shares if len(each.choices) <= 3 else "",
-        Estimate(each.kappa.value, each.kappa.interval),
+        IntervalEstimate(each.kappa.value, each.kappa.interval),
         *(_value(found) if found.items else "" for found in (each.key, each.gold)),
         each.seconds if each.seconds is not None else "",
     ]
@@ -216,7 +216,7 @@ def _annotator_cells(each: AnnotatorFigures) -> list[Cell]:
 def _value(estimate: AgreementEstimate) -> Cell:
     if estimate.value is None:
         return "not defined: all values are the same, or no item has two"
-    return Estimate(estimate.value, estimate.interval)
+    return IntervalEstimate(estimate.value, estimate.interval)
 
 
 def finished_line(result: FinishedReview, folder: Path) -> str:

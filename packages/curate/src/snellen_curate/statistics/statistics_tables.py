@@ -10,7 +10,7 @@ import msgspec
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Cell, Column, Estimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.stats.paired import holm
 from snellen_curate.statistics.positions import PositionBalance
 from snellen_curate.statistics.results import (
@@ -266,9 +266,9 @@ def _shortcut(test: ShortcutTest) -> list[Cell]:
     ]
 
 
-def _points(share: float, interval: Interval | None) -> Estimate:
+def _points(share: float, interval: Interval | None) -> IntervalEstimate:
     """A share with its interval, in percent."""
-    return Estimate(100 * share, interval.scale() if interval is not None else None)
+    return IntervalEstimate(100 * share, interval.scale() if interval is not None else None)
 
 
 def _probe(probe: TextProbe) -> Table:

@@ -64,7 +64,7 @@ class RadarChart(Struct, frozen=True):
     """Keys of all columns that may be axes."""
 
 
-class _Column(Struct, frozen=True):
+class _AxisColumn(Struct, frozen=True):
     """A column that may be an axis, and its cell of each row, by submission or model."""
 
     column: BoardColumn
@@ -100,20 +100,20 @@ def radar_chart(page: BoardPage, models: Sequence[str], axes: Sequence[str] = ()
     )
 
 
-def _columns(page: BoardPage) -> dict[str, _Column]:
+def _columns(page: BoardPage) -> dict[str, _AxisColumn]:
     """What may be an axis: columns of numbers of the first table, or, where that is none of the
     whole, all tables."""
     layout = find_layout(page.layout)
     if layout is not None and layout.whole is None:
         return {
-            table.name: _Column(
+            table.name: _AxisColumn(
                 BoardColumn(table.name, table.title, unit="percent"), _cells(table, table.main)
             )
             for table in page.tables
         }
     table = page.tables[0]
     return {
-        column.key: _Column(column, _cells(table, column.key))
+        column.key: _AxisColumn(column, _cells(table, column.key))
         for column in table.columns
         if column.kind == "number" and column.key not in _NOT_AXES
     }
@@ -127,7 +127,7 @@ def _row_key(row: TableRow) -> str:
     return row.submission or row.model
 
 
-def _default_axes(page: BoardPage, columns: Mapping[str, _Column]) -> list[str]:
+def _default_axes(page: BoardPage, columns: Mapping[str, _AxisColumn]) -> list[str]:
     if page.layout == "suite":
         return [str(member["column"]) for member in page.members][:_MOST_AXES]
     layout = find_layout(page.layout)
@@ -149,7 +149,7 @@ def group_keys(keys: Iterable[str]) -> dict[str, list[str]]:
     return groupings
 
 
-def _axis(one: _Column) -> ComparedAxis:
+def _axis(one: _AxisColumn) -> ComparedAxis:
     values = [cell.value for cell in one.cells.values() if cell.value is not None]
     column = one.column
     return ComparedAxis(column.key, column.label, column.unit, column.top,
@@ -166,7 +166,7 @@ def _find_row(page: BoardPage, name: str) -> TableRow:
 
 
 def _model(
-    row: TableRow, columns: Mapping[str, _Column], axes: Mapping[str, ComparedAxis]
+    row: TableRow, columns: Mapping[str, _AxisColumn], axes: Mapping[str, ComparedAxis]
 ) -> RadarModel:
     points = []
     for key, axis in axes.items():

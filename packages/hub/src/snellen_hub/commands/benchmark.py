@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from snellen.api.flags import Key, argument, option, parse_keys, parse_share
+from snellen.api.flags import FlagKey, argument, option, parse_keys, parse_share
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.output import FormatOptions, print_document
 from snellen.cli.printing import print_line
@@ -49,15 +49,15 @@ def _parse_parts(text: str) -> int:
     return int(text)
 
 
-HIDDEN_KEYS: Mapping[str, Key] = {
-    "public": Key("the data without answers, for download", Path),
-    "share": Key(
+HIDDEN_KEYS: Mapping[str, FlagKey] = {
+    "public": FlagKey("the data without answers, for download", Path),
+    "share": FlagKey(
         "the share of questions whose scores are shown at once; the others are scored at a reveal "
         f"({PUBLIC_SHARE:g})",
         _parse_public_share,
     ),
-    "parts": Key("parts of the private questions, each for a reveal (1)", _parse_parts),
-    "answers": Key(
+    "parts": FlagKey("parts of the private questions, each for a reveal (1)", _parse_parts),
+    "answers": FlagKey(
         "answers that snellen curate publish kept back (answers.sealed); the data are then the "
         "publication or its file of questions",
         Path,

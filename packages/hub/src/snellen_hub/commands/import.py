@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.api.flags import Key, argument, option, parse_facts
+from snellen.api.flags import FlagKey, argument, option, parse_facts
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.output import TABLE, FormatOptions, print_document
 from snellen.cli.printing import print_line
@@ -27,13 +27,15 @@ _PAPER = "paper:"
 _RUN_COLUMNS = ("model", "submission", "state", "run")
 _MOST_CHANGES = 20
 """Changed numbers of a board that are printed."""
-FACT_KEYS: Mapping[str, Key] = {
-    "source": Key("where the numbers of a table are from, as readers see it"),
-    "url": Key("address of the source"),
-    "table": Key("which table of the source"),
-    "note": Key("what readers must know of it"),
-    "protocol": Key("how the numbers were made, if otherwise than the benchmark's protocol says"),
-    "highest": Key("the highest value that a score can have (100); 1 for shares"),
+FACT_KEYS: Mapping[str, FlagKey] = {
+    "source": FlagKey("where the numbers of a table are from, as readers see it"),
+    "url": FlagKey("address of the source"),
+    "table": FlagKey("which table of the source"),
+    "note": FlagKey("what readers must know of it"),
+    "protocol": FlagKey(
+        "how the numbers were made, if otherwise than the benchmark's protocol says"
+    ),
+    "highest": FlagKey("the highest value that a score can have (100); 1 for shares"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from snellen.core.errors import MediaError, UsageError
+from snellen.core.errors import MediaError, UsageError, first_line
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output, StopReason, Usage
 from snellen.core.request import Generate, Request, request_digest
@@ -33,7 +33,6 @@ from snellen.models.hf.own_code.asking import (
 from snellen.models.hf.own_code.turns import read_turns
 from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.hf.placement import is_placed
-from snellen.models.hf.processor import first_line
 from snellen.models.hf.routing import own_code_fails
 from snellen.models.image_cache import ImageCache
 from snellen.models.image_policy import first_image

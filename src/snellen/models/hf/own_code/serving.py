@@ -1,5 +1,5 @@
 """A checkpoint's own code behind a one-file server, in an environment with the transformers that it
-needs (`models/environments/files/own_code_*.py`).
+needs (`zoo/own_code_*.py` of the repository).
 
 Snellen is not installed there: what this module imports needs msgspec and nothing else that is not
 part of Python, until the model is loaded.
