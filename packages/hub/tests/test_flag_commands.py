@@ -75,7 +75,7 @@ def test_everything_is_scored_again_if_asked_to(hub: Hub) -> None:
     with hub.database.reading() as session:
         row = session.scalars(select(HostedBenchmark)).one()
         assert row.version == 2
-    assert "no benchmark called nothing" in command("hub", "rescore", hub.folder, "nothing", code=2)
-    assert "no benchmark called nothing" in command(
+    assert "no benchmark nothing" in command("hub", "rescore", hub.folder, "nothing", code=2)
+    assert "no benchmark nothing" in command(
         "hub", "benchmark", hub.folder, "nothing", "--out", hub.folder / "x", code=2
     )

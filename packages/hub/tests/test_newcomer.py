@@ -84,7 +84,7 @@ def test_ten_commands_lead_to_a_published_score(tmp_path: Path) -> None:
     try:
         for line in typed:
             terminal.type(line.replace(PORT, port))
-            if " init " in line or " account " in line:
+            if " init " in line or line.endswith(" ann"):
                 terminal.wait_for("password: ")
                 terminal.type(PASSWORD)
                 terminal.wait_for("once more: ")
