@@ -37,7 +37,7 @@ from snellen.models.naming.catalog import catalog
 from snellen.models.naming.provider import ModelOption
 from snellen.models.naming.registry import registered_models, registered_providers
 from snellen.models.sampling import OPTIONS as SAMPLING
-from snellen.report.terminal.catalog import COLUMNS, entry_row
+from snellen.report.documents.catalog import COLUMNS, entry_row
 
 if TYPE_CHECKING:
     Group = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -19,7 +19,7 @@ from snellen.analysis.causes.why import CauseContribution, DifferenceSplit
 from snellen.api.why import explain
 from snellen.core.errors import UsageError
 from snellen.core.request import Request
-from snellen.report.terminal.why import sentence, why_document
+from snellen.report.documents.why import sentence, why_document
 from snellen.report.writers import json_text, markdown
 from snellen.report.writers.terminal import print_document
 from snellen.store.runs import RunFolder

@@ -23,7 +23,7 @@ from snellen.analysis.comparison.paired import RunComparison, compare
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.report.terminal.comparison import (
+from snellen.report.documents.comparison import (
     comparison_document,
     comparison_names,
     verdict,

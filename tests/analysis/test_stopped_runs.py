@@ -16,8 +16,8 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request
-from snellen.report.terminal.comparison import notices, verdicts
-from snellen.report.terminal.why import observed_table
+from snellen.report.documents.comparison import notices, verdicts
+from snellen.report.documents.why import observed_table
 from snellen.stats.confidence_sequences import interval_of_differences
 from snellen.store.runs import RunFolder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.report.terminal.taskmap import task_map_document
+from snellen.report.documents.taskmap import task_map_document
 from snellen.report.writers.terminal import print_document
 from snellen.taskmap import chance
 from snellen.taskmap.agreement import (

@@ -20,7 +20,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.hf import lora
 from snellen.models.hf.lora import LoraOptions, target_layers, tune
-from snellen.report.terminal.taskmap import task_map_document
+from snellen.report.documents.taskmap import task_map_document
 from snellen.report.writers.terminal import print_document
 from snellen.taskmap import training
 from snellen.taskmap.agreement import kendall_taus

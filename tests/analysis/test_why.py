@@ -19,7 +19,7 @@ from snellen.api.why import explain
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.request import Media, Request
-from snellen.report.terminal.why import why_document
+from snellen.report.documents.why import why_document
 from snellen.report.writers import markdown
 from snellen.store.runs import RunFolder
 

@@ -17,7 +17,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Request, request_digest
-from snellen.report.terminal.repeats import draw_lines
+from snellen.report.documents.repeats import draw_lines
 from snellen.store.runs import RunFolder
 
 QUESTIONS = 8

@@ -19,7 +19,7 @@ from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_n
 from snellen.cli.main import main
 from snellen.core.errors import DataError
 from snellen.data.tables.open_table import open_table
-from snellen.report.terminal.leaderboards import rank_comparable_runs
+from snellen.report.documents.leaderboards import rank_comparable_runs
 
 
 def spelled(model: str) -> str:

@@ -12,7 +12,7 @@ from typed import said
 
 from snellen.cli import main
 from snellen.models.naming.catalog import catalog
-from snellen.report.terminal.catalog import catalog_document
+from snellen.report.documents.catalog import catalog_document
 from snellen.report.writers.terminal import print_document
 
 RUN = ("run", "-m", "random", "-b", "eyechart")

@@ -18,7 +18,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.engine.loop.request_broker import MAIN, concurrent_flows
 from snellen.models.naming.registry import open_model
 from snellen.report import format as fmt
-from snellen.report.terminal.progress import PlainProgress
+from snellen.report.progress import PlainProgress
 
 ROWS = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\tgrey{n}\tA\n" for n in range(40))
 

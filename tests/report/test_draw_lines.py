@@ -13,8 +13,8 @@ from snellen.api import evaluate, report_of
 from snellen.cli.main import main
 from snellen.core.request import Sampling
 from snellen.core.run import Report
-from snellen.report.run_document import run_document
-from snellen.report.terminal.repeats import draw_lines
+from snellen.report.documents.repeats import draw_lines
+from snellen.report.documents.run_document import run_document
 from snellen.report.writers import write_text
 from snellen.store.runs import RunFolder
 

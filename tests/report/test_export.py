@@ -10,7 +10,7 @@ from synthetic import build_report
 
 from snellen.core.run import Report
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.report.run_document import run_document
+from snellen.report.documents.run_document import run_document
 from snellen.report.writers import write_text
 from snellen.report.writers.terminal import print_document
 

@@ -10,9 +10,9 @@ from snellen.analysis.card_file import stored_card
 from snellen.api import score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
+from snellen.report.documents.protocol_card import card_lines
+from snellen.report.documents.run_document import run_document
 from snellen.report.page.facts import fact_sections
-from snellen.report.run_document import run_document
-from snellen.report.terminal.protocol_card import card_lines
 from snellen.report.writers import write_text
 
 LAYOUT = Path(__file__).parents[1] / "benchmarks" / "layouts" / "mm-vet.tsv"

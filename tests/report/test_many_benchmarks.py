@@ -13,7 +13,7 @@ from snellen.api import evaluate, report_of
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember
 from snellen.cli import main
 from snellen.report import format as fmt
-from snellen.report.terminal.suites import suite_document, suite_table
+from snellen.report.documents.suites import suite_document, suite_table
 from snellen.report.writers.terminal import print_document
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"

@@ -16,7 +16,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Request
-from snellen.report.terminal.mmt_table import mmt_document
+from snellen.report.documents.mmt_table import mmt_document
 from snellen.report.writers import write_text
 from snellen.store.runs import RunFolder
 

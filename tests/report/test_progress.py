@@ -4,7 +4,7 @@ from time import perf_counter
 import pytest
 from rich.console import Console
 
-from snellen.report.terminal.progress import LiveProgress, PlainProgress, show_progress
+from snellen.report.progress import LiveProgress, PlainProgress, show_progress
 
 
 class Clock:

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from synthetic import build_report
 
-from snellen.report.run_document import run_document
+from snellen.report.documents.run_document import run_document
 from snellen.report.writers.terminal import print_document
 
 

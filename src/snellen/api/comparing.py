@@ -19,7 +19,7 @@ from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.results import Results, printed_text
 from snellen.core.errors import UsageError
 from snellen.report.document import Document
-from snellen.report.terminal.comparison import comparison_document, comparison_names, verdicts
+from snellen.report.documents.comparison import comparison_document, comparison_names, verdicts
 from snellen.report.writers.terminal import print_document
 from snellen.store.runs import RunFolder, find_runs
 

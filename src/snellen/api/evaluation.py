@@ -230,7 +230,7 @@ def _evaluate(
 
 def _print_forecast(say: Notify, run: str, expected: Forecast) -> None:
     """Say what the rest of a run takes, if that is worth a sentence."""
-    from snellen.report.terminal.forecast import forecast_sentence, is_notable
+    from snellen.report.documents.forecast import forecast_sentence, is_notable
 
     if is_notable(expected):
         say(forecast_sentence(run, expected))

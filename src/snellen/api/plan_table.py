@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
+from snellen.report.documents.forecast import interval_sentence, short_count
+from snellen.report.documents.planned_study import study_lines, study_table
 from snellen.report.table import Cell, Column, Table
-from snellen.report.terminal.forecast import interval_sentence, short_count
-from snellen.report.terminal.planned_study import study_lines, study_table
 from snellen.report.writers.terminal import print_document
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ def open_progress(choice: ProgressChoice) -> Iterator[Progress]:
     elif choice is not False and is_notebook():
         yield _notebook_progress()
     elif choice or (choice is None and is_terminal()):
-        from snellen.report.terminal.progress import show_progress
+        from snellen.report.progress import show_progress
 
         with show_progress() as progress:
             yield progress

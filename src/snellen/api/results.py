@@ -466,7 +466,7 @@ class Results(RowExport):
         return fit_to_content(results_plot(self._reports()))
 
     def _document(self) -> Document:
-        from snellen.report.run_document import run_document
+        from snellen.report.documents.run_document import run_document
 
         return run_document(self._reports())
 
@@ -550,7 +550,7 @@ def printed_text(print_to: Callable[[Console], None]) -> str:
 
 def _runs_text(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
     """The table of `snellen run`, then a line for each run and the remarks."""
-    from snellen.report.run_document import run_document
+    from snellen.report.documents.run_document import run_document
     from snellen.report.writers.terminal import print_document
 
     there, gone = _split_gone(runs)
@@ -587,6 +587,6 @@ def _split_gone(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
 
 def _failures(runs: Sequence[Run]) -> list[str]:
     """Why samples failed, the most frequent reasons first."""
-    from snellen.report.run_document import named_failure_lines
+    from snellen.report.documents.run_document import named_failure_lines
 
     return list(named_failure_lines(runs))

@@ -116,7 +116,7 @@ class Scored(NamedTuple):
         return Samples(map(SampleResult, self.records))
 
     def __repr__(self) -> str:
-        from snellen.report.run_document import run_document
+        from snellen.report.documents.run_document import run_document
         from snellen.report.writers.terminal import print_document
 
         document = run_document([self.report], judges_measured=self.readings is not None)

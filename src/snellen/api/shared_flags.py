@@ -220,8 +220,6 @@ _FLAGS = (
     Flag("--power", "power of tests and of a study", "PERCENT", parse_percent),
     Flag("--share", "which share is sampled or flagged, e.g. 0.1 or 10%%", "SHARE", parse_share),
     # Files that people fill in, and pages.
-    Flag("--labels", "labels of people, as a sheet or page that they filled in", "FILE"),
-    Flag("--sheet", "write a sheet or page to be labelled", "FILE"),
     Flag("--each", "samples of each group, cause or verdict", "N", int),
     Flag("--only", "only these, in this order", "NAME,..."),
     Flag("--port", "port to serve on; 0 takes a free one", "N", int),

@@ -137,7 +137,7 @@ class ServedRuns:
     def compare(self, names: Sequence[str], common: bool, baseline: bool) -> str:
         """What `snellen compare --json` prints."""
         from snellen.analysis.comparison.paired import compare
-        from snellen.report.terminal.comparison import comparison_document, comparison_names
+        from snellen.report.documents.comparison import comparison_document, comparison_names
         from snellen.report.writers.json_text import write
 
         runs = [self.run(name) for name in names]
@@ -148,7 +148,7 @@ class ServedRuns:
     def why(self, first: str, second: str, examples: int) -> str:
         """What `snellen why --json` prints."""
         from snellen.api.why import explain
-        from snellen.report.terminal.why import why_document
+        from snellen.report.documents.why import why_document
         from snellen.report.writers.json_text import write
 
         paths = [self.run(name).path for name in (first, second)]

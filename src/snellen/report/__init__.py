@@ -1,5 +1,5 @@
 """Records as words, tables and images. Nothing here runs a model or computes a statistic.
 
-Number formats and exports are in this folder; pages, terminal tables, plots and findings have a
-folder each.
+`documents` and `findings` say what commands show, `writers` write it in each format; pages, plots
+and notebooks have a folder each. Formats of single numbers are in `format`.
 """

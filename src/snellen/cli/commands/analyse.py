@@ -169,7 +169,7 @@ def _check_flags(options: Options) -> None:
 
 def _runs(options: Options) -> tuple[list[RunFolder], list[str]]:
     """The runs of all sources without duplicates, and a name for each."""
-    from snellen.report.terminal.comparison import comparison_names
+    from snellen.report.documents.comparison import comparison_names
 
     runs = open_runs(options.sources, options.reading)
     return runs, comparison_names(runs)
@@ -328,7 +328,7 @@ def _languages(options: Options) -> Document:
 
 def _gains(options: Options) -> Document:
     """What a setting is worth in these runs."""
-    from snellen.report.terminal.gains import gain_document
+    from snellen.report.documents.gains import gain_document
 
     runs, _ = _runs(options)
     leakages = _leakages(runs, options.language_model)

@@ -41,7 +41,7 @@ class Options(OutputOptions):
 def main(options: Options) -> int:
     """Print the differences, tests and ranks of runs."""
     from snellen.analysis.comparison.paired import compare
-    from snellen.report.terminal.comparison import comparison_document, comparison_names
+    from snellen.report.documents.comparison import comparison_document, comparison_names
 
     if not 50 <= options.level < 100 or not 50 <= options.power < 100:
         raise UsageError(

@@ -180,7 +180,7 @@ def _mmt_submission(runs: list[RunFolder]) -> str:
 
 
 def _mmt_table(runs: list[RunFolder]) -> Document:
-    from snellen.report.terminal.mmt_table import mmt_document
+    from snellen.report.documents.mmt_table import mmt_document
 
     return mmt_document(runs)
 
@@ -200,13 +200,13 @@ def _seed_results(runs: list[RunFolder]) -> str:
 
 
 def _seed_table(runs: list[RunFolder]) -> Document:
-    from snellen.report.terminal.seed_table import seed_document
+    from snellen.report.documents.seed_table import seed_document
 
     return seed_document([run.report() for run in runs])
 
 
 def _seed_heat_map(runs: list[RunFolder]) -> str:
-    from snellen.report.terminal.seed_table import seed_heat_map
+    from snellen.report.documents.seed_table import seed_heat_map
 
     return seed_heat_map([run.report() for run in runs])
 

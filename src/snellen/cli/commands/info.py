@@ -34,7 +34,7 @@ def main(options: Options) -> int:
 
 
 def _document(options: Options) -> Document:
-    from snellen.report.terminal.name_facts import (
+    from snellen.report.documents.name_facts import (
         facts_document,
         facts_of_name,
         is_suite_or_recipe,
@@ -42,7 +42,7 @@ def _document(options: Options) -> Document:
 
     if options.card:
         from snellen.api.card import protocol_card
-        from snellen.report.terminal.protocol_card import card_document
+        from snellen.report.documents.protocol_card import card_document
 
         return card_document(protocol_card(options.name))
     from snellen.api.data_files import is_data_file
@@ -62,8 +62,8 @@ def _data_document(name: str, columns: Mapping[str, str]) -> Document:
     from snellen.data.foreign.detect import is_foreign
     from snellen.data.tables.info import table_info
     from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
-    from snellen.report.terminal.data_facts import data_document
-    from snellen.report.terminal.name_facts import benchmark_facts, check_own_data
+    from snellen.report.documents.data_facts import data_document
+    from snellen.report.documents.name_facts import benchmark_facts, check_own_data
 
     path = split_spec(name).name
     if is_foreign(path):

@@ -48,8 +48,8 @@ def main(options: Options) -> int:
     from snellen.analysis.samples.items import analyse_items
     from snellen.api.items import similar_images
     from snellen.core.atomic_write import save
-    from snellen.report.terminal.comparison import comparison_names
-    from snellen.report.terminal.items import items_document
+    from snellen.report.documents.comparison import comparison_names
+    from snellen.report.documents.items import items_document
 
     if not 50 <= options.agreement <= 100 or options.top < 1:
         raise UsageError(

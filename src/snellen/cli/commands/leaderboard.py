@@ -17,7 +17,7 @@ from snellen.core.errors import UsageError
 if TYPE_CHECKING:
     from snellen.benchmarks.abilities.mme.boards import PrintedScores
     from snellen.report.document import Document
-    from snellen.report.terminal.suites import ImportedScore
+    from snellen.report.documents.suites import ImportedScore
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
 
@@ -58,8 +58,8 @@ def main(options: Options) -> int:
 
 def _leaderboards(options: Options) -> Document:
     from snellen.api import report_of
-    from snellen.report.leaderboard_tables import leaderboards_document
-    from snellen.report.terminal.leaderboards import rank_comparable_runs
+    from snellen.report.documents.leaderboard_tables import leaderboards_document
+    from snellen.report.documents.leaderboards import rank_comparable_runs
 
     files = [path for path in options.paths if _is_table(path, options.sources.benchmark)]
     tables = _printed_scores(files)
@@ -113,7 +113,7 @@ def _suite(options: Options, name: str) -> Document:
     """The table of a suite, from runs and from scores of elsewhere."""
     from snellen.api import report_of
     from snellen.benchmarks.declaration.registry import find_suite
-    from snellen.report.terminal.suites import suite_document, suite_table
+    from snellen.report.documents.suites import suite_document, suite_table
 
     imported = {path: scores for path in options.paths if (scores := _imported_scores(path))}
     results = [result for scores in imported.values() for result in scores]
@@ -134,7 +134,7 @@ def _suite(options: Options, name: str) -> Document:
 def _imported_scores(path: str) -> list[ImportedScore]:
     """The scores of a table with the columns model, member and value; none if it is another."""
     from snellen.data.tables.open_table import open_table
-    from snellen.report.terminal.suites import IMPORT_COLUMNS, read_imported_scores
+    from snellen.report.documents.suites import IMPORT_COLUMNS, read_imported_scores
 
     if not _is_table(path, None):
         return []

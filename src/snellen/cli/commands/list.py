@@ -50,7 +50,7 @@ def _write_catalog(filter: str, options: Options) -> None:
     from snellen.models.naming.catalog import catalog
     from snellen.models.naming.filters import choose
     from snellen.report.console import Terminal
-    from snellen.report.terminal.catalog import catalog_document
+    from snellen.report.documents.catalog import catalog_document
     from snellen.report.writers.terminal import print_document
 
     if options.what != "models":

@@ -47,7 +47,7 @@ def main(options: Options) -> int:
     """Ask both backends and print where they differ."""
     from snellen.api import parity
     from snellen.report.console import Terminal
-    from snellen.report.terminal.parity import parity_document
+    from snellen.report.documents.parity import parity_document
 
     console = Terminal(stderr=True)
     result = parity(

@@ -29,8 +29,8 @@ def main(options: Options) -> int:
     the runs have them; as HTML, write the page of a run or the overview of several."""
     from snellen.analysis.causes.gains import gains
     from snellen.api import report_of
-    from snellen.report.run_document import failure_blocks, run_document
-    from snellen.report.terminal.gains import gain_blocks
+    from snellen.report.documents.gains import gain_blocks
+    from snellen.report.documents.run_document import failure_blocks, run_document
 
     runs = open_runs(options.runs, options.sources)
     reports = [report_of(run) for run in runs]

@@ -49,7 +49,7 @@ def main(options: Options) -> int:
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
-    from snellen.report.terminal.progress import show_progress
+    from snellen.report.progress import show_progress
 
     console, form = Terminal(stderr=True), options.form
     with _open_trackers(options.track, console) as log_runs:
@@ -103,9 +103,9 @@ def _print_results(results: Results, command: str, form: str) -> int:
     from snellen.analysis.causes.neighbours import gains_with_neighbours
     from snellen.cli.commands.report import write_page
     from snellen.report.console import Terminal
-    from snellen.report.run_document import failure_blocks, run_document
-    from snellen.report.terminal.gains import gain_blocks
-    from snellen.report.terminal.tracebacks import print_traceback
+    from snellen.report.documents.gains import gain_blocks
+    from snellen.report.documents.run_document import failure_blocks, run_document
+    from snellen.report.tracebacks import print_traceback
 
     for skipped in results.skipped:
         print_line(f"skipped: {skipped.reason}", error=True)

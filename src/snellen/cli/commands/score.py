@@ -200,7 +200,7 @@ def _score(file: _Input, options: Options) -> Scored:
 
 def _write_scored(scored: Sequence[Scored], options: Options) -> int:
     """Write the runs, then the numbers; returns the exit code."""
-    from snellen.report.terminal.scorecard import score_document, scorecard
+    from snellen.report.documents.scorecard import score_document, scorecard
 
     runs = [one.save(options.out) for one in scored] if options.out else []
     _print_warnings(dict.fromkeys(warning for one in scored for warning in one.warnings))
@@ -220,7 +220,7 @@ def _write_scored(scored: Sequence[Scored], options: Options) -> int:
 def _score_by_every_rule(file: _Input, options: Options) -> int:
     """Print the numbers by each parsing rule, and the replies that the rules parse differently."""
     from snellen.api import score_by_rules
-    from snellen.report.terminal.rule_comparison import rules_document
+    from snellen.report.documents.rule_comparison import rules_document
     from snellen.scoring.disagreements import disagreements
 
     scored = score_by_rules(

@@ -162,7 +162,7 @@ class Options(OutputOptions):
 def main(options: Options) -> int:
     """Map tasks, or compare models on a map; write and print the findings."""
     from snellen.report.console import Terminal
-    from snellen.report.terminal.taskmap import task_map_document
+    from snellen.report.documents.taskmap import task_map_document
     from snellen.taskmap.findings import TaskMapFindings
     from snellen.taskmap.mapping import measure_agreement
     from snellen.taskmap.training import TrainingInterrupted
@@ -250,7 +250,7 @@ def _build_map(options: Options, model: str, benchmark: str, console: Console) -
     """Fine-tune on each task and map the tasks, as the options say."""
     from snellen.api.task_map import TaskMapOptions, task_map
     from snellen.models.hf.lora import LoraOptions
-    from snellen.report.terminal.taskmap import progress_line
+    from snellen.report.documents.taskmap import progress_line
     from snellen.taskmap.tasks import MIN_SAMPLES, TaskSelection
 
     only = tuple(name.strip() for name in (options.only or "").split(",") if name.strip())

@@ -138,7 +138,7 @@ def _watch_options(options: Options) -> WatchOptions:
 def _messages(options: Options, console: Console, *, error: bool) -> Iterator[WatchMessages]:
     """What is printed on the way; new points go to standard error for an `error`."""
     from snellen.engine.loop.progress import NoProgress
-    from snellen.report.terminal.progress import show_progress
+    from snellen.report.progress import show_progress
     from snellen.tracking.watch_loop import WatchMessages
 
     with nullcontext(NoProgress()) if options.quiet else show_progress(console) as progress:

@@ -70,7 +70,7 @@ class Options(OutputOptions):
 
 def main(options: Options) -> int:
     """Split the difference of two runs, after making further runs with `--ask`."""
-    from snellen.report.terminal.why import why_document
+    from snellen.report.documents.why import why_document
 
     _check_options(options)
     if options.second is None:
@@ -117,7 +117,7 @@ def _asking_flags(asking: AskOptions) -> list[str]:
 def _explain_published(options: Options) -> int:
     """Compare one run with what is published."""
     from snellen.api.why import explain_against_published
-    from snellen.report.terminal.published import published_document
+    from snellen.report.documents.published import published_document
 
     if options.ask is not None or options.others:
         raise UsageError("--ask and --runs tell two runs apart; give a second run")
@@ -129,7 +129,7 @@ def _explain_published(options: Options) -> int:
 def _explain_steps(options: Options, runs: Sequence[str]) -> int:
     """Split each step of three or more runs."""
     from snellen.api.why import explain_steps
-    from snellen.report.terminal.why_steps import steps_document
+    from snellen.report.documents.why_steps import steps_document
 
     if options.ask is not None or options.others:
         raise UsageError("--ask and --runs tell two runs apart; give the two runs of one step")
@@ -159,7 +159,7 @@ def _ask_crossed_runs(options: Options, explanation: Explanation) -> tuple[RunFo
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
-    from snellen.report.terminal.progress import show_progress
+    from snellen.report.progress import show_progress
 
     console = Terminal(stderr=True)
     # Made first: impossible options are refused also where nothing is left to ask.

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from snellen.core.run import Status
 from snellen.report import format as fmt
 from snellen.report.notebook import fragments as html
-from snellen.report.terminal.progress import (
+from snellen.report.progress import (
     ProgressClock,
     ProgressState,
     progress_details,

@@ -10,8 +10,8 @@ from snellen.analysis.comparison.deviations import deviations
 from snellen.core.benchmark import CHANCE
 from snellen.core.run import Report
 from snellen.report import format as fmt
+from snellen.report.documents.result_tables import Baseline, baselines, boards
 from snellen.report.notebook import fragments as html
-from snellen.report.result_tables import Baseline, baselines, boards
 
 
 class RunWithPage(NamedTuple):

@@ -14,9 +14,9 @@ from snellen.core.benchmark import RECIPE
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
+from snellen.report.documents.protocol_card import card_lines
+from snellen.report.documents.repeats import draws_text
 from snellen.report.judge_notes import judges_note
-from snellen.report.terminal.protocol_card import card_lines
-from snellen.report.terminal.repeats import draws_text
 
 _MODEL = "model"
 _PYTHON = "python"

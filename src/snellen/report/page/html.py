@@ -20,6 +20,7 @@ from snellen.core.output import Outcome
 from snellen.core.record import Pass, Record
 from snellen.core.run import Report
 from snellen.report import format as fmt
+from snellen.report.documents.repeats import draw_lines
 from snellen.report.findings.parsers import parsing_error_term
 from snellen.report.page import views
 from snellen.report.page.budgets import budget_table
@@ -35,7 +36,6 @@ from snellen.report.page.samples import (
     record_result,
     select_samples,
 )
-from snellen.report.terminal.repeats import draw_lines
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def gain_context(gains: Sequence[Gain]) -> list[dict[str, object]]:
     several."""
     if not gains:
         return []
-    from snellen.report.terminal.gains import gain_tables
+    from snellen.report.documents.gains import gain_tables
     from snellen.report.writers.html import table_block
 
     tables = list(gain_tables(gains))

@@ -10,9 +10,9 @@ from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.documents.result_tables import baselines
 from snellen.report.page import charts
 from snellen.report.page.samples import Result
-from snellen.report.result_tables import baselines
 from snellen.scoring.accuracy import SAME_LETTER
 
 RESULT_LABELS: dict[Result, str] = {

@@ -115,7 +115,7 @@ def _translate(options: Options, plan: TranslationPlan) -> TranslationSummary:
     """Translate with the named models and show progress; exits where Ctrl-C stops it."""
     from snellen.engine.loop.progress import NoProgress
     from snellen.report.console import Terminal
-    from snellen.report.terminal.progress import show_progress
+    from snellen.report.progress import show_progress
     from snellen_curate.translate.step import sibling_name, translate_items
     from snellen_curate.translate.translating import BACK, JUDGE, TRANSLATOR
 

@@ -15,8 +15,8 @@ from snellen.core.model import AnyModel, Identity
 from snellen.data_sets.decisions import FAILED, Action, Decision
 from snellen.data_sets.items import ItemTable
 from snellen.data_sets.step import Step, open_step
+from snellen.report.documents.comparison import comparison_names
 from snellen.report.format import plural
-from snellen.report.terminal.comparison import comparison_names
 from snellen.store.runs import RunFolder, distinct_runs
 from snellen_curate.filter.judging import JudgedItems, judge_items
 from snellen_curate.filter.model_runs import Reports, run_models

@@ -13,8 +13,8 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.run import DataInfo, Report, RunInfo
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.report.document import Document, Space
+from snellen.report.documents.run_document import run_document
 from snellen.report.findings.parsers import labelled_replies
-from snellen.report.run_document import run_document
 from snellen.report.writers.json_text import document_object
 
 

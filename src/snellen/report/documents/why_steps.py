@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from snellen.analysis.causes.why import DifferenceSplit
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line
+from snellen.report.documents.why import causes_text
 from snellen.report.table import Column, Table
-from snellen.report.terminal.why import causes_text
 from snellen.stats.paired import holm
 
 Steps = Sequence[DifferenceSplit]

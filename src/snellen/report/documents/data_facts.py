@@ -8,9 +8,9 @@ from dataclasses import asdict
 from snellen.analysis.data_check import DataIssue
 from snellen.data.tables.info import TableInfo
 from snellen.report.document import Document, Line, Space
+from snellen.report.documents.name_facts import facts_table
 from snellen.report.format import plural
 from snellen.report.table import Column, Table
-from snellen.report.terminal.name_facts import facts_table
 
 
 def data_document(info: TableInfo, benchmark_facts: Mapping[str, str]) -> Document:

@@ -36,7 +36,7 @@ from snellen.core.errors import UsageError
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.leaderboard_tables import ComparableRuns, group_legend
+from snellen.report.documents.leaderboard_tables import ComparableRuns, group_legend
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow, rank_models
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.store.runs import RunFolder

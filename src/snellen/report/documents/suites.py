@@ -22,7 +22,7 @@ from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
-from snellen.report.leaderboard_tables import row_object
+from snellen.report.documents.leaderboard_tables import row_object
 from snellen.report.plots.series import Value, dot_plot
 from snellen.report.table import Cell, Column, Table
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows

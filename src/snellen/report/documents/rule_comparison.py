@@ -11,8 +11,8 @@ from snellen.core.summary import Summary
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
+from snellen.report.documents.scorecard import scorecard
 from snellen.report.table import Column, Table
-from snellen.report.terminal.scorecard import scorecard
 from snellen.scoring.disagreements import Disagreement, RuleResult
 
 MAX_EXAMPLES = 20

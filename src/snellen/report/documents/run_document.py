@@ -22,9 +22,8 @@ from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.judge_notes import judges_note
-from snellen.report.plots.series import results_plot
-from snellen.report.result_tables import (
+from snellen.report.documents.repeats import draw_lines, draw_metrics
+from snellen.report.documents.result_tables import (
     BASELINE,
     baselines,
     board_table,
@@ -33,8 +32,9 @@ from snellen.report.result_tables import (
     group_tables,
     results_matrix,
 )
+from snellen.report.judge_notes import judges_note
+from snellen.report.plots.series import results_plot
 from snellen.report.table import Cell, Column, Table
-from snellen.report.terminal.repeats import draw_lines, draw_metrics
 from snellen.store.runs import RunFolder
 
 CSV_COLUMNS = (

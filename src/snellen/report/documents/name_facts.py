@@ -202,7 +202,7 @@ def _option_line(option: OptionDoc) -> str:
 
 def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
     """Facts of the catalog, and of the model on this machine, or why it cannot be opened here."""
-    from snellen.report.terminal.catalog import entry_facts
+    from snellen.report.documents.catalog import entry_facts
 
     try:
         local = _model_facts(name)
@@ -215,7 +215,7 @@ def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
 def _uninstalled_facts(name: str, error: MissingExtra) -> dict[str, str]:
     """What is known of a model whose library is not installed: its checkpoint's facts, if these are
     in the catalog, and what to install."""
-    from snellen.report.terminal.catalog import entry_facts, how_to_ask
+    from snellen.report.documents.catalog import entry_facts, how_to_ask
 
     parts = split_model(name)
     entry = facts_of(f"hf/{parts.name}")
