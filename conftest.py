@@ -235,9 +235,7 @@ class Attacks:
             return
         what, promise = attack
         test = report.nodeid.partition("[")[0]
-        row = self.rows.setdefault(
-            test, {"test": test, "attack": what, "promise": promise, "cases": 0, "held": 0}
-        )
+        row = self.rows.setdefault(test, {"test": test, "attack": what, "promise": promise, "cases": 0, "held": 0})
         row["cases"] += 1
         row["held"] += report.passed
 

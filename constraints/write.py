@@ -35,19 +35,34 @@ def resolve(torch: str, leave_out: list[str]) -> str:
     """The pinned packages of all extras, `torch` being a requirement such as torch==2.13.0."""
     least = _project(ROOT)["requires-python"].removeprefix(">=")
     command = [
-        sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal",
-        "--generate-hashes", "--no-header", "--no-emit-index-url", "--no-emit-find-links",
-        "--python-version", least, "--extra", "all", "--extra", "dev",
-        "--annotation-style", "line", "--constraint", "-",
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "compile",
+        "--quiet",
+        "--universal",
+        "--generate-hashes",
+        "--no-header",
+        "--no-emit-index-url",
+        "--no-emit-find-links",
+        "--python-version",
+        least,
+        "--extra",
+        "all",
+        "--extra",
+        "dev",
+        "--annotation-style",
+        "line",
+        "--constraint",
+        "-",
         *(part for name in leave_out for part in ("--no-emit-package", name)),
         "pyproject.toml",
-    ]  # fmt: skip
+    ]
     with tempfile.NamedTemporaryFile("w", suffix=".in") as others:
         others.write("\n".join(_requirements_of_others()))
         others.flush()
-        done = subprocess.run(
-            [*command, others.name], input=torch, cwd=ROOT, capture_output=True, text=True
-        )
+        done = subprocess.run([*command, others.name], input=torch, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
     return done.stdout

@@ -45,10 +45,7 @@ def marked() -> Iterator[Attack]:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             for decorator in node.decorator_list:
-                if (
-                    isinstance(decorator, ast.Call)
-                    and ast.unparse(decorator.func) == "pytest.mark.attack"
-                ):
+                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.attack":
                     what, promise = (ast.literal_eval(one) for one in decorator.args)
                     name = f"{path.relative_to(ROOT).as_posix()}::{node.name}"
                     yield Attack(name, what, promise)
@@ -60,8 +57,9 @@ def page() -> str:
     known = {Attack(row["test"], row["attack"], row["promise"]) for row in rows}
     if known != set(marked()):
         other = sorted(one.test for one in known ^ set(marked()))
-        raise SystemExit(f"docs/data/attacks.json is not of today's tests ({', '.join(other)}); "
-                         "run python docs/attacks.py")  # fmt: skip
+        raise SystemExit(
+            f"docs/data/attacks.json is not of today's tests ({', '.join(other)}); run python docs/attacks.py"
+        )
     lines = ["# Attacks", "", NOTE, "", HEAD]
     cases = sum(row["cases"] for row in rows)
     held = sum(row["held"] for row in rows)
@@ -69,9 +67,7 @@ def page() -> str:
     lines += ["| attack | promise | cases | held | test |", "| --- | --- | ---: | ---: | --- |"]
     for row in sorted(rows, key=lambda row: (row["test"].split("/")[1], row["attack"])):
         name = row["test"].removeprefix("tests/").replace("::", " ").replace("_", "\\_")
-        lines.append(
-            f"| {row['attack']} | {row['promise']} | {row['cases']} | {row['held']} | {name} |"
-        )
+        lines.append(f"| {row['attack']} | {row['promise']} | {row['cases']} | {row['held']} | {name} |")
     return "\n".join([*lines, "", *_kills(), "", *_fuzzing(), ""])
 
 
@@ -111,10 +107,7 @@ def _fuzzing() -> list[str]:
         "",
         "| readers of | examples | minutes |",
         "| --- | ---: | ---: |",
-        *(
-            f"| {kind} | {total[0]:,} | {total[1] / 60:,.0f} |"
-            for kind, total in sorted(kinds.items())
-        ),
+        *(f"| {kind} | {total[0]:,} | {total[1] / 60:,.0f} |" for kind, total in sorted(kinds.items())),
     ]
 
 

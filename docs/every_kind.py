@@ -42,10 +42,7 @@ OWN = ("my_questions.tsv", "capitals.toml")
 """Examples of benchmarks of one's own: choices without pictures, and open answers."""
 MODEL = "snellen/tiny"
 SUITE = "every-kind.toml"
-NOTE = (
-    "<!-- Written by docs/generate.py from docs/data/every_kind.json, which docs/every_kind.py "
-    "counts. -->"
-)
+NOTE = "<!-- Written by docs/generate.py from docs/data/every_kind.json, which docs/every_kind.py counts. -->"
 _VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id")
 _SECONDS, _FPS, _SIDE, _SQUARE = 10, 4, 64, 16
 
@@ -152,8 +149,7 @@ def line_of(name: str, spec: str, runs: Sequence[RunFolder]) -> Line:
     (summary,) = (
         run.report().summary
         for run in runs
-        if run.info.data.path == table.path
-        and benchmark.parameters.items() <= run.info.config.parameters.items()
+        if run.info.data.path == table.path and benchmark.parameters.items() <= run.info.config.parameters.items()
     )
     return Line(
         name,
@@ -221,9 +217,7 @@ def page() -> str:
 
 
 def _row(one: Line) -> str:
-    outcomes = ", ".join(
-        f"{count} {name.replace('_', ' ')}" for name, count in one.outcomes.items()
-    )
+    outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in one.outcomes.items())
     of = f" of {one.top:g}" if one.top != 100 else ""
     score = "-" if one.score is None else f"{one.score:.1f}{of}"
     cells = (one.name, one.kind, str(one.samples), outcomes, score, "; ".join(one.reasons))

@@ -103,9 +103,7 @@ class CountedComparison(EvidenceComparison, frozen=True, omit_defaults=True, kw_
 
 def load_comparisons() -> dict[str, tuple[CountedComparison, ...]]:
     """The comparisons of every registered benchmark, the strongest level first."""
-    return msgspec.json.decode(
-        COMPARISONS.read_bytes(), type=dict[str, tuple[CountedComparison, ...]]
-    )
+    return msgspec.json.decode(COMPARISONS.read_bytes(), type=dict[str, tuple[CountedComparison, ...]])
 
 
 def counted() -> dict[str, tuple[CountedComparison, ...]]:
@@ -153,8 +151,7 @@ def _published() -> Iterator[tuple[str, CountedComparison]]:
                 len(of_it),
                 setting=title,
                 differences=tuple(
-                    VerdictDifference(cause or "not explained", "convention", count)
-                    for cause, count in causes.items()
+                    VerdictDifference(cause or "not explained", "convention", count) for cause, count in causes.items()
                 ),
             ),
         )
@@ -219,8 +216,7 @@ def _draws() -> str:
     headers = [read_header(path).get("drawn", {}) for path in all_sets()]
     draws = Counter((one["seed"], one["date"]) for one in headers if one.get("date"))
     said = ", ".join(
-        f"{count} of the {len(headers)} sets by seed {seed} on {date}"
-        for (seed, date), count in sorted(draws.items())
+        f"{count} of the {len(headers)} sets by seed {seed} on {date}" for (seed, date), count in sorted(draws.items())
     )
     return f"Drawn are {said}."
 

@@ -80,10 +80,7 @@ def _table() -> Iterator[str]:
         if needs:
             ran += f" (*needs {' and '.join(needs)}*)"
         asked = "chat template" if entry["template"] == "checkpoint" else "profile"
-        yield (
-            f"| {name} | `{entry['model_type']}` | {pictures} | {asked} | yes "
-            f"| {entry['sharing']} | {ran} |"
-        )
+        yield (f"| {name} | `{entry['model_type']}` | {pictures} | {asked} | yes | {entry['sharing']} | {ran} |")
 
 
 def _left_out() -> Iterator[str]:

@@ -26,18 +26,10 @@ from msgspec import json as msgjson
 from snellen.analysis.causes.gains import gains
 from snellen.analysis.findings.abilities import abilities, hard_samples
 from snellen.analysis.findings.choices import choices
-from snellen.analysis.findings.score_tables import (
-    scores_from_csv,
-    scores_from_reports,
-    select_scores,
-)
+from snellen.analysis.findings.score_tables import scores_from_csv, scores_from_reports, select_scores
 from snellen.benchmarks.abilities.mme.boards import build_boards, parse_printed_scores
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_capability, by_image_type, find_subtask
-from snellen.benchmarks.abilities.seedbench.levels import (
-    dimension_by_name,
-    dimensions,
-    group_by_subpart,
-)
+from snellen.benchmarks.abilities.seedbench.levels import dimension_by_name, dimensions, group_by_subpart
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Interval
@@ -93,16 +85,16 @@ class Gallery(Struct, frozen=True):
 
 MMT_ERRORS: Numbers = {
     "GPT-4V": {
-        "perception": 51.0, "reasoning": 9.94, "capability": 19.0, "refusal": 6.11,
-        "instruction": 2.99, "not stated apart": 10.96,
+        "perception": 51.0,
+        "reasoning": 9.94,
+        "capability": 19.0,
+        "refusal": 6.11,
+        "instruction": 2.99,
+        "not stated apart": 10.96,
     },
-    "GeminiProVision": {
-        "perception": 76.9, "reasoning": 10.4, "instruction": 1.14, "not stated apart": 11.56,
-    },
-    "InternVL-Chat-V1.2": {
-        "perception": 67.2, "reasoning": 14.8, "instruction": 6.64, "not stated apart": 11.36,
-    },
-}  # fmt: skip
+    "GeminiProVision": {"perception": 76.9, "reasoning": 10.4, "instruction": 1.14, "not stated apart": 11.56},
+    "InternVL-Chat-V1.2": {"perception": 67.2, "reasoning": 14.8, "instruction": 6.64, "not stated apart": 11.36},
+}
 """What Sec. 4.4 of MMT-Bench says of its Fig. 4; the rest is in the figure alone."""
 
 
@@ -110,8 +102,7 @@ def count(runs: Path, tables: Path) -> Gallery:
     """The numbers from runs and tables."""
     from snellen.api import report_of
 
-    found = {(run.info.model, run.info.config.parameters.get("control")): run
-             for run in find_runs(runs)}  # fmt: skip
+    found = {(run.info.model, run.info.config.parameters.get("control")): run for run in find_runs(runs)}
     seeing = [found[model, None] for model in EYECHART_MODELS]
     table = scores_from_reports([report_of(run) for run in seeing], EYECHART_MODELS, "category")
     ordered = abilities(table)
@@ -146,8 +137,7 @@ def count(runs: Path, tables: Path) -> Gallery:
 def _letters(runs: Sequence) -> Numbers:
     made = {run.info.model: choices(run.records()) for run in runs}
     gold = {label: float(count) for label, count in made[EYECHART_MODELS[0]].gold.items()}
-    rows = {model: {one.label: float(one.chosen) for one in found.letters}
-            for model, found in made.items()}  # fmt: skip
+    rows = {model: {one.label: float(one.chosen) for one in found.letters} for model, found in made.items()}
     return {"gold answers": gold, **rows}
 
 
@@ -167,10 +157,7 @@ def _languages(tables: Path) -> Numbers:
     }
     shared = [name for name in held["English"] if name in held["Chinese"]]
     shared.sort(key=lambda name: sum(scores[name]["overall"].value for scores in held.values()))
-    return {
-        language: {name: scores[name]["overall"].value for name in shared}
-        for language, scores in held.items()
-    }
+    return {language: {name: scores[name]["overall"].value for name in shared} for language, scores in held.items()}
 
 
 def _open_and_closed(tables: Path) -> Numbers:
@@ -184,8 +171,7 @@ def _mme(tables: Path) -> dict[str, dict]:
     subtasks = _plain(select_scores(scores_from_csv(file), MME_MODELS).scores)
     return {
         "mme_boards": {
-            one.name: [(rank, model, round(score, 4)) for rank, model, score in one.places]
-            for one in boards
+            one.name: [(rank, model, round(score, 4)) for rank, model, score in one.places] for one in boards
         },
         "mme_subtasks": subtasks,
     }
@@ -219,8 +205,7 @@ def _seed(tables: Path) -> dict[str, dict[str, float | None]]:
                 {name: None if cell in ("-", "") else float(cell) for name, cell in cells.items()}
             )
     asked = max(len(one) for one in found.values())
-    whole = {model: one for model, one in found.items()
-             if len(one) == asked and model not in SEED_DOUBTFUL}  # fmt: skip
+    whole = {model: one for model, one in found.items() if len(one) == asked and model not in SEED_DOUBTFUL}
     able = sorted(whole, key=lambda model: sum(one is None for one in whole[model].values()))
     kept = set(able[:SEED_MODELS])
     return {model: one for model, one in whole.items() if model in kept}
@@ -253,18 +238,12 @@ def names_and_numbers(svg: str) -> list[str]:
 
 
 def _values(numbers: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, Value]]:
-    return {
-        name: {row: Value(value) for row, value in values.items()}
-        for name, values in numbers.items()
-    }
+    return {name: {row: Value(value) for row, value in values.items()} for name, values in numbers.items()}
 
 
 def _values_with_intervals(numbers: Gallery) -> dict[str, dict[str, Value]]:
     return {
-        model: {
-            name: Value(value, Interval(low, high, "wilson"))
-            for name, (value, low, high) in values.items()
-        }
+        model: {name: Value(value, Interval(low, high, "wilson")) for name, (value, low, high) in values.items()}
         for model, values in numbers.abilities.items()
     }
 
@@ -286,11 +265,8 @@ def _hard_samples(numbers: Gallery) -> Figure:
         sample = samples[case.sample]
         images = [ref.source.read() for ref in sample.media]
         cards.append(
-            HardSampleCard(
-                case.ability, case.best, sample.question, sample.options, sample.gold,
-                case.answers, images,
-            )
-        )  # fmt: skip
+            HardSampleCard(case.ability, case.best, sample.question, sample.options, sample.gold, case.answers, images)
+        )
     return draw_cards("Wrong in every run: the hardest abilities of eyechart", cards)
 
 
@@ -305,32 +281,18 @@ def _ranks(numbers: Gallery) -> Figure:
 
 
 DRAWINGS: Mapping[str, Callable[[Gallery], Figure]] = {
-    "mmbench-fig1.svg": lambda numbers: radar_plot(
-        "Eyechart, by ability", _values_with_intervals(numbers)
-    ),
-    "mmbench-fig4.svg": lambda numbers: stacked_bars(
-        "Letters chosen and gold letters", numbers.letters
-    ),
-    "mmbench-fig7.svg": lambda numbers: dot_plot(
-        "MMBench test, English and Chinese", _values(numbers.languages)
-    ),
+    "mmbench-fig1.svg": lambda numbers: radar_plot("Eyechart, by ability", _values_with_intervals(numbers)),
+    "mmbench-fig4.svg": lambda numbers: stacked_bars("Letters chosen and gold letters", numbers.letters),
+    "mmbench-fig7.svg": lambda numbers: dot_plot("MMBench test, English and Chinese", _values(numbers.languages)),
     "mmbench-fig9.svg": lambda numbers: dot_plot(
         "MMBench test, by ability", _values(numbers.open_and_closed), connect=False
     ),
     "mmbench-fig10.svg": _hard_samples,
     "mme-fig2.svg": _leaderboards,
-    "mme-fig3.svg": lambda numbers: radar_plot(
-        "MME, by subtask", _values(numbers.mme_subtasks), top=200.0
-    ),
-    "mmt-fig4.svg": lambda numbers: stacked_bars(
-        "MMT-Bench, why answers are wrong", numbers.error_types
-    ),
-    "mmt-figa3.svg": lambda numbers: dot_plot(
-        "MMT-Bench, by image type", _values(numbers.image_types), connect=False
-    ),
-    "mmt-figa4.svg": lambda numbers: dot_plot(
-        "MMT-Bench, by capability", _values(numbers.capabilities), connect=False
-    ),
+    "mme-fig3.svg": lambda numbers: radar_plot("MME, by subtask", _values(numbers.mme_subtasks), top=200.0),
+    "mmt-fig4.svg": lambda numbers: stacked_bars("MMT-Bench, why answers are wrong", numbers.error_types),
+    "mmt-figa3.svg": lambda numbers: dot_plot("MMT-Bench, by image type", _values(numbers.image_types), connect=False),
+    "mmt-figa4.svg": lambda numbers: dot_plot("MMT-Bench, by capability", _values(numbers.capabilities), connect=False),
     "mmt-tablea13.svg": lambda numbers: dot_plot(
         "snellen/tiny on eyechart, with and without the images", _values(numbers.blind)
     ),

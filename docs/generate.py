@@ -85,9 +85,7 @@ def _groups(parser: argparse.ArgumentParser) -> list[Group]:
 
 
 def _command(command: Command) -> Iterator[str]:
-    actions = [
-        action for action in command.parser._actions if "--help" not in action.option_strings
-    ]
+    actions = [action for action in command.parser._actions if "--help" not in action.option_strings]
     words = [_usage(action) for action in actions]
     purpose = command.purpose[:1].upper() + command.purpose[1:]
     yield from (f"## {command.name}", "", f"{escaped(purpose)}.", "")
@@ -145,10 +143,7 @@ def models() -> str:
         "`hf/ORG/NAME:dtype=bfloat16,batch_size=4`. A Python file of your own adds models: see "
         "[A model of your own](own-model.md).",
         "",
-        *_table(
-            ("name", "what it is"),
-            [(f"`{one.name}`", escaped(one.title)) for one in registered_models()],
-        ),
+        *_table(("name", "what it is"), [(f"`{one.name}`", escaped(one.title)) for one in registered_models()]),
         "",
     ]
     rows = [(f"`{one.name}`", _option_meaning(one)) for one in SAMPLING]
@@ -179,10 +174,7 @@ def _catalogued() -> Iterator[str]:
         "million tokens. Where each fact was read: `snellen info NAME`, and "
         "[Models by name](catalog.md)."
     )
-    yield from (
-        "",
-        f"| {' | '.join(column.name for column in COLUMNS)} | stands for | also called |",
-    )
+    yield from ("", f"| {' | '.join(column.name for column in COLUMNS)} | stands for | also called |")
     yield "|" + " --- |" * (len(COLUMNS) + 2)
     for entry in catalog():
         name, *cells = (cell(escaped(fact)) for fact in entry_row(entry))
@@ -310,10 +302,7 @@ def main(argv: Sequence[str]) -> int:
         if not check:
             path.write_text(text, encoding="utf-8")
     if check and stale:
-        print(
-            f"{', '.join(stale)} differ from the code; run: python docs/generate.py",
-            file=sys.stderr,
-        )
+        print(f"{', '.join(stale)} differ from the code; run: python docs/generate.py", file=sys.stderr)
         return 1
     print("\n".join(stale) or "nothing has changed")
     return 0

@@ -16,15 +16,7 @@ DATA = ROOT / "docs" / "data" / "generated_code_layers.json"
 PROGRAMS = ROOT / "tests" / "generated_code" / "hostile_programs.toml"
 START = "<!-- Tables of tests/generated_code/layer_table.py, written by docs/generate.py. -->\n"
 END = "<!-- End of the tables. -->\n"
-_COLUMNS = (
-    "nothing",
-    "namespaces",
-    "mounts",
-    "Landlock",
-    "the filter",
-    "resource limits",
-    "all of these",
-)
+_COLUMNS = ("nothing", "namespaces", "mounts", "Landlock", "the filter", "resource limits", "all of these")
 """Of the second table: what is missing."""
 
 

@@ -56,10 +56,7 @@ _QUESTION = "Which option does the reply choose?"
 
 def counted(golden: Path) -> list[ParsingQuality]:
     """Every reader on every set it can read."""
-    choice: Mapping[str, ReplyParser] = {
-        "snellen": parse_choice,
-        "vlmevalkit": parse_choice_vlmevalkit,
-    }
+    choice: Mapping[str, ReplyParser] = {"snellen": parse_choice, "vlmevalkit": parse_choice_vlmevalkit}
     sets = {BLINK: _blink, MMMU: _mmmu, VECTORS: _vectors}
     found = [
         measure_parser(reader, "choice", labelled_by, read, replies(golden))
@@ -71,8 +68,7 @@ def counted(golden: Path) -> list[ParsingQuality]:
         "vlmevalkit": lambda text, options: parse_yes_no_vlmevalkit(text),
     }
     return found + [
-        measure_parser(reader, "yes_no", TEMPCOMPASS, read, _tempcompass(golden))
-        for reader, read in yes_no.items()
+        measure_parser(reader, "yes_no", TEMPCOMPASS, read, _tempcompass(golden)) for reader, read in yes_no.items()
     ]
 
 
@@ -110,22 +106,24 @@ def graded(golden: Path, judge: str | Model, store: Path) -> Iterator[tuple[str,
         if task != "captioning":
             yield (
                 f"{TEMPCOMPASS}: {file.name}",
-                score(
-                    f"tempcompass:task={task}", file, judges=[judge], labels={"right": "rating"},
-                    store=store,
-                ),
-            )  # fmt: skip
+                score(f"tempcompass:task={task}", file, judges=[judge], labels={"right": "rating"}, store=store),
+            )
     home = golden / "logicvista"
     models = dict.fromkeys(row["model"] for row in _rows(home / "model_answers.jsonl.gz"))
     for model in models:
         yield (
             f"GPT-4 (LogicVista): {model}",
             score(
-                "logicvista", home / "model_answers.jsonl.gz", judges=[judge],
-                data=home / "questions.jsonl.gz", columns={"prediction": "raw"},
-                where={"model": model}, labels={"answer": "extracted"}, store=store,
+                "logicvista",
+                home / "model_answers.jsonl.gz",
+                judges=[judge],
+                data=home / "questions.jsonl.gz",
+                columns={"prediction": "raw"},
+                where={"model": model},
+                labels={"answer": "extracted"},
+                store=store,
             ),
-        )  # fmt: skip
+        )
 
 
 def _yes_no(rule: YesNoRule) -> ReplyParser:
@@ -137,9 +135,7 @@ def _blink(golden: Path) -> Iterator[ReplyWithOption]:
         for row in _rows(file):
             label = (row["prediction"] or "")[1:2]
             label = label if label in LETTERS else None
-            yield ReplyWithOption(
-                row["full_prediction"] or "", {}, label, file.name.split(".jsonl")[0]
-            )
+            yield ReplyWithOption(row["full_prediction"] or "", {}, label, file.name.split(".jsonl")[0])
 
 
 def _mmmu(golden: Path) -> Iterator[ReplyWithOption]:
@@ -154,9 +150,7 @@ def _vectors(golden: Path) -> Iterator[ReplyWithOption]:
     file = golden / "extraction_test_vectors" / "lighteval_extractive_match.jsonl"
     for row in _rows(file):
         if row["match_types"] == ["NativeLetters"] and row["expected"]:
-            yield ReplyWithOption(
-                row["pred"], {}, _letter(parse_choice(row["gold"], {})) or row["gold"][:1]
-            )
+            yield ReplyWithOption(row["pred"], {}, _letter(parse_choice(row["gold"], {})) or row["gold"][:1])
 
 
 def _tempcompass(golden: Path) -> Iterator[ReplyWithOption]:

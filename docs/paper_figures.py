@@ -97,10 +97,7 @@ def _number(text: str) -> float | None:
 
 
 _SUITES = {
-    "openvlm-core": (
-        "vlmevalkit_table2_general.csv",
-        {"MMBench v1.1": "MMBenchV1.1", "OCRBench": "OCRBench_of_1000"},
-    ),
+    "openvlm-core": ("vlmevalkit_table2_general.csv", {"MMBench v1.1": "MMBenchV1.1", "OCRBench": "OCRBench_of_1000"}),
     "openvlm-reasoning": ("vlmevalkit_table3_reasoning.csv", {}),
     "openvlm-video": (
         "vlmevalkit_table4_video.csv",
@@ -118,9 +115,7 @@ def vlmevalkit() -> tuple[PaperTable, ...]:
         rows = _rows(file)
         scores = {
             row["model"]: {
-                member.name: as_percent(
-                    float(row[renamed.get(member.name, member.name)]), member.top
-                )
+                member.name: as_percent(float(row[renamed.get(member.name, member.name)]), member.top)
                 for member in suite.members
             }
             for row in rows
@@ -163,18 +158,14 @@ def mmbench() -> tuple[PaperTable, ...]:
         weights = {row["L2_abbr"]: float(row[column]) for row in sizes if row["L2_abbr"] != "ALL"}
         for row in _rows(file):
             # A percentage of so many questions can only mean one whole number of right answers.
-            exact = {
-                name: 100 * round(float(row[name]) * size / 100) / size
-                for name, size in weights.items()
-            }
+            exact = {name: 100 * round(float(row[name]) * size / 100) / size for name, size in weights.items()}
             mean = weighted_mean(exact, weights)
             if row["overall"] and mean is not None:
                 numbers.append(Number(row["model"], title, float(row["overall"]), mean))
     table = PaperTable(
         "Tables 3 and 10 to 13, overall",
         "the right answers that the printed percentage of each ability of level 2 means",
-        "tests/benchmarks/test_mmbench_tables.py::"
-        "test_every_overall_score_is_the_mean_over_questions",
+        "tests/benchmarks/test_mmbench_tables.py::test_every_overall_score_is_the_mean_over_questions",
         tuple(numbers),
         shown=frozenset({"Table 11", "Table 13"}),
     )
@@ -191,9 +182,7 @@ def mme() -> tuple[PaperTable, ...]:
         area = row["board"].lower()
         board = boards[area if area in AREAS else subtask_name(row["board"])]
         ours = board.places[int(row["rank"]) - 1].score
-        numbers.append(
-            Number(f"{row['rank']}. {row['model']}", row["board"], float(row["score"]), ours)
-        )
+        numbers.append(Number(f"{row['rank']}. {row['model']}", row["board"], float(row["score"]), ours))
     table = PaperTable(
         "Figure 2, sixteen boards of ten",
         "the counts behind the accuracies of Tables 1 and 2, `snellen leaderboard`",
@@ -228,10 +217,7 @@ def _mmt_table_2(
 ) -> Iterator[PaperTable]:
     metas = by_meta_task()
     others = [meta for meta in metas if meta != VISUAL_RECOGNITION]
-    means = {
-        model: {meta: _mean(row, names) for meta, names in metas.items()}
-        for model, row in accuracies.items()
-    }
+    means = {model: {meta: _mean(row, names) for meta, names in metas.items()} for model, row in accuracies.items()}
     ranks = average_meta_ranks(means, list(metas))
     ranks_of_others = average_meta_ranks(means, others)
     every_task = [name for names in metas.values() for name in names]
@@ -246,16 +232,12 @@ def _mmt_table_2(
         }
         for column, (name, ours) in columns.items():
             numbers.append(Number(model, column, float(printed[model][name]), ours))
-        cells += [
-            Number(model, meta, float(printed[model][meta]), mean)
-            for meta, mean in means[model].items()
-        ]
+        cells += [Number(model, meta, float(printed[model][meta]), mean) for meta, mean in means[model].items()]
     how = "the subtasks of Tables A18 to A36: plain means, and mean ranks over meta-tasks"
     test = "tests/scoring/test_mmt.py::"
     yield PaperTable(
         "Table 2, Overall and average ranks",
-        f"{how}, by the formulas of `snellen export --to mmt-table`, which takes runs; "
-        "* without visual recognition",
+        f"{how}, by the formulas of `snellen export --to mmt-table`, which takes runs; * without visual recognition",
         f"{test}test_overall_without_recognition_and_both_ranks_of_table_2",
         tuple(numbers),
     )
@@ -275,10 +257,19 @@ def _mean(row: Mapping[str, float], names: Sequence[str]) -> float:
 
 
 _LATER = {
-    "InternVL-Chat-v1.2-34B", "Qwen-VL-Plus", "GPT-4V", "LLaVA-NEXT-34B", "Yi-VL-34B",
-    "DeepSeek-VL-7B", "Yi-VL-6B", "LLaVA-NEXT-13B", "Claude3V-Haiku", "LLaVA-NEXT-7B",
-    "Frequency Guess", "Random Guess",
-}  # fmt: skip
+    "InternVL-Chat-v1.2-34B",
+    "Qwen-VL-Plus",
+    "GPT-4V",
+    "LLaVA-NEXT-34B",
+    "Yi-VL-34B",
+    "DeepSeek-VL-7B",
+    "Yi-VL-6B",
+    "LLaVA-NEXT-13B",
+    "Claude3V-Haiku",
+    "LLaVA-NEXT-7B",
+    "Frequency Guess",
+    "Random Guess",
+}
 """Rows of Table 2 that Table 4 does not have: models that came later, and guesses."""
 
 
@@ -296,8 +287,7 @@ def _mmt_table_4(
     overall = {model: float(printed[model]["overall"]) for model in scores.models}
     found = cluster_agreement(scores, published_clusters(scores.tasks), overall)
     ours = {cluster.name: cluster for cluster in found}
-    rows = [(f"cluster {row['cluster']}", row, ours[row["cluster"]])
-            for row in _rows("mmt_table4_clusters.csv")]  # fmt: skip
+    rows = [(f"cluster {row['cluster']}", row, ours[row["cluster"]]) for row in _rows("mmt_table4_clusters.csv")]
     test = "tests/analysis/test_taskmap_published.py::test_table_4"
     yield PaperTable(
         "Table 4, accuracy of the clusters",
@@ -310,9 +300,7 @@ def _mmt_table_4(
         "the same; within 0.012, since the printed scores are rounded",
         test,
         tuple(
-            Number(name, "tau", float(row["kendall_tau"]), one.tau)
-            for name, row, one in rows
-            if one.tau is not None
+            Number(name, "tau", float(row["kendall_tau"]), one.tau) for name, row, one in rows if one.tau is not None
         ),
         digits=2,
         reach=0.0125,
@@ -342,17 +330,19 @@ def seed_bench() -> tuple[PaperTable, ...]:
     for model, row in subparts.items():
         cells = {one.name: _number(row[_SUBPARTS[one.subpart]]) for one in dimensions()}
         for level in _LEVELS:
-            of_levels += _pair(model, level, levels[model][level],
-                               mean_of_all(cells, groups[level].members))  # fmt: skip
+            of_levels += _pair(model, level, levels[model][level], mean_of_all(cells, groups[level].members))
     of_subparts = []
     for file in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
         for row in _rows(file):
             cells = {name: _number(row[name]) for name in row if dimension_by_name(name)}
             for group in group_by_subpart([one for one in dimensions() if one.name in cells]):
                 column = _SUBPARTS[group.name]
-                of_subparts += _pair(row["model"], column.replace("_", " "),
-                                     subparts[row["model"]][column],
-                                     mean_of_all(cells, group.members))  # fmt: skip
+                of_subparts += _pair(
+                    row["model"],
+                    column.replace("_", " "),
+                    subparts[row["model"]][column],
+                    mean_of_all(cells, group.members),
+                )
     test = "tests/benchmarks/test_seedbench_tables.py::"
     return (
         PaperTable(
@@ -394,11 +384,17 @@ class Paper(NamedTuple):
 
 PAPERS = (
     Paper(
-        "VLMEvalKit", "arXiv:2407.11691", vlmevalkit, "vlmevalkit-averages.svg",
+        "VLMEvalKit",
+        "arXiv:2407.11691",
+        vlmevalkit,
+        "vlmevalkit-averages.svg",
         "Averages of the three boards, printed and recomputed",
     ),
     Paper(
-        "MMBench", "arXiv:2307.06281", mmbench, "mmbench-overall.svg",
+        "MMBench",
+        "arXiv:2307.06281",
+        mmbench,
+        "mmbench-overall.svg",
         "Overall scores of Table 11, printed and recomputed",
         (
             ("gallery/mmbench-fig7.svg", "English and Chinese (Figure 7)"),
@@ -406,7 +402,10 @@ PAPERS = (
         ),
     ),
     Paper(
-        "MME", "arXiv:2306.13394", mme, "mme-boards.svg",
+        "MME",
+        "arXiv:2306.13394",
+        mme,
+        "mme-boards.svg",
         "The boards of perception and cognition, printed and recomputed",
         (
             ("gallery/mme-fig2.svg", "Sixteen leaderboards (Figure 2)"),
@@ -414,7 +413,10 @@ PAPERS = (
         ),
     ),
     Paper(
-        "MMT-Bench", "arXiv:2404.16006", mmt_bench, "mmt-overall.svg",
+        "MMT-Bench",
+        "arXiv:2404.16006",
+        mmt_bench,
+        "mmt-overall.svg",
         "Overall without visual recognition of Table 2, printed and recomputed",
         (
             ("gallery/mmt-fig4.svg", "Why answers are wrong (Figure 4)"),
@@ -423,11 +425,14 @@ PAPERS = (
         ),
     ),
     Paper(
-        "SEED-Bench-H", "Li, Ge, Ge, Shan", seed_bench, "seed-levels.svg",
+        "SEED-Bench-H",
+        "Li, Ge, Ge, Shan",
+        seed_bench,
+        "seed-levels.svg",
         "Level 1 of Table 2, printed and recomputed",
         (("gallery/seed-fig10.svg", "Ranks by dimension, grey where unsupported (Figure 10)"),),
     ),
-)  # fmt: skip
+)
 
 
 def _two_series(title: str, numbers: Sequence[Number], top: float = 100.0) -> Figure:
@@ -452,9 +457,7 @@ DRAWINGS: Mapping[str, Callable[[], Figure]] = {
             for one in table.numbers
         ],
     ),
-    "mmbench-overall.svg": lambda: _two_series(
-        "MMBench, Table 11: overall", _of(mmbench()[0], "Table 11")
-    ),
+    "mmbench-overall.svg": lambda: _two_series("MMBench, Table 11: overall", _of(mmbench()[0], "Table 11")),
     "mme-boards.svg": lambda: _two_series(
         "MME, Figure 2: perception and cognition",
         [
@@ -464,9 +467,7 @@ DRAWINGS: Mapping[str, Callable[[], Figure]] = {
         ],
         top=2000.0,
     ),
-    "mmt-overall.svg": lambda: _two_series(
-        "MMT-Bench, Table 2: Overall*", _of(mmt_bench()[0], "Overall*")
-    ),
+    "mmt-overall.svg": lambda: _two_series("MMT-Bench, Table 2: Overall*", _of(mmt_bench()[0], "Overall*")),
     "seed-levels.svg": lambda: _two_series("SEED-Bench-H, Table 2: L1", _of(seed_bench()[0], "L1")),
 }
 
@@ -514,8 +515,7 @@ def _markdown(table: PaperTable) -> Iterator[str]:
         # No row has a number in two columns, as on boards: the columns stand below each other.
         several = len({one.column for one in numbers}) > 1
         numbers = [
-            one._replace(row=f"{one.column} {one.row}" if several else one.row, column="score")
-            for one in numbers
+            one._replace(row=f"{one.column} {one.row}" if several else one.row, column="score") for one in numbers
         ]
     columns = list(dict.fromkeys(one.column for one in numbers))
     heads = [head for name in columns for head in (f"{name}, printed", "Snellen")]
@@ -531,10 +531,7 @@ def _markdown(table: PaperTable) -> Iterator[str]:
                 cells += ["", ""]
                 continue
             ours = f"{one.ours:.{table.digits}f}"
-            cells += [
-                f"{one.printed:.{table.digits}f}",
-                f"**{ours}**" if table.is_off(one) else ours,
-            ]
+            cells += [f"{one.printed:.{table.digits}f}", f"**{ours}**" if table.is_off(one) else ours]
         yield f"| {' | '.join(map(cell, (name, *cells)))} |"
 
 

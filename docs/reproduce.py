@@ -30,10 +30,7 @@ from snellen.core.summary import Summary
 
 FOLDER = Path(__file__).parent
 COUNTS = FOLDER / "data" / "reproduction.json"
-NOTE = (
-    "<!-- Written by docs/generate.py from docs/data/reproduction.json, which docs/reproduce.py "
-    "counts. -->"
-)
+NOTE = "<!-- Written by docs/generate.py from docs/data/reproduction.json, which docs/reproduce.py counts. -->"
 _LAVIN = "MME's evaluation tool (branch Evaluation, tools/eval_tool.zip), LaVIN"
 _ZOO = "LLaVA, docs/MODEL_ZOO.md"
 
@@ -96,9 +93,7 @@ def page() -> str:
         lines += [f"Official numbers: {text}." for text in dict.fromkeys(e.source for e in of_it)]
         lines += [f"{e.system}: {e.because}." for e in of_it if e.because]
         lines.append("")
-    lines.append(
-        "What stands behind every benchmark, these numbers among it: [Evidence](evidence.md)."
-    )
+    lines.append("What stands behind every benchmark, these numbers among it: [Evidence](evidence.md).")
     return "\n".join(lines)
 
 
@@ -135,7 +130,7 @@ FORMULAS = {
 (`tests/benchmarks/test_*_tables.py`, `test_mme_boards.py`): what, how many of how many."""
 _MATHVISTA = {
     "llavar": "this file alone was scored by the script of today, which cuts 1.0 and 1.5 to the "
-    "whole number 1 (pid 770 and 917); by the scores of the others such a reply is no whole number",
+    "whole number 1 (pid 770 and 917); by the scores of the others such a reply is no whole number"
 }
 
 
@@ -260,8 +255,7 @@ def _mmmu(golden: Path) -> Iterator[Entry]:
     from reproduce_repositories import is_drawn
 
     source = (
-        "MMMU's eval script over LLaVA's and Qwen-VL's outputs, without options drawn at random "
-        "(`--rule official`)"
+        "MMMU's eval script over LLaVA's and Qwen-VL's outputs, without options drawn at random (`--rule official`)"
     )
     for system, right in (("llava1.5_13b", 329), ("qwen_vl", 309)):
         _, records = _scored(golden, "mmmu", f"mmmu_val/{system}.jsonl", "official")
@@ -315,16 +309,11 @@ def _captions(golden: Path) -> Iterator[Entry]:
     official = _official(golden, "captions_magic")
     source = "the COCO caption tools over MAGIC's published captions"
     numbers = {f"BLEU-{n}": (f"bleu_{n}", f"Bleu_{n}") for n in range(1, 5)}
-    numbers |= {
-        "METEOR": ("meteor", "METEOR"),
-        "ROUGE-L": ("rouge_l", "ROUGE_L"),
-        "CIDEr": ("cider", "CIDEr"),
-    }
+    numbers |= {"METEOR": ("meteor", "METEOR"), "ROUGE-L": ("rouge_l", "ROUGE_L"), "CIDEr": ("cider", "CIDEr")}
     for which in ("flickr30k/magic", "mscoco/magic"):
         file = golden / "captions_magic" / f"{which.replace('/', '_')}.jsonl.gz"
         replies = [
-            {"id": row["image"], "answers": row["refs"], "prediction": row["prediction"]}
-            for row in _lines(file)
+            {"id": row["image"], "answers": row["refs"], "prediction": row["prediction"]} for row in _lines(file)
         ]
         metrics = _replayed("coco-caption:meteor=on", replies).summary.metrics
         told = official[which]
@@ -336,17 +325,32 @@ def _captions(golden: Path) -> Iterator[Entry]:
 
 def _mathvista(golden: Path) -> Iterator[Entry]:
     home = golden / "mathvista_testmini"
-    right = {"chatgpt": 235, "claude": 264, "frequent_guess": 263, "gpt4_2shot_code": 260,
-             "gpt4_2shot_solution": 292, "instruct_blip2_vicuna_13b": 253,
-             "llama_adapter_v2": 239, "llavar": 252}  # fmt: skip
+    right = {
+        "chatgpt": 235,
+        "claude": 264,
+        "frequent_guess": 263,
+        "gpt4_2shot_code": 260,
+        "gpt4_2shot_solution": 292,
+        "instruct_blip2_vicuna_13b": 253,
+        "llama_adapter_v2": 239,
+        "llavar": 252,
+    }
     source = "MathVista's published extractions and verdicts (`--rule official`)"
     for system, count in right.items():
         data = home / "problems_testmini.jsonl.gz"
-        found = _judged("mathvista", home / f"{system}.jsonl.gz", data,
-                        {"prediction": "extraction"})  # fmt: skip
+        found = _judged("mathvista", home / f"{system}.jsonl.gz", data, {"prediction": "extraction"})
         ours = found.summary.headline.value or 0.0
-        yield Entry("MathVista testmini", system, "accuracy", ours, count / 10, 1, source,
-                    _right(found.records), _MATHVISTA.get(system, ""))  # fmt: skip
+        yield Entry(
+            "MathVista testmini",
+            system,
+            "accuracy",
+            ours,
+            count / 10,
+            1,
+            source,
+            _right(found.records),
+            _MATHVISTA.get(system, ""),
+        )
 
 
 def _mathvision(golden: Path) -> Iterator[Entry]:
@@ -357,11 +361,9 @@ def _mathvision(golden: Path) -> Iterator[Entry]:
         if system.startswith("problems"):
             continue
         official = [row["correct"] is True for row in _lines(file)]
-        found = _judged("mathvision", file, home / "problems_test.jsonl.gz",
-                        {"prediction": "response"})  # fmt: skip
+        found = _judged("mathvision", file, home / "problems_test.jsonl.gz", {"prediction": "response"})
         ours, theirs = found.summary.headline.value or 0.0, 100 * sum(official) / len(official)
-        yield Entry("MATH-Vision test", system, "accuracy", ours, theirs, 3, source,
-                    _right(found.records))  # fmt: skip
+        yield Entry("MATH-Vision test", system, "accuracy", ours, theirs, 3, source, _right(found.records))
 
 
 def _logicvista(golden: Path) -> Iterator[Entry]:
@@ -415,8 +417,9 @@ def _llava_bench(golden: Path) -> Iterator[Entry]:
             ratios.append(round(100 * model / reference, 1))
         official = told[f"{size}-mean-all"]
         assert isinstance(official, float)
-        yield Entry("LLaVA-Bench (In-the-Wild)", f"LLaVA-1.5-{size}", "relative score",
-                    sum(ratios) / 3, official, 2, source)  # fmt: skip
+        yield Entry(
+            "LLaVA-Bench (In-the-Wild)", f"LLaVA-1.5-{size}", "relative score", sum(ratios) / 3, official, 2, source
+        )
 
 
 def _tempcompass(golden: Path) -> Iterator[Entry]:
@@ -428,10 +431,7 @@ def _tempcompass(golden: Path) -> Iterator[Entry]:
         if not file.exists():
             continue  # its replies are not part of the set
         found = score(
-            "tempcompass",
-            file,
-            variant=Variant(rule="official", options={"task": task}),
-            judges=["column:rating"],
+            "tempcompass", file, variant=Variant(rule="official", options={"task": task}), judges=["column:rating"]
         )
         ours = found.summary.headline.value or 0.0
         theirs = 100 * float(told["total_rating"]) / int(told["n"])
@@ -467,8 +467,7 @@ def main(argv: Sequence[str]) -> int:
     COUNTS.write_bytes(msgjson.format(msgjson.encode(entries), indent=1) + b"\n")
     for entry in entries:
         if not entry.agrees:
-            print(f"{entry.benchmark}, {entry.system}, {entry.number}: "
-                  f"{entry.ours} is not {entry.official}")  # fmt: skip
+            print(f"{entry.benchmark}, {entry.system}, {entry.number}: {entry.ours} is not {entry.official}")
     print(f"{len(entries)} numbers, {sum(entry.agrees for entry in entries)} agree")
     return 0 if all(entry.agrees or entry.because for entry in entries) else 1
 

@@ -72,9 +72,7 @@ class Sources(NamedTuple):
 
     @property
     def composer(self) -> Repository:
-        return self.repository(
-            "InternLM/InternLM-XComposer", "0f70c3e3911189de1869396b4017714c31821e3a"
-        )
+        return self.repository("InternLM/InternLM-XComposer", "0f70c3e3911189de1869396b4017714c31821e3a")
 
 
 OFFICIAL = Variant(rule="official")
@@ -134,26 +132,38 @@ def _scienceqa(sources: Sources) -> Iterator[Entry]:
     source = f"{llava.at}, `llava-v1.5-13b_output.jsonl`; pictures 71.6 in docs/MODEL_ZOO.md"
     found = score("scienceqa", file)
     pictures = score("scienceqa", file, where={"is_multimodal": "true"})
-    yield Entry(title, "LLaVA-1.5-13B", "accuracy", _score(found), 100 * 3155 / 4241, 3,
-                    source, _right(found))  # fmt: skip
-    yield Entry(title, "LLaVA-1.5-13B", "accuracy, pictures", _score(pictures), 71.6, 1,
-                    source, _right(pictures))  # fmt: skip
+    yield Entry(title, "LLaVA-1.5-13B", "accuracy", _score(found), 100 * 3155 / 4241, 3, source, _right(found))
+    yield Entry(title, "LLaVA-1.5-13B", "accuracy, pictures", _score(pictures), 71.6, 1, source, _right(pictures))
     data = folder / "problems.json"
     data.write_text(json.dumps(_problems(json.loads(file.read_bytes()))))
     others = (
-        ("GPT-3 (CoT)", "lupantech/ScienceQA", "2cbf8318e07b9ece895bb2ae605e71e38d623264",
-         "results/gpt3/final_test_QCM-ALE_2_seed_3.json"),
-        ("LLaVA-13B (LCS-558K)", "AdaCheng/EgoThink", "fbafe8fe4e963c8b30be62bafd5ce16f61bb0141",
-         "models/llava/eval/table/results/"
-         "test_sqa_llava_lcs_558k_sqa_12e_vicuna_v1_3_13b.json"),
-    )  # fmt: skip
+        (
+            "GPT-3 (CoT)",
+            "lupantech/ScienceQA",
+            "2cbf8318e07b9ece895bb2ae605e71e38d623264",
+            "results/gpt3/final_test_QCM-ALE_2_seed_3.json",
+        ),
+        (
+            "LLaVA-13B (LCS-558K)",
+            "AdaCheng/EgoThink",
+            "fbafe8fe4e963c8b30be62bafd5ce16f61bb0141",
+            "models/llava/eval/table/results/test_sqa_llava_lcs_558k_sqa_12e_vicuna_v1_3_13b.json",
+        ),
+    )
     for system, name, commit, path in others:
         repository = sources.repository(name, commit)
         file = repository.write(path, folder)
         found = score("scienceqa", file, data=data)
-        yield Entry(title, system, "accuracy", _score(found),
-                        json.loads(file.read_bytes())["acc"], 3,
-                        f"{repository.at}, `acc` of `{file.name}`", _right(found))  # fmt: skip
+        yield Entry(
+            title,
+            system,
+            "accuracy",
+            _score(found),
+            json.loads(file.read_bytes())["acc"],
+            3,
+            f"{repository.at}, `acc` of `{file.name}`",
+            _right(found),
+        )
 
 
 def _problems(verdicts: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -180,8 +190,7 @@ def _mme(sources: Sources) -> Iterator[Entry]:
     found = score("mme", file, data=data, variant=OFFICIAL)
     ours = found.summary.metrics["perception"].value
     assert ours is not None
-    yield Entry("MME", "LLaVA-1.5-13B", "perception", ours, 1531.3, 1,
-                    f"{llava.at}, docs/MODEL_ZOO.md (1531.3)")  # fmt: skip
+    yield Entry("MME", "LLaVA-1.5-13B", "perception", ours, 1531.3, 1, f"{llava.at}, docs/MODEL_ZOO.md (1531.3)")
 
 
 def _seed(sources: Sources) -> Iterator[Entry]:
@@ -190,19 +199,32 @@ def _seed(sources: Sources) -> Iterator[Entry]:
     rows = [json.loads(line.rstrip(",")) for line in file.read_text().splitlines()]
     right = sum(row["prediction"] == row["gt_answer"] for row in rows)
     found = score("seedbench:version=1", file)
-    yield Entry("SEED-Bench, questions about a picture", "GPT-4V",
-                    "accuracy, videos too", _score(found), 100 * right / len(rows), 3,
-                    f"{seed.at}, equality of letters counted over the file",
-                    _right(found))  # fmt: skip
+    yield Entry(
+        "SEED-Bench, questions about a picture",
+        "GPT-4V",
+        "accuracy, videos too",
+        _score(found),
+        100 * right / len(rows),
+        3,
+        f"{seed.at}, equality of letters counted over the file",
+        _right(found),
+    )
 
 
 def _mmstar(sources: Sources) -> Iterator[Entry]:
     star = sources.repository("MMStar-Benchmark/MMStar", "88f243ab4a39cb339530085c33aecb22819881a1")
     file = star.write("eval/submits/llava_next_yi_34b_MMStar.xlsx", sources.folder)
     found = score("mmstar", file, variant=OFFICIAL)
-    yield Entry("MMStar", "LLaVA-NeXT-34B", "accuracy", _score(found), 52.1, 1,
-                    f"{star.at}, its evaluation over its own submission (`--rule official`)",
-                    _right(found))  # fmt: skip
+    yield Entry(
+        "MMStar",
+        "LLaVA-NeXT-34B",
+        "accuracy",
+        _score(found),
+        52.1,
+        1,
+        f"{star.at}, its evaluation over its own submission (`--rule official`)",
+        _right(found),
+    )
 
 
 def _mmmu(sources: Sources) -> Iterator[Entry]:
@@ -212,15 +234,29 @@ def _mmmu(sources: Sources) -> Iterator[Entry]:
     for system, official in (("llava1.5_13b", 36.7), ("qwen_vl", 36.1)):
         file = mmmu.write(f"mmmu/example_outputs/{system}/total_val_output.json", sources.folder)
         found = score("mmmu", file, data=key)
-        yield Entry(title, f"{system}, letters read by the authors", "accuracy",
-                        _score(found), official, 1,
-                        f"{mmmu.at}, main_eval_only.py over total_val_output.json",
-                        _right(found))  # fmt: skip
+        yield Entry(
+            title,
+            f"{system}, letters read by the authors",
+            "accuracy",
+            _score(found),
+            official,
+            1,
+            f"{mmmu.at}, main_eval_only.py over total_val_output.json",
+            _right(found),
+        )
     composer = sources.composer
     file = composer.write(f"{_COMPOSER}/MMMU/MMMU_val_InternLM_XComposer_VL.json", sources.folder)
     found = score("mmmu", file, data=key)
-    yield Entry(title, "InternLM-XComposer2", "accuracy", _score(found), 42.0, 1,
-                    f"{composer.at}, evaluation/README.md (42.0)", _right(found))  # fmt: skip
+    yield Entry(
+        title,
+        "InternLM-XComposer2",
+        "accuracy",
+        _score(found),
+        42.0,
+        1,
+        f"{composer.at}, evaluation/README.md (42.0)",
+        _right(found),
+    )
 
 
 def _mmmu_pro(sources: Sources) -> Iterator[Entry]:
@@ -256,10 +292,7 @@ def _mmmu_pro(sources: Sources) -> Iterator[Entry]:
 
 def _mm_vet(sources: Sources) -> Iterator[Entry]:
     composer = sources.composer
-    file = composer.write(
-        f"{_COMPOSER}/Output/MMVet_InternLM_XComposer_VL_gpt-4-0613-grade-1runs.json",
-        sources.folder,
-    )
+    file = composer.write(f"{_COMPOSER}/Output/MMVet_InternLM_XComposer_VL_gpt-4-0613-grade-1runs.json", sources.folder)
     data = sources.golden / "mmvet_llava15" / "llava-v1.5-13b.jsonl"
     found = score("mm-vet", file, data=data)
     source = f"{composer.at}, the grader's table beside its grades"
@@ -273,9 +306,7 @@ def _mm_vet(sources: Sources) -> Iterator[Entry]:
 
 def _llava_bench(sources: Sources) -> Iterator[Entry]:
     title, composer = "LLaVA-Bench (In-the-Wild)", sources.composer
-    file = composer.write(
-        f"{_COMPOSER}/LLaVA_Wild/LLaVA_wild_Eval_InternLM_XComposer_VL.jsonl", sources.folder
-    )
+    file = composer.write(f"{_COMPOSER}/LLaVA_Wild/LLaVA_wild_Eval_InternLM_XComposer_VL.jsonl", sources.folder)
     found = score("llava-bench", file)
     source = f"{composer.at}, evaluation/README.md, over GPT-4's reviews"
     yield Entry(title, "InternLM-XComposer2", "relative score", _score(found), 81.8, 1, source)
@@ -286,69 +317,101 @@ def _llava_bench(sources: Sources) -> Iterator[Entry]:
 
 
 def _tablevqabench(sources: Sources) -> Iterator[Entry]:
-    tables = sources.repository(
-        "naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea"
-    )
+    tables = sources.repository("naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea")
     for part in ("vwtq", "vwtq_syn", "vtabfact", "fintabnetqa"):
         tables.write(f"outputs/gpt4v/{part}.json", sources.folder)
     found = score("tablevqabench", sources.folder / "outputs" / "gpt4v", variant=OFFICIAL)
     for part, metric in found.summary.groups["split"].items():
         verdicts = json.loads(tables.file(f"outputs/gpt4v_evaluated/{part}.json"))
         assert metric.value is not None
-        yield Entry("TableVQA-Bench", "GPT-4V", part, metric.value,
-                        verdicts["evaluation_meta"]["average_scores"][0], 3,
-                        f"{tables.at}, outputs/gpt4v_evaluated (`--rule official`)")  # fmt: skip
+        yield Entry(
+            "TableVQA-Bench",
+            "GPT-4V",
+            part,
+            metric.value,
+            verdicts["evaluation_meta"]["average_scores"][0],
+            3,
+            f"{tables.at}, outputs/gpt4v_evaluated (`--rule official`)",
+        )
 
 
 def _blink(sources: Sources) -> Iterator[Entry]:
     blink = sources.repository("zeyofu/BLINK_Benchmark", "2d6a779be4aa1ad0d38d7aa539bcb43b6dd81592")
-    for system, name, official in (
-        ("GPT4V", "GPT-4V", 51.1), ("instructblip_7b", "InstructBLIP-7B", 39.7)
-    ):  # fmt: skip
+    for system, name, official in (("GPT4V", "GPT-4V", 51.1), ("instructblip_7b", "InstructBLIP-7B", 39.7)):
         for path in blink.names(f"eval/saved_outputs/{system}/"):
             blink.write(path, sources.folder)
         folder = sources.folder / "eval" / "saved_outputs" / system
         found = score("blink", folder, variant=OFFICIAL)
-        yield Entry("BLINK validation, mean of the tasks", name, "14 tasks, as published files",
-                        _score(found), official, 1,
-                        f"{blink.at}, README.md, over the folder of saved outputs",
-                        _right(found))  # fmt: skip
+        yield Entry(
+            "BLINK validation, mean of the tasks",
+            name,
+            "14 tasks, as published files",
+            _score(found),
+            official,
+            1,
+            f"{blink.at}, README.md, over the folder of saved outputs",
+            _right(found),
+        )
 
 
 def _mathvista(sources: Sources) -> Iterator[Entry]:
     vista = sources.repository("lupantech/MathVista", "53d525874bdde205128e6b160b7357a88277d479")
     systems = {
-        "bard": "bard", "chatgpt_2shot_code": "chatgpt", "chatgpt_2shot_code_use_ocr": "chatgpt",
-        "chatgpt_2shot_solution": "chatgpt", "chatgpt_2shot_solution_use_ocr": "chatgpt",
-        "claude_2shot_solution": "claude", "claude_2shot_solution_use_ocr": "claude",
-        "gpt4": "gpt4", "gpt4_2shot_code_use_ocr": "gpt4", "gpt4_2shot_solution_use_ocr": "gpt4",
-        "idefics_9b_instruct": "idefics", "llava_llama_2_13b": "llava",
-        "minigpt4_llama2": "minigpt4", "mplugowl_7b_ft": "mplugowl",
-    }  # fmt: skip
+        "bard": "bard",
+        "chatgpt_2shot_code": "chatgpt",
+        "chatgpt_2shot_code_use_ocr": "chatgpt",
+        "chatgpt_2shot_solution": "chatgpt",
+        "chatgpt_2shot_solution_use_ocr": "chatgpt",
+        "claude_2shot_solution": "claude",
+        "claude_2shot_solution_use_ocr": "claude",
+        "gpt4": "gpt4",
+        "gpt4_2shot_code_use_ocr": "gpt4",
+        "gpt4_2shot_solution_use_ocr": "gpt4",
+        "idefics_9b_instruct": "idefics",
+        "llava_llama_2_13b": "llava",
+        "minigpt4_llama2": "minigpt4",
+        "mplugowl_7b_ft": "mplugowl",
+    }
     for system, model in systems.items():
         file = vista.write(f"results/{model}/output_{system}.json", sources.folder)
         official = json.loads(vista.file(f"results/{model}/scores_{system}.json"))
         found = score("mathvista", file, variant=OFFICIAL)
-        yield Entry("MathVista testmini", system, "accuracy", _score(found),
-                        float(official["average"]["accuracy"]), 1,
-                        f"{vista.at}, the scores beside each file (`--rule official`)",
-                        _right(found))  # fmt: skip
+        yield Entry(
+            "MathVista testmini",
+            system,
+            "accuracy",
+            _score(found),
+            float(official["average"]["accuracy"]),
+            1,
+            f"{vista.at}, the scores beside each file (`--rule official`)",
+            _right(found),
+        )
 
 
 def _mathvision(sources: Sources) -> Iterator[Entry]:
     vision = sources.repository("mathllm/MATH-V", "a1f5cc3add200c0cd080fad463e500f44ef1fb41")
     data = vision.write("data/test.jsonl", sources.folder)
     for path in (
-        "open-source/LLavA/LLaVA-v1.5-7B", "open-source/ShereGPT4V/ShareGPT4V-13B",
-        "open-source/Sphinx/SPHINX-v2", "closed-source/Qwen/Qwen-VL-Plus",
+        "open-source/LLavA/LLaVA-v1.5-7B",
+        "open-source/ShereGPT4V/ShareGPT4V-13B",
+        "open-source/Sphinx/SPHINX-v2",
+        "closed-source/Qwen/Qwen-VL-Plus",
         "closed-source/GPT/ChatGPT3.5-CoT (Text+Image Caption)",
-        "closed-source/Gemini/Gemini-Pro", "closed-source/Gemini/Gemini-Pro-CoT",
-    ):  # fmt: skip
+        "closed-source/Gemini/Gemini-Pro",
+        "closed-source/Gemini/Gemini-Pro-CoT",
+    ):
         file = vision.write(f"outputs/{path}.jsonl", sources.folder)
         verdict = json.loads(vision.file(f"outputs/{path}_result.json"))["-all"]
         right, total = map(int, verdict.partition("=")[0].split("/"))
         found = score("mathvision", file, data=data, variant=OFFICIAL)
-        yield Entry("MATH-Vision test", Path(path).name, "accuracy", _score(found),
-                        100 * right / total, 3,
-                        f"{vision.at}, the verdicts beside each file (`--rule official`)",
-                        _right(found), _MATHVISION.get(Path(path).name, ""))  # fmt: skip
+        yield Entry(
+            "MATH-Vision test",
+            Path(path).name,
+            "accuracy",
+            _score(found),
+            100 * right / total,
+            3,
+            f"{vision.at}, the verdicts beside each file (`--rule official`)",
+            _right(found),
+            _MATHVISION.get(Path(path).name, ""),
+        )

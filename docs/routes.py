@@ -49,13 +49,27 @@ questions these were is among the remarks of the run.
 """
 
 QUOTED = (
-    "InternVL3-78B", "InternVL3-38B", "InternVL3-8B", "InternVL2_5-78B-MPO",
-    "Qwen2.5-VL-72B-Instruct", "Qwen2.5-VL-7B-Instruct", "Qwen2.5-VL-3B-Instruct",
-    "Qwen3-VL-4B-Instruct", "Qwen2-VL-72B-Instruct", "Qwen2.5-Omni-7B", "Ovis2-34B", "Aria",
-    "LLaVA-Video-72B-Qwen2", "llava-onevision-qwen2-7b-ov", "llava-v1.5-13b",
-    "Llama-3.2-11B-Vision-Instruct", "MiniCPM-V-2_6", "gemini-2.5-pro", "gpt-4o-2024-08-06",
+    "InternVL3-78B",
+    "InternVL3-38B",
+    "InternVL3-8B",
+    "InternVL2_5-78B-MPO",
+    "Qwen2.5-VL-72B-Instruct",
+    "Qwen2.5-VL-7B-Instruct",
+    "Qwen2.5-VL-3B-Instruct",
+    "Qwen3-VL-4B-Instruct",
+    "Qwen2-VL-72B-Instruct",
+    "Qwen2.5-Omni-7B",
+    "Ovis2-34B",
+    "Aria",
+    "LLaVA-Video-72B-Qwen2",
+    "llava-onevision-qwen2-7b-ov",
+    "llava-v1.5-13b",
+    "Llama-3.2-11B-Vision-Instruct",
+    "MiniCPM-V-2_6",
+    "gemini-2.5-pro",
+    "gpt-4o-2024-08-06",
     "claude-3-7-sonnet-20250219",
-)  # fmt: skip
+)
 """Models of Tables 2 to 4 of VLMEvalKit's paper, by how many of them they are in, and of the
 examples of lmms-eval, by how many use them."""
 
@@ -118,9 +132,7 @@ def _table() -> Iterator[str]:
         best, *others = routes_of(entry)
         more = best.note if best.kind == "none" else ", ".join(map(_with_note, others))
         tried = "" if best.kind == "none" else TRIED[best.tried]
-        yield (
-            f"| `{entry.name}` | `{entry.spec}` | {best} | {tried} | {cell(more)} | {best.source} |"
-        )
+        yield (f"| `{entry.name}` | `{entry.spec}` | {best} | {tried} | {cell(more)} | {best.source} |")
     yield ""
 
 

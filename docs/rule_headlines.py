@@ -30,8 +30,7 @@ def _table() -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for listing in list_benchmarks():
         rules = open_benchmark(listing.name).rules
-        by_rule = {rule: open_benchmark(listing.name, Variant(rule=rule)).headline
-                   for rule in _RULES if rule in rules}  # fmt: skip
+        by_rule = {rule: open_benchmark(listing.name, Variant(rule=rule)).headline for rule in _RULES if rule in rules}
         if len(set(by_rule.values())) > 1:
             cells = (metric_label(by_rule[rule]) if rule in by_rule else "–" for rule in _RULES)
             yield f"| `{listing.name}` | {' | '.join(cells)} |"

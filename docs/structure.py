@@ -159,10 +159,7 @@ def measure(checkout: Path = ROOT) -> dict[str, int]:
     files = [path for source in sources for path in sorted(source.rglob("*.py"))]
     lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in files]
     tracked = [
-        path
-        for source in sources
-        for path in source.rglob("*")
-        if path.is_file() and "__pycache__" not in str(path)
+        path for source in sources for path in source.rglob("*") if path.is_file() and "__pycache__" not in str(path)
     ]
     folders = Counter(path.parent for path in tracked)
     comments = 0
@@ -180,12 +177,8 @@ def measure(checkout: Path = ROOT) -> dict[str, int]:
         "lines of the longest file": max(lines),
         "files of less than 60 lines": sum(count < 60 for count in lines),
         "class names used more than once": len(names_used_twice(every)),
-        "functions that begin with a past participle": sum(
-            begins_with_participle(one.name) for one in functions
-        ),
-        "functions named by a bare participle": sum(
-            is_bare_participle(one.name) for one in functions
-        ),
+        "functions that begin with a past participle": sum(begins_with_participle(one.name) for one in functions),
+        "functions named by a bare participle": sum(is_bare_participle(one.name) for one in functions),
         "names with a banned word": sum(bool(banned_words(one.name)) for one in every),
         "parameters of evaluate": max((one.parameters for one in evaluate), default=0),
         "functions of more than 12 parameters": sum(one.parameters > 12 for one in functions),
@@ -254,9 +247,7 @@ print(json.dumps([len(commands), len(flags), len(commands["run"])]))
 def flags_and_commands(checkout: Path = ROOT) -> dict[str, int]:
     """How many commands and flags there are, of all packages that are installed."""
     sources = [str(package.source.parent) for package in packages(checkout)]
-    done = subprocess.run(
-        [sys.executable, "-c", _COMMANDS, *sources], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", _COMMANDS, *sources], capture_output=True, text=True, check=True)
     commands, flags, of_run = json.loads(done.stdout.strip().splitlines()[-1])
     return {"commands": commands, "distinct flags": flags, "flags of run": of_run}
 
@@ -275,9 +266,7 @@ def page() -> str:
     """docs/design/structure.md: the first version beside the figures that were stored last."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     first = {name: f"{value:,}" for name, value in stored["before"].items()}
-    rows = [
-        f"| {name} | {first.get(name, '')} | {value:,} |" for name, value in stored["now"].items()
-    ]
+    rows = [f"| {name} | {first.get(name, '')} | {value:,} |" for name, value in stored["now"].items()]
     return "\n".join([_HEAD, *rows, ""])
 
 

@@ -20,10 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-TRANSLATIONS = {
-    "README.zh-CN.md": "README.md",
-    "docs/getting-started.zh-CN.md": "docs/getting-started.md",
-}
+TRANSLATIONS = {"README.zh-CN.md": "README.md", "docs/getting-started.zh-CN.md": "docs/getting-started.md"}
 
 _FENCE = re.compile(
     r"^(?P<marks>(?:<!-- (?:file|exit|not run|output of): .+? -->\n)*)"
@@ -67,9 +64,7 @@ def sections(text: str) -> Iterator[Section]:
         heading, _, _ = body.partition("\n")
         numbers = [int(number) for number in re.findall(r"\0(\d+)\0", body)]
         prose = re.sub(
-            r"\0(\d+)\0",
-            lambda found: hidden[int(found[1])] if _is_prose(hidden[int(found[1])]) else "",
-            body,
+            r"\0(\d+)\0", lambda found: hidden[int(found[1])] if _is_prose(hidden[int(found[1])]) else "", body
         )
         yield Section(
             level=len(heading) - len(heading.lstrip("#")),
@@ -111,9 +106,7 @@ def differences(translation: str, original: str) -> list[str]:
                 f"`<!-- translated from: {theirs.digest} -->` above the heading"
             )
         if ours.blocks != theirs.blocks:
-            found.append(
-                f"{where} other code blocks; python docs/translations.py --sync copies them"
-            )
+            found.append(f"{where} other code blocks; python docs/translations.py --sync copies them")
         links = [_english_link(link) for link in ours.links if link not in _PAIRS]
         expected = [link for link in theirs.links if link not in _PAIRS]
         if sorted(links) != sorted(expected):
@@ -149,9 +142,7 @@ def synchronised(translation: str, original: str, mark: bool) -> str:
         return f"\0{len(kept) - 1}\0"
 
     bare = _MARK.sub("", _FENCE.sub(hide, text))
-    marked = re.sub(
-        r"^(?=#{1,6} )", lambda _: f"<!-- translated from: {digests.pop(0)} -->\n", bare, flags=re.M
-    )
+    marked = re.sub(r"^(?=#{1,6} )", lambda _: f"<!-- translated from: {digests.pop(0)} -->\n", bare, flags=re.M)
     return re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], marked)
 
 

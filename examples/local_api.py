@@ -70,10 +70,7 @@ def application(key):
             "message": {"role": "assistant", "content": reply.text},
             "finish_reason": "length" if reply.stop_reason == "length" else "stop",
         }
-        usage = {
-            "prompt_tokens": reply.usage.prompt_tokens,
-            "completion_tokens": reply.usage.completion_tokens,
-        }
+        usage = {"prompt_tokens": reply.usage.prompt_tokens, "completion_tokens": reply.usage.completion_tokens}
         return web.json_response({"model": MODEL, "choices": [choice], "usage": usage})
 
     app = web.Application(client_max_size=64_000_000, middlewares=[check_key])

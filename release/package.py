@@ -53,10 +53,7 @@ BUNDLED = (
     "snellen/models/weights/tiny-early/model.safetensors",
     "snellen/zoo/internvl.py",
 )
-FOREIGN = (
-    "tests", "training", "simulations", "docs", "benchmarks/perf", "packages", ".git",
-    "snellen-results",
-)  # fmt: skip
+FOREIGN = ("tests", "training", "simulations", "docs", "benchmarks/perf", "packages", ".git", "snellen-results")
 """What must be in neither file."""
 
 
@@ -72,26 +69,17 @@ COMMANDS = (
     UserCommand(("snellen", "--version"), "snellen "),
     UserCommand(("python", "-m", "snellen", "--version"), "snellen "),
     UserCommand(("snellen", "doctor"), "ok"),
-    UserCommand(
-        ("python", "-m", "snellen", "run", "-m", "random", "-b", "eyechart", "--limit", "4"),
-        "eyechart",
-    ),
+    UserCommand(("python", "-m", "snellen", "run", "-m", "random", "-b", "eyechart", "--limit", "4"), "eyechart"),
     UserCommand(("snellen", "completion", "bash"), "complete -F _snellen snellen"),
+    UserCommand(("snellen", "run", "-m", "snellen/tiny", "-b", "eyechart"), "pip install 'snellen[hf]'", 2),
     UserCommand(
-        ("snellen", "run", "-m", "snellen/tiny", "-b", "eyechart"), "pip install 'snellen[hf]'", 2
-    ),
-    UserCommand(
-        ("snellen", "run", "-m", "openai/gpt-4o", "-b", "eyechart", "--limit", "1"),
-        "pip install 'snellen[api]'", 2,
+        ("snellen", "run", "-m", "openai/gpt-4o", "-b", "eyechart", "--limit", "1"), "pip install 'snellen[api]'", 2
     ),
     UserCommand(("snellen", "mcp", "."), "pip install 'snellen[mcp]'", 2),
-    UserCommand(
-        ("snellen", "run", "-m", "random", "-b", "hf://acme/none?split=test"),
-        "pip install 'snellen[hf]'", 2,
-    ),
+    UserCommand(("snellen", "run", "-m", "random", "-b", "hf://acme/none?split=test"), "pip install 'snellen[hf]'", 2),
     UserCommand(("snellen", "curate"), "needs the package snellen-curate", 2),
     UserCommand(("snellen", "hub"), "needs the package snellen-hub", 2),
-)  # fmt: skip
+)
 COMMANDS_OF_ALL = (
     UserCommand(("snellen", "curate", "filter", "--help"), "usage: snellen curate filter"),
     UserCommand(("snellen", "hub", "doctor", "none"), "none holds no hub", 2),
@@ -103,9 +91,12 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Build the package and use it.")
     parser.add_argument("--uv", default=shutil.which("uv") or "uv", metavar="PATH")
     parser.add_argument(
-        "--python", action="append", default=[], metavar="PATH",
+        "--python",
+        action="append",
+        default=[],
+        metavar="PATH",
         help="a further Python to install the wheel for; repeat for several",
-    )  # fmt: skip
+    )
     parser.add_argument("--contents", action="store_true", help="stop once the files are checked")
     arguments = parser.parse_args(argv)
     tool = Uv(arguments.uv)
@@ -182,9 +173,7 @@ def _tracked_files(package: Package) -> list[str]:
 
 
 def _git_files(folder: Path, below: str) -> list[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", below], cwd=folder, capture_output=True, text=True, check=True
-    )
+    listed = subprocess.run(["git", "ls-files", "-z", below], cwd=folder, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.split("\0") if name]
 
 
@@ -197,8 +186,11 @@ class Uv:
     def run(self, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [self.path, "--quiet", *map(str, words)],
-            cwd=ROOT, capture_output=True, text=True, env=_environment() | environment,
-        )  # fmt: skip
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env=_environment() | environment,
+        )
 
     def build(self, package: Package) -> tuple[Path, Path]:
         """The wheel, which is built from the source distribution, and that. Ends the program if
@@ -218,10 +210,7 @@ class Uv:
         what = f"Python {python}, {resolution} dependencies: installed and used"
         done = self.run("venv", "--no-python-downloads", "--python", python, folder)
         if not done.returncode:
-            done = self.run(
-                "pip", "install", "--python", folder / "bin" / "python",
-                "--resolution", resolution, wheel,
-            )  # fmt: skip
+            done = self.run("pip", "install", "--python", folder / "bin" / "python", "--resolution", resolution, wheel)
         problems = [done.stderr.strip()] if done.returncode else []
         problems = problems or list(_use(folder / "bin", folder, COMMANDS))
         tell(what, problems)
@@ -245,9 +234,17 @@ class Uv:
             flags = [word for extra in extras for word in ("--extra", extra)]
             for resolution in ("lowest-direct", "highest"):
                 done = self.run(
-                    "pip", "compile", "pyproject.toml", "--python-version", version,
-                    "--resolution", resolution, "--output-file", os.devnull, *flags,
-                )  # fmt: skip
+                    "pip",
+                    "compile",
+                    "pyproject.toml",
+                    "--python-version",
+                    version,
+                    "--resolution",
+                    resolution,
+                    "--output-file",
+                    os.devnull,
+                    *flags,
+                )
                 if done.returncode:
                     named = f"[{','.join(extras)}]" if extras else ""
                     problems.append(f"snellen{named}, {resolution}: {done.stderr.strip()}")
@@ -265,9 +262,7 @@ class Uv:
         return problems
 
 
-def _use(
-    programs: Path, folder: Path, commands: Sequence[UserCommand], only: str = ""
-) -> Iterator[str]:
+def _use(programs: Path, folder: Path, commands: Sequence[UserCommand], only: str = "") -> Iterator[str]:
     """Sentences about commands that did otherwise than they should."""
     work = folder / "work"
     work.mkdir(parents=True, exist_ok=True)
@@ -281,9 +276,8 @@ def _use(
             continue
         program = programs / command.words[0]
         done = subprocess.run(
-            [str(program), *command.words[1:]],
-            cwd=work, capture_output=True, text=True, env=environment,
-        )  # fmt: skip
+            [str(program), *command.words[1:]], cwd=work, capture_output=True, text=True, env=environment
+        )
         printed = done.stdout + done.stderr
         if done.returncode != command.code or command.prints not in printed:
             last = " ".join(printed.split())[-300:]

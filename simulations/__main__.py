@@ -21,15 +21,9 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m simulations", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few repeats, wider bounds")
     parser.add_argument("--only", nargs="+", default=(), metavar="KEY", help="these studies alone")
-    parser.add_argument(
-        "--missing", action="store_true", help="only cases of which the results tell nothing"
-    )
-    parser.add_argument(
-        "--json", type=Path, help=f"where results go; {RESULTS.name} for the full form"
-    )
-    parser.add_argument(
-        "--page", action="store_true", help=f"write docs/{DOCUMENT.name} from the results, no more"
-    )
+    parser.add_argument("--missing", action="store_true", help="only cases of which the results tell nothing")
+    parser.add_argument("--json", type=Path, help=f"where results go; {RESULTS.name} for the full form")
+    parser.add_argument("--page", action="store_true", help=f"write docs/{DOCUMENT.name} from the results, no more")
     parser.add_argument("--jobs", type=int, default=2, help="cases at a time")
     arguments = parser.parse_args(argv)
     if arguments.page:

@@ -27,9 +27,7 @@ _AT_ONCE = 25
 """Trainings that share the sizes of their pictures, and are tested in one call."""
 
 
-def trainings(
-    random: np.random.Generator, chances: Floats, labels: Numbers, icc: float, repeats: int
-) -> Floats:
+def trainings(random: np.random.Generator, chances: Floats, labels: Numbers, icc: float, repeats: int) -> Floats:
     """Scores (samples, repeats, checkpoints) of models that are right with these chances."""
     every = [two_systems(random, list(chances), labels, icc) for _ in range(repeats)]
     return np.stack([np.stack(one, axis=1) for one in every], axis=1).astype(float)
@@ -42,9 +40,7 @@ def pairs(count: int) -> Iterator[tuple[int, int, float]]:
             yield earlier, later, pair_error(later, is_previous=earlier == later - 1)
 
 
-def tested(
-    scores: Floats, labels: Numbers, chosen: Sequence[tuple[int, int]], level: float
-) -> list[list[PairedMean]]:
+def tested(scores: Floats, labels: Numbers, chosen: Sequence[tuple[int, int]], level: float) -> list[list[PairedMean]]:
     """The differences of pairs of checkpoints, for each repeat."""
     earlier, later = (list(side) for side in zip(*chosen, strict=True))
     differences = scores[:, :, later] - scores[:, :, earlier]
@@ -60,9 +56,7 @@ def false_statement(sizes_of: Sizes, chances: Floats, icc: float = 0.3) -> Share
         found = tested(scores, labels, [pair[:2] for pair in every], 0.95)
         return sum(
             any(
-                mean.p is not None
-                and mean.p < error
-                and mean.mean * (chances[later] - chances[earlier]) <= 0
+                mean.p is not None and mean.p < error and mean.mean * (chances[later] - chances[earlier]) <= 0
                 for mean, (earlier, later, error) in zip(means, every, strict=True)
             )
             for means in found
@@ -80,9 +74,7 @@ def uncorrected(sizes_of: Sizes, chances: Floats, icc: float = 0.3) -> Share:
         found = tested(scores, labels, every, 0.95)
         return sum(
             any(
-                earlier == int(means[repeat, :later].argmax())
-                and mean.p is not None
-                and mean.p < 0.05
+                earlier == int(means[repeat, :later].argmax()) and mean.p is not None and mean.p < 0.05
                 for mean, (earlier, later) in zip(row, every, strict=True)
             )
             for repeat, row in enumerate(found)
@@ -110,9 +102,7 @@ def all_held(sizes_of: Sizes, chances: Floats, icc: float = 0.3) -> Share:
     return over_trainings(sizes_of, chances, icc, count)
 
 
-def over_trainings(
-    sizes_of: Sizes, chances: Floats, icc: float, count: Callable[[Floats, Numbers], int]
-) -> Share:
+def over_trainings(sizes_of: Sizes, chances: Floats, icc: float, count: Callable[[Floats, Numbers], int]) -> Share:
     def share(random: np.random.Generator, repeats: int) -> float:
         total = 0
         for start in range(0, repeats, _AT_ONCE):
@@ -151,18 +141,8 @@ STUDIES = (
         PROCEDURE,
         SOURCE,
         (
-            Case(
-                "10 equal checkpoints, 100 samples alone",
-                false_statement(_ALONE_100, level_run(10)),
-                0.0,
-                0.06,
-            ),
-            Case(
-                "30 equal checkpoints, 100 samples alone",
-                false_statement(_ALONE_100, level_run(30)),
-                0.0,
-                0.06,
-            ),
+            Case("10 equal checkpoints, 100 samples alone", false_statement(_ALONE_100, level_run(10)), 0.0, 0.06),
+            Case("30 equal checkpoints, 100 samples alone", false_statement(_ALONE_100, level_run(30)), 0.0, 0.06),
             Case(
                 "20 equal checkpoints near the ceiling, 400 samples alone",
                 false_statement(_ALONE_400, level_run(20, 0.97)),
@@ -204,17 +184,9 @@ STUDIES = (
         PROCEDURE,
         SOURCE,
         (
+            Case("10 checkpoints that rise, 100 samples alone", all_held(_ALONE_100, rising_run(10)), 0.94, 1.0),
             Case(
-                "10 checkpoints that rise, 100 samples alone",
-                all_held(_ALONE_100, rising_run(10)),
-                0.94,
-                1.0,
-            ),
-            Case(
-                "20 checkpoints that rise and collapse, 60 pictures",
-                all_held(_PICTURES, collapsing_run(20)),
-                0.94,
-                1.0,
+                "20 checkpoints that rise and collapse, 60 pictures", all_held(_PICTURES, collapsing_run(20)), 0.94, 1.0
             ),
         ),
         repeats=4000,
@@ -228,18 +200,8 @@ STUDIES = (
         "Each checkpoint against the one with the highest score so far, each time at 0.05.",
         "none",
         (
-            Case(
-                "10 equal checkpoints, 100 samples alone",
-                uncorrected(_ALONE_100, level_run(10)),
-                0.2,
-                1.0,
-            ),
-            Case(
-                "30 equal checkpoints, 100 samples alone",
-                uncorrected(_ALONE_100, level_run(30)),
-                0.5,
-                1.0,
-            ),
+            Case("10 equal checkpoints, 100 samples alone", uncorrected(_ALONE_100, level_run(10)), 0.2, 1.0),
+            Case("30 equal checkpoints, 100 samples alone", uncorrected(_ALONE_100, level_run(30)), 0.5, 1.0),
         ),
         repeats=4000,
         quick=25,

@@ -20,9 +20,7 @@ _BALANCED = (0.25, 0.25, 0.25, 0.25)
 _UNEVEN = (0.4, 0.3, 0.2, 0.1)
 
 
-def wrong_letters_rejected(
-    gold: Sequence[float], accuracy: float, questions: int, preference: float = 0.0
-) -> Share:
+def wrong_letters_rejected(gold: Sequence[float], accuracy: float, questions: int, preference: float = 0.0) -> Share:
     """Wrong answers evenly over the other letters, but A in `preference` of those it is open to."""
 
     def share(random: np.random.Generator, repeats: int) -> float:
@@ -124,9 +122,7 @@ def listed_without_wrong(attraction: float) -> Share:
 
     def count(random: np.random.Generator, repeats: int) -> float:
         tables = (planted_labels(0.0, attraction, random)[0] for _ in range(repeats))
-        listed = sum(
-            chance.wrong >= 0.5 for table in tables for chance in wrong_label_chances(table)
-        )
+        listed = sum(chance.wrong >= 0.5 for table in tables for chance in wrong_label_chances(table))
         return listed / repeats
 
     return count
@@ -175,9 +171,7 @@ def stratum_interval_holds(each: int, subtasks: Sequence[tuple[int, int]]) -> Sh
             strata = []
             for size, hits in subtasks:
                 n = min(each, size)
-                strata.append(
-                    SampledStratum(size, n, int(random.hypergeometric(hits, size - hits, n)))
-                )
+                strata.append(SampledStratum(size, n, int(random.hypergeometric(hits, size - hits, n))))
             found = weighted_share(strata).interval
             held += found.low <= truth <= found.high
         return held / repeats
@@ -210,8 +204,7 @@ STUDIES = (
         "K. Pearson, Philosophical Magazine 50 (1900)",
         tuple(
             Case(
-                f"gold {'/'.join(f'{100 * one:.0f}' for one in gold)}, accuracy {accuracy:g}, "
-                f"{questions:,} questions",
+                f"gold {'/'.join(f'{100 * one:.0f}' for one in gold)}, accuracy {accuracy:g}, {questions:,} questions",
                 wrong_letters_rejected(gold, accuracy, questions),
                 0.0,
                 0.06,
@@ -229,10 +222,10 @@ STUDIES = (
         "tables with the same totals.",
         "A. Hope, JRSS B 30 (1968)",
         (
-            Case("gold 25/25/25/25, accuracy 0.8, 300 questions",
-                 wrong_letters_rejected(_BALANCED, 0.8, 300), 0.0, 0.06),
-            Case("gold 40/30/20/10, accuracy 0.5, 300 questions",
-                 wrong_letters_rejected(_UNEVEN, 0.5, 300), 0.0, 0.06),
+            Case(
+                "gold 25/25/25/25, accuracy 0.8, 300 questions", wrong_letters_rejected(_BALANCED, 0.8, 300), 0.0, 0.06
+            ),
+            Case("gold 40/30/20/10, accuracy 0.5, 300 questions", wrong_letters_rejected(_UNEVEN, 0.5, 300), 0.0, 0.06),
         ),
         quick=60,
     ),
@@ -243,8 +236,12 @@ STUDIES = (
         "The test given the gold letter.",
         "as above",
         tuple(
-            Case(f"accuracy {accuracy:g}, 1,000 questions",
-                 wrong_letters_rejected(_BALANCED, accuracy, 1000, 0.2), 0.9, 1.0)
+            Case(
+                f"accuracy {accuracy:g}, 1,000 questions",
+                wrong_letters_rejected(_BALANCED, accuracy, 1000, 0.2),
+                0.9,
+                1.0,
+            )
             for accuracy in (0.3, 0.5)
         ),
     ),
@@ -296,8 +293,7 @@ STUDIES = (
                 )
             ),
             *(
-                Case(f"listed, none wrong, attraction {attraction:g}",
-                     listed_without_wrong(attraction), 0.0, 1.0)
+                Case(f"listed, none wrong, attraction {attraction:g}", listed_without_wrong(attraction), 0.0, 1.0)
                 for attraction in (0.0, 0.5)
             ),
         ),
@@ -311,8 +307,7 @@ STUDIES = (
         "Right answers permuted given each sample's number of them and the runs' abilities.",
         "G. Rasch (1960); E. B. Andersen, JRSS B 32 (1970)",
         tuple(
-            Case(f"{systems} runs, ability sd {spread:g}", listed_to_expected(systems, spread),
-                 0.8, 1.25)
+            Case(f"{systems} runs, ability sd {spread:g}", listed_to_expected(systems, spread), 0.8, 1.25)
             for systems in (8, 20)
             for spread in (0.0, 1.0)
         ),
@@ -337,10 +332,8 @@ STUDIES = (
         "size of the stratified sample, never more than the weights allow.",
         "W. G. Cochran, Sampling Techniques (1977), Sec. 5; Korn and Graubard (1998)",
         (
-            Case("10 and 1,000 wrong answers, 5 of each",
-                 stratum_interval_holds(5, _TEN_AND_THOUSAND), 0.94, 1.0),
-            Case("10 and 1,000 wrong answers, 20 of each",
-                 stratum_interval_holds(20, _TEN_AND_THOUSAND), 0.94, 1.0),
+            Case("10 and 1,000 wrong answers, 5 of each", stratum_interval_holds(5, _TEN_AND_THOUSAND), 0.94, 1.0),
+            Case("10 and 1,000 wrong answers, 20 of each", stratum_interval_holds(20, _TEN_AND_THOUSAND), 0.94, 1.0),
             Case("15 subtasks, 1 of each", stratum_interval_holds(1, _FIFTEEN), 0.94, 1.0),
             Case("15 subtasks, 5 of each", stratum_interval_holds(5, _FIFTEEN), 0.94, 1.0),
         ),
@@ -357,4 +350,4 @@ STUDIES = (
             for spread in (0.0, 0.02, 0.05)
         ),
     ),
-)  # fmt: skip
+)

@@ -12,18 +12,12 @@ from snellen.core.record import Record
 from snellen.core.sample import MediaRef, Sample
 from snellen.engine.anytime.sample_order import MIN_UNITS, AnytimeMean, stratified_order
 from snellen.engine.loop.comparison_run import ComparisonStop
-from snellen.stats.confidence_sequences import (
-    ConfidenceSequence,
-    bets_for_width,
-    interval_of_differences,
-)
+from snellen.stats.confidence_sequences import ConfidenceSequence, bets_for_width, interval_of_differences
 from snellen.stats.finite_sequences import FiniteSequence, StratumSize
 from snellen.stats.intervals import wilson
 
 _NEAR = 1e-9
-_WAUDBY = (
-    "I. Waudby-Smith and A. Ramdas, JRSS B 86 (2024), Sec. 4; Ville's inequality bounds the chance"
-)
+_WAUDBY = "I. Waudby-Smith and A. Ramdas, JRSS B 86 (2024), Sec. 4; Ville's inequality bounds the chance"
 
 
 def anytime_misses(mean: float, half_width: float, looks: int) -> Share:
@@ -50,9 +44,7 @@ def finite_misses(right: int, samples: int, half_width: float) -> Share:
     def share(random: np.random.Generator, repeats: int) -> float:
         missed, truth = 0, right / samples
         for _ in range(repeats):
-            sequence = FiniteSequence(
-                {"": StratumSize(samples, samples)}, bets_for_width(half_width)
-            )
+            sequence = FiniteSequence({"": StratumSize(samples, samples)}, bets_for_width(half_width))
             seen = 0
             for at, value in enumerate(random.permutation(np.arange(samples) < right)):
                 sequence.add("", float(value), 1.0, (seen + 0.25) / (at + 0.5))
@@ -70,13 +62,17 @@ def strata_misses(half_width: float) -> Share:
     """Three strata of questions, one to six about a picture, through the real order of drawing."""
     samples = [
         Sample(
-            f"{stratum}{picture}/{question}", "yes_no", "q", ("Yes",),
-            unit=f"{stratum}{picture}", groups={"task": stratum},
+            f"{stratum}{picture}/{question}",
+            "yes_no",
+            "q",
+            ("Yes",),
+            unit=f"{stratum}{picture}",
+            groups={"task": stratum},
         )
         for stratum, pictures in (("a", 60), ("b", 30), ("c", 7))
         for picture in range(pictures)
         for question in range(1 + picture % 6)
-    ]  # fmt: skip
+    ]
     chance = {"a": 0.9, "b": 0.5, "c": 0.2}
 
     def share(random: np.random.Generator, repeats: int) -> float:
@@ -84,10 +80,7 @@ def strata_misses(half_width: float) -> Share:
         for _ in range(repeats):
             units = stratified_order(samples, int(random.integers(2**31)))
             # Right together or wrong together in half of the pictures.
-            right = {
-                unit.samples[0].unit: _answers(random, len(unit.samples), chance[unit.stratum])
-                for unit in units
-            }
+            right = {unit.samples[0].unit: _answers(random, len(unit.samples), chance[unit.stratum]) for unit in units}
             truth = sum(map(sum, right.values())) / len(samples)
             strata = AnytimeMean(units, bets_for_width(half_width), finite=True)
             for unit in units:
@@ -123,10 +116,7 @@ def weighted_misses(sizes: tuple[int, ...], points: float) -> Share:
             seed = int(random.integers(2**31))
             units = stratified_order(samples, seed, by_media=False, weights=weights)
             chances = random.uniform(0.1, 0.95, len(sizes))
-            right = {
-                sample.id: float(random.random() < chances[int(sample.groups["task"])])
-                for sample in samples
-            }
+            right = {sample.id: float(random.random() < chances[int(sample.groups["task"])]) for sample in samples}
             by_group = [0.0] * len(sizes)
             for sample in samples:
                 by_group[int(sample.groups["task"])] += right[sample.id]
@@ -164,10 +154,7 @@ def duelists(*pictures: tuple[int, int]) -> Duelists:
     sizes = [questions for questions, count in pictures for _ in range(count)]
     picture = np.repeat(np.arange(len(sizes)), sizes)
     refs = [MediaRef(str(at), InlineSource(b"")) for at in range(len(sizes))]
-    samples = tuple(
-        Sample(str(at), "yes_no", "q", ("Yes",), media=(refs[shown],))
-        for at, shown in enumerate(picture)
-    )
+    samples = tuple(Sample(str(at), "yes_no", "q", ("Yes",), media=(refs[shown],)) for at, shown in enumerate(picture))
     return Duelists(samples, picture, {one.id: at for at, one in enumerate(samples)})
 
 
@@ -209,12 +196,9 @@ def winners(tilt: float, *pictures: tuple[int, int], by_size: bool = False) -> S
 def equal_models(samples: int) -> tuple[Case, ...]:
     """Pictures of 1, 5 and 15 questions, on which the models differ little or much."""
     return tuple(
-        Case(
-            f"{samples} samples, {each} a picture, tilt {tilt:g}",
-            winners(tilt, (each, samples // each)), 0.0, 0.05,
-        )
+        Case(f"{samples} samples, {each} a picture, tilt {tilt:g}", winners(tilt, (each, samples // each)), 0.0, 0.05)
         for each, tilt in ((1, 0.0), (5, 0.15), (5, 0.3), (15, 0.15), (15, 0.3), (15, 0.45))
-    )  # fmt: skip
+    )
 
 
 def stops_that_miss(points: float, pictures: tuple[int, int], tilt: float = 0.0) -> Share:
@@ -233,9 +217,7 @@ def stops_that_miss(points: float, pictures: tuple[int, int], tilt: float = 0.0)
             if not contest.reason or told is None:
                 continue
             stopped += 1
-            asked = [two.place[one.id] for unit in contest.units() for one in unit.samples][
-                : told.n
-            ]
+            asked = [two.place[one.id] for unit in contest.units() for one in unit.samples][: told.n]
             sums = np.bincount(two.picture[asked], scores[0, asked] - scores[1, asked], clusters)
             sizes = np.bincount(two.picture[asked], minlength=clusters)
             found = interval_of_differences(sums[sizes > 0], sizes[sizes > 0], clusters)
@@ -344,12 +326,7 @@ STUDIES = (
         "headline. Assumes that every sample gets a score.",
         source="I. Waudby-Smith and A. Ramdas, NeurIPS 33 (2020), Sec. 3",
         cases=(
-            Case(
-                "8 groups of 30 to 170, ±5",
-                weighted_misses((30, 50, 70, 90, 110, 130, 150, 170), 5),
-                0.0,
-                0.05,
-            ),
+            Case("8 groups of 30 to 170, ±5", weighted_misses((30, 50, 70, 90, 110, 130, 150, 170), 5), 0.0, 0.05),
             Case("4 groups of 20 to 500, ±5", weighted_misses((20, 80, 200, 500), 5), 0.0, 0.05),
             Case("30 groups of 5 to 34, ±8", weighted_misses(tuple(range(5, 35)), 8), 0.0, 0.05),
         ),

@@ -92,10 +92,20 @@ def answers(samples: int, each: int, alike: float, share: float) -> Share:
 
 def _answer_cases() -> Iterator[Case]:
     layouts = (
-        (20, 1, 0.0), (20, 5, 0.3), (20, 5, 0.5), (100, 1, 0.0), (100, 5, 0.3), (100, 0, 0.5),
-        (100, 20, 0.5), (1000, 1, 0.0), (1000, 5, 0.0), (1000, 5, 0.3), (1000, 0, 0.5),
-        (1000, 20, 0.1), (1000, 20, 0.5),
-    )  # fmt: skip
+        (20, 1, 0.0),
+        (20, 5, 0.3),
+        (20, 5, 0.5),
+        (100, 1, 0.0),
+        (100, 5, 0.3),
+        (100, 0, 0.5),
+        (100, 20, 0.5),
+        (1000, 1, 0.0),
+        (1000, 5, 0.0),
+        (1000, 5, 0.3),
+        (1000, 0, 0.5),
+        (1000, 20, 0.1),
+        (1000, 20, 0.5),
+    )
     for samples, each, alike in layouts:
         about = {1: "alone", 0: "uneven pictures"}.get(each, f"{each} a picture")
         for share in (0.5, 0.9, 0.97, 0.99):
@@ -156,9 +166,7 @@ def captions(samples: int) -> Share:
 
 def subtasks(size: int, each: int, share: float, count: int = 162) -> Share:
     """Subtasks of so many questions, `each` about a picture, with an ICC of 0.3."""
-    shares = np.clip(
-        np.random.default_rng(8).beta(20 * share, 20 * (1 - share), count), 0.001, 0.999
-    )
+    shares = np.clip(np.random.default_rng(8).beta(20 * share, 20 * (1 - share), count), 0.001, 0.999)
     places = np.arange(size) // each
 
     def drawn(random: Random) -> Interval:
@@ -220,9 +228,7 @@ def pope_f1(pictures: int, yes: float, no: float) -> Share:
 
     def drawn(random: Random) -> Interval | None:
         rows = np.zeros((pictures, 3, 6, 6))
-        found, invented = (
-            random.random((2, pictures, 3, 3)) < np.array([yes, 1 - no])[:, None, None, None]
-        )
+        found, invented = random.random((2, pictures, 3, 3)) < np.array([yes, 1 - no])[:, None, None, None]
         for track in range(3):
             rows[:, track, :3, 2 * track] = 2 * found[:, track]
             rows[:, track, :3, 2 * track + 1] = 1 + found[:, track]
@@ -250,8 +256,7 @@ def _true_relative() -> float:
 def relative(pictures: int) -> Share:
     names = [str(at) for at in range(pictures) for _ in range(2)]
     return covered(
-        _true_relative,
-        lambda random: unbounded_interval_of_sums(_grades(random, pictures), mean_of_ratios, names),
+        _true_relative, lambda random: unbounded_interval_of_sums(_grades(random, pictures), mean_of_ratios, names)
     )
 
 
@@ -350,22 +355,35 @@ STUDIES = (
         source=_WILSON,
         cases=(
             *(
-                Case(f"near misses, mean {100 * (1 - zeros - 0.1 * near):g}, n = {samples}",
-                     near_misses(zeros, near, samples), 0.94, 1.0)
+                Case(
+                    f"near misses, mean {100 * (1 - zeros - 0.1 * near):g}, n = {samples}",
+                    near_misses(zeros, near, samples),
+                    0.94,
+                    1.0,
+                )
                 for zeros, near, samples in (
-                    (0.02, 0.1, 20), (0.01, 0.1, 50), (0.01, 0.1, 100), (0.01, 0.1, 200),
-                    (0.005, 0.05, 100), (0.005, 0.05, 200), (0.05, 0.1, 100), (0.1, 0.1, 100),
+                    (0.02, 0.1, 20),
+                    (0.01, 0.1, 50),
+                    (0.01, 0.1, 100),
+                    (0.01, 0.1, 200),
+                    (0.005, 0.05, 100),
+                    (0.005, 0.05, 200),
+                    (0.05, 0.1, 100),
+                    (0.1, 0.1, 100),
                 )
             ),
             *(
-                Case(f"grades about {first / (first + second):g}, n = {samples}",
-                     parts(first, second, samples), 0.94, 1.0)
-                for first, second in ((6.0, 4.0), (0.3, 0.1)) for samples in (5, 20, 100, 1000)
+                Case(
+                    f"grades about {first / (first + second):g}, n = {samples}",
+                    parts(first, second, samples),
+                    0.94,
+                    1.0,
+                )
+                for first, second in ((6.0, 4.0), (0.3, 0.1))
+                for samples in (5, 20, 100, 1000)
             ),
-            *(Case(f"ANLS, {count} documents", documents(count), 0.94, 1.0)
-              for count in (4, 10, 30, 100, 500)),
-            *(Case(f"CIDEr, {samples} captions", captions(samples), 0.94, 1.0)
-              for samples in (20, 100, 1000)),
+            *(Case(f"ANLS, {count} documents", documents(count), 0.94, 1.0) for count in (4, 10, 30, 100, 500)),
+            *(Case(f"CIDEr, {samples} captions", captions(samples), 0.94, 1.0) for samples in (20, 100, 1000)),
         ),
         repeats=4000,
         quick=60,
@@ -380,10 +398,19 @@ STUDIES = (
         source='K. M. Wolter, "Introduction to Variance Estimation" (2007), Ch. 2 and 6',
         cases=(
             *(
-                Case(f"162 subtasks of {size}, {each} a picture, ICC 0.3, {100 * share:g} % right",
-                     subtasks(size, each, share), 0.94, 1.0)
+                Case(
+                    f"162 subtasks of {size}, {each} a picture, ICC 0.3, {100 * share:g} % right",
+                    subtasks(size, each, share),
+                    0.94,
+                    1.0,
+                )
                 for share, size, each in (
-                    (0.5, 20, 5), (0.9, 20, 5), (0.5, 6, 3), (0.9, 6, 3), (0.5, 3, 3), (0.9, 3, 3),
+                    (0.5, 20, 5),
+                    (0.9, 20, 5),
+                    (0.5, 6, 3),
+                    (0.9, 6, 3),
+                    (0.5, 3, 3),
+                    (0.9, 3, 3),
                 )
             ),
             Case("162 subtasks of 20, alone", subtasks(20, 1, 0.6), 0.94, 1.0),
@@ -391,8 +418,7 @@ STUDIES = (
             # As Wilson's interval of 100 questions.
             Case("10 groups of 10, 99 % right", alone([10] * 10, 0.99), 0.92, 1.0),
             Case("groups of 3 and 997, 90 % right", alone([3, 997], 0.9), 0.94, 1.0),
-            Case("groups of 10, 10, 5, 50, 500, 70 % right",
-                 alone([10, 10, 5, 50, 500], 0.7), 0.94, 1.0),
+            Case("groups of 10, 10, 5, 50, 500, 70 % right", alone([10, 10, 5, 50, 500], 0.7), 0.94, 1.0),
         ),
         repeats=4_000,
         quick=15,
@@ -401,8 +427,7 @@ STUDIES = (
         key="mme-total",
         title="The interval of MME's total",
         event="the 95 % interval holds the true total",
-        procedure=f"{_UNSEEN} Accuracy and accuracy+ of a subtask are two groups about the same "
-        "images.",
+        procedure=f"{_UNSEEN} Accuracy and accuracy+ of a subtask are two groups about the same images.",
         source='K. M. Wolter, "Introduction to Variance Estimation" (2007), Ch. 6',
         cases=tuple(
             Case(f"{100 * accuracy:g} % right, {told}", mme_total(accuracy, part), 0.94, 1.0)
@@ -416,19 +441,24 @@ STUDIES = (
         key="statistics-of-sums",
         title="Intervals of F1, ratios and BLEU",
         event="the 95 % interval holds the true value",
-        procedure=f"What each sample moves the statistic to first order takes the place of a "
-        f"score. {_UNSEEN}",
+        procedure=f"What each sample moves the statistic to first order takes the place of a score. {_UNSEEN}",
         source=_LINEARISED,
         cases=(
             *(
-                Case(f"POPE's F1, {pictures} pictures, yes {yes:g}, no {no:g} right",
-                     pope_f1(pictures, yes, no), 0.94, 1.0)
-                for pictures in (4, 10, 20, 100) for yes, no in ((0.85, 0.9), (0.98, 0.98))
+                Case(
+                    f"POPE's F1, {pictures} pictures, yes {yes:g}, no {no:g} right",
+                    pope_f1(pictures, yes, no),
+                    0.94,
+                    1.0,
+                )
+                for pictures in (4, 10, 20, 100)
+                for yes, no in ((0.85, 0.9), (0.98, 0.98))
             ),
-            *(Case(f"LLaVA-Bench's ratio, {pictures} pictures", relative(pictures), 0.94, 1.0)
-              for pictures in (8, 24, 100)),
-            *(Case(f"BLEU-4, {samples} captions", bleu(samples), 0.94, 1.0)
-              for samples in (20, 100, 1000)),
+            *(
+                Case(f"LLaVA-Bench's ratio, {pictures} pictures", relative(pictures), 0.94, 1.0)
+                for pictures in (8, 24, 100)
+            ),
+            *(Case(f"BLEU-4, {samples} captions", bleu(samples), 0.94, 1.0) for samples in (20, 100, 1000)),
         ),
         quick=30,
     ),
@@ -439,11 +469,12 @@ STUDIES = (
         procedure="A bound on what reading can have done is added to each end in full.",
         source="G. W. Imbens and C. F. Manski, Econometrica 72 (2004), Sec. 3",
         cases=tuple(
-            Case(f"n = {samples:,}, bound {bound:g} points, {told}",
-                 reading(samples, bound, part), 0.94, 1.0)
+            Case(f"n = {samples:,}, bound {bound:g} points, {told}", reading(samples, bound, part), 0.94, 1.0)
             for samples, bound in ((1000, 1.0), (1000, 3.0), (3000, 3.0), (10_000, 3.0))
             for told, part in (
-                ("no error", 0.0), ("half of it", 0.5), ("all of it", 1.0),
+                ("no error", 0.0),
+                ("half of it", 0.5),
+                ("all of it", 1.0),
                 ("all of it, the other way", -1.0),
             )
         ),
@@ -463,8 +494,7 @@ STUDIES = (
             Case("ten equal models, n = 100", largest([0.6] * 10, 100), 0.94, 1.0),
             Case("ten equal models, n = 1,000", largest([0.6] * 10, 1000), 0.94, 1.0),
             Case("ten equal models, 98 % right", largest([0.98] * 10, 100), 0.94, 1.0),
-            Case("ten models of 40 to 70 %",
-                 largest(np.linspace(0.4, 0.7, 10).tolist(), 100), 0.94, 1.0),
+            Case("ten models of 40 to 70 %", largest(np.linspace(0.4, 0.7, 10).tolist(), 100), 0.94, 1.0),
         ),
     ),
     Study(
@@ -475,14 +505,22 @@ STUDIES = (
         "Assumes that samples are drawn at random; says nothing of the ranks of the true scores.",
         source="H. Goldstein and D. J. Spiegelhalter, JRSS A 159 (1996)",
         cases=tuple(
-            Case(f"{systems} systems, {tasks} tasks of {samples}, spread {spread:g}",
-                 mean_ranks(systems, tasks, samples, spread), 0.94, 1.0)
+            Case(
+                f"{systems} systems, {tasks} tasks of {samples}, spread {spread:g}",
+                mean_ranks(systems, tasks, samples, spread),
+                0.94,
+                1.0,
+            )
             for systems, tasks, samples, spread in (
-                (6, 32, 100, 0.05), (6, 32, 20, 0.05), (12, 32, 100, 0.03), (6, 32, 100, 0.15),
-                (4, 5, 100, 0.05), (2, 32, 100, 0.03),
+                (6, 32, 100, 0.05),
+                (6, 32, 20, 0.05),
+                (12, 32, 100, 0.03),
+                (6, 32, 100, 0.15),
+                (4, 5, 100, 0.05),
+                (2, 32, 100, 0.03),
             )
         ),
         repeats=400,
         quick=8,
     ),
-)  # fmt: skip
+)

@@ -77,17 +77,18 @@ def told_apart(found: Sequence[PairedMean]) -> int:
 
 def holds(found: Sequence[PairedMean], truth: float) -> int:
     """How many intervals hold the truth; one that is not given claims nothing."""
-    return sum(
-        one.interval is None or one.interval.low <= truth <= one.interval.high for one in found
-    )
+    return sum(one.interval is None or one.interval.low <= truth <= one.interval.high for one in found)
 
 
 def equal_on_pictures(sizes: Sizes, discordance: float = 0.3, icc: float = 0.3) -> Share:
     def share(random: np.random.Generator, repeats: int) -> float:
-        return sum(
-            told_apart(paired_means(*differences(random, sizes(random), many, discordance, icc)))
-            for many in batches(repeats)
-        ) / repeats  # fmt: skip
+        return (
+            sum(
+                told_apart(paired_means(*differences(random, sizes(random), many, discordance, icc)))
+                for many in batches(repeats)
+            )
+            / repeats
+        )
 
     return share
 
@@ -98,9 +99,7 @@ def equal_with_credit(samples: int, *, skewed: bool = False) -> Share:
     def share(random: np.random.Generator, repeats: int) -> float:
         size = (samples, repeats)
         if skewed:
-            scores = [
-                np.where(random.random(size) < 0.8, 1.0, random.random(size)) for _ in range(2)
-            ]
+            scores = [np.where(random.random(size) < 0.8, 1.0, random.random(size)) for _ in range(2)]
             found = scores[1] - scores[0]
         else:
             found = random.normal(0, 0.2, size).clip(-1, 1)
@@ -157,9 +156,7 @@ def right_or_wrong(samples: int, won: float, lost: float, *, covers: bool = Fals
     return share
 
 
-def headline(
-    sums: HeadlineSums, other: HeadlineSums, labels: Numbers, top: float
-) -> list[PairedMean]:
+def headline(sums: HeadlineSums, other: HeadlineSums, labels: Numbers, top: float) -> list[PairedMean]:
     strata = np.unique(sums.strata, return_inverse=True)[1] if sums.strata else None
     systems = [linearise(one.rows, labels, one.value, one.weights) for one in (sums, other)]
     return paired_statistics(systems, [(0, 1)], labels, strata, top=top)
@@ -200,27 +197,17 @@ def _f1(on_yes: float, on_no: float) -> float:
     return 100 * 2 * on_yes / (2 * on_yes + (1 - on_yes) + (1 - on_no))
 
 
-def macro_case(
-    groups: Sequence[int], each: int, better: float, *, covers: bool, icc: float = 0.3
-) -> Share:
+def macro_case(groups: Sequence[int], each: int, better: float, *, covers: bool, icc: float = 0.3) -> Share:
     """Subtasks of so many questions, `each` about a picture, of different difficulty."""
     strata = np.repeat(np.arange(len(groups)), groups)
     labels = np.unique(
-        [
-            (group, at // each)
-            for group, many in enumerate(groups)
-            for at in range(many)
-        ],
-        axis=0, return_inverse=True,
-    )[1].ravel()  # fmt: skip
+        [(group, at // each) for group, many in enumerate(groups) for at in range(many)], axis=0, return_inverse=True
+    )[1].ravel()
     ease = np.linspace(0.45, 0.85, len(groups))[strata]
 
     def sums(right: NDArray[np.bool_]) -> HeadlineSums:
         found = sum_of_ratios(
-            [
-                [Part(str(group), float(one))]
-                for group, one in zip(strata.tolist(), right.tolist(), strict=True)
-            ],
+            [[Part(str(group), float(one))] for group, one in zip(strata.tolist(), right.tolist(), strict=True)],
             strata=[str(one) for one in strata],
         )
         assert found is not None
@@ -279,9 +266,9 @@ def any_of_many(systems: int, each: int) -> Share:
         found = 0
         labels = np.arange(240) // each
         for _ in range(repeats):
-            scores = np.stack(
-                two_systems(random, [0.6] * systems, labels, 0.3 if each > 1 else 0.0), axis=1
-            ).astype(float)
+            scores = np.stack(two_systems(random, [0.6] * systems, labels, 0.3 if each > 1 else 0.0), axis=1).astype(
+                float
+            )
             tested = pair_means(scores, labels, pairs, 0.95)
             found += min(holm([one.p for one in tested if one.p is not None])) < 0.05
         return found / repeats
@@ -350,22 +337,12 @@ STUDIES = (
                 for pictures in (4, 5, 6, 10, 20, 50, 400)
             ),
             *(
-                level(
-                    f"{pictures} pictures of 1 to about 20 questions",
-                    equal_on_pictures(uneven(pictures, 5)),
-                )
+                level(f"{pictures} pictures of 1 to about 20 questions", equal_on_pictures(uneven(pictures, 5)))
                 for pictures in (5, 6, 10, 20, 50, 400)
             ),
-            level(
-                "20 pictures, one with half of the questions", equal_on_pictures(one_large(20, 5))
-            ),
-            level(
-                "20 pictures that go wholly to one system", equal_on_pictures(even(20, 5), 0.9, 1.0)
-            ),
-            level(
-                "20 uneven pictures that go wholly to one system",
-                equal_on_pictures(uneven(20, 5), 0.9, 1.0),
-            ),
+            level("20 pictures, one with half of the questions", equal_on_pictures(one_large(20, 5))),
+            level("20 pictures that go wholly to one system", equal_on_pictures(even(20, 5), 0.9, 1.0)),
+            level("20 uneven pictures that go wholly to one system", equal_on_pictures(uneven(20, 5), 0.9, 1.0)),
             level("50 pictures, one answer in 30 differs", equal_on_pictures(even(50, 5), 0.03)),
         ),
         repeats=20_000,
@@ -382,10 +359,7 @@ STUDIES = (
                 for samples in (2, 4, 5, 8, 12, 20, 50, 200, 1000)
             ),
             *(
-                level(
-                    f"{samples} samples, most with full marks",
-                    equal_with_credit(samples, skewed=True),
-                )
+                level(f"{samples} samples, most with full marks", equal_with_credit(samples, skewed=True))
                 for samples in (8, 20, 200)
             ),
         ),
@@ -399,13 +373,8 @@ STUDIES = (
         T_SOURCE,
         (
             coverage("10 pictures of 5", covers_on_pictures(even(10, 5), 0.5, 0.7, 0.3)),
-            coverage(
-                "20 pictures of 1 to about 20", covers_on_pictures(uneven(20, 5), 0.5, 0.7, 0.3)
-            ),
-            coverage(
-                "50 pictures of 6, near the ceiling",
-                covers_on_pictures(even(50, 6), 0.9, 0.98, 0.3),
-            ),
+            coverage("20 pictures of 1 to about 20", covers_on_pictures(uneven(20, 5), 0.5, 0.7, 0.3)),
+            coverage("50 pictures of 6, near the ceiling", covers_on_pictures(even(50, 6), 0.9, 0.98, 0.3)),
             coverage("200 pictures of 5", covers_on_pictures(even(200, 5), 0.6, 0.62, 0.5)),
         ),
         repeats=20_000,
@@ -418,9 +387,7 @@ STUDIES = (
         SCORE,
         SCORE_SOURCE,
         tuple(
-            level(
-                f"{samples} samples, {2 * share:.0%} differ", right_or_wrong(samples, share, share)
-            )
+            level(f"{samples} samples, {2 * share:.0%} differ", right_or_wrong(samples, share, share))
             for samples, share in (
                 (5, 0.3),
                 (8, 0.4),
@@ -442,8 +409,7 @@ STUDIES = (
         SCORE_SOURCE,
         tuple(
             coverage(
-                f"{samples} samples, {won:.0%} won, {lost:.0%} lost",
-                right_or_wrong(samples, won, lost, covers=True),
+                f"{samples} samples, {won:.0%} won, {lost:.0%} lost", right_or_wrong(samples, won, lost, covers=True)
             )
             for samples, won, lost in (
                 (20, 0.3, 0.1),
@@ -464,23 +430,12 @@ STUDIES = (
         "D. A. Binder, International Statistical Review 51 (1983)",
         (
             *(
-                level(
-                    f"F1, {pictures} pictures of 6 questions",
-                    f1_case(pictures, (0.85, 0.9), 0.0, covers=False),
-                )
+                level(f"F1, {pictures} pictures of 6 questions", f1_case(pictures, (0.85, 0.9), 0.0, covers=False))
                 for pictures in (6, 10, 20, 50, 100)
             ),
-            level(
-                "mean of 60 subtasks of 6, 3 a picture", macro_case([6] * 60, 3, 0.0, covers=False)
-            ),
-            level(
-                "mean of subtasks of 5 to 500",
-                macro_case([10, 10, 5, 50, 500], 1, 0.0, covers=False, icc=0.0),
-            ),
-            level(
-                "mean of 40 subtasks of one or two",
-                macro_case([1, 2, 2, 1] * 10, 1, 0.0, covers=False, icc=0.0),
-            ),
+            level("mean of 60 subtasks of 6, 3 a picture", macro_case([6] * 60, 3, 0.0, covers=False)),
+            level("mean of subtasks of 5 to 500", macro_case([10, 10, 5, 50, 500], 1, 0.0, covers=False, icc=0.0)),
+            level("mean of 40 subtasks of one or two", macro_case([1, 2, 2, 1] * 10, 1, 0.0, covers=False, icc=0.0)),
             level("MME, 10 pictures a subtask", mme_case(10, 0.8, 0.0, covers=False)),
             level("MME, 40 pictures a subtask", mme_case(40, 0.8, 0.0, covers=False)),
         ),
@@ -494,22 +449,12 @@ STUDIES = (
         "D. A. Binder, International Statistical Review 51 (1983)",
         (
             *(
-                coverage(
-                    f"F1, {pictures} pictures of 6 questions",
-                    f1_case(pictures, (0.85, 0.9), 0.15, covers=True),
-                )
+                coverage(f"F1, {pictures} pictures of 6 questions", f1_case(pictures, (0.85, 0.9), 0.15, covers=True))
                 for pictures in (6, 10, 20, 50, 100)
             ),
-            coverage(
-                "F1, 20 pictures, near the ceiling", f1_case(20, (0.98, 0.98), 0.03, covers=True)
-            ),
-            coverage(
-                "mean of 60 subtasks of 6, 3 a picture", macro_case([6] * 60, 3, 0.1, covers=True)
-            ),
-            coverage(
-                "mean of subtasks of 5 to 500",
-                macro_case([10, 10, 5, 50, 500], 1, 0.1, covers=True, icc=0.0),
-            ),
+            coverage("F1, 20 pictures, near the ceiling", f1_case(20, (0.98, 0.98), 0.03, covers=True)),
+            coverage("mean of 60 subtasks of 6, 3 a picture", macro_case([6] * 60, 3, 0.1, covers=True)),
+            coverage("mean of subtasks of 5 to 500", macro_case([10, 10, 5, 50, 500], 1, 0.1, covers=True, icc=0.0)),
             coverage("MME, 10 pictures a subtask", mme_case(10, 0.8, 0.1, covers=True)),
             coverage("MME, 40 pictures a subtask", mme_case(40, 0.9, 0.05, covers=True)),
         ),
@@ -521,10 +466,7 @@ STUDIES = (
         "any two of 33 equal systems are told apart (nominal 0.05)",
         "p of all pairs adjusted by Holm; nothing is assumed of their dependence.",
         "S. Holm, Scandinavian Journal of Statistics 6 (1979)",
-        (
-            level("240 samples on 40 pictures", any_of_many(33, 6)),
-            level("240 samples alone", any_of_many(33, 1)),
-        ),
+        (level("240 samples on 40 pictures", any_of_many(33, 6)), level("240 samples alone", any_of_many(33, 1))),
         repeats=1_000,
         quick=15,
     ),
@@ -551,12 +493,7 @@ STUDIES = (
         "Normal approximation of the score test, for samples that stand alone.",
         "R. J. Connor, Biometrics 43 (1987), eq. 3",
         tuple(
-            Case(
-                f"{100 * difference:g} points, {discordance:.0%} differ",
-                power(difference, discordance),
-                0.78,
-                0.82,
-            )
+            Case(f"{100 * difference:g} points, {discordance:.0%} differ", power(difference, discordance), 0.78, 0.82)
             for difference, discordance in ((0.02, 0.1), (0.05, 0.2), (0.1, 0.3), (0.15, 0.4))
         ),
         repeats=4_000,

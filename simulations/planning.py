@@ -28,21 +28,15 @@ def finds(difference: float, discordance: float) -> Share:
     return share
 
 
-def finds_over_clusters(
-    difference: float, discordance: float, size: int, correlation: float
-) -> Share:
+def finds_over_clusters(difference: float, discordance: float, size: int, correlation: float) -> Share:
     """Questions about pictures: the part `correlation` of the variance is the picture's."""
 
     def share(random: np.random.Generator, repeats: int) -> float:
-        n = required_samples(
-            difference, discordance, design=design_effect_of_sizes([size], correlation)
-        )
+        n = required_samples(difference, discordance, design=design_effect_of_sizes([size], correlation))
         assert n is not None
         groups = -(-n // size)
         clusters = np.repeat(np.arange(groups), size)
-        chances = [
-            (discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance,
-        ]  # fmt: skip
+        chances = [(discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance]
         found = 0
         for _ in range(repeats):
             # A sample has its picture's difference with this chance, so that two of a picture are
@@ -108,11 +102,15 @@ STUDIES = (
         "`snellen compare`. Assumes the discordance that is planned with.",
         _CONNOR,
         tuple(
-            Case(f"{100 * difference:g} points, {100 * discordance:g} % discordant",
-                 finds(difference, discordance), *_POWER)
+            Case(
+                f"{100 * difference:g} points, {100 * discordance:g} % discordant",
+                finds(difference, discordance),
+                *_POWER,
+            )
             for difference, discordance in ((0.02, 0.3), (0.02, 0.1), (0.05, 0.5), (0.1, 0.3))
         ),
-        repeats=20_000, quick=4_000,
+        repeats=20_000,
+        quick=4_000,
     ),
     Study(
         "planned-clusters",
@@ -122,28 +120,34 @@ STUDIES = (
         "clusters of `snellen compare`. Assumes the correlation that is planned with.",
         f"{_CONNOR}; L. Kish, Survey Sampling (1965), Sec. 5.4",
         tuple(
-            Case(f"{100 * difference:g} points, {size} of a picture, correlation {rho:g}",
-                 finds_over_clusters(difference, 0.3, size, rho), *_POWER)
+            Case(
+                f"{100 * difference:g} points, {size} of a picture, correlation {rho:g}",
+                finds_over_clusters(difference, 0.3, size, rho),
+                *_POWER,
+            )
             for difference, size, rho in ((0.05, 3, 0.2), (0.05, 10, 0.2), (0.1, 5, 0.5))
         ),
-        repeats=4_000, quick=200,
+        repeats=4_000,
+        quick=200,
     ),
     Study(
         "planned-no-worse",
         "The samples that it takes to show two models alike",
         "it is shown of two equally good models (power, planned as 80 %)",
-        "`snellen plan --no-worse`: the interval of the difference lies above the margin, or "
-        "within it on both sides.",
+        "`snellen plan --no-worse`: the interval of the difference lies above the margin, or within it on both sides.",
         "J.-P. Liu, H.-M. Hsueh, E. Hsieh and J. J. Chen, Statistics in Medicine 21 (2002); T. "
         "Tango, Statistics in Medicine 17 (1998)",
         tuple(
-            Case(f"{'both sides' if both else 'one side'}, {100 * margin:g} points, "
-                 f"{100 * discordance:g} % discordant",
-                 shows_no_worse(margin, discordance, both), *_POWER)
+            Case(
+                f"{'both sides' if both else 'one side'}, {100 * margin:g} points, {100 * discordance:g} % discordant",
+                shows_no_worse(margin, discordance, both),
+                *_POWER,
+            )
             for margin, discordance in ((0.01, 0.3), (0.02, 0.1), (0.05, 0.4))
             for both in (False, True)
         ),
-        repeats=20_000, quick=4_000,
+        repeats=20_000,
+        quick=4_000,
     ),
     Study(
         "subset-agreement",
@@ -151,10 +155,8 @@ STUDIES = (
         "points by which the agreement told is above that on 60 new systems",
         "`snellen items`: nested cross-validation over systems, the choice of size inside.",
         "M. Stone, JRSS B 36 (1974); S. Varma and R. Simon, BMC Bioinformatics 7:91 (2006)",
-        tuple(
-            Case(f"{systems} systems", agreement_too_high(systems), -2.0, 2.0)
-            for systems in (10, 12, 20)
-        ),
-        repeats=200, quick=10,
+        tuple(Case(f"{systems} systems", agreement_too_high(systems), -2.0, 2.0) for systems in (10, 12, 20)),
+        repeats=200,
+        quick=10,
     ),
-)  # fmt: skip
+)

@@ -48,14 +48,7 @@ def _high(random: np.random.Generator, questions: int) -> NDArray[float64]:
     return random.beta(9.0, 0.6, questions)
 
 
-_MEANS: dict[Chances, float] = {
-    _sure: 0.6,
-    _seldom_else: 0.596,
-    _extreme: 0.5,
-    _any: 0.5,
-    _coin: 0.5,
-    _high: 0.9375,
-}
+_MEANS: dict[Chances, float] = {_sure: 0.6, _seldom_else: 0.596, _extreme: 0.5, _any: 0.5, _coin: 0.5, _high: 0.9375}
 
 
 def _drawn(random: np.random.Generator, chances: NDArray[float64], draws: int) -> list[list[float]]:
@@ -96,9 +89,7 @@ def _true_majority(chances: tuple[float, ...], k: int) -> float:
     def parts(left: int, kinds: int) -> list[tuple[int, ...]]:
         if kinds == 1:
             return [(left,)]
-        return [
-            (first, *rest) for first in range(left + 1) for rest in parts(left - first, kinds - 1)
-        ]
+        return [(first, *rest) for first in range(left + 1) for rest in parts(left - first, kinds - 1)]
 
     truth = 0.0
     for counts in parts(k, len(chances)):
@@ -149,10 +140,7 @@ def component_ratio(chances: Chances, questions: int, draws: int, part: str) -> 
     def mean(random: np.random.Generator, repeats: int) -> float:
         many = chances(random, 200_000)
         truth = {"questions": many.var(), "draws": (many * (1 - many)).mean()}[part]
-        found = [
-            variance_components(_drawn(random, chances(random, questions), draws))
-            for _ in range(repeats)
-        ]
+        found = [variance_components(_drawn(random, chances(random, questions), draws)) for _ in range(repeats)]
         return float(np.mean([getattr(one, part) for one in found])) / float(truth)
 
     return mean
@@ -197,9 +185,7 @@ STUDIES = (
         "are independent of each other.",
         source=_CHEN,
         cases=tuple(
-            Case(
-                f"chance {chance:g}, k = {k} of {draws}", pass_error(chance, draws, k), -4e-3, 4e-3
-            )
+            Case(f"chance {chance:g}, k = {k} of {draws}", pass_error(chance, draws, k), -4e-3, 4e-3)
             for chance, draws, k in ((0.1, 4, 2), (0.3, 8, 4), (0.05, 16, 8), (0.5, 8, 8))
         ),
         repeats=40_000,
@@ -231,12 +217,7 @@ STUDIES = (
         "the score interval of a Poisson count. Draws are independent of each other.",
         source="variance of a stratified mean: W. G. Cochran, Sampling Techniques (1977), Ch. 5",
         cases=tuple(
-            Case(
-                f"{_NAMES[chances]}, {questions} of {draws}",
-                these_held(chances, questions, draws),
-                0.94,
-                1.0,
-            )
+            Case(f"{_NAMES[chances]}, {questions} of {draws}", these_held(chances, questions, draws), 0.94, 1.0)
             for questions, draws in ((10, 2), (100, 4), (300, 8))
             for chances in _NAMES
         ),
@@ -250,12 +231,7 @@ STUDIES = (
         "questions are independent of each other.",
         source="as for a plain mean",
         cases=tuple(
-            Case(
-                f"{_NAMES[chances]}, {questions} of {draws}",
-                alike_held(chances, questions, draws),
-                0.94,
-                1.0,
-            )
+            Case(f"{_NAMES[chances]}, {questions} of {draws}", alike_held(chances, questions, draws), 0.94, 1.0)
             for questions, draws in ((20, 2), (100, 4))
             for chances in _NAMES
         ),
@@ -288,12 +264,7 @@ STUDIES = (
         procedure="The variance over questions, of which the part of the draws is scaled.",
         source="W. G. Cochran, Sampling Techniques (1977), Sec. 10.2",
         cases=tuple(
-            Case(
-                f"{_NAMES[chances]}, {wanted} from {held} draws",
-                error_ratio(chances, 100, held, wanted),
-                0.97,
-                1.03,
-            )
+            Case(f"{_NAMES[chances]}, {wanted} from {held} draws", error_ratio(chances, 100, held, wanted), 0.97, 1.03)
             for chances in (_extreme, _any)
             for held, wanted in ((2, 1), (4, 1), (2, 16), (4, 4))
         ),

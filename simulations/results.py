@@ -40,9 +40,7 @@ def read_results(path: Path = RESULTS) -> Results:
     return msgspec.json.decode(path.read_bytes(), type=Results)
 
 
-def with_outcomes(
-    results: Results, outcomes: Iterable[Outcome], studies: Iterable[Study]
-) -> Results:
+def with_outcomes(results: Results, outcomes: Iterable[Outcome], studies: Iterable[Study]) -> Results:
     """The results with these outcomes in place of older ones, in the order of the studies; what no
     study has any more is dropped."""
     known = {key: dict(cases) for key, cases in results.cases.items()}
@@ -52,9 +50,7 @@ def with_outcomes(
         )
     cases = {
         study.key: {
-            case.label: known[study.key][case.label]
-            for case in study.cases
-            if case.label in known.get(study.key, {})
+            case.label: known[study.key][case.label] for case in study.cases if case.label in known.get(study.key, {})
         }
         for study in studies
     }

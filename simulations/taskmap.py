@@ -85,10 +85,7 @@ def _distances(random: np.random.Generator) -> NDArray[np.float64]:
     return np.asarray(found)
 
 
-_CHANCE = (
-    "Models' scores elsewhere permuted, or as many tasks drawn at random; 199 draws in place of "
-    "1,999."
-)
+_CHANCE = "Models' scores elsewhere permuted, or as many tasks drawn at random; 199 draws in place of 1,999."
 
 STUDIES = (
     Study(
@@ -97,8 +94,9 @@ STUDIES = (
         "its mean where scores are noise, truly 0",
         "Kendall's tau between means over the cluster and over all other tasks.",
         "MMT-Bench (2024), Sec. 5.2, with the cluster left out of the Overall",
-        tuple(Case(f"{size} of 162 tasks", mean_of_clusters(size, lambda one: one.tau),
-                   -0.02, 0.02) for size in _SIZES),
+        tuple(
+            Case(f"{size} of 162 tasks", mean_of_clusters(size, lambda one: one.tau), -0.02, 0.02) for size in _SIZES
+        ),
     ),
     Study(
         "taskmap-alike",
@@ -106,9 +104,10 @@ STUDIES = (
         "noise is told to rank alike (nominal 0.05)",
         _CHANCE,
         "E. Pitman, JRSS Supplement 4 (1937)",
-        tuple(Case(f"{size} of 162 tasks",
-                   mean_of_clusters(size, lambda one: float(one.p <= 0.05)), 0.0, 0.06)
-              for size in _SIZES),
+        tuple(
+            Case(f"{size} of 162 tasks", mean_of_clusters(size, lambda one: float(one.p <= 0.05)), 0.0, 0.06)
+            for size in _SIZES
+        ),
         repeats=5000,
     ),
     Study(
@@ -117,9 +116,10 @@ STUDIES = (
         "noise is told to rank models more alike than random tasks (nominal 0.025)",
         _CHANCE,
         "as above",
-        tuple(Case(f"{size} of 162 tasks",
-                   mean_of_clusters(size, lambda one: _in(one, True)),
-                   0.0, 0.035) for size in _SIZES),
+        tuple(
+            Case(f"{size} of 162 tasks", mean_of_clusters(size, lambda one: _in(one, True)), 0.0, 0.035)
+            for size in _SIZES
+        ),
     ),
     Study(
         "taskmap-out",
@@ -127,9 +127,10 @@ STUDIES = (
         "noise is told to rank models less alike than random tasks (nominal 0.025)",
         _CHANCE,
         "as above",
-        tuple(Case(f"{size} of 162 tasks",
-                   mean_of_clusters(size, lambda one: _in(one, False)),
-                   0.0, 0.035) for size in _SIZES),
+        tuple(
+            Case(f"{size} of 162 tasks", mean_of_clusters(size, lambda one: _in(one, False)), 0.0, 0.035)
+            for size in _SIZES
+        ),
     ),
     Study(
         "taskmap-map",
@@ -137,10 +138,14 @@ STUDIES = (
         "scores that know nothing of the map are told to follow it (nominal 0.05)",
         "Tasks of the map permuted, 199 draws in place of 1,999.",
         "N. Mantel, Cancer Research 27 (1967)",
-        tuple(Case(words, map_rejected(test), 0.0, 0.06) for test, words in (
-            ("tau", "tau by distance"), ("mantel", "correlation of distance and tau"),
-            ("prediction", "error of the prediction"),
-        )),
+        tuple(
+            Case(words, map_rejected(test), 0.0, 0.06)
+            for test, words in (
+                ("tau", "tau by distance"),
+                ("mantel", "correlation of distance and tau"),
+                ("prediction", "error of the prediction"),
+            )
+        ),
         repeats=5000,
     ),
-)  # fmt: skip
+)

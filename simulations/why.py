@@ -56,11 +56,17 @@ def _side(model: str, prompt: int, right: list[bool], questions: int) -> RunReco
     messages = (user(Text(f"prompt {prompt}")),)
     records = {
         str(at): Record(
-            str(at), "choice", "q", "answered", float(one), gold=("A",), unit=str(at // questions),
+            str(at),
+            "choice",
+            "q",
+            "answered",
+            float(one),
+            gold=("A",),
+            unit=str(at // questions),
             passes=(Pass(messages, _REPLIES[one], _ANSWERS[one], ("A",), one),),
         )
         for at, one in enumerate(right)
-    }  # fmt: skip
+    }
     name = f"{model} {prompt}"
     config = RunConfig(Identity("simulated", model), "b", "1", {}, "d")
     info = RunInfo(name, model, "b", "b", config, DataInfo("d", "d", len(right)), "complete", "")
@@ -71,9 +77,7 @@ _REPLIES = {True: Generated("A"), False: Generated("B")}
 _ANSWERS = {True: ParsedAnswer("A", "bare label"), False: ParsedAnswer("B", "bare label")}
 
 
-def _share(
-    world: World, event: Callable[[DifferenceSplit], float], *others: tuple[int, int]
-) -> Share:
+def _share(world: World, event: Callable[[DifferenceSplit], float], *others: tuple[int, int]) -> Share:
     """How often, or how much on average, for the weak model under the first prompt against the
     strong one under the second."""
 

@@ -50,9 +50,7 @@ def is_drawn(file: str, share: float, commit: str) -> bool:
 
 def current_commit() -> str:
     """The commit that is checked out; empty outside of a repository."""
-    done = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
@@ -77,9 +75,7 @@ class Kinds:
         sys.addaudithook(self._audit)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         kept, left = [], []
         for item in items:
             file = item.path.relative_to(ROOT).as_posix()
@@ -124,8 +120,7 @@ class Kinds:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.left_out:
             terminalreporter.write_line(
-                f"{self.left_out} extended tests were not drawn at this commit; make test-all runs "
-                "them"
+                f"{self.left_out} extended tests were not drawn at this commit; make test-all runs them"
             )
 
 
@@ -158,18 +153,19 @@ class Passed:
 
 def repository_digest() -> str:
     """A digest of the commit and of every change since."""
-    changes = subprocess.run(
-        ["git", "diff", "HEAD"], cwd=ROOT, capture_output=True, check=False
-    ).stdout
+    changes = subprocess.run(["git", "diff", "HEAD"], cwd=ROOT, capture_output=True, check=False).stdout
     return hashlib.sha256(current_commit().encode() + changes).hexdigest()
 
 
 def add_options(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--extended", metavar="SHARE", default="100%",
+        "--extended",
+        metavar="SHARE",
+        default="100%",
         help="the share of the files of extended tests that run, drawn by the commit",
-    )  # fmt: skip
+    )
     parser.addoption(
-        "--resume", metavar="FILE",
+        "--resume",
+        metavar="FILE",
         help="leave out tests that this file lists as passed at the same content, and add to it",
-    )  # fmt: skip
+    )

@@ -18,9 +18,7 @@ ROW = re.compile(r"^\| (snellen[\w-]*) \| ([\d,]+) \| (.+) \|$", re.MULTILINE)
 
 
 def budgets(text: str) -> dict[str, int]:
-    return {
-        name: int(lines.replace(",", "")) for name, lines, reason in ROW.findall(text) if reason
-    }
+    return {name: int(lines.replace(",", "")) for name, lines, reason in ROW.findall(text) if reason}
 
 
 def excess(name: str, lines: int, allowed: dict[str, int]) -> str:

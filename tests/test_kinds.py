@@ -81,9 +81,7 @@ def pytest_configure(config):
 """
 
 
-def run_here(
-    folder: Path, body: str, *words: str, kind: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run_here(folder: Path, body: str, *words: str, kind: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run one file of tests in a folder of its own, under `kinds` alone."""
     (folder / "test_it.py").write_text(body)
     (folder / "conftest.py").write_text(PLUGIN.format(root=str(folder), kind=kind))

@@ -84,11 +84,7 @@ def place(path: Path, node: ast.AST) -> str:
 
 
 def is_environment(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr == "environ"
-        and isinstance(node.value, ast.Name)
-    )
+    return isinstance(node, ast.Attribute) and node.attr == "environ" and isinstance(node.value, ast.Name)
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -116,8 +112,7 @@ def test_packages_import_snellen_alone(package: str) -> None:
     wrong = {
         str(path): used
         for path in FILES
-        if path.is_relative_to(PACKAGES[package])
-        and (used := others & {name.split(".")[0] for name in imports(path)})
+        if path.is_relative_to(PACKAGES[package]) and (used := others & {name.split(".")[0] for name in imports(path)})
     }
     assert not wrong
 

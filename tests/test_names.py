@@ -5,13 +5,7 @@
 
 from __future__ import annotations
 
-from docs.structure import (
-    all_definitions,
-    banned_words,
-    is_bare_participle,
-    measure,
-    names_used_twice,
-)
+from docs.structure import all_definitions, banned_words, is_bare_participle, measure, names_used_twice
 
 OUTPUTS = frozenset({"Drawn", "Generated", "Ranked", "Compared", "Scored"})
 """What came back from a model, by request, and what `snellen.score` returns."""

@@ -40,25 +40,23 @@ def _run(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"}
     return subprocess.run(
         [sys.executable, "-m", "pytest", *arguments, str(suite)],
-        cwd=suite, env=environment, preexec_fn=_ignore_ctrl_c, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=suite,
+        env=environment,
+        preexec_fn=_ignore_ctrl_c,
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "workers"])
-@pytest.mark.attack(
-    "tests started with Ctrl-C ignored",
-    "they pass all the same",
-)
+@pytest.mark.attack("tests started with Ctrl-C ignored", "they pass all the same")
 def test_children_obey_ctrl_c_in_the_background(suite: Path, workers: tuple[str, ...]) -> None:
     (suite / "test_child.py").write_text(CHILD)
     done = _run(suite, *workers)
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.attack(
-    "a test that waits for ever",
-    "it is ended",
-)
+@pytest.mark.attack("a test that waits for ever", "it is ended")
 def test_a_test_that_waits_is_ended(suite: Path) -> None:
     (suite / "test_waiting.py").write_text(WAITING)
     done = _run(suite, "-o", "timeout=1")

@@ -66,9 +66,7 @@ def collection(suite: pytest.Pytester) -> Path:
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_sets_outside_are_left_out_and_counted(
-    suite: pytest.Pytester, workers: tuple[str, ...]
-) -> None:
+def test_sets_outside_are_left_out_and_counted(suite: pytest.Pytester, workers: tuple[str, ...]) -> None:
     done = run(suite, *workers, kept=KEPT, outside=OUTSIDE)
     assert done.parseoutcomes()["passed"] == 1
     assert done.ret == pytest.ExitCode.OK
@@ -125,16 +123,11 @@ def test_what_a_release_runs(suite: pytest.Pytester) -> None:
     [
         (SKIPS.format("no browser: none of chromium is installed"), True),
         (SKIPS.format("no golden data"), False),
-        (
-            "import pytest\npytest.importorskip('no_such_module')\n\ndef test_it():\n    pass\n",
-            False,
-        ),
+        ("import pytest\npytest.importorskip('no_such_module')\n\ndef test_it():\n    pass\n", False),
         ("import pytest\n\n@pytest.mark.xfail\ndef test_it():\n    assert 0\n", True),
     ],
 )
-def test_a_skip_is_an_error_unless_it_is_listed(
-    suite: pytest.Pytester, text: str, ok: bool
-) -> None:
+def test_a_skip_is_an_error_unless_it_is_listed(suite: pytest.Pytester, text: str, ok: bool) -> None:
     done = run(suite, kept=KEPT, skipping=text)
     assert done.ret == (pytest.ExitCode.OK if ok else pytest.ExitCode.TESTS_FAILED)
     assert done.parseoutcomes()["passed"] == 1

@@ -34,19 +34,13 @@ def main() -> int:
     """0 when every bar is met, 1 when one is missed."""
     arguments = _arguments()
     if arguments.part:
-        part = import_module(f"benchmarks.perf.{FILES[arguments.part]}").measure(
-            SIZES[arguments.size]
-        )
+        part = import_module(f"benchmarks.perf.{FILES[arguments.part]}").measure(SIZES[arguments.size])
         sys.stdout.buffer.write(msgspec.json.encode(part))
         return 0
     if arguments.page:
         results = msgspec.json.decode(RESULTS.read_bytes(), type=Results)
         peers = msgspec.json.decode(PEERS.read_bytes(), type=Comparison)
-        others = [
-            msgspec.json.decode(file.read_bytes(), type=Results)
-            for file in (GPU, FAULTS)
-            if file.exists()
-        ]
+        others = [msgspec.json.decode(file.read_bytes(), type=Results) for file in (GPU, FAULTS) if file.exists()]
         DOCUMENT.write_text(page(results, peers, *others), encoding="utf-8")
         return 0
     machine = this_machine()
@@ -71,10 +65,7 @@ def _merged(arguments: argparse.Namespace, parts: list[Part]) -> tuple[Part, ...
     """The parts measured now, among those that the file has of earlier measurements."""
     if not arguments.names or not arguments.json.exists():
         return tuple(parts)
-    found = {
-        part.name: part
-        for part in msgspec.json.decode(arguments.json.read_bytes(), type=Results).parts
-    }
+    found = {part.name: part for part in msgspec.json.decode(arguments.json.read_bytes(), type=Results).parts}
     found |= {part.name: part for part in parts}
     return tuple(found[name] for name in FILES if name in found)
 
@@ -94,15 +85,11 @@ def _measured(name: str, size: SizeName) -> Part:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.perf", description=__doc__.splitlines()[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.perf", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FILES)}")
     parser.add_argument("--size", choices=SIZES, default="full")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
-    parser.add_argument(
-        "--page", action="store_true", help="only write docs/performance.md, from the JSON files"
-    )
+    parser.add_argument("--page", action="store_true", help="only write docs/performance.md, from the JSON files")
     parser.add_argument("--part", choices=FILES, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.names) - set(FILES))

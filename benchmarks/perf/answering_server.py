@@ -15,10 +15,7 @@ _CONTENT = (
     b'"content":"B"},"finish_reason":"stop"}],'
     b'"usage":{"prompt_tokens":300,"completion_tokens":1,"total_tokens":301}}'
 )
-_REPLY = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-    % len(_CONTENT)
-) + _CONTENT
+_REPLY = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(_CONTENT)) + _CONTENT
 
 
 class Answering(asyncio.Protocol):

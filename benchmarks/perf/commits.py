@@ -58,9 +58,8 @@ class Installed(NamedTuple):
         """Processor time of a command of Snellen, started in `folder`."""
         command = [str(self.python), "-m", "snellen", *words]
         process = subprocess.Popen(
-            command, cwd=folder, env=_environment(folder), stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )  # fmt: skip
+            command, cwd=folder, env=_environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         assert process.stderr is not None
         errors = process.stderr.read().decode()
         _, status, usage = os.wait4(process.pid, 0)
@@ -72,8 +71,7 @@ class Installed(NamedTuple):
     def counts(self, folder: Path, *words: str) -> dict[str, int]:
         """Counts of a command, by the script that all commits share."""
         command = [str(self.python), str(COUNTING), *words]
-        done = subprocess.run(command, cwd=folder, env=_environment(folder), check=True,
-                              stdout=subprocess.PIPE)  # fmt: skip
+        done = subprocess.run(command, cwd=folder, env=_environment(folder), check=True, stdout=subprocess.PIPE)
         found: dict[str, int] = json.loads(done.stdout)
         return found
 
@@ -92,14 +90,15 @@ def install(commit: str) -> Installed:
     python = folder / ".venv" / "bin" / "python"
     if not python.exists():
         if not folder.exists():
-            subprocess.run(["git", "worktree", "add", "-q", "--detach", folder, known],
-                           cwd=ROOT, check=True)  # fmt: skip
+            subprocess.run(["git", "worktree", "add", "-q", "--detach", folder, known], cwd=ROOT, check=True)
         subprocess.run([sys.executable, "-m", "venv", folder / ".venv"], check=True)
         same = folder / ".venv" / "same-packages.txt"
         freeze = [sys.executable, "-m", "pip", "freeze", "--exclude-editable"]
         same.write_bytes(subprocess.run(freeze, check=True, stdout=subprocess.PIPE).stdout)
-        subprocess.run([python, "-m", "pip", "-q", "--disable-pip-version-check", "install",
-                        "-c", same, "-e", f"{folder}[api]"], check=True)  # fmt: skip
+        subprocess.run(
+            [python, "-m", "pip", "-q", "--disable-pip-version-check", "install", "-c", same, "-e", f"{folder}[api]"],
+            check=True,
+        )
     return Installed(known[:8], python)
 
 
@@ -156,12 +155,8 @@ class Round(NamedTuple):
         small, large = SIZES[0], 2 * SIZES[0]
         write_samples(self.folder, large)
         score = {n: ["score", f"q{n}.tsv", "--predictions", f"r{n}.tsv"] for n in (small, large)}
-        for what, commands in ("question of a run", {n: self.run(n) for n in score}), (
-            "reply of a score", score,
-        ):  # fmt: skip
-            first, whole = (
-                self.installed.counts(self.folder, *commands[n]) for n in (small, large)
-            )
+        for what, commands in ("question of a run", {n: self.run(n) for n in score}), ("reply of a score", score):
+            first, whole = (self.installed.counts(self.folder, *commands[n]) for n in (small, large))
             for kind in ("python calls", "SQL statements"):
                 yield f"each further {what}: {kind}", (whole[kind] - first[kind]) / (large - small)
             yield f"{what.rpartition(' ')[2]}: own modules", first["own modules"]
@@ -176,8 +171,19 @@ class Round(NamedTuple):
     def run_many(self) -> None:
         """`RUNS` runs of the questions that are fewer, in `many`."""
         many = [word for n in range(RUNS) for word in ("-m", f"Many{n}")]
-        self.installed.seconds(self.folder, "run", "--load", "models.py", *many, "-b",
-                               f"q{SIZES[0]}.tsv", "--out", "many", "-q", "--no-html")  # fmt: skip
+        self.installed.seconds(
+            self.folder,
+            "run",
+            "--load",
+            "models.py",
+            *many,
+            "-b",
+            f"q{SIZES[0]}.tsv",
+            "--out",
+            "many",
+            "-q",
+            "--no-html",
+        )
 
 
 @contextmanager

@@ -48,15 +48,11 @@ def measure(size: Size) -> Part:
         for _ in range(size.repeats):
             bare.append(seconds(lambda: [decode_lines(run.path / "samples.jsonl") for run in runs]))
             called.append(seconds(lambda: compared(runs)))
-            whole.append(
-                seconds(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
-            )
+            whole.append(seconds(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)))
         limits = profiled(lambda: compared(runs))
     figures = (
         figure("bare loop", "s", bare),
-        figure(
-            "comparison, in Python", "s", called, reference="bare loop", against=bare, ratio_bar=2.5
-        ),
+        figure("comparison, in Python", "s", called, reference="bare loop", against=bare, ratio_bar=2.5),
         figure("snellen compare", "s", whole),
     )
     return Part("compare", f"Two runs of {size.rows:,} samples compared", METHOD, figures, limits)

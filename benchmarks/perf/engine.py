@@ -109,8 +109,7 @@ def measure(size: Size) -> Part:
 
 def questions(count: int) -> list[Sample]:
     return [
-        Sample(str(number), "choice", f"What color is thing {number}?", ("B",), _OPTIONS)
-        for number in range(count)
+        Sample(str(number), "choice", f"What color is thing {number}?", ("B",), _OPTIONS) for number in range(count)
     ]
 
 

@@ -86,21 +86,22 @@ def measure(size: Size) -> Part:
         limited: list[list[list[Taken]]] = []
         for seed in range(min(size.repeats, MOST_REPEATS)):
             shares.append(
-                [[take(FaultyServer(share, seed=seed), each) for each in windows]
-                 for share in (*SHARES, 0.0)]
-            )  # fmt: skip
+                [[take(FaultyServer(share, seed=seed), each) for each in windows] for share in (*SHARES, 0.0)]
+            )
             limited.append(
-                [[take(FaultyServer(limit=LIMIT, queues=queues), each)
-                  for each in (lambda _: FixedPool(LIMIT), ConcurrencyWindow)]
-                 for queues in limits.values()]
-            )  # fmt: skip
+                [
+                    [
+                        take(FaultyServer(limit=LIMIT, queues=queues), each)
+                        for each in (lambda _: FixedPool(LIMIT), ConcurrencyWindow)
+                    ]
+                    for queues in limits.values()
+                ]
+            )
         figures = list(_figures(shares))
         for number, name in enumerate(limits):
             pool, ours = ([runs[number][side].rate for runs in limited] for side in (0, 1))
             figures += _beside(name, pool, ours, 0.9 * median(pool))
-    return Part(
-        "faults", f"Questions a second under faults, {count:,} each", METHOD, tuple(figures)
-    )
+    return Part("faults", f"Questions a second under faults, {count:,} each", METHOD, tuple(figures))
 
 
 def _figures(repeats: Sequence[list[list[Taken]]]) -> Iterator[Figure]:
@@ -112,10 +113,7 @@ def _figures(repeats: Sequence[list[list[Taken]]]) -> Iterator[Figure]:
 
     def kept(number: int, taken: Callable[[Taken], float]) -> tuple[list[float], list[float]]:
         """Percent of what was taken without faults in the same repeat."""
-        pool, ours = (
-            [100 * taken(runs[number][side]) / taken(runs[0][side]) for runs in repeats]
-            for side in (0, 1)
-        )
+        pool, ours = ([100 * taken(runs[number][side]) / taken(runs[0][side]) for runs in repeats] for side in (0, 1))
         return pool, ours
 
     yield from _beside("no faults", *rates(0))
@@ -131,26 +129,15 @@ def _figures(repeats: Sequence[list[list[Taken]]]) -> Iterator[Figure]:
 
 
 def _beside(
-    name: str,
-    pool: Sequence[float],
-    ours: Sequence[float],
-    bar: float | None = None,
-    unit: str = "/s",
+    name: str, pool: Sequence[float], ours: Sequence[float], bar: float | None = None, unit: str = "/s"
 ) -> Iterator[Figure]:
     """A figure of the fixed pool, and Snellen's beside it."""
     reference = f"fixed pool, {name}"
     yield figure(reference, unit, pool)
-    yield figure(
-        f"Snellen, {name}", unit, ours, reference=reference, against=pool, bar=bar, at_least=True
-    )
+    yield figure(f"Snellen, {name}", unit, ours, reference=reference, against=pool, bar=bar, at_least=True)
 
 
-def run_on(
-    server: FaultyServer,
-    benchmark: Benchmark,
-    window: Callable[[int], ConcurrencyWindow],
-    out: Path,
-) -> Taken:
+def run_on(server: FaultyServer, benchmark: Benchmark, window: Callable[[int], ConcurrencyWindow], out: Path) -> Taken:
     server.answered.clear()
     with server.serving() as url:
         name = f"{url}#faults"
@@ -176,9 +163,7 @@ def run_on(
     return Taken(rate, least, counts.samples / took)
 
 
-def measured(
-    answered: Sequence[float], faults: Sequence[tuple[float, bool]], batch: int
-) -> tuple[float, float]:
+def measured(answered: Sequence[float], faults: Sequence[tuple[float, bool]], batch: int) -> tuple[float, float]:
     """Answers a second in the middle of a run, and which share of the faultless rate they are to
     reach. `faults` are times, and whether it was a timeout; `batch` is how many answers come at
     once: the mean time of whole batches does not depend on where in a batch it begins."""
@@ -201,9 +186,7 @@ class FaultyServer:
     """A chat server that draws a fault for a `share` of its requests, and takes `limit` of them at
     a time: others are refused, or wait where it `queues`."""
 
-    def __init__(
-        self, share: float = 0.0, limit: int = 1 << 20, queues: bool = False, seed: int = 0
-    ) -> None:
+    def __init__(self, share: float = 0.0, limit: int = 1 << 20, queues: bool = False, seed: int = 0) -> None:
         self.share, self.limit, self.queues = share, limit, queues
         self.timeout = TIMEOUT if share else 60
         """That of the client, in seconds."""
@@ -233,9 +216,7 @@ class FaultyServer:
             request.transport.abort()
         if kind >= 1:
             self.answered.append(time.perf_counter())
-        return web.json_response(
-            {"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}
-        )
+        return web.json_response({"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]})
 
     @contextmanager
     def serving(self) -> Iterator[str]:

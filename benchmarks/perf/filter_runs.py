@@ -53,18 +53,14 @@ def write_runs(folder: Path, data: Path, items: int) -> None:
     """A run folder for each model; `run.json` is that of a real run."""
     for kind, count in MODELS.items():
         for number in range(count):
-            variant = snellen.Variant(
-                circular="early", control="blind" if kind == "text-only" else None
-            )
+            variant = snellen.Variant(circular="early", control="blind" if kind == "text-only" else None)
             run = snellen.evaluate(
                 f"random:seed={number}", str(data), out=folder, limit=1, html=False, variant=variant
             )[0]
             info = msgspec.json.decode((run.path / "run.json").read_bytes(), type=RunInfo)
             whole = replace(info, config=replace(info.config, limit=None))
             (run.path / "run.json").write_bytes(msgspec.json.encode(whole))
-            write_samples(
-                run.path / "samples.jsonl", items, random.Random(f"{kind} {number}"), kind
-            )
+            write_samples(run.path / "samples.jsonl", items, random.Random(f"{kind} {number}"), kind)
 
 
 def write_samples(path: Path, items: int, rng: random.Random, kind: str) -> None:
@@ -87,22 +83,47 @@ def made_record(number: int, right: bool, rng: random.Random) -> Record:
         assert turned.gold is not None
         label = turned.gold if turn < failed_at else LABELS[(LABELS.index(turned.gold) + 1) % 4]
         lines = [f"{name}. {text}" for name, text in turned.options.items()]
-        prompt: tuple[Message, ...] = (user(Text("\n".join(
-            [f"Question: What does the sign behind car number {number} say?", "Options:", *lines,
-             "Please select the correct answer from the options above."]))),)  # fmt: skip
+        prompt: tuple[Message, ...] = (
+            user(
+                Text(
+                    "\n".join(
+                        [
+                            f"Question: What does the sign behind car number {number} say?",
+                            "Options:",
+                            *lines,
+                            "Please select the correct answer from the options above.",
+                        ]
+                    )
+                )
+            ),
+        )
         reply = f"{label}. {turned.options[label]}"
         passes.append(
-            Pass(prompt, Generated(reply), ParsedAnswer(label, "label", (0, 1)), (turned.gold,),
-                 label == turned.gold, options=turned.options)
-        )  # fmt: skip
+            Pass(
+                prompt,
+                Generated(reply),
+                ParsedAnswer(label, "label", (0, 1)),
+                (turned.gold,),
+                label == turned.gold,
+                options=turned.options,
+            )
+        )
     return Record(
-        id=str(number), kind="choice",
-        question=f"What does the sign behind car number {number} say?", outcome="answered",
-        score=float(right), answer=LABELS[number % 4], gold=(gold,), options=options,
-        groups={"category": f"category {number % CATEGORIES}"}, passes=tuple(passes),
-        values={"vanilla": float(passes[0].correct or 0)}, saved=4 - len(passes),
-        requests=tuple(rng.randbytes(32).hex() for _ in passes), position=number,
-    )  # fmt: skip
+        id=str(number),
+        kind="choice",
+        question=f"What does the sign behind car number {number} say?",
+        outcome="answered",
+        score=float(right),
+        answer=LABELS[number % 4],
+        gold=(gold,),
+        options=options,
+        groups={"category": f"category {number % CATEGORIES}"},
+        passes=tuple(passes),
+        values={"vanilla": float(passes[0].correct or 0)},
+        saved=4 - len(passes),
+        requests=tuple(rng.randbytes(32).hex() for _ in passes),
+        position=number,
+    )
 
 
 def main() -> None:

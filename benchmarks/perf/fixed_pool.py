@@ -15,7 +15,5 @@ class FixedPool(ConcurrencyWindow):
     def on_answer(self, place: WindowPlace) -> None:
         """Nothing changes it."""
 
-    def on_failure(
-        self, kind: FailureKind, place: WindowPlace, retry_after: float | None = None
-    ) -> None:
+    def on_failure(self, kind: FailureKind, place: WindowPlace, retry_after: float | None = None) -> None:
         """Nothing changes it."""

@@ -111,15 +111,17 @@ def _ran(model: Any, questions: int, out: Path) -> _Ran:
     with _watched(model) as busy:
         started = perf_counter()
         results = evaluate(
-            [model], ["eyechart"], variant=Variant(circular="full", max_new_tokens=TOKENS),
-            limit=questions, out=out, html=False,
-        )  # fmt: skip
+            [model],
+            ["eyechart"],
+            variant=Variant(circular="full", max_new_tokens=TOKENS),
+            limit=questions,
+            out=out,
+            html=False,
+        )
         took = perf_counter() - started
     run: RunFolder = results.runs[0]
     counts = run.info.counts
-    found = _Ran(
-        counts.done / took, _replies(run), busy, counts.largest_batch, counts.device_memory
-    )
+    found = _Ran(counts.done / took, _replies(run), busy, counts.largest_batch, counts.device_memory)
     del model, results
     _let_go()
     return found
@@ -138,11 +140,7 @@ def _replies(run: RunFolder) -> dict[str, list[str]]:
 
 def _equal(some: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[str]]) -> float:
     """Per cent, of the replies that both gave."""
-    pairs = [
-        pair
-        for name in some.keys() & others.keys()
-        for pair in zip(some[name], others[name], strict=True)
-    ]
+    pairs = [pair for name in some.keys() & others.keys() for pair in zip(some[name], others[name], strict=True)]
     return 100 * sum(one == other for one, other in pairs) / len(pairs)
 
 

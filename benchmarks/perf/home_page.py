@@ -87,9 +87,7 @@ def _figures(root: Path, folder: Path, browser: str, size: Size) -> Iterator[Fig
                 memory.append(resident_megabytes(pid))
             with served(root, cache) as (_, url, _pid):
                 page = chromium.new_page()
-                boards.append(
-                    seconds(lambda page=page, url=url: first_page(page, f"{url}#/?view=board"))
-                )
+                boards.append(seconds(lambda page=page, url=url: first_page(page, f"{url}#/?view=board")))
                 page.close()
         chromium.close()
     yield figure("cold, until all runs are read", "s", cold, reference="bare loop", against=bare)
@@ -118,8 +116,10 @@ def served(root: Path, cache: Path) -> Iterator[tuple[float, str, int]]:
     started = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, "-m", "snellen", "view", str(root), "--port", "0"],
-        stdout=subprocess.PIPE, text=True, env=os.environ | {"SNELLEN_CACHE": str(cache)},
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"SNELLEN_CACHE": str(cache)},
+    ) as process:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().split()[0]

@@ -72,8 +72,13 @@ def environment() -> dict[str, str]:
 
 def snellen(*words: object, stdin: str = "") -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "snellen", *map(str, words)], input=stdin, text=True,
-        capture_output=True, env=environment(), check=False)  # fmt: skip
+        [sys.executable, "-m", "snellen", *map(str, words)],
+        input=stdin,
+        text=True,
+        capture_output=True,
+        env=environment(),
+        check=False,
+    )
     if done.returncode:
         sys.exit(done.stderr + done.stdout)
     return done.stdout
@@ -92,9 +97,7 @@ def make_hub(folder: Path, uploads: int) -> list[str]:
     from snellen_hub.publishing import publish_submission
 
     data = folder / "signs.tsv"
-    rows = (
-        f"{n}\tWhich sign?\tstop\tyield\tturn\tslow\t{'ABCD'[n % 4]}\n" for n in range(QUESTIONS)
-    )
+    rows = (f"{n}\tWhich sign?\tstop\tyield\tturn\tslow\t{'ABCD'[n % 4]}\n" for n in range(QUESTIONS))
     data.write_text("index\tquestion\tA\tB\tC\tD\tanswer\n" + "".join(rows))
     os.environ["SNELLEN_HUB_KEY"] = KEY
     snellen("hub", "init", folder / "hub", "--owner", "olga", stdin="a long password\n")
@@ -108,14 +111,14 @@ def make_hub(folder: Path, uploads: int) -> list[str]:
             session.add(account)
             session.flush()
             if number >= MODELS:
-                tokens.append(create_token(session, account, "load", frozenset({"submit"}),
-                                           hub.config.sessions))  # fmt: skip
+                tokens.append(create_token(session, account, "load", frozenset({"submit"}), hub.config.sessions))
     for number in range(MODELS):
         new = NewSubmission(
-            model=f"Lab-{number} model {number % 7 + 1}B", file_name="replies.csv",
+            model=f"Lab-{number} model {number % 7 + 1}B",
+            file_name="replies.csv",
             content=replies(0.3 + number / 100, number),
             facts=ModelFacts(parameters=number % 7 + 1.0, weights="open", released="2026-01"),
-        )  # fmt: skip
+        )
         with hub.database.writing() as session:
             benchmark = session.scalars(select(HostedBenchmark)).one()
             account = session.scalars(select(Account).where(Account.name == f"lab-{number}")).one()
@@ -141,10 +144,7 @@ def _now() -> object:
 def replies(skill: float, seed: int) -> bytes:
     """A file of predictions that is right with a probability of `skill`."""
     draw = random.Random(seed)
-    lines = [
-        f"{n},{'ABCD'[n % 4] if draw.random() < skill else draw.choice('ABCD')}"
-        for n in range(QUESTIONS)
-    ]
+    lines = [f"{n},{'ABCD'[n % 4] if draw.random() < skill else draw.choice('ABCD')}" for n in range(QUESTIONS)]
     return "\n".join(["index,prediction", *lines, ""]).encode()
 
 
@@ -155,23 +155,21 @@ def multipart(fields: dict[str, str], name: str, content: bytes) -> tuple[str, b
         f'--{mark}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
         for key, value in fields.items()
     ]
-    head = (f'--{mark}\r\nContent-Disposition: form-data; name="predictions"; filename="{name}"\r\n'
-            "Content-Type: text/csv\r\n\r\n")  # fmt: skip
+    head = (
+        f'--{mark}\r\nContent-Disposition: form-data; name="predictions"; filename="{name}"\r\n'
+        "Content-Type: text/csv\r\n\r\n"
+    )
     body = b"".join([*parts, head.encode(), content, f"\r\n--{mark}--\r\n".encode()])
     return f"multipart/form-data; boundary={mark}", body
 
 
-async def exchange(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
-) -> tuple[int, bytes]:
+async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> tuple[int, bytes]:
     """Send a request and read its answer on a connection that stays open."""
     writer.write(request)
     head = await reader.readuntil(b"\r\n\r\n")
     status = int(head.split(b" ", 2)[1])
     lengths = [
-        int(line.split(b":", 1)[1])
-        for line in head.lower().split(b"\r\n")
-        if line.startswith(b"content-length:")
+        int(line.split(b":", 1)[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
     ]
     return status, await reader.readexactly(lengths[0] if lengths else 0)
 
@@ -200,8 +198,7 @@ async def read_pages(side: Side, until: float, number: int, latencies: list[floa
 async def upload(side: Side, number: int) -> tuple[int, bytes]:
     path, headers, body = side.upload(number)
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    head = (f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}"
-            f"Content-Length: {len(body)}\r\n\r\n")  # fmt: skip
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}Content-Length: {len(body)}\r\n\r\n"
     reader, writer = await asyncio.open_connection("127.0.0.1", side.port)
     answer = await exchange(reader, writer, head.encode() + body)
     writer.close()
@@ -212,24 +209,25 @@ async def press(side: Side, load: Load) -> dict[str, object]:
     """All readers and all uploads at once."""
     latencies: list[float] = []
     until = time.perf_counter() + load.seconds
-    readers = [
-        asyncio.create_task(read_pages(side, until, number, latencies))
-        for number in range(load.readers)
-    ]
+    readers = [asyncio.create_task(read_pages(side, until, number, latencies)) for number in range(load.readers)]
     await asyncio.sleep(load.seconds / 4)
     started = time.perf_counter()
     answers = await asyncio.gather(*(upload(side, number) for number in range(load.uploads)))
     uploaded = time.perf_counter() - started
     failures = sum(await asyncio.gather(*readers))
     cuts = statistics.quantiles(latencies, n=100)
-    return {"p50": cuts[49], "p95": cuts[94], "p99": cuts[98], "pages": len(latencies),
-            "failures": failures, "upload_seconds": uploaded,
-            "uploads": [(status, body.decode()) for status, body in answers]}  # fmt: skip
+    return {
+        "p50": cuts[49],
+        "p95": cuts[94],
+        "p99": cuts[98],
+        "pages": len(latencies),
+        "failures": failures,
+        "upload_seconds": uploaded,
+        "uploads": [(status, body.decode()) for status, body in answers],
+    }
 
 
-def _press_in_process(
-    side_port: int, paths: list[str], uploads: list, load: Load, out: object
-) -> None:
+def _press_in_process(side_port: int, paths: list[str], uploads: list, load: Load, out: object) -> None:
     side = Side(side_port, paths, lambda number: uploads[number])
     out.put(asyncio.run(press(side, load)))  # type: ignore[attr-defined]
 
@@ -288,29 +286,42 @@ def main() -> None:
         ports = free_port(), free_port()
         processes = [
             subprocess.Popen(
-                [sys.executable, "-m", "snellen", "hub", "serve", str(folder / "hub"), "--port",
-                 str(ports[0])],
-                env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL),
+                [sys.executable, "-m", "snellen", "hub", "serve", str(folder / "hub"), "--port", str(ports[0])],
+                env=environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            ),
             subprocess.Popen(
-                [sys.executable, "-m", "snellen", "hub", "worker", str(folder / "hub"),
-                 "--processes", str(arguments.workers)],
-                env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL),
-        ]  # fmt: skip
+                [
+                    sys.executable,
+                    "-m",
+                    "snellen",
+                    "hub",
+                    "worker",
+                    str(folder / "hub"),
+                    "--processes",
+                    str(arguments.workers),
+                ],
+                env=environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            ),
+        ]
         try:
             page = wait_for(f"http://127.0.0.1:{ports[0]}/benchmarks/signs")
             (folder / "page.html").write_bytes(page)
             (folder / "bare.py").write_text(BARE)
-            processes.append(subprocess.Popen(
-                [sys.executable, str(folder / "bare.py"), str(folder / "page.html"),
-                 str(ports[1])]))  # fmt: skip
+            processes.append(
+                subprocess.Popen([sys.executable, str(folder / "bare.py"), str(folder / "page.html"), str(ports[1])])
+            )
             wait_for(f"http://127.0.0.1:{ports[1]}/page")
-            print(f"the board page has {len(page):,} bytes; {load.readers} readers, "
-                  f"{load.uploads} uploads at once, {arguments.workers} workers")  # fmt: skip
+            print(
+                f"the board page has {len(page):,} bytes; {load.readers} readers, "
+                f"{load.uploads} uploads at once, {arguments.workers} workers"
+            )
             ratios, sent = [], []
             for turn in range(ROUNDS):
-                kind, body = multipart(
-                    {"model": f"model {turn}"}, "replies.csv", replies(0.6, turn)
-                )
+                kind, body = multipart({"model": f"model {turn}"}, "replies.csv", replies(0.6, turn))
 
                 def send_to_hub(number: int, turn: int = turn) -> tuple[str, dict[str, str], bytes]:
                     token = tokens[turn * load.uploads + number]
@@ -320,20 +331,19 @@ def main() -> None:
                 def send_bare(number: int) -> tuple[str, dict[str, str], bytes]:
                     return "/page", {"Content-Type": kind}, body  # noqa: B023
 
-                hub = measure(
-                    Side(ports[0], [f"/benchmarks/signs{view}" for view in VIEWS], send_to_hub),
-                    load,
-                )
+                hub = measure(Side(ports[0], [f"/benchmarks/signs{view}" for view in VIEWS], send_to_hub), load)
                 bare = measure(Side(ports[1], ["/page"], send_bare), load)
                 ratios.append(hub["p95"] / bare["p95"])
                 sent += [json.loads(text)["id"] for status, text in hub["uploads"] if status == 201]
                 for side, result in (("hub", hub), ("bare", bare)):
                     taken = sum(status == 201 for status, _ in result["uploads"])
-                    print(f"{side:5} p50 {1000 * result['p50']:6.0f} ms, p95 "
-                          f"{1000 * result['p95']:6.0f} ms, p99 {1000 * result['p99']:6.0f} ms; "
-                          f"{result['pages'] / load.seconds:6.0f} pages/s; {taken} uploads in "
-                          f"{result['upload_seconds']:.1f} s; "
-                          f"{result['failures']} failures")  # fmt: skip
+                    print(
+                        f"{side:5} p50 {1000 * result['p50']:6.0f} ms, p95 "
+                        f"{1000 * result['p95']:6.0f} ms, p99 {1000 * result['p99']:6.0f} ms; "
+                        f"{result['pages'] / load.seconds:6.0f} pages/s; {taken} uploads in "
+                        f"{result['upload_seconds']:.1f} s; "
+                        f"{result['failures']} failures"
+                    )
             end = time.monotonic() + 180
             while time.monotonic() < end:
                 rows = scored_submissions(folder)
@@ -341,8 +351,10 @@ def main() -> None:
                     break
                 time.sleep(1)
             lost = [each for each in sent if rows.get(each) != "scored"]
-            print(f"p95 of the hub over that of the bare route: {min(ratios):.2f} to "
-                  f"{max(ratios):.2f}, median {statistics.median(ratios):.2f}")  # fmt: skip
+            print(
+                f"p95 of the hub over that of the bare route: {min(ratios):.2f} to "
+                f"{max(ratios):.2f}, median {statistics.median(ratios):.2f}"
+            )
             print(f"{len(sent)} of {ROUNDS * load.uploads} uploads taken, {len(lost)} not scored")
         finally:
             for process in processes:

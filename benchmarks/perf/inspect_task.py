@@ -38,9 +38,7 @@ def main() -> None:
     began, used = time.perf_counter(), time.process_time()
     task = Task(list(samples(path, count)), solver=multiple_choice(), scorer=choice())
     model = get_model("openai-api/perf/perf", base_url=url, api_key="none")
-    (log,) = inspect_eval(
-        task, model=model, display="none", log_dir=str(path.parent / "logs"), **more
-    )
+    (log,) = inspect_eval(task, model=model, display="none", log_dir=str(path.parent / "logs"), **more)
     took, cpu = time.perf_counter() - began, time.process_time() - used
     if log.status != "success":
         raise SystemExit(str(log.error))

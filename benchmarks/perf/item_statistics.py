@@ -54,10 +54,9 @@ def measure(size: Size) -> Part:
         figure("statistics", "s", statistics, reference="plain reader", against=plain),
         figure("statistics of an item", "µs", each, bar=MICROSECONDS_BAR),
         figure("statistics, peak memory", "MB", taken("statistics", "peak_mb"), bar=MEMORY_BAR),
-        figure("statistics and text probe", "s", taken("probe"),
-               reference="plain reader", against=plain),
+        figure("statistics and text probe", "s", taken("probe"), reference="plain reader", against=plain),
         figure("statistics and text probe, peak memory", "MB", taken("probe", "peak_mb")),
-    )  # fmt: skip
+    )
     return Part("statistics", f"Statistics of {size.items:,} items", METHOD, figures, limits)
 
 

@@ -27,12 +27,7 @@ def measure(size: Size) -> Part:
         tsv_index.write_tsv(path, size.rows, size.megabytes)
         parts: dict[str, list[dict[str, float]]] = {}
         for repeat in range(min(size.repeats, 3)):
-            for name, part in (
-                ("bare", "bare"),
-                ("first", "open"),
-                ("second", "open"),
-                ("iterate", "iterate"),
-            ):
+            for name, part in (("bare", "bare"), ("first", "open"), ("second", "open"), ("iterate", "iterate")):
                 told = tsv_index.measured(part, path, cache / str(repeat))
                 parts.setdefault(name, []).append(told)
         sample = Path(folder, "sample.tsv")
@@ -46,22 +41,24 @@ def measure(size: Size) -> Part:
     bare = taken("bare", "seconds")
     figures = (
         figure("bare loop", "s", bare),
+        figure("first opening", "s", taken("first", "seconds"), reference="bare loop", against=bare),
         figure(
-            "first opening", "s", taken("first", "seconds"), reference="bare loop", against=bare
+            "first opening, of the bare loop's speed",
+            "%",
+            shares(bare, taken("first", "seconds")),
+            bar=INDEX_BAR,
+            at_least=True,
         ),
-        figure("first opening, of the bare loop's speed", "%",
-               shares(bare, taken("first", "seconds")), bar=INDEX_BAR, at_least=True),
         figure("first opening, peak memory", "MB", taken("first", "peak_mb"), bar=MEMORY_BAR),
         figure("second opening", "s", taken("second", "seconds"), bar=SECOND_BAR),
-        figure("all rows with their pictures", "s", taken("iterate", "seconds"),
-               reference="bare loop", against=bare),
+        figure("all rows with their pictures", "s", taken("iterate", "seconds"), reference="bare loop", against=bare),
         figure("all rows, peak memory", "MB", taken("iterate", "peak_mb"), bar=MEMORY_BAR),
         figure("bare loop over random pictures", "s", bare_pick),
-        figure("random samples, pictures decoded", "s", pick,
-               reference="bare loop over random pictures", against=bare_pick),
-        figure("random samples, of the bare loop's speed", "%", shares(bare_pick, pick),
-               bar=PICK_BAR, at_least=True),
-    )  # fmt: skip
+        figure(
+            "random samples, pictures decoded", "s", pick, reference="bare loop over random pictures", against=bare_pick
+        ),
+        figure("random samples, of the bare loop's speed", "%", shares(bare_pick, pick), bar=PICK_BAR, at_least=True),
+    )
     title = f"A TSV of {size.rows:,} rows and {size.megabytes:,} MB"
     return Part("tsv", title, METHOD, figures, limits)
 

@@ -71,22 +71,17 @@ def measure(size: Size) -> Part:
     return Part("local", "Local models", METHOD.format(**counts), tuple(figures), limits)
 
 
-def _compared(
-    label: str, name: str, parts: Sequence[Callable[[], Iterator[Flow]]], bar: float
-) -> list[Figure]:
+def _compared(label: str, name: str, parts: Sequence[Callable[[], Iterator[Flow]]], bar: float) -> list[Figure]:
     timed = [_time(forced(name), flows) for flows in parts]
     share = [100 * one.together / one.apart for one in timed]
     outside = [100 * (1 - one.inside / one.together) for one in timed]
     looked = [one.looked for one in timed]
     return [
         figure(f"{label}: reference A", "s", [one.apart for one in timed]),
-        figure(
-            f"{label}: Snellen", "% of A", share, reference="reference A", bar=round(100 / bar, 1)
-        ),
-        figure(f"{label}: outside the model", "%", outside,
-               bar=3.0 if name != "snellen/tiny" else None),
+        figure(f"{label}: Snellen", "% of A", share, reference="reference A", bar=round(100 / bar, 1)),
+        figure(f"{label}: outside the model", "%", outside, bar=3.0 if name != "snellen/tiny" else None),
         figure(f"{label}: pictures looked at, those of the test included", "", looked),
-    ]  # fmt: skip
+    ]
 
 
 def _time(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> _Timed:
@@ -127,11 +122,8 @@ def _rankings_together(label: str, name: str, parts: Sequence[Sequence[Sample]])
     what = f"{label}, ranking without shared prefixes"
     return [
         figure(f"{what}: one question at a time", "s", apart),
-        figure(
-            f"{what}: questions together", "s", together,
-            reference="one question at a time", against=apart,
-        ),
-    ]  # fmt: skip
+        figure(f"{what}: questions together", "s", together, reference="one question at a time", against=apart),
+    ]
 
 
 class _Watch:

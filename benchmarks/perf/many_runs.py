@@ -18,11 +18,7 @@ def make_runs(data: Path, folder: Path, *, killed: bool) -> Path:
     """A folder of runs whose samples are one file under many names."""
     if not any(folder.glob("*/run.json")):
         command = [sys.executable, "-m", "snellen", "run", "-m", "random", "-b", str(data)]
-        subprocess.run(
-            [*command, "--out", str(folder), "-q", "--no-html"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        subprocess.run([*command, "--out", str(folder), "-q", "--no-html"], check=True, stdout=subprocess.DEVNULL)
     first = next(folder.glob("*/run.json")).parent
     runs = folder.with_name(f"{folder.name}-{'killed' if killed else 'ended'}")
     for number in range(RUNS):

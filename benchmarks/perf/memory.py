@@ -39,9 +39,7 @@ def peak_megabytes(samples: int) -> float:
     with tempfile.TemporaryDirectory(prefix="snellen-perf-") as folder:
         write_questions(Path(folder, "questions.tsv"), samples)
         command = [sys.executable, "-m", "snellen", "run", "-m", "random", "-b", "questions.tsv"]
-        process = subprocess.Popen(
-            [*command, "--quiet", "--no-html"], cwd=folder, stdout=subprocess.DEVNULL
-        )
+        process = subprocess.Popen([*command, "--quiet", "--no-html"], cwd=folder, stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:

@@ -74,22 +74,17 @@ def main(count: int) -> dict[str, float]:
     """Seconds, megabytes and numbers of one build."""
     with tempfile.TemporaryDirectory(prefix="snellen-perf-") as name:
         folder = Path(name)
-        header = MetadataHeader(
-            sources={f"source-{number}": SourceFacts("CC0-1.0") for number in range(4)}
-        )
+        header = MetadataHeader(sources={f"source-{number}": SourceFacts("CC0-1.0") for number in range(4)})
         path = folder / "records.jsonl"
         write_records(path, header, records(count))
         (folder / "templates.toml").write_text(TEMPLATES)
         for number in range(PICTURES):
-            Image.new("RGB", (32, 24), (number % 256, number // 256, 0)).save(
-                folder / f"{number}.png"
-            )
+            Image.new("RGB", (32, 24), (number % 256, number // 256, 0)).save(folder / f"{number}.png")
         before = peak_megabytes()
         begin, begin_cpu = time.perf_counter(), time.process_time()
         counts = build_questions(
-            path, folder / "templates.toml", folder / "out",
-            MetadataQuestionOptions(per_subtask=200),
-        )  # fmt: skip
+            path, folder / "templates.toml", folder / "out", MetadataQuestionOptions(per_subtask=200)
+        )
         seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
         return {
             "records": count,

@@ -19,12 +19,24 @@ ROOT = HERE.parents[1]
 SOURCE = ROOT / "src" / "snellen"
 CURATE = ROOT / "packages" / "curate" / "src" / "snellen_curate"
 FILES = {
-    "startup": "startup", "engine": "engine", "scoring": "scoring", "page": "report_page",
-    "memory": "memory", "local": "local_models", "tsv": "large_tsv", "remote": "remote",
-    "ray": "ray_replicas", "remote-memory": "remote_memory", "compare": "compare",
-    "view": "view_pages", "home": "home_page", "hashes": "picture_hashes",
-    "statistics": "item_statistics", "gpu": "gpu", "faults": "faults",
-}  # fmt: skip
+    "startup": "startup",
+    "engine": "engine",
+    "scoring": "scoring",
+    "page": "report_page",
+    "memory": "memory",
+    "local": "local_models",
+    "tsv": "large_tsv",
+    "remote": "remote",
+    "ray": "ray_replicas",
+    "remote-memory": "remote_memory",
+    "compare": "compare",
+    "view": "view_pages",
+    "home": "home_page",
+    "hashes": "picture_hashes",
+    "statistics": "item_statistics",
+    "gpu": "gpu",
+    "faults": "faults",
+}
 """Name of a part to the file that measures it."""
 _LOOP = ("core", "engine/limits", "engine/loop", "store")
 ROOMS: dict[str, tuple[str, ...]] = {
@@ -66,8 +78,9 @@ class Origin(Struct, frozen=True):
 
 def origin_of(part: str, size: str) -> Origin:
     """The origin of a measurement that is made now."""
-    commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=HERE, text=True,
-                            stdout=subprocess.PIPE).stdout.strip()  # fmt: skip
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=8", "HEAD"], cwd=HERE, text=True, stdout=subprocess.PIPE
+    ).stdout.strip()
     return Origin(
         commit=commit or "unknown",
         day=datetime.now(UTC).date().isoformat(),

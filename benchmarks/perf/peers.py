@@ -105,12 +105,8 @@ def compared(
     return {width: medians(costs) for width, costs in ours.items()}, measured
 
 
-def told(
-    peer: Peer, python: Path | str, taken: list[tuple[Cost, Cost]], rates: list[float]
-) -> Measured:
-    ratio = statistics.median(
-        rate / default.rate for rate, (default, _) in zip(rates, taken, strict=True)
-    )
+def told(peer: Peer, python: Path | str, taken: list[tuple[Cost, Cost]], rates: list[float]) -> Measured:
+    ratio = statistics.median(rate / default.rate for rate, (default, _) in zip(rates, taken, strict=True))
     return Measured(
         peer.name,
         peer.package,
@@ -134,9 +130,7 @@ def installed(peer: Peer) -> Path | str:
         return python
     venv.create(home, with_pip=True, clear=True)
     packages = (*peer.more, peer.package)
-    done = subprocess.run(
-        [python, "-m", "pip", "install", "-q", *packages], stderr=subprocess.PIPE, text=True
-    )
+    done = subprocess.run([python, "-m", "pip", "install", "-q", *packages], stderr=subprocess.PIPE, text=True)
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         return f"pip install {' '.join(packages)} failed: {' '.join(said)[-300:]}"
@@ -144,9 +138,7 @@ def installed(peer: Peer) -> Path | str:
     return python
 
 
-def asked(
-    python: Path | str, peer: Peer, data: Path, url: str, count: int, *connections: str
-) -> Cost | str:
+def asked(python: Path | str, peer: Peer, data: Path, url: str, count: int, *connections: str) -> Cost | str:
     """What a run of the peer cost, or how it ended."""
     task = Path(__file__).with_name(peer.task)
     command = [str(python), str(task), str(data), url, str(count), *connections]
@@ -159,9 +151,7 @@ def asked(
 
 def version_of(python: Path | str, package: str) -> str:
     code = f"from importlib.metadata import version; print(version({package!r}))"
-    return subprocess.run(
-        [python, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def lines(result: Comparison) -> Iterator[str]:

@@ -56,14 +56,16 @@ def measure(size: Size) -> Part:
         figure("decoding alone", "s", decoding, reference=every, against=reference),
         figure(every, "s", reference),
         figure("Snellen, one process", "s", alone, reference=every, against=reference),
-        figure(f"Snellen, {os.cpu_count()} processes", "s", spread, reference=every,
-               against=reference),
+        figure(f"Snellen, {os.cpu_count()} processes", "s", spread, reference=every, against=reference),
         figure("Snellen, pictures in a second", "1/s", [count / one for one in spread]),
         figure(pair, "ms", pairs),
         figure("look-up: Snellen", "ms", look_up, reference=pair, against=pairs),
-        figure("look-up: Snellen, times as fast as imagehash", "x",
-               [one / other for one, other in zip(pairs, look_up, strict=True)]),
-    )  # fmt: skip
+        figure(
+            "look-up: Snellen, times as fast as imagehash",
+            "x",
+            [one / other for one, other in zip(pairs, look_up, strict=True)],
+        ),
+    )
     title = f"Hashing {count:,} pictures, and looking up among {stored:,} hashes"
     return Part("hashes", title, METHOD, figures, limits)
 

@@ -77,13 +77,15 @@ def _all(size: Size, folder: Path, ray: Any) -> list[Figure]:
         figures += [
             figure(f"{label}: two plain processes, times as fast as one", "x", plain),
             figure(f"{label}: one replica", "s", one),
-            figure(f"{label}: two replicas", "s", two, reference=f"{label}: one replica",
-                   against=one),
-            figure(f"{label}: two replicas, times as fast", "x", faster, bar=BARS[label],
-                   at_least=True),
-            figure(f"{label}: two replicas, of what two plain processes reach", "%", share,
-                   reference=f"{label}: two plain processes, times as fast as one"),
-        ]  # fmt: skip
+            figure(f"{label}: two replicas", "s", two, reference=f"{label}: one replica", against=one),
+            figure(f"{label}: two replicas, times as fast", "x", faster, bar=BARS[label], at_least=True),
+            figure(
+                f"{label}: two replicas, of what two plain processes reach",
+                "%",
+                share,
+                reference=f"{label}: two plain processes, times as fast as one",
+            ),
+        ]
     each = [_overhead(folder, size.requests) for _ in range(min(size.repeats, 3))]
     killed = [_recovery(ray) for _ in range(min(size.repeats, 3))]
     return [
@@ -96,10 +98,13 @@ def _all(size: Size, folder: Path, ray: Any) -> list[Figure]:
 def _texts(count: int, about: str) -> list[Request]:
     settings = Generation(max_new_tokens=TOKENS)
     return [
-        Generate(messages=(user(Text(f"{about}: what is {number} and one?")),),
-                 ref=Ref(f"{about} {number}"), settings=settings)
+        Generate(
+            messages=(user(Text(f"{about}: what is {number} and one?")),),
+            ref=Ref(f"{about} {number}"),
+            settings=settings,
+        )
         for number in range(count)
-    ]  # fmt: skip
+    ]
 
 
 async def _ask(spread: ReplicatedModel, requests: Sequence[Request]) -> float:

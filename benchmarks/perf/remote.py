@@ -82,9 +82,7 @@ def measure(size: Size) -> Part:
                     note(f"rate {width}", ours.rate)
                     note(f"cpu {width}", ours.cpu)
                     note(f"share {width}", 100 * ours.rate / bare.rate)
-            limits = profiled(
-                lambda: snellen(benchmark, url, 256, Path(folder, "profiled"), None), 10
-            )
+            limits = profiled(lambda: snellen(benchmark, url, 256, Path(folder, "profiled"), None), 10)
     figures = [one for width in BARS for one in _figures(width, taken)]
     title = f"Requests to a server, {count:,} with a picture each"
     return Part("remote", title, METHOD, tuple(figures), limits)
@@ -94,11 +92,7 @@ def _figures(width: int, taken: dict[str, list[float]]) -> Iterator[Figure]:
     bare = f"bare client, {width} connections"
     yield figure(bare, "/s", taken[f"bare {width}"])
     yield figure(
-        f"Snellen, {width} connections",
-        "/s",
-        taken[f"rate {width}"],
-        reference=bare,
-        against=taken[f"bare {width}"],
+        f"Snellen, {width} connections", "/s", taken[f"rate {width}"], reference=bare, against=taken[f"bare {width}"]
     )
     yield figure(
         f"share of the bare client's rate, {width} connections",
@@ -123,11 +117,7 @@ def snellen(benchmark: Benchmark, url: str, width: int, out: Path, limit: int | 
     """A whole run into a fresh folder."""
     name = f"{url}#perf"
     plan = RunPlan(
-        model=open_model(f"{name}:concurrency={width}"),
-        model_name=name,
-        benchmark=benchmark,
-        out=out,
-        limit=limit,
+        model=open_model(f"{name}:concurrency={width}"), model_name=name, benchmark=benchmark, out=out, limit=limit
     )
     began, used = time.perf_counter(), time.process_time()
     with ResponseStore(out / "store.sqlite") as store:
@@ -148,10 +138,7 @@ async def bare_client(data: Path, url: str, width: int) -> Cost:
         nonlocal count
         for question, picture in rows:
             image = msgspec.Raw(b'{"url":"data:image/jpeg;base64,%b"}' % picture)
-            content = [
-                {"type": "image_url", "image_url": image},
-                {"type": "text", "text": question},
-            ]
+            content = [{"type": "image_url", "image_url": image}, {"type": "text", "text": question}]
             body = encode({"model": "perf", "messages": [{"role": "user", "content": content}]})
             headers = {"Content-Type": "application/json"}
             async with session.post(f"{url}/chat/completions", data=body, headers=headers) as reply:
@@ -174,11 +161,7 @@ def write_pictures(path: Path, count: int, distinct: int | None = None) -> None:
         for number in range(count):
             # Bytes after the end of the picture are no part of it, and make it another file.
             own = jpeg + (number % (distinct or count)).to_bytes(8, "big")
-            cells = [
-                str(number).encode(),
-                base64.b64encode(own),
-                b"What color is thing %d?" % number,
-            ]
+            cells = [str(number).encode(), base64.b64encode(own), b"What color is thing %d?" % number]
             file.write(b"\n" + b"\t".join([*cells, *(one.encode() for one in _OPTIONS), b"B"]))
         file.write(b"\n")
     settle(path)

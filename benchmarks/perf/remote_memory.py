@@ -53,9 +53,7 @@ class Watcher:
     def on_start(self, name: str, total: int, done: int) -> None:
         self._needed = total
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         if done == self._needed // 10:
             self.peaks.tenth = peak_megabytes()
         elif done == self._needed:

@@ -27,11 +27,7 @@ def measure(size: Size) -> Part:
         whole: list[float] = []
         for repeat in range(min(size.repeats, 3)):
             out = Path(folder, f"out{repeat}")
-            whole.append(
-                seconds(
-                    lambda out=out: snellen.evaluate([AtOnce()], [str(data)], out=out, html=False)
-                )
-            )
+            whole.append(seconds(lambda out=out: snellen.evaluate([AtOnce()], [str(data)], out=out, html=False)))
         run = snellen.open_run(next(out.glob("*/run.json")).parent)
         bare, written = [], []
         for _ in range(size.repeats):

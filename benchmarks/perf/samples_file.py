@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-REPLIES = (
-    "{0}",
-    "{0}. {1}",
-    "The answer is {0}.",
-    "It looks {1} to me.",
-    "I would rather not say.",
-)
+REPLIES = ("{0}", "{0}. {1}", "The answer is {0}.", "It looks {1} to me.", "I would rather not say.")
 COLOURS = ("red", "green", "blue", "white", "black", "yellow", "orange", "purple")
 MODEL = """
 import snellen
@@ -32,12 +26,7 @@ def write_samples(folder: Path, count: int) -> None:
     for number in range(count):
         options = [COLOURS[(number + shift * (1 + number % 2)) % 8] for shift in range(4)]
         gold = "ABCD"[number % 4]
-        cells = [
-            f"{count}{number:05}",
-            f"Color of thing {number} of {count}?",
-            *options,
-            gold,
-        ]
+        cells = [f"{count}{number:05}", f"Color of thing {number} of {count}?", *options, gold]
         questions.append("\t".join([*cells, f"category {number % 6}"]))
         reply = REPLIES[number % 5].format(gold, options["ABCD".index(gold)])
         replies.append(f"{count}{number:05}\t{reply}")

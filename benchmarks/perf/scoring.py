@@ -58,9 +58,7 @@ def measure(size: Size) -> Part:
     figures = (
         figure("bare loop", "s", bare),
         figure("snellen.score, first time", "s", [first]),
-        figure(
-            "snellen.score", "s", scored, reference="bare loop", against=bare, ratio_bar=SCORE_BAR
-        ),
+        figure("snellen.score", "s", scored, reference="bare loop", against=bare, ratio_bar=SCORE_BAR),
         figure("decoding every line of the runs", "s", decoded),
         figure(
             f"leaderboard of {RUNS} ended runs",

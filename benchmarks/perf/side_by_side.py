@@ -52,8 +52,7 @@ def _seconds(model: str, questions: int, batch: int, processes: int) -> list[flo
 def _process(model: str, questions: int, batch: int, core: int) -> Iterator[subprocess.Popen[str]]:
     words = [sys.executable, "-m", __name__, model, str(questions), str(batch), str(core)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL,
-                          text=True) as process:  # fmt: skip
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             yield process
         finally:

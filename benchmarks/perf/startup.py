@@ -50,12 +50,7 @@ def _figures(taken: dict[str, list[float]]) -> list[Figure]:
             ratio_bar=IMPORT_BAR,
         ),
         figure(
-            "snellen --help, whole",
-            "ms",
-            taken["help"],
-            reference="python -c pass",
-            against=empty,
-            ratio_bar=HELP_BAR,
+            "snellen --help, whole", "ms", taken["help"], reference="python -c pass", against=empty, ratio_bar=HELP_BAR
         ),
     ]
 
@@ -73,10 +68,7 @@ def _started(command: list[str]) -> None:
 def _slow_imports(most: int = 6) -> list[Share]:
     """The modules whose own code took longest to import, as shares of all importing."""
     told = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "snellen", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-X", "importtime", "-m", "snellen", "--help"], capture_output=True, text=True, check=True
     ).stderr
     own = {match[4]: int(match[1]) for match in _IMPORTED.finditer(told)}
     total = sum(own.values())

@@ -135,8 +135,14 @@ def made_record(number: int) -> Record:
     gold, said = "ABCD"[number % 4], "ABCD"[number * 7 % 4 if number % 3 else number % 4]
     reply = Generated(f"The answer is {said}, because it is {' '.join(told)}.")
     return Record(
-        id=str(number), kind="choice", question=question, outcome="answered",
-        score=float(gold == said), answer=said, gold=(gold,), options=options,
+        id=str(number),
+        kind="choice",
+        question=question,
+        outcome="answered",
+        score=float(gold == said),
+        answer=said,
+        gold=(gold,),
+        options=options,
         groups={"category": told[0], "l2-category": "one" if number % 2 else "other"},
         passes=(Pass((user(Text(f"{question}\n{listed}")),), reply, gold=(gold,)),),
-    )  # fmt: skip
+    )

@@ -54,10 +54,7 @@ def scenes():
     chance = random.Random(18)
     made = [
         Scene(
-            number,
-            tuple(chance.sample(SHAPES, 3)),
-            tuple(chance.sample(list(COLOURS), 3)),
-            WORDS[number % len(WORDS)],
+            number, tuple(chance.sample(SHAPES, 3)), tuple(chance.sample(list(COLOURS), 3)), WORDS[number % len(WORDS)]
         )
         for number in range(1, 24)
     ]

@@ -18,8 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from draw_pictures import COLOURS, COPY_OF, PLACES, SHAPES, WORDS, draw, scenes
 
-MODELS = ("eyes", "writer", "translator", "vision-1", "vision-2", "vision-3",
-          "text-1", "text-2", "text-3")  # fmt: skip
+MODELS = ("eyes", "writer", "translator", "vision-1", "vision-2", "vision-3", "text-1", "text-2", "text-3")
 WRONG_KEY = (4, 9, 15)
 """Scenes about which the writer calls a wrong colour right."""
 FROM_TEXT = (6, 12, 18)
@@ -29,11 +28,22 @@ NOT_JSON = 7
 SLIP = "on the left"
 """The translator forgets the first option if it reads so."""
 CHINESE = {
-    "red": "红色", "blue": "蓝色", "green": "绿色", "black": "黑色", "orange": "橙色",
-    "purple": "紫色", "yellow": "黄色", "circle": "圆形", "square": "正方形",
-    "triangle": "三角形", "star": "星形", "on the left": "在左边", "in the middle": "在中间",
-    "on the right": "在右边", "under the table": "在桌子下面",
-}  # fmt: skip
+    "red": "红色",
+    "blue": "蓝色",
+    "green": "绿色",
+    "black": "黑色",
+    "orange": "橙色",
+    "purple": "紫色",
+    "yellow": "黄色",
+    "circle": "圆形",
+    "square": "正方形",
+    "triangle": "三角形",
+    "star": "星形",
+    "on the left": "在左边",
+    "in the middle": "在中间",
+    "on the right": "在右边",
+    "under the table": "在桌子下面",
+}
 POSITIONS = ("on the left", "in the middle", "on the right", "under the table")
 
 
@@ -60,10 +70,9 @@ def caption(scene):
 def describe(scene):
     """The reply of `eyes`: what a picture shows, with boxes in thousandths."""
     instances = [
-        {"label": shape, "box": [(x - 34) * 1000 // 320, 192, (x + 34) * 1000 // 320, 475],
-         "attributes": [colour]}
+        {"label": shape, "box": [(x - 34) * 1000 // 320, 192, (x + 34) * 1000 // 320, 475], "attributes": [colour]}
         for x, shape, colour in zip(PLACES, scene.shapes, scene.colours, strict=True)
-    ]  # fmt: skip
+    ]
     sign = {"text": scene.word, "box": [280, 625, 720, 771]}
     regions = [{"text": "a wooden table", "box": [0, 792, 1000, 1000]}]
     return {"caption": caption(scene), "instances": instances, "text": [sign], "regions": regions}
@@ -183,8 +192,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt, scene, is_retry = read_chat(body["messages"])
         text = reply_to(body["model"], prompt, scene, is_retry)
-        usage = {"prompt_tokens": len(prompt) // 4 + 85 * (scene is not None),
-                 "completion_tokens": len(text) // 4 + 1}  # fmt: skip
+        usage = {"prompt_tokens": len(prompt) // 4 + 85 * (scene is not None), "completion_tokens": len(text) // 4 + 1}
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         self.send({"model": body["model"], "choices": [choice], "usage": usage})

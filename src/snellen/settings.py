@@ -72,8 +72,7 @@ class Settings:
             hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
             modelscope_endpoint=(env.get("MODELSCOPE_ENDPOINT") or MODELSCOPE).rstrip("/"),
             use_modelscope=env.get("SNELLEN_USE_MODELSCOPE", "").strip().lower() not in _FALSE,
-            offline=_FORCED_OFFLINE.get()
-            or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
+            offline=_FORCED_OFFLINE.get() or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
             prices=_path(env.get("SNELLEN_PRICES")),
             limits=read_limits(env),
             media_folders=_folders(env.get("SNELLEN_MEDIA_FOLDERS")),
@@ -152,17 +151,13 @@ def disable_progress_bars() -> None:
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
 
 
-def first_nonblank(
-    names: Sequence[str], environment: Mapping[str, str] | None = None
-) -> str | None:
+def first_nonblank(names: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
     """Value of the first of these variables that is set and not blank."""
     env = os.environ if environment is None else environment
     return next((value for name in names if (value := env.get(name, "").strip())), None)
 
 
-def read_secret(
-    names: Sequence[str], environment: Mapping[str, str] | None = None
-) -> Secret | None:
+def read_secret(names: Sequence[str], environment: Mapping[str, str] | None = None) -> Secret | None:
     """Read a key from the first of these variables: never a part of `Settings`, never printed."""
     value = first_nonblank(names, environment)
     return None if value is None else Secret(value)

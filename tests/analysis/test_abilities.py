@@ -10,12 +10,7 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.findings.abilities import Gap, abilities, extremes, hard_samples
-from snellen.analysis.findings.score_tables import (
-    GroupScore,
-    ScoreTable,
-    scores_from_csv,
-    select_scores,
-)
+from snellen.analysis.findings.score_tables import GroupScore, ScoreTable, scores_from_csv, select_scores
 from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.benchmark import Variant
@@ -42,9 +37,7 @@ def table(tmp_path: Path, text: str) -> ScoreTable:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunFolder]:
     out = tmp_path_factory.mktemp("runs")
     for model in ("random", "random:seed=1"):
-        evaluate(
-            [model], ["eyechart"], out=out, variant=Variant(circular="full"), limit=80, html=False
-        )
+        evaluate([model], ["eyechart"], out=out, variant=Variant(circular="full"), limit=80, html=False)
     return find_runs(out)
 
 
@@ -80,9 +73,7 @@ def test_a_group_that_some_lack_is_told(tmp_path: Path) -> None:
 def test_totals_and_marks_of_a_published_table_are_no_groups(tmp_path: Path) -> None:
     made = table(tmp_path, "model,in_house_data,Overall,CP,AR\none,0,30,10,50\nother,1,25,30,20\n")
     assert made.groups == ["cp", "ar"]
-    assert made.notices == (
-        "columns that are no group: in_house_data (zeros and ones alone), overall (a total)",
-    )
+    assert made.notices == ("columns that are no group: in_house_data (zeros and ones alone), overall (a total)",)
     assert table(tmp_path, "model,overall\none,30\n").groups == ["overall"]
 
 
@@ -119,9 +110,7 @@ def of_counts(*right: int) -> ScoreTable:
         return GroupScore(count, 100, Interval(100 * found.low, 100 * found.high, "wilson"))
 
     return ScoreTable(
-        {f"m{at}": {"one": score(count), "other": score(50)} for at, count in enumerate(right)},
-        "percent",
-        100.0,
+        {f"m{at}": {"one": score(count), "other": score(50)} for at, count in enumerate(right)}, "percent", 100.0
     )
 
 
@@ -174,10 +163,7 @@ def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     assert main(["analyse", "radar", folder, "-o", str(picture), "--json"]) == 0
     scores, standing = json.loads(capsys.readouterr().out)["tables"]
     assert len(scores["rows"]) == 9
-    assert {row["model"] for row in standing["rows"]} == {
-        "random (limit 80)",
-        "random:seed=1 (limit 80)",
-    }
+    assert {row["model"] for row in standing["rows"]} == {"random (limit 80)", "random:seed=1 (limit 80)"}
     drawn = ET.fromstring(picture.read_text())
     texts = {"".join(node.itertext()).strip() for node in drawn.iter(f"{SVG}text")}
     assert {"random (limit 80)", "random:seed=1 (limit 80)", "rendered text"} <= texts
@@ -207,9 +193,7 @@ def test_cards_hold_the_pictures(runs: list[RunFolder], tmp_path: Path, capsys) 
 
 def test_leaderboards_are_drawn(tmp_path: Path, capsys) -> None:
     scores, picture = tmp_path / "mme.csv", tmp_path / "boards.svg"
-    scores.write_text(
-        "model,subtask,acc,acc_plus\none,Existence,86.67,73.33\nother,Existence,50,0\n"
-    )
+    scores.write_text("model,subtask,acc,acc_plus\none,Existence,86.67,73.33\nother,Existence,50,0\n")
     assert main(["leaderboard", str(scores), "-o", str(picture), "--format", "json"]) == 0
     drawn = ET.fromstring(picture.read_text())
     texts = {"".join(node.itertext()).strip() for node in drawn.iter(f"{SVG}text")}

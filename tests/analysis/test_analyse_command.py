@@ -18,11 +18,21 @@ from snellen.core.benchmark import Variant
 
 PAGE = Path(__file__).parents[2] / "docs" / "analyses.md"
 TYPED = {
-    "--group": ["category"], "--only": ["ocr"], "--top": ["2"], "--each": ["7"], "--by": ["cot"],
-    "--language-model": ["x"], "--at": ["5"], "--judge": ["random"], "--load": ["x.py"],
-    "--store": ["x.sqlite"], "--sheet": ["x.csv"], "--share": ["0.5"], "--seed": ["1"],
+    "--group": ["category"],
+    "--only": ["ocr"],
+    "--top": ["2"],
+    "--each": ["7"],
+    "--by": ["cot"],
+    "--language-model": ["x"],
+    "--at": ["5"],
+    "--judge": ["random"],
+    "--load": ["x.py"],
+    "--store": ["x.sqlite"],
+    "--sheet": ["x.csv"],
+    "--share": ["0.5"],
+    "--seed": ["1"],
     "--labels": ["x.csv"],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +58,7 @@ def test_the_page_lists_the_flags_of_each_finding() -> None:
 
 
 @pytest.mark.parametrize("flag", TYPED)
-def test_a_flag_of_another_finding_is_refused(
-    flag: str, runs: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_flag_of_another_finding_is_refused(flag: str, runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     other = next(name for name, finding in FINDINGS.items() if flag not in finding.flags)
     assert main(["analyse", other, runs, flag, *TYPED[flag]]) == 2
     said = capsys.readouterr()
@@ -72,9 +80,13 @@ def test_a_flag_of_another_finding_is_refused(
     ],
 )
 def test_mistakes_are_one_sentence(
-    words: list[str], expected: str, runs: str, capsys: pytest.CaptureFixture[str],
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    words: list[str],
+    expected: str,
+    runs: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     try:
         code = main(["analyse", *(word.replace("{}", runs) for word in words)])
@@ -92,9 +104,7 @@ def test_runs_may_follow_a_flag(runs: str, capsys: pytest.CaptureFixture[str]) -
     assert json.loads(first)["title"] == "letters chosen, over all passes"
 
 
-def test_gains_in_every_format(
-    runs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gains_in_every_format(runs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["analyse", "gains", runs]
     assert main([*words, "--json"]) == 0
     [gain] = json.loads(capsys.readouterr().out)["gains"]
@@ -115,9 +125,7 @@ def test_gains_in_every_format(
 
 
 @pytest.mark.parametrize("finding", ["radar", "profile", "abilities", "cards"])
-def test_only_keeps_models_and_groups(
-    finding: str, runs: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_keeps_models_and_groups(finding: str, runs: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyse", finding, runs, "--only", "colour,COUNT,shape,random", "--json"]) == 2
     assert "there are the models random (blind, limit 40)," in capsys.readouterr().err
     only = "colour,COUNT,shape,random (blind, limit 40)"

@@ -98,8 +98,7 @@ def test_what_two_runs_do_not_tell_apart_is_one_part(bench: Bench) -> None:
 
 def test_a_third_run_tells_them_apart(bench: Bench) -> None:
     """A prompt that is worth nothing, and a model that is worth everything."""
-    blank = {("weak", "one"): 0.5, ("weak", "two"): 0.5, ("strong", "one"): 0.9,
-             ("strong", "two"): 0.9}  # fmt: skip
+    blank = {("weak", "one"): 0.5, ("weak", "two"): 0.5, ("strong", "one"): 0.9, ("strong", "two"): 0.9}
     models = {name: answering(name) for name in ("weak", "strong")}
     with pytest.MonkeyPatch.context() as patch:
         for key, value in blank.items():
@@ -131,9 +130,7 @@ def test_runs_in_the_same_folder_are_found_and_named(bench: Bench) -> None:
     assert early > late > 0
     assert parts["prompt"].points == pytest.approx((early + late) / 2)
     assert (parts["prompt"].least, parts["prompt"].most) == pytest.approx((late, early))
-    assert {one.name for one in found.between} == {
-        runs["weak", "two"].name, runs["strong", "one"].name,
-    }  # fmt: skip
+    assert {one.name for one in found.between} == {runs["weak", "two"].name, runs["strong", "one"].name}
     assert f"{runs['weak', 'two'].name} tells causes apart: as strong in prompt" in printed(found)
     back = by_causes(explain(second, first).why)
     for name, share in parts.items():
@@ -157,10 +154,9 @@ def test_replies_are_read_again_where_model_and_rule_differ(tmp_path: Path) -> N
         row.update(A="green", B="red", C="blue")
     data = write(tmp_path / "mine.tsv", table)
     models = {
-        name: Told(name, lambda request, share=share: f"The answer is "
-                   f"{'blue' if scale(request) < share else 'green'}")  # type: ignore[misc]
+        name: Told(name, lambda request, share=share: f"The answer is {'blue' if scale(request) < share else 'green'}")  # type: ignore[misc]
         for name, share in (("weak", 0.3), ("strong", 0.8))
-    }  # fmt: skip
+    }
     scores, runs = {}, {}
     for name, model in models.items():
         for rule in ("snellen", "vlmevalkit"):
@@ -246,9 +242,13 @@ def test_judge_and_model_are_told_apart_by_the_other_judge(tmp_path: Path) -> No
     def graded(name: str, reply: str, grade: str) -> RunFolder:
         judge = Told(f"grades {grade}", lambda _: grade)
         return snellen.evaluate(
-            [Told(name, lambda _: reply)], ["mm-vet"], out=tmp_path / f"{name}-{grade}", html=False,
-            judges=[judge], variant=snellen.Variant(data=str(layouts / "mm-vet.tsv")),
-        ).runs[0]  # fmt: skip
+            [Told(name, lambda _: reply)],
+            ["mm-vet"],
+            out=tmp_path / f"{name}-{grade}",
+            html=False,
+            judges=[judge],
+            variant=snellen.Variant(data=str(layouts / "mm-vet.tsv")),
+        ).runs[0]
 
     first, second = graded("weak", "a reply", "0.2"), graded("strong", "another", "0.9")
     alone = explain(first.path, second.path).why
@@ -296,20 +296,14 @@ def test_ranges_contain_the_effects_of_every_order(
     drawn = dict(zip([("weak", "two"), ("strong", "one")], middle, strict=True))
     for key, value in {("weak", "one"): low, **drawn, ("strong", "two"): high}.items():
         monkeypatch.setitem(SKILL, key, value)
-    runs = {
-        f"{name}-{prompt}": bench.asked(answering(name), prompt)
-        for name in ("weak", "strong")
-        for prompt in WORDS
-    }
+    runs = {f"{name}-{prompt}": bench.asked(answering(name), prompt) for name in ("weak", "strong") for prompt in WORDS}
     scores = {name: score(one) for name, one in runs.items()}
     others = [runs[name].path for name in known]
     found = explain(runs["weak-one"].path, runs["strong-two"].path, others=others).why
     moves = {
-        "prompt": (scores["weak-two"] - scores["weak-one"],
-                   scores["strong-two"] - scores["strong-one"]),
-        "model": (scores["strong-one"] - scores["weak-one"],
-                  scores["strong-two"] - scores["weak-two"]),
-    }  # fmt: skip
+        "prompt": (scores["weak-two"] - scores["weak-one"], scores["strong-two"] - scores["strong-one"]),
+        "model": (scores["strong-one"] - scores["weak-one"], scores["strong-two"] - scores["weak-two"]),
+    }
     ranges = {each.cause: each for each in found.ranges}
     for cause, effects in moves.items():
         assert ranges[cause].least - 1e-9 <= min(effects)
@@ -337,23 +331,20 @@ def test_the_sentence_to_quote_has_n_interval_and_test(bench: Bench) -> None:
     assert sentence(explain(first.path, same.path).why).endswith("No score differs.")
 
 
-def test_the_step_of_a_recipe_that_changed_the_score(
-    bench: Bench, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_step_of_a_recipe_that_changed_the_score(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     """Four checkpoints of which the third is better; the others differ in name alone."""
     skill = {"a": 0.4, "b": 0.4, "c": 0.8, "d": 0.8}
     models = {
-        name: Told(name, lambda request, share=share: "AB"[int(request.ref.sample) % 2]
-                   if scale(request) < share else "C")  # type: ignore[misc]
+        name: Told(
+            name, lambda request, share=share: "AB"[int(request.ref.sample) % 2] if scale(request) < share else "C"
+        )  # type: ignore[misc]
         for name, share in skill.items()
-    }  # fmt: skip
+    }
     paths = [str(bench.asked(model, "one", out=name).path) for name, model in models.items()]
     code, out, _ = said(capsys, "why", *paths, "--json")
     steps = json.loads(out)["steps"]
     assert code == 0
-    assert [(one["split"]["first"], one["split"]["second"]) for one in steps] == [
-        ("a", "b"), ("b", "c"), ("c", "d"),
-    ]  # fmt: skip
+    assert [(one["split"]["first"], one["split"]["second"]) for one in steps] == [("a", "b"), ("b", "c"), ("c", "d")]
     tested = [one["p_holm"] for one in steps]
     assert [p < 0.05 for p in tested] == [False, True, False]
     assert tested[1] == pytest.approx(min(1.0, 3 * steps[1]["split"]["observed"]["p"]))

@@ -58,9 +58,7 @@ def drop_the_number(sample: Sample) -> Sample:
     return msgspec.structs.replace(sample, media=())
 
 
-def halved(
-    summarise: Callable[[Sequence[Record]], Summary],
-) -> Callable[[Sequence[Record]], Summary]:
+def halved(summarise: Callable[[Sequence[Record]], Summary]) -> Callable[[Sequence[Record]], Summary]:
     def summary(records: Sequence[Record]) -> Summary:
         return summarise(records[: len(records) // 2])
 
@@ -69,18 +67,13 @@ def halved(
 
 CHANGES: dict[str, Callable[[Benchmark], Benchmark]] = {
     "prompt": lambda one: replace(
-        one,
-        flow=single_pass_flow(
-            AskConfig(Generation(max_new_tokens=512), template=PromptTemplate(choose="Go."))
-        ),
+        one, flow=single_pass_flow(AskConfig(Generation(max_new_tokens=512), template=PromptTemplate(choose="Go.")))
     ),
     "decoding": lambda one: replace(
         one, flow=single_pass_flow(AskConfig(Generation(max_new_tokens=512, temperature=0.5)))
     ),
     "media": lambda one: replace(one, prepare=drop_the_number),
-    "reader": lambda one: replace(
-        one, flow=open_benchmark("mmstar", Variant(rule="vlmevalkit")).flow
-    ),
+    "reader": lambda one: replace(one, flow=open_benchmark("mmstar", Variant(rule="vlmevalkit")).flow),
     "metric": lambda one: replace(one, summarise=halved(one.summarise)),
     "data": lambda one: replace(one, provenance="elsewhere"),
 }
@@ -142,7 +135,8 @@ def test_the_command_prints_the_card(capsys: pytest.CaptureFixture[str], tmp_pat
 
 def test_each_report_prints_it(tmp_path: Path) -> None:
     (run,) = evaluate(["random"], ["eyechart"], limit=4, out=tmp_path).runs
-    facts = {group.title: {one.name: one.value for one in group.facts}
-             for group in fact_sections(run.report(), run.path)}  # fmt: skip
+    facts = {
+        group.title: {one.name: one.value for one in group.facts} for group in fact_sections(run.report(), run.path)
+    }
     assert facts["Protocol card"]["card digest"] == stored_cards()["eyechart"].digest
     assert stored_cards()["eyechart"].digest in (run.path / "report.html").read_text()

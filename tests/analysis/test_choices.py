@@ -28,9 +28,7 @@ def one(answer: str | None, gold: str, labels: str = "AB") -> Pass:
 def record(number: int, score: float, *passes: Pass, category: str = "c") -> Record:
     groups = {"category": category}
     options = passes[0].options
-    return Record(
-        str(number), "choice", "q", "answered", score, groups=groups, passes=passes, options=options
-    )
+    return Record(str(number), "choice", "q", "answered", score, groups=groups, passes=passes, options=options)
 
 
 def test_letters_refusals_and_the_bound() -> None:
@@ -63,10 +61,7 @@ def rotated(number: int, said: list[str]) -> Record:
 
 
 def test_a_preferred_place_is_found_by_number_of_options() -> None:
-    found = choices(
-        [rotated(n, ["A", "A", "B"]) for n in range(20)]
-        + [rotated(n, ["A", "B"]) for n in range(20, 30)]
-    )
+    found = choices([rotated(n, ["A", "A", "B"]) for n in range(20)] + [rotated(n, ["A", "B"]) for n in range(20, 30)])
     assert found.bias is not None
     assert found.test == OVER_ROTATIONS
     # 40, 20 and 0 against 20 each, over 20 questions that all differ alike from an even choice;
@@ -163,10 +158,7 @@ def test_two_options_tell_nothing_given_the_gold_letter() -> None:
 
 def test_of_runs_with_early_stop_the_first_pass_counts(tmp_path: Path, capsys) -> None:
     for mode in ("early", "full"):
-        evaluate(
-            ["random"], ["eyechart"], out=tmp_path, variant=Variant(circular=mode), limit=20,
-            html=False,
-        )  # fmt: skip
+        evaluate(["random"], ["eyechart"], out=tmp_path, variant=Variant(circular=mode), limit=20, html=False)
     capsys.readouterr()
     assert main(["analyse", "letters", str(tmp_path), "-o", str(tmp_path / "letters.svg")]) == 0
     said = capsys.readouterr().out

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from snellen.analysis.comparison.comparability import (
-    check_comparable,
-    comparable_sets,
-    differing_facts,
-    distinct_names,
-)
+from snellen.analysis.comparison.comparability import check_comparable, comparable_sets, differing_facts, distinct_names
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
 from snellen.core.request import Sampling
@@ -22,9 +17,8 @@ from snellen.core.run import DataInfo, FewShotInfo, RunConfig, RunInfo
 
 def info(model: str = "m", **how: Any) -> RunInfo:
     config = RunConfig(
-        identity=Identity("made", model), benchmark="q", version="2",
-        parameters={"split": "val"}, data="0123456789",
-    )  # fmt: skip
+        identity=Identity("made", model), benchmark="q", version="2", parameters={"split": "val"}, data="0123456789"
+    )
     told = {key: value for key, value in how.items() if key in config.__struct_fields__}
     rest = {key: value for key, value in how.items() if key not in told}
     return RunInfo(
@@ -54,9 +48,7 @@ APART = [
 
 
 @pytest.mark.parametrize(("how", "fact", "words"), APART)
-def test_runs_that_differ_in_one_fact_are_not_compared(
-    how: dict[str, Any], fact: str, words: str
-) -> None:
+def test_runs_that_differ_in_one_fact_are_not_compared(how: dict[str, Any], fact: str, words: str) -> None:
     one, other = info("a"), info("b", **how)
     assert fact in differing_facts([one, other])
     assert len(comparable_sets([one, other])) == 2
@@ -96,9 +88,14 @@ def test_runs_of_one_model_are_named_by_what_differs() -> None:
         info("d"),
     ]
     assert distinct_names(runs, [Path(str(at)) for at in range(7)]) == [
-        "a", "b (dtype float16)", "b (dtype bfloat16)", "c", "c (temperature 1.0)",
-        "d (reply tokens 64)", "d (reply tokens 512)",
-    ]  # fmt: skip
+        "a",
+        "b (dtype float16)",
+        "b (dtype bfloat16)",
+        "c",
+        "c (temperature 1.0)",
+        "d (reply tokens 64)",
+        "d (reply tokens 512)",
+    ]
 
 
 def test_two_runs_with_the_same_settings_are_for_the_user_to_choose_from() -> None:

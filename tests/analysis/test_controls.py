@@ -64,12 +64,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     for control in (None, "blind", "black", "blur", "wrong-image:3", "shuffled-options"):
         variant = Variant(control=control)
         evaluate([model], ["eyechart"], variant=variant, out=out, limit=LIMIT, html=False)
-    evaluate(["random"], ["eyechart"], variant=Variant(control="blind"), out=out, limit=LIMIT,
-             html=False)  # fmt: skip
-    return {
-        f"{run.info.model} {run.info.config.parameters.get('control', 'plain')}": run
-        for run in find_runs(out)
-    }
+    evaluate(["random"], ["eyechart"], variant=Variant(control="blind"), out=out, limit=LIMIT, html=False)
+    return {f"{run.info.model} {run.info.config.parameters.get('control', 'plain')}": run for run in find_runs(out)}
 
 
 def test_a_model_that_sees_owes_its_score_to_the_pictures(runs: dict[str, RunFolder]) -> None:
@@ -112,9 +108,7 @@ def test_the_report_and_the_command_tell_the_gain(
     assert "--control blind" in capsys.readouterr().err
 
 
-def test_the_viewer_and_the_overview_show_the_gains(
-    runs: dict[str, RunFolder], tmp_path: Path
-) -> None:
+def test_the_viewer_and_the_overview_show_the_gains(runs: dict[str, RunFolder], tmp_path: Path) -> None:
     blind = runs["knowing blind"]
     shelf = RunLibrary([blind.path.parent])
     result = shelf.numbers(blind.path.name)["result"]
@@ -124,8 +118,9 @@ def test_the_viewer_and_the_overview_show_the_gains(
     assert "control" in result
     assert "blind" in result
     assert set(run_labels([view.report() for view in shelf.views()])) >= {
-        "knowing (limit 60)", "knowing (blind, limit 60)",
-    }  # fmt: skip
+        "knowing (limit 60)",
+        "knowing (blind, limit 60)",
+    }
     two = [runs[f"knowing {which}"] for which in ("plain", "blind")]
     page = write_overview([(run, run.report()) for run in two], tmp_path / "overview.html")
     assert 'id="gains"' in page.read_text()
@@ -150,9 +145,7 @@ def picture(name: str) -> MediaRef:
 
 
 def asked(name: str, *pictures: str, unit: str = "") -> Sample:
-    return Sample(
-        id=name, kind="open", question="?", media=tuple(map(picture, pictures)), unit=unit
-    )
+    return Sample(id=name, kind="open", question="?", media=tuple(map(picture, pictures)), unit=unit)
 
 
 def test_questions_of_one_unit_get_the_same_wrong_picture_and_not_each_others() -> None:
@@ -216,9 +209,14 @@ def test_blur_keeps_the_size_and_grows_with_the_radius() -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("blur", "blur:5"), ("blur:2.5%", "blur:2.5"), ("wrong-image", "wrong-image:0"),
-     ("shuffled-options:7", "shuffled-options:7"), ("blind", "blind")],
-)  # fmt: skip
+    [
+        ("blur", "blur:5"),
+        ("blur:2.5%", "blur:2.5"),
+        ("wrong-image", "wrong-image:0"),
+        ("shuffled-options:7", "shuffled-options:7"),
+        ("blind", "blind"),
+    ],
+)
 def test_a_control_is_recorded_with_its_setting(text: str, told: str) -> None:
     assert str(parse_control(text)) == told
     assert str(parse_control(told)) == told
@@ -227,9 +225,13 @@ def test_a_control_is_recorded_with_its_setting(text: str, told: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("wrong-imag", "did you mean wrong-image"), ("blind:3", "has no setting"),
-     ("blur:0", "above 0"), ("wrong-image:x", "whole number")],
-)  # fmt: skip
+    [
+        ("wrong-imag", "did you mean wrong-image"),
+        ("blind:3", "has no setting"),
+        ("blur:0", "above 0"),
+        ("wrong-image:x", "whole number"),
+    ],
+)
 def test_a_control_that_there_is_not_is_explained(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         parse_control(text)

@@ -57,15 +57,8 @@ def test_good_data_have_no_findings(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "3 rows, 2 pictures, 0 findings" in capsys.readouterr().out
 
 
-def test_every_row_that_cannot_be_asked_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = table(
-        tmp_path / "bad.tsv",
-        "1\tWhich?\tcat\tdog\tQ\t",
-        "2\tWhat?\tcat\tdog\tB\t",
-        "3\tWho?\tx\ty\tZ\t",
-    )
+def test_every_row_that_cannot_be_asked_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = table(tmp_path / "bad.tsv", "1\tWhich?\tcat\tdog\tQ\t", "2\tWhat?\tcat\tdog\tB\t", "3\tWho?\tx\ty\tZ\t")
     assert checked(capsys, file) == (1, {"rows": [(1, 3)]})
     assert main(["data", "check", str(file)]) == 1
     printed = capsys.readouterr().out
@@ -103,9 +96,7 @@ def test_rows_that_cannot_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (code, found) == (1, {"rows": [(1,)]})
 
 
-def test_a_description_is_checked_by_its_own_metric(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_description_is_checked_by_its_own_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "numbers.tsv").write_text("question\tanswer\nHow many?\t\nHow far?\t12 km\n")
     file = tmp_path / "numbers.toml"
     file.write_text('data = "numbers.tsv"\nkind = "open"\nmetric = "exact"\n')

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from snellen.analysis.comparison.deviations import (
-    DEVIATION_TITLES,
-    deviation_cells,
-    deviations,
-    reply_options,
-)
+from snellen.analysis.comparison.deviations import DEVIATION_TITLES, deviation_cells, deviations, reply_options
 from snellen.benchmarks.declaration.registry import apply_recipe, benchmark_sources, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.model import Identity
@@ -78,7 +73,7 @@ def test_every_benchmark_without_flags_is_plain(name: str) -> None:
         ("eyechart", Variant(max_new_tokens=64), ["max_new_tokens=64"]),
         ("eyechart:cot=on", Variant(max_new_tokens=512), ["cot=on", "max_new_tokens=512"]),
     ],
-)  # fmt: skip
+)
 def test_what_a_benchmark_is_opened_with(spec: str, variant: Variant, expected: list[str]) -> None:
     assert labels(run_of(open_benchmark(spec, variant))) == expected
 
@@ -107,9 +102,7 @@ def test_what_a_run_became() -> None:
     assert labels(structs.replace(plain, failures="count-wrong")) == ["failures count-wrong"]
     stopped = structs.replace(plain, status="interrupted", counts=Counts(samples=812, done=33))
     assert labels(stopped) == ["not finished: 33 of 812"]
-    assert labels(structs.replace(plain, reused=old)) == [
-        "9 stored replies of 2026-11-20 to 2026-11-21"
-    ]
+    assert labels(structs.replace(plain, reused=old)) == ["9 stored replies of 2026-11-20 to 2026-11-21"]
     assert labels(structs.replace(plain, reused=fresh)) == []
     custom = DataInfo("mine.tsv", "ab" * 32, 3, Origin("custom"))
     assert labels(structs.replace(plain, data=custom)) == ["data abababab"]
@@ -118,9 +111,7 @@ def test_what_a_run_became() -> None:
 
 
 def test_a_recipe_is_a_prompt() -> None:
-    asked = apply_recipe(
-        "vllm/Qwen/Qwen2-VL-7B-Instruct", "mmstar", open_benchmark("mmstar"), Variant()
-    )
+    asked = apply_recipe("vllm/Qwen/Qwen2-VL-7B-Instruct", "mmstar", open_benchmark("mmstar"), Variant())
     assert labels(run_of(asked)) == ["recipe qwen2-vl"]
 
 
@@ -148,9 +139,7 @@ def test_options_of_a_model_that_change_replies(model: str, options: dict[str, s
 
 
 def test_keys_are_in_order_and_have_titles() -> None:
-    run = run_of(
-        open_benchmark("eyechart:cot=on", Variant(control="blind")), limit=5, until="±3", repeats=2
-    )
+    run = run_of(open_benchmark("eyechart:cot=on", Variant(control="blind")), limit=5, until="±3", repeats=2)
     keys = [deviation.key for deviation in deviations(run)]
     assert keys == ["control", "thinking", "limit", "until", "repeats"]
     assert list(deviation_cells(run)) == list(DEVIATION_TITLES)

@@ -45,13 +45,7 @@ def out(tmp_path: Path) -> Path:
     data = tmp_path / "q.tsv"
     rows = [f"{i}\tWhat is thing {i}?\tcat\tdog\tA" for i in range(20)]
     data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
-    evaluate(
-        [Mumbler()],
-        [str(data)],
-        extractors=[Reader("A"), Reader("B")],
-        out=tmp_path / "out",
-        html=False,
-    )
+    evaluate([Mumbler()], [str(data)], extractors=[Reader("A"), Reader("B")], out=tmp_path / "out", html=False)
     return tmp_path / "out"
 
 

@@ -28,9 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs")
     for control in (None, "blind"):
         evaluate(
-            ["random"], ["eyechart"], out=out, html=False, limit=120,
-            variant=Variant(control=control, circular="off"),
-        )  # fmt: skip
+            ["random"], ["eyechart"], out=out, html=False, limit=120, variant=Variant(control=control, circular="off")
+        )
     return out
 
 
@@ -40,9 +39,7 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
     assert (whole.setting, whole.base, whole.value, whole.group) == ("control", "none", "blind", "")
     assert (whole.n, whole.left_out) == (120, 0)
     tables = {
-        run.info.config.parameters.get("control", "none"): {
-            record.id: record for record in run.records()
-        }
+        run.info.config.parameters.get("control", "none"): {record.id: record for record in run.records()}
         for run in runs
     }
     pairs = [(one, tables["blind"][name]) for name, one in tables["none"].items()]
@@ -54,9 +51,7 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
     assert whole.gain == pytest.approx(100 * sum(differences) / 120)
     assert whole.base_score - whole.score == pytest.approx(whole.gain)
     assert whole.interval is not None
-    assert (whole.interval.low, whole.interval.high) == pytest.approx(
-        (100 * expected.low, 100 * expected.high)
-    )
+    assert (whole.interval.low, whole.interval.high) == pytest.approx((100 * expected.low, 100 * expected.high))
     assert sum(one.n for one in parts) == 120
     assert sum(one.n * one.gain for one in parts) / 120 == pytest.approx(whole.gain)
     with pytest.raises(UsageError, match=r"no grouping 'nothing'; it has category, l2-category"):
@@ -65,10 +60,7 @@ def test_a_gain_is_the_paired_difference(folder: Path) -> None:
 
 def test_command_and_mistakes(folder: Path, tmp_path: Path, capsys) -> None:
     picture = tmp_path / "gain.svg"
-    assert (
-        main(["analyse", "gains", str(folder), "--by", "control", "--json", "-o", str(picture)])
-        == 0
-    )
+    assert main(["analyse", "gains", str(folder), "--by", "control", "--json", "-o", str(picture)]) == 0
     (gain,) = json.loads(capsys.readouterr().out)["gains"]
     assert (gain["base"], gain["value"]) == ("none", "blind")
     assert gain["base_score"] - gain["score"] == pytest.approx(gain["gain"])
@@ -89,9 +81,7 @@ def test_the_base_may_be_named_and_turns_the_sign(folder: Path) -> None:
     assert turned.answerable is None
 
 
-def read(
-    number: int, answer: ParsedAnswer | Refused | Unparsed, extraction: str | None = None
-) -> Record:
+def read(number: int, answer: ParsedAnswer | Refused | Unparsed, extraction: str | None = None) -> Record:
     one = Pass((), Generated("x"), answer, extraction=Generated(extraction) if extraction else None)
     return Record(str(number), "choice", "q", "answered", 0.0, passes=(one,))
 
@@ -107,9 +97,7 @@ def test_steps_add_up() -> None:
         Record("7", "choice", "q", "failed", unscored="failed"),
     ]
     found = step_rates(records, extractor=True)
-    assert (found.replies, found.read, found.refused) == (
-        5, {"label": 1, "content": 2, "llm": 3}, 1,
-    )  # fmt: skip
+    assert (found.replies, found.read, found.refused) == (5, {"label": 1, "content": 2, "llm": 3}, 1)
     assert found.share("llm") == 0.6
     without = step_rates(records[:2], extractor=False)
     assert (without.share("content"), without.share("llm")) == (1.0, None)
@@ -117,14 +105,11 @@ def test_steps_add_up() -> None:
 
 
 def test_languages_of_runs(tmp_path: Path, capsys) -> None:
-    data = write(
-        tmp_path / "mmbench.tsv", [row(number, "ocr", "perception") for number in range(8)]
-    )
+    data = write(tmp_path / "mmbench.tsv", [row(number, "ocr", "perception") for number in range(8)])
     for language in ("en", "cn"):
         evaluate(
-            ["random"], [f"mmbench:lang={language}"], out=tmp_path / "runs", html=False,
-            variant=Variant(data=str(data)),
-        )  # fmt: skip
+            ["random"], [f"mmbench:lang={language}"], out=tmp_path / "runs", html=False, variant=Variant(data=str(data))
+        )
     picture = tmp_path / "languages.svg"
     assert main(["analyse", "languages", str(tmp_path / "runs"), "--json", "-o", str(picture)]) == 0
     ((found,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
@@ -154,16 +139,14 @@ def test_languages_of_the_paper_tables(tmp_path: Path, capsys) -> None:
 def test_prompt_studies_of_mmt_bench(tmp_path: Path, capsys) -> None:
     """Several images against one, and two ways of showing a region, by subtask."""
     boxes = "[[10, 10, 40, 30]]"
-    rows = [
-        row(number, "face_retrieval", "image_retrieval", image=several(["red", "blue"]))
-        for number in range(6)
-    ] + [row(number, "animal_keypoint", "keypoint", boxes=boxes) for number in range(6, 12)]
+    rows = [row(number, "face_retrieval", "image_retrieval", image=several(["red", "blue"])) for number in range(6)] + [
+        row(number, "animal_keypoint", "keypoint", boxes=boxes) for number in range(6, 12)
+    ]
     data = write(tmp_path / "mmt.tsv", rows, ("boxes",))
     for options in ("images=native", "images=stitch", "images=native,referring=both"):
         evaluate(
-            ["random"], [f"mmt-bench:{options}"], out=tmp_path / "runs", html=False,
-            variant=Variant(data=str(data)),
-        )  # fmt: skip
+            ["random"], [f"mmt-bench:{options}"], out=tmp_path / "runs", html=False, variant=Variant(data=str(data))
+        )
     runs = find_runs(tmp_path / "runs")
     found = gains(runs, "images", group="category", base="stitch")
     assert {(one.base, one.value, one.group) for one in found} == {
@@ -197,14 +180,16 @@ def test_gains_that_are_listed_together_are_adjusted_for_their_number(folder: Pa
 
 
 def test_a_group_of_few_clusters_claims_nothing(folder: Path, tmp_path: Path) -> None:
-    data = write(
-        tmp_path / "mmbench.tsv", [row(number, "ocr", "perception") for number in range(8)]
-    )
+    data = write(tmp_path / "mmbench.tsv", [row(number, "ocr", "perception") for number in range(8)])
     for control in (None, "blind"):
         evaluate(
-            ["random"], ["mmbench"], out=tmp_path / "runs", html=False, limit=4,
+            ["random"],
+            ["mmbench"],
+            out=tmp_path / "runs",
+            html=False,
+            limit=4,
             variant=Variant(data=str(data), control=control),
-        )  # fmt: skip
+        )
     (found,) = gains(find_runs(tmp_path / "runs"))
     assert (found.n, found.p, found.p_holm, found.interval) == (4, None, None, None)
 

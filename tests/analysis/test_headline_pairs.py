@@ -25,14 +25,10 @@ def made(layout: Layout) -> Benchmark:
     return of(layout, judges=int("judge" in roles(layout)))
 
 
-HEADLINES = [
-    one for one in FILES if made(one).headline_sums is not None and not made(one).unscorable
-]
+HEADLINES = [one for one in FILES if made(one).headline_sums is not None and not made(one).unscorable]
 
 
-def stored(
-    folder: Path, layout: Layout, name: str, records: Sequence[Record], **parameters: str
-) -> RunFolder:
+def stored(folder: Path, layout: Layout, name: str, records: Sequence[Record], **parameters: str) -> RunFolder:
     benchmark = made(layout)
     config = RunConfig(
         Identity("told", name, {}),
@@ -44,9 +40,8 @@ def stored(
     )
     data = DataInfo(str(layout.path), "data", len(records))
     info = RunInfo(
-        name, name, benchmark.name, benchmark.title, config, data, "complete", "",
-        headline=benchmark.headline,
-    )  # fmt: skip
+        name, name, benchmark.name, benchmark.title, config, data, "complete", "", headline=benchmark.headline
+    )
     path = folder / name
     path.mkdir(parents=True)
     with RunWriter(path) as writer:
@@ -67,10 +62,12 @@ def shuffled(records: Sequence[Record], seed: int) -> list[Record]:
     return [
         msgspec.structs.replace(
             copies[record.id.rpartition("#")[0]][order[int(record.id.rpartition("#")[2])]],
-            id=record.id, unit=record.unit, media=record.media,
+            id=record.id,
+            unit=record.unit,
+            media=record.media,
         )
         for record in records
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("layout", HEADLINES, ids=lambda one: one.path.name)
@@ -80,24 +77,18 @@ def test_the_difference_is_that_of_the_headlines(layout: Layout, tmp_path: Path)
     best = {one.id: one for one in records if one.score == 1.0}
     right = {name.rpartition("#")[0]: one for name, one in best.items()}
     others = [
-        msgspec.structs.replace(
-            right[record.id.rpartition("#")[0]],
-            id=record.id, unit=record.unit, media=record.media,
-        )
+        msgspec.structs.replace(right[record.id.rpartition("#")[0]], id=record.id, unit=record.unit, media=record.media)
         if int(record.id.rpartition("#")[2]) % 5 == 0 and record.id.rpartition("#")[0] in right
         else record
         for record in shuffled(records, 3)
-    ]  # fmt: skip
+    ]
     runs = [stored(tmp_path, layout, "one", records), stored(tmp_path, layout, "two", others)]
     first, second = (run.report().summary.headline for run in runs)
     assert first.value is not None
     assert second.value is not None
     found = compare(runs, ["one", "two"])
     (pair,) = found.pairs
-    assert (pair.first_score, pair.second_score) == (
-        pytest.approx(first.value),
-        pytest.approx(second.value),
-    )
+    assert (pair.first_score, pair.second_score) == (pytest.approx(first.value), pytest.approx(second.value))
     assert pair.difference == pytest.approx(second.value - first.value)
     assert (pair.metric, found.benchmarks[0].unit) == (first.name, first.unit)
     assert pair.p is not None
@@ -117,9 +108,7 @@ def layout_of(benchmark: str) -> Layout:
 
 def failed(records: Sequence[Record], names: set[str]) -> list[Record]:
     return [
-        msgspec.structs.replace(
-            one, score=None, outcome="failed", unscored="failed", values={}, answer=None
-        )
+        msgspec.structs.replace(one, score=None, outcome="failed", unscored="failed", values={}, answer=None)
         if one.id in names
         else one
         for one in records
@@ -132,10 +121,7 @@ def test_what_counts_whole_is_whole_for_both_or_for_neither(tmp_path: Path) -> N
     records = list(half_right(layout))
     unit = records[0].unit
     lost = failed(records, {records[0].id})
-    runs = [
-        stored(tmp_path, layout, "one", shuffled(records, 1)),
-        stored(tmp_path, layout, "two", lost),
-    ]
+    runs = [stored(tmp_path, layout, "one", shuffled(records, 1)), stored(tmp_path, layout, "two", lost)]
     (pair,) = compare(runs, ["one", "two"]).pairs
     rest = [[one for one in run if one.unit != unit] for run in (shuffled(records, 1), lost)]
     first, second = (made(layout).summarise(one).headline.value or 0.0 for one in rest)
@@ -145,10 +131,7 @@ def test_what_counts_whole_is_whole_for_both_or_for_neither(tmp_path: Path) -> N
     assert summary.headline.value is not None
     assert other.bounds is not None
     assert pair.bounds == pytest.approx(
-        (
-            other.bounds.worst - summary.headline.value,
-            other.bounds.best - summary.headline.value,
-        )
+        (other.bounds.worst - summary.headline.value, other.bounds.best - summary.headline.value)
     )
 
 
@@ -157,10 +140,7 @@ def test_replies_drawn_several_times_count_with_the_mean_of_their_headlines(tmp_
     records = list(half_right(layout))
     draws = [shuffled(records, seed) for seed in (1, 2, 3)]
     repeated = [merge_draws(list(one)) for one in zip(*draws, strict=True)]
-    runs = [
-        stored(tmp_path, layout, "one", records),
-        stored(tmp_path, layout, "three", repeated),
-    ]
+    runs = [stored(tmp_path, layout, "one", records), stored(tmp_path, layout, "three", repeated)]
     (pair,) = compare(runs, ["one", "three"]).pairs
     values = [made(layout).summarise(one).headline.value or 0.0 for one in draws]
     assert pair.second_score == pytest.approx(sum(values) / 3)
@@ -172,10 +152,7 @@ def test_a_headline_that_cannot_be_made_is_not_compared(tmp_path: Path) -> None:
     so where the headline is another number."""
     layout = layout_of("mme")
     records = [one for one in half_right(layout) if one.groups["category"] != "OCR"]
-    runs = [
-        stored(tmp_path, layout, name, shuffled(records, seed))
-        for seed, name in enumerate(("one", "two"))
-    ]
+    runs = [stored(tmp_path, layout, name, shuffled(records, seed)) for seed, name in enumerate(("one", "two"))]
     found = compare(runs, ["one", "two"])
     (pair,) = found.pairs
     scores = [100 * sum(one.score or 0.0 for one in run.records()) / len(records) for run in runs]

@@ -137,9 +137,7 @@ def test_pictures_that_look_alike_are_named(tmp_path: Path, capsys) -> None:
 
     here, there = [(4, 6), (50, 12), (30, 60)], [(60, 60), (8, 40), (40, 4)]
     table = rows(3)
-    for row, picture in zip(
-        table, (drawn(here, "PNG"), drawn(here, "JPEG"), drawn(there, "PNG")), strict=True
-    ):
+    for row, picture in zip(table, (drawn(here, "PNG"), drawn(here, "JPEG"), drawn(there, "PNG")), strict=True):
         row["image"] = picture
     data = write(tmp_path / "seen.tsv", table)
     out = tmp_path / "out"

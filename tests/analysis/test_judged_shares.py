@@ -25,9 +25,7 @@ def test_a_judge_that_errs_more_is_corrected_more() -> None:
     assert found.corrected.share == pytest.approx(0.25, abs=0.02)
 
 
-def test_types_of_error_are_corrected_by_the_same_means(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_types_of_error_are_corrected_by_the_same_means(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A judge that calls every third reasoning error a perception error; a person labels half."""
     real = ["reasoning" if number < 60 else "perception" for number in range(100)]
     told = ["perception" if number % 3 == 0 else kind for number, kind in enumerate(real)]
@@ -61,12 +59,15 @@ def test_judged_samples_stand_for_all_wrong_answers_of_their_subtask(
     for path, step in ((judge, 1), (mine, 2)):
         samples = tuple(
             ErrorLabel(
-                "run", str(number), "model", "ab"[number // 50],
+                "run",
+                str(number),
+                "model",
+                "ab"[number // 50],
                 ("perception" if (number < 50) == (step + number % 10 == 1) else "reasoning",),
                 wrong=(900, 100)[number // 50],
             )
             for number in range(0, 100, step)
-        )  # fmt: skip
+        )
         write_error_labels(ErrorLabels(samples, path.name), path)
     code, out, err = said(capsys, "analyse", "errors", str(judge), "--labels", str(mine), "--json")
     assert (code, err) == (0, "")

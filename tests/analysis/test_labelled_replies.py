@@ -49,9 +49,7 @@ def test_an_extractor_is_measured_on_what_the_rules_leave(labelled: str) -> None
         "rule snellen, then said": (5, 4, 4, 3, 3),
     }
     said = found.by_parser[1]
-    assert (said.precision, said.recall, said.agreement) == (
-        wilson(2, 3), wilson(2, 3), wilson(2, 4),
-    )  # fmt: skip
+    assert (said.precision, said.recall, said.agreement) == (wilson(2, 3), wilson(2, 3), wilson(2, 4))
     endings = {(one.parser, one.outcome): one[2:] for one in found.by_outcome}
     assert endings["rule snellen", "refused"] == (1, 1, 0)
     assert endings["rule snellen", "unparsed"] == (3, 2, 1)
@@ -80,17 +78,10 @@ class Failing:
         return "B" if self.asked == 1 else Failure("request", "gone")
 
 
-def test_replies_that_the_extractor_failed_on_are_not_held_against_it(
-    labelled: str, tmp_path: Path
-) -> None:
-    found = score(
-        labelled, extractor=Failing(), labels={"answer": "people"}, store=tmp_path / "s"
-    ).readings
+def test_replies_that_the_extractor_failed_on_are_not_held_against_it(labelled: str, tmp_path: Path) -> None:
+    found = score(labelled, extractor=Failing(), labels={"answer": "people"}, store=tmp_path / "s").readings
     assert found is not None
-    assert {one.parser: one.replies for one in found.by_parser} == {
-        "rule snellen": 5,
-        "rule snellen, then failing": 1,
-    }
+    assert {one.parser: one.replies for one in found.by_parser} == {"rule snellen": 5, "rule snellen, then failing": 1}
 
 
 @pytest.mark.parametrize(
@@ -108,9 +99,7 @@ def test_labels_that_cannot_be_used(labelled: str, labels: dict[str, str], part:
         score(labelled, labels=labels)
 
 
-def test_the_command_prints_it_and_writes_it_as_json(
-    labelled: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_it_and_writes_it_as_json(labelled: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = ["score", labelled, "--extractor", "column:said", "--columns", "label_answer=people"]
     assert main(told) == 0
     assert "replies read as they were labelled, 5 labels" in capsys.readouterr().out
@@ -124,19 +113,14 @@ def test_the_tables_of_labelled_replies_fit_a_terminal(
     labelled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert (
-        main(["score", labelled, "--extractor", "column:said", "--columns", "label_answer=people"])
-        == 0
-    )
+    assert main(["score", labelled, "--extractor", "column:said", "--columns", "label_answer=people"]) == 0
     assert max(len(line.rstrip()) for line in capsys.readouterr().out.splitlines()) <= 80
 
 
 @pytest.mark.external_golden("tempcompass")
 def test_judges_on_recorded_verdicts(golden: Callable[[str], Path]) -> None:
     file = golden("tempcompass") / "reka-core-20240501_multi-choice.jsonl.gz"
-    found = score(
-        "tempcompass:task=multi-choice", file, judges=["column:rating"], labels={"right": "rating"}
-    ).readings
+    found = score("tempcompass:task=multi-choice", file, judges=["column:rating"], labels={"right": "rating"}).readings
     assert found is not None
     judge, both = found.by_parser
     assert (judge.parser, judge.agreeing) == ("rating", judge.replies)
@@ -179,9 +163,7 @@ def _script() -> ModuleType:
     return script
 
 
-def test_the_script_measures_a_model_on_labelled_sets(
-    golden: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_script_measures_a_model_on_labelled_sets(golden: Callable[[str], Path], tmp_path: Path) -> None:
     home = golden("blink_val").parent
     sets = dict(_script().extracted(home, AlwaysA(), tmp_path / "s.sqlite", 200))
     blink = next(scored.readings for name, scored in sets.items() if "BLINK" in name)

@@ -23,12 +23,7 @@ from snellen.analysis.comparison.paired import RunComparison, compare
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.report.documents.comparison import (
-    comparison_document,
-    comparison_names,
-    verdict,
-    verdicts,
-)
+from snellen.report.documents.comparison import comparison_document, comparison_names, verdict, verdicts
 from snellen.report.writers import write_text
 from snellen.report.writers.terminal import print_document
 from snellen.stats.paired import holm, mcnemar
@@ -48,10 +43,7 @@ PIXEL = pixel(5000)
 def letters(correct: int, count: int) -> dict[str, str]:
     """Right on the first `correct` of `count` questions whose gold is A or B in turn."""
     golds = ["A" if number % 2 == 0 else "B" for number in range(count)]
-    return {
-        str(at): gold if at < correct else ("B" if gold == "A" else "A")
-        for at, gold in enumerate(golds)
-    }
+    return {str(at): gold if at < correct else ("B" if gold == "A" else "A") for at, gold in enumerate(golds)}
 
 
 @pytest.fixture
@@ -98,20 +90,14 @@ def test_twins_are_not_told_apart(data: Path, tmp_path: Path) -> None:
     assert (pair.difference, pair.p, pair.detectable) == (0.0, 1.0, None)
     # That no answer differs among 120 does not mean that none ever would.
     assert pair.interval is not None
-    assert (pair.interval.low, pair.interval.high) == (
-        pytest.approx(-3.1, abs=0.05),
-        pytest.approx(3.1, abs=0.05),
-    )
+    assert (pair.interval.low, pair.interval.high) == (pytest.approx(-3.1, abs=0.05), pytest.approx(3.1, abs=0.05))
 
 
 def test_many_pairs_that_cannot_be_told_apart_share_a_sentence(data: Path, tmp_path: Path) -> None:
     counts = {"a": 60, "b": 61, "c": 62, "d": 63, "far": 118}
-    runs = [run(Told(name, by_id(letters(count, 120))), data, tmp_path / "out")
-            for name, count in counts.items()]  # fmt: skip
+    runs = [run(Told(name, by_id(letters(count, 120))), data, tmp_path / "out") for name, count in counts.items()]
     *better, alike = verdicts(compare(runs, list(counts)))
-    assert [line.partition(" on ")[0] for line in better] == [
-        f"far is better than {name}" for name in "dcba"
-    ]
+    assert [line.partition(" on ")[0] for line in better] == [f"far is better than {name}" for name in "dcba"]
     assert alike.startswith("mine: 6 pairs cannot be told apart: any two of a, b, c, d")
     # With `far` as the first, every pair is one of two far apart.
     assert len(list(verdicts(compare(runs[::-1], list(counts)[::-1], baseline=True)))) == 4
@@ -161,9 +147,7 @@ def test_samples_of_one_unit_count_together(tmp_path: Path) -> None:
 
 
 def eyechart_runs(tmp_path: Path) -> list[snellen.RunFolder]:
-    results = snellen.evaluate(
-        ["random", "random:seed=1"], ["eyechart"], out=tmp_path / "out", html=False
-    )
+    results = snellen.evaluate(["random", "random:seed=1"], ["eyechart"], out=tmp_path / "out", html=False)
     return list(results.runs)
 
 
@@ -198,9 +182,7 @@ def test_failures_bound_the_difference(data: Path, tmp_path: Path) -> None:
     assert pair.bounds is not None
     assert pair.bounds == pytest.approx((100 * (90 - 110) / 120, 100 * (120 - 110) / 120))
     assert "part is better than good" in verdict(pair, found)
-    assert "not so if every sample that failed or is missing were against it" in verdict(
-        pair, found
-    )
+    assert "not so if every sample that failed or is missing were against it" in verdict(pair, found)
     assert "would be –16.7" in verdict(pair, found)
     shown = to_markdown(found)
     assert "with failures" in shown
@@ -234,13 +216,9 @@ def test_runs_may_be_equally_good_but_for_a_margin(data: Path, tmp_path: Path, c
     assert "b is better than c" in told[worse]
     assert "no worse" not in told[worse]  # which goes without saying
     loose = compare(runs[:2], ["a", "b"], margin=3)
-    assert "b is no worse than a by more than 3 points (p = 0.015, one-sided)" in verdict(
-        loose.pairs[0], loose
-    )
+    assert "b is no worse than a by more than 3 points (p = 0.015, one-sided)" in verdict(loose.pairs[0], loose)
     narrow = compare(runs[:2], ["a", "b"], margin=0.5)
-    assert "neither is shown to be no worse than the other by more than 0.5 points" in verdict(
-        narrow.pairs[0], narrow
-    )
+    assert "neither is shown to be no worse than the other by more than 0.5 points" in verdict(narrow.pairs[0], narrow)
     assert main(["compare", out, "--margin", "10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["margin"] == 10.0
     for margin in ("0", "-1", "nan", "inf", "100"):
@@ -271,10 +249,7 @@ def test_groups_of_all_pairs_are_one_family(data: Path, tmp_path: Path) -> None:
 def test_few_pictures_tell_nothing(tmp_path: Path) -> None:
     """Two groups of one and of thirty pictures; one answer of the group of one picture differs."""
     poster = [{**row, "image": PIXEL, "category": "poster"} for row in rows(12)]
-    many = [
-        {**row, "index": str(12 + at), "image": pixel(at), "category": "many"}
-        for at, row in enumerate(rows(30))
-    ]
+    many = [{**row, "index": str(12 + at), "image": pixel(at), "category": "many"} for at, row in enumerate(rows(30))]
     for table, clusters in ((poster, 1), ([*poster, *many], 31)):
         folder = tmp_path / str(clusters)
         folder.mkdir()
@@ -292,9 +267,7 @@ def test_few_pictures_tell_nothing(tmp_path: Path) -> None:
             assert (pair.p, pair.p_holm, pair.interval) == (None, None, None)
             assert pair.reason.startswith("the samples form 1 cluster, and below 5")
             found = compare(runs, ["yes", "no"])
-            assert {(one.low, one.high, one.first) for one in found.benchmarks[0].places} == {
-                (None, None, None)
-            }
+            assert {(one.low, one.high, one.first) for one in found.benchmarks[0].places} == {(None, None, None)}
             text = to_markdown(found)
             assert "the samples form 1 cluster" in text
             assert "| yes | 100.0 | 1 | – | – |" in text
@@ -412,14 +385,9 @@ def printed(comparison: RunComparison, width: int) -> list[str]:
 
 def test_pairs_are_in_the_order_of_ranks(data: Path, tmp_path: Path) -> None:
     counts = {"a": 60, "b": 90, "c": 75}
-    runs = [
-        run(Told(name, by_id(letters(count, 120))), data, tmp_path)
-        for name, count in counts.items()
-    ]
+    runs = [run(Told(name, by_id(letters(count, 120))), data, tmp_path) for name, count in counts.items()]
     shown = [line.split("  ")[0] for line in printed(compare(runs, list(counts)), 100)]
-    assert [line for line in shown if " – " in line and len(line) == 5] == [
-        "c – b", "b – a", "c – a"
-    ]  # fmt: skip
+    assert [line for line in shown if " – " in line and len(line) == 5] == ["c – b", "b – a", "c – a"]
 
 
 def test_a_limit_that_all_share_is_no_part_of_a_name(data: Path, tmp_path: Path) -> None:
@@ -454,17 +422,14 @@ def test_mmes_sum_is_compared_image_by_image(tmp_path: Path) -> None:
     wrong = {row["index"]: draw.random() for row in table}
 
     def at(share: float):
-        return lambda request: ("Yes", "No")[
-            int(request.ref.sample[-1]) ^ int(wrong[request.ref.sample] > share)
-        ]
+        return lambda request: ("Yes", "No")[int(request.ref.sample[-1]) ^ int(wrong[request.ref.sample] > share)]
 
     runs = [
         snellen.evaluate(
-            [Told(name, at(share))], ["mme"], out=tmp_path / "out", html=False,
-            variant=Variant(data=str(data)),
+            [Told(name, at(share))], ["mme"], out=tmp_path / "out", html=False, variant=Variant(data=str(data))
         ).runs[0]
         for name, share in (("a", 0.7), ("b", 0.8))
-    ]  # fmt: skip
+    ]
     measure = headlines(runs, align_runs(runs))
     assert measure is not None
     assert (measure.unit, measure.top) == ("points", 2800.0)

@@ -12,11 +12,7 @@ from test_deviations import run_of
 
 from snellen.analysis.comparison.setup_gaps import setup_gaps
 from snellen.analysis.published.explanation import explain_published
-from snellen.analysis.published.numbers import (
-    compare_with_published,
-    number_sources,
-    published_numbers,
-)
+from snellen.analysis.published.numbers import compare_with_published, number_sources, published_numbers
 from snellen.benchmarks.declaration.registry import apply_recipe, member_key, open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
@@ -57,12 +53,8 @@ def by_maker(model: str = QWEN, spec: str = "mmstar") -> Benchmark:
     ("value", "low", "high", "verdict"),
     [(59.9, 57.3, 62.4, "outside"), (63.0, 60.5, 65.4, "inside"), (63.9, 63.9, 63.9, "inside")],
 )
-def test_the_published_number_stands_beside_the_interval(
-    value: float, low: float, high: float, verdict: str
-) -> None:
-    (comparison,) = compare_with_published(
-        report_of(by_maker(), value, Interval(low, high, "Wilson"))
-    )
+def test_the_published_number_stands_beside_the_interval(value: float, low: float, high: float, verdict: str) -> None:
+    (comparison,) = compare_with_published(report_of(by_maker(), value, Interval(low, high, "Wilson")))
     assert comparison.verdict == verdict
     assert comparison.sentence().startswith(
         f"published 63.9, yours {value} ({low}-{high}): {verdict} (Qwen2.5-VL's README"
@@ -82,9 +74,7 @@ def test_the_published_number_stands_beside_the_interval(
         ("snellen/tiny", "mmstar", []),
     ],
 )
-def test_numbers_are_those_of_the_model_and_of_what_is_asked(
-    model: str, spec: str, values: list[float]
-) -> None:
+def test_numbers_are_those_of_the_model_and_of_what_is_asked(model: str, spec: str, values: list[float]) -> None:
     run = report_of(open_benchmark(spec), 50.0, model=model).run
     assert [number.value for number in published_numbers(run)] == values
 
@@ -119,8 +109,7 @@ def test_settings_that_differ_from_the_makers_are_named() -> None:
     }
     facts = {"min_pixels": "1003520", "max_pixels": "12845056"}
     asked = structs.replace(
-        report_of(by_maker(), 59.9).run.config,
-        identity=Identity("hf", "Qwen/Qwen2.5-VL-7B-Instruct", facts),
+        report_of(by_maker(), 59.9).run.config, identity=Identity("hf", "Qwen/Qwen2.5-VL-7B-Instruct", facts)
     )
     assert setup_gaps(structs.replace(plain, config=asked)) == ()
 
@@ -151,8 +140,7 @@ def test_why_needs_a_number_to_compare_with() -> None:
 
 def test_a_run_without_a_published_number_is_refused_in_a_sentence(tmp_path: Path, capsys) -> None:
     out = str(tmp_path / "o")
-    assert main(["run", "-m", "random", "-b", "eyechart", "--limit", "4", "--no-html", "-q",
-                 "--out", out]) == 0  # fmt: skip
+    assert main(["run", "-m", "random", "-b", "eyechart", "--limit", "4", "--no-html", "-q", "--out", out]) == 0
     capsys.readouterr()
     (folder,) = [path for path in Path(out).iterdir() if path.is_dir()]
     assert main(["why", str(folder)]) == 2

@@ -27,16 +27,7 @@ from snellen.api import evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
-from snellen.core.output import (
-    Answer,
-    Empty,
-    Failure,
-    Generated,
-    Output,
-    ParsedAnswer,
-    Ranked,
-    Unparsed,
-)
+from snellen.core.output import Answer, Empty, Failure, Generated, Output, ParsedAnswer, Ranked, Unparsed
 from snellen.core.record import Pass, Record
 from snellen.core.request import Request
 from snellen.core.summary import Interval
@@ -76,9 +67,7 @@ def test_systems_are_counted_apart() -> None:
         for text in texts
     ]
     found = measure_parser("snellen", "choice", "hand", parse_choice, replies)
-    assert [(one.read, one.right) for one in found.systems] == [
-        (4, 4), (4, 3), (4, 2), (3, 3), (1, 1), (4, 4),
-    ]  # fmt: skip
+    assert [(one.read, one.right) for one in found.systems] == [(4, 4), (4, 3), (4, 2), (3, 3), (1, 1), (4, 4)]
     assert (found.precision, found.precision_range) == (17 / 20, (0.5, 1.0))
     assert found.precision_interval is not None
     assert found.precision_interval.method == "clustered by system"
@@ -100,9 +89,7 @@ def test_it_is_said_whose_labels_they_are(capsys) -> None:
     blink = next(row for row in told["tables"][1]["rows"] if row["reader"] == "snellen")
     assert (blink["systems"], round(blink["recall from"], 1)) == (11, 81.6)
     whole = told["tables"][0]["rows"]
-    assert [row["of precision, 95 %"] for row in whole if "TempCompass" in row["labelled by"]] == [
-        None
-    ] * 4
+    assert [row["of precision, 95 %"] for row in whole if "TempCompass" in row["labelled by"]] == [None] * 4
 
 
 def test_the_error_holds_on_made_up_scores() -> None:
@@ -195,9 +182,7 @@ def test_lines_for_a_card() -> None:
     lines = dict(quality_lines(("snellen",), ("choice",)))
     assert set(lines) == {"snellen, choice"}
     (first, *_) = (told for _, told in quality_lines(("word",), ("yes_no",)))
-    assert first.startswith(
-        "precision 100.0 (by system 100.0–100.0), recall 99.8 (by system 99.4–100.0) on 7,359"
-    )
+    assert first.startswith("precision 100.0 (by system 100.0–100.0), recall 99.8 (by system 99.4–100.0) on 7,359")
 
 
 class Mumbling:
@@ -218,12 +203,8 @@ class Reading:
 
 def test_a_language_model_is_measured_by_people(tmp_path: Path, capsys) -> None:
     table = tmp_path / "q.csv"
-    table.write_text(
-        "index,question,A,B,answer\n" + "".join(f"{n},Which?,x,y,A\n" for n in range(4))
-    )
-    done = evaluate(
-        [Mumbling()], [str(table)], out=tmp_path / "out", extractors=[Reading()], html=False
-    )
+    table.write_text("index,question,A,B,answer\n" + "".join(f"{n},Which?,x,y,A\n" for n in range(4)))
+    done = evaluate([Mumbling()], [str(table)], out=tmp_path / "out", extractors=[Reading()], html=False)
     (run,) = done.runs
     labels = {("0", 0): "A", ("1", 0): "B", ("2", 0): "Z", ("9", 0): "A"}
     found = quality_in_run(run, labels)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.analysis.findings.reply_budgets import (
-    DrawTokens,
-    PassTokens,
-    budget_curve,
-    token_counts,
-    usual_budgets,
-)
+from snellen.analysis.findings.reply_budgets import DrawTokens, PassTokens, budget_curve, token_counts, usual_budgets
 from snellen.core.output import Generated, Usage
 from snellen.core.record import Pass, Record, merge_draws
 
@@ -32,9 +26,7 @@ THREE = [draw(1.0, 10), draw(1.0, 100), draw(0.0, 1000)]
         (1000, 0, 200 / 3, 300 + 1110),
     ],
 )
-def test_longer_replies_count_as_wrong_and_as_the_budget(
-    budget: int, cut: int, score: float, tokens: int
-) -> None:
+def test_longer_replies_count_as_wrong_and_as_the_budget(budget: int, cut: int, score: float, tokens: int) -> None:
     (point,) = budget_curve(THREE, [budget], stops_early=False)
     assert (point.budget, point.cut, point.samples) == (budget, cut, 3)
     assert point.score == pytest.approx(score)
@@ -77,9 +69,7 @@ def test_rates_have_intervals_over_clusters() -> None:
         ([0, 0], 16, [1]),
     ],
 )
-def test_usual_budgets_are_powers_of_two(
-    replies: list[int], limit: int, budgets: list[int]
-) -> None:
+def test_usual_budgets_are_powers_of_two(replies: list[int], limit: int, budgets: list[int]) -> None:
     assert usual_budgets([draw(1.0, reply) for reply in replies], limit) == budgets
 
 
@@ -88,15 +78,12 @@ def record(number: int, *tokens: int | None, score: float = 1.0, stop: str = "st
         Pass((), Generated("A", stop, usage=None if each is None else Usage(50, each)))  # type: ignore[arg-type]
         for each in tokens
     )
-    return Record(
-        id=str(number), kind="choice", question="?", outcome="answered", score=score, passes=passes
-    )
+    return Record(id=str(number), kind="choice", question="?", outcome="answered", score=score, passes=passes)
 
 
 def test_draws_and_missing_counts() -> None:
     repeated = merge_draws([record(1, 10, score=1.0), record(1, 20, score=0.0)])
-    counts = token_counts([repeated, record(2, None), record(3, 30, stop="length"),
-                           record(4, 5, 6)])  # fmt: skip
+    counts = token_counts([repeated, record(2, None), record(3, 30, stop="length"), record(4, 5, 6)])
     assert [(each.score, each.passes) for each in counts.draws] == [
         (1.0, (PassTokens(50, 10),)),
         (0.0, (PassTokens(50, 20),)),

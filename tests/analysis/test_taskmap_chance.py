@@ -8,12 +8,7 @@ import pytest
 from snellen.report.documents.taskmap import task_map_document
 from snellen.report.writers.terminal import print_document
 from snellen.taskmap import chance
-from snellen.taskmap.agreement import (
-    add_p_values,
-    cluster_agreement,
-    kendall_taus,
-    tau_by_distance,
-)
+from snellen.taskmap.agreement import add_p_values, cluster_agreement, kendall_taus, tau_by_distance
 from snellen.taskmap.chance import cluster_chance, mantel_test
 from snellen.taskmap.prediction import predict
 from snellen.taskmap.scores import TaskScores

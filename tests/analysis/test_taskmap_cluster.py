@@ -47,18 +47,11 @@ def test_actors_give_the_vectors_of_this_process(tmp_path: Path) -> None:
     here = task_map(MODEL, "eyechart", options=settings(), out=tmp_path / "here")
     assert [one.done for one in spread] == [1, 2, 3]
     assert sorted(one.facts.task for one in spread) == list(ABILITIES)
-    names = [
-        sorted(path.name for path in (tmp_path / out / "vectors").iterdir())
-        for out in ("here", "there")
-    ]
+    names = [sorted(path.name for path in (tmp_path / out / "vectors").iterdir()) for out in ("here", "there")]
     assert names[0] == names[1]
     for one, other in zip(here.distances, there.distances, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
     with pytest.raises(UsageError, match="no layer that can be tuned is named 'head'"):
         task_map(
-            MODEL,
-            "eyechart",
-            options=settings(targets="head"),
-            out=tmp_path / "there",
-            cluster=RayCluster(replicas=1),
+            MODEL, "eyechart", options=settings(targets="head"), out=tmp_path / "there", cluster=RayCluster(replicas=1)
         )

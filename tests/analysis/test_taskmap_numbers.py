@@ -146,9 +146,7 @@ def test_scores_are_predicted_from_the_nearest_tasks() -> None:
 
 def test_halves_that_are_no_pair_are_named() -> None:
     names = ["a/1", "a/2", "b/1", "b/2"]
-    distances = np.array(
-        [[0, 0.2, 0.9, 0.8], [0.2, 0, 0.7, 1.0], [0.9, 0.7, 0, 0.75], [0.8, 1.0, 0.75, 0]]
-    )
+    distances = np.array([[0, 0.2, 0.9, 0.8], [0.2, 0, 0.7, 1.0], [0.9, 0.7, 0, 0.75], [0.8, 1.0, 0.75, 0]])
     a, b = compare_halves(names, distances)
     assert (a.task, a.apart, a.nearest, a.nearer_than) == ("a", False, "b/1", 1.0)
     assert (b.apart, b.nearest, b.nearest_distance, b.nearer_than) == (True, "a/2", 0.7, 0.75)
@@ -156,9 +154,7 @@ def test_halves_that_are_no_pair_are_named() -> None:
 
 def test_shares_of_pairs_fill_every_row() -> None:
     # Far apart all of them, as task vectors are: nothing is within half of the largest distance.
-    distances = np.array(
-        [[0, 0.6, 0.7, 0.8], [0.6, 0, 0.9, 0.95], [0.7, 0.9, 0, 1.0], [0.8, 0.95, 1.0, 0]]
-    )
+    distances = np.array([[0, 0.6, 0.7, 0.8], [0.6, 0, 0.9, 0.95], [0.7, 0.9, 0, 1.0], [0.8, 0.95, 1.0, 0]])
     taus = np.array([[1, 0.9, 0.6, 0.3], [0.9, 1, 0.2, 0.1], [0.6, 0.2, 1, 0], [0.3, 0.1, 0, 1]])
     paper = tau_by_distance(distances, taus)
     assert [row.pairs for row in paper] == [6, 0, 0, 0, 0]

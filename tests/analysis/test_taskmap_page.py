@@ -128,18 +128,14 @@ def test_what_is_said_of_models_that_are_not_of_the_map() -> None:
     assert found.map.control is not None
     assert found.agreement is not None
     agreement, control = found.agreement, found.map.control
-    assert not {task.task for task in found.map.tasks} & {
-        name.rpartition("/")[2] for name in agreement.models
-    }
+    assert not {task.task for task in found.map.tasks} & {name.rpartition("/")[2] for name in agreement.models}
     assert (len(agreement.models), agreement.tasks, found.map.clusters) == (17, 5, ())
     assert f"its distances correlate {control.correlation:.2f} with those of the map" in PAGE
     for of, value, p in (
         ("\n", agreement.mantel, agreement.mantel_p),
         ("of the control: ", agreement.control_mantel, agreement.control_mantel_p),
     ):
-        assert (
-            f"{of}distance and tau correlate {value:.2f} over pairs of tasks, p = {p:.2f}" in PAGE
-        )
+        assert f"{of}distance and tau correlate {value:.2f} over pairs of tasks, p = {p:.2f}" in PAGE
     guess = agreement.prediction
     assert guess is not None
     assert f"off by {guess.error:.1f} points; from all other tasks: {guess.plain_error:.1f}" in PAGE

@@ -23,9 +23,7 @@ def scores(tmp_path: Path) -> Path:
     return write_mmt_accuracies(tmp_path / "mmt_subtask_scores.csv")
 
 
-def agreement(
-    capsys: pytest.CaptureFixture[str], scores: Path, *flags: str, clusters: str = ""
-) -> dict:
+def agreement(capsys: pytest.CaptureFixture[str], scores: Path, *flags: str, clusters: str = "") -> dict:
     asked = ["taskmap", "--scores", str(scores)]
     asked += ["--map", f"clusters={clusters or paper_table('mmt_clusters.csv')}"]
     asked += ["--tau", f"overall={paper_table('mmt_table2.csv')}"]
@@ -49,12 +47,7 @@ def test_table_4(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert off == {"5", "6"}
     taus = {name: one["tau"] for name, one in found.items()}
     printed = {name: float(row["kendall_tau"]) for name, row in table.items()}
-    assert {name for name in taus if round(taus[name], 2) != printed[name]} == {
-        "4",
-        "5",
-        "10",
-        "12",
-    }
+    assert {name for name in taus if round(taus[name], 2) != printed[name]} == {"4", "5", "10", "12"}
     assert {name for name in taus if round(abs(taus[name] - printed[name]), 3) > 0.012} == {"5"}
 
 
@@ -73,9 +66,7 @@ def test_the_papers_six_domains(scores: Path, capsys: pytest.CaptureFixture[str]
     assert [one["name"] for one in found if one["domain"] == "out"] == ["8", "9", "11"]
 
 
-def test_the_papers_domains_are_not_beyond_chance(
-    scores: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_papers_domains_are_not_beyond_chance(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Held against the tasks of the other clusters, most rank models as they do, and none of the
     paper's six stands out from as many random tasks; cluster 5 does, whose accuracy is high."""
     found = {one["name"]: one for one in agreement(capsys, scores)["clusters"]}
@@ -88,14 +79,8 @@ def test_the_papers_domains_are_not_beyond_chance(
     assert {one["domain_tested"] for one in found.values()} == {""}
 
 
-def test_ties_as_the_formula_says_do_not_give_the_table(
-    scores: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    found = {
-        one["name"]: one["tau"]
-        for one in agreement(capsys, scores, "--tau", "ties=one")["clusters"]
-    }
+def test_ties_as_the_formula_says_do_not_give_the_table(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {one["name"]: one["tau"] for one in agreement(capsys, scores, "--tau", "ties=one")["clusters"]}
     table = published()
     assert [round(found[name], 3) for name in ("9", "11")] == [0.126, 0.389]
     assert all(f"{found[name]:.2f}" != table[name]["kendall_tau"] for name in ("9", "11"))

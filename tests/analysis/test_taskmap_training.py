@@ -32,17 +32,7 @@ from snellen.taskmap.training import TrainingInterrupted, VectorProgress
 from snellen.taskmap.vectors import layer_names, read_facts
 
 MODEL = "snellen/tiny-early"
-ASKED = [
-    "taskmap",
-    "-m",
-    MODEL,
-    "-b",
-    "eyechart",
-    "--tasks",
-    "kind=choice",
-    "--tuning",
-    "learning_rate=1e-3",
-]
+ASKED = ["taskmap", "-m", MODEL, "-b", "eyechart", "--tasks", "kind=choice", "--tuning", "learning_rate=1e-3"]
 PAIR = ["--only", "existence,position"]
 HALVES = ["--tasks", "halves=yes", "--tuning", "epochs=1"]
 
@@ -63,9 +53,7 @@ def findings(out: Path) -> TaskMapFindings:
 def test_halves_of_an_ability_are_nearer_than_two_abilities(mapped: Path) -> None:
     found = findings(mapped).map
     assert found is not None
-    assert [task.task for task in found.tasks] == [
-        "existence/1", "existence/2", "position/1", "position/2"
-    ]  # fmt: skip
+    assert [task.task for task in found.tasks] == ["existence/1", "existence/2", "position/1", "position/2"]
     assert [one.task for one in found.halves if not one.apart] == ["existence", "position"]
     assert all(one.nearer_than == 1 for one in found.halves)
     assert found.tasks[0].after.loss < found.tasks[0].before.loss
@@ -80,9 +68,7 @@ def test_plots_are_pictures(mapped: Path) -> None:
     assert not (mapped / "tau.svg").exists()
 
 
-def test_vectors_are_found_again_and_torn_ones_are_not(
-    mapped: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vectors_are_found_again_and_torn_ones_are_not(mapped: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = findings(mapped)
     vectors = sorted((mapped / "vectors").glob("*.safetensors"))
     assert len(vectors) == 4
@@ -111,9 +97,7 @@ def test_the_model_is_left_as_it_was() -> None:
     _, model = resolve_model(MODEL, {})
     loaded = model.load()
     tasks = load_tasks(
-        resolve_benchmark("eyechart", Variant()),
-        model.capabilities,
-        TaskSelection(limit=8, only=("colour", "count")),
+        resolve_benchmark("eyechart", Variant()), model.capabilities, TaskSelection(limit=8, only=("colour", "count"))
     )
     before = {name: value.clone() for name, value in loaded.model.state_dict().items()}
     wanted = {name: value.requires_grad for name, value in loaded.model.named_parameters()}
@@ -138,9 +122,7 @@ def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
     loaded = model.load()
     benchmark = resolve_benchmark("eyechart", Variant())
     tasks = load_tasks(
-        benchmark,
-        model.capabilities,
-        TaskSelection(halves=True, kinds=("choice",), only=("existence", "position")),
+        benchmark, model.capabilities, TaskSelection(halves=True, kinds=("choice",), only=("existence", "position"))
     )
     found = findings(mapped).map
     assert found is not None
@@ -173,8 +155,7 @@ def test_halves_share_no_picture_and_have_all_samples() -> None:
         one, other = halves[f"{task.name}/1"], halves[f"{task.name}/2"]
         assert len(one.examples) + len(other.examples) == len(task.examples)
         assert abs(len(one.examples) - len(other.examples)) <= 3
-        shown = [{digest for lesson in half.examples for digest in lesson.request.media}
-                 for half in (one, other)]  # fmt: skip
+        shown = [{digest for lesson in half.examples for digest in lesson.request.media} for half in (one, other)]
         assert not shown[0] & shown[1]
 
 
@@ -183,8 +164,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     settings = TaskMapOptions(
-        choice=TaskSelection(only=("colour", "count"), limit=8),
-        tuning=LoraOptions(epochs=1, batch_size=8),
+        choice=TaskSelection(only=("colour", "count"), limit=8), tuning=LoraOptions(epochs=1, batch_size=8)
     )
     with pytest.raises(TrainingInterrupted) as stopped:
         task_map(MODEL, "eyechart", options=settings, out=tmp_path, on_finished=stop)
@@ -215,10 +195,7 @@ def test_ctrl_c_is_told_with_how_to_go_on(
         (["--only", "colours"], "there is no task 'colours'; known: colour, count"),
         (["--tasks", "most=5"], "0 of 9 tasks have at least 8 samples with a gold answer"),
         (["--tuning", "epochs=0"], "--tuning epochs=0: expected a number above 0"),
-        (
-            ["--tuning", "learning_rate=nan"],
-            "--tuning learning_rate=nan: expected a number above 0",
-        ),
+        (["--tuning", "learning_rate=nan"], "--tuning learning_rate=nan: expected a number above 0"),
         ([*PAIR, "--tuning", "targets=head.*"], "no layer that can be tuned is named 'head.*'"),
         ([*PAIR, "--tuning", "targets=("], "'(' is not a regular expression"),
     ],
@@ -243,9 +220,7 @@ def test_mistakes_are_one_sentence(
         (["--scores", "absent.csv"], "cannot read absent.csv: No such file or directory"),
     ],
 )
-def test_mistakes_of_the_command(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
-) -> None:
+def test_mistakes_of_the_command(capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str) -> None:
     assert main(["taskmap", *arguments]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -266,9 +241,7 @@ def test_a_model_without_layers_to_tune() -> None:
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     find = lora.importlib.util.find_spec
-    monkeypatch.setattr(
-        lora.importlib.util, "find_spec", lambda name: None if name == "peft" else find(name)
-    )
+    monkeypatch.setattr(lora.importlib.util, "find_spec", lambda name: None if name == "peft" else find(name))
     with pytest.raises(MissingExtra, match=r"needs peft.*pip install 'snellen\[taskmap\]'"):
         task_map(MODEL, "eyechart")
 
@@ -279,17 +252,7 @@ def test_scores_of_runs_meet_the_map(tmp_path: Path, capsys: pytest.CaptureFixtu
     few = ["--limit", "120", "--no-html", "-q", "--out", runs]
     assert main(["run", "-m", "random", "-m", MODEL, "-b", "eyechart", *few]) == 0
     out = str(tmp_path / "map")
-    mapping = [
-        *ASKED,
-        "--tasks",
-        "most=8",
-        "--tuning",
-        "epochs=1",
-        "--map",
-        "clusters=2",
-        "--out",
-        out,
-    ]
+    mapping = [*ASKED, "--tasks", "most=8", "--tuning", "epochs=1", "--map", "clusters=2", "--out", out]
     tasks = ["--only", "existence,position,colour", "-q"]
     capsys.readouterr()
     assert main([*mapping, *tasks, "--runs", runs, "--json"]) == 0
@@ -314,10 +277,12 @@ def test_models_are_held_against_a_map_of_halves_and_its_control(mapped: Path) -
     tasks = tuple(msgspec.structs.replace(found.tasks[0], task=name) for name in halves)
     rows = tuple(tuple(row) for row in square.tolist())
     larger = msgspec.structs.replace(
-        found, tasks=tasks, distances=rows,
+        found,
+        tasks=tasks,
+        distances=rows,
         clusters=(("existence/1", "a/2"), ("position/1",)),
         control=ControlMap("wrong-image", tuple(row[::-1] for row in rows[::-1]), 0.1, ()),
-    )  # fmt: skip
+    )
     agreement = measure_agreement(scores, None, larger)
     apart, pairs = square.reshape(4, 2, 4, 2).mean(axis=(1, 3)), np.triu_indices(4, 1)
     expected = np.corrcoef(apart[pairs], kendall_taus(values)[pairs])[0, 1]
@@ -338,8 +303,7 @@ def test_a_control_destroys_one_thing(control: MapControl) -> None:
         pairs = list(zip(own.examples, other.examples, strict=True))
         texts = [(one.request.text(), two.request.text()) for one, two in pairs]
         assert all(first == second for first, second in texts)
-        same_pictures = [sorted(one.request.media) == sorted(two.request.media)
-                         for one, two in pairs]  # fmt: skip
+        same_pictures = [sorted(one.request.media) == sorted(two.request.media) for one, two in pairs]
         same_replies = [one.reply == two.reply for one, two in pairs]
         if control == "wrong-image":
             assert not any(same_pictures)
@@ -348,9 +312,7 @@ def test_a_control_destroys_one_thing(control: MapControl) -> None:
             assert all(same_pictures)
             assert 0 < sum(same_replies) < len(pairs) * 0.6
     if control == "shuffled-answers":
-        assert sorted(e.reply for t in real for e in t.examples) == sorted(
-            e.reply for t in changed for e in t.examples
-        )
+        assert sorted(e.reply for t in real for e in t.examples) == sorted(e.reply for t in changed for e in t.examples)
 
 
 def test_a_map_beside_its_control(tmp_path: Path) -> None:
@@ -371,15 +333,11 @@ def test_a_map_beside_its_control(tmp_path: Path) -> None:
     both = [np.array(one)[np.triu_indices(4, 1)] for one in (found.distances, control.distances)]
     assert control.correlation == pytest.approx(np.corrcoef(*both)[0, 1])
     assert bool(found.clusters) != control.resembles_map
-    assert sorted(name for names in control.clusters for name in names) == [
-        task.task for task in found.tasks
-    ]
+    assert sorted(name for names in control.clusters for name in names) == [task.task for task in found.tasks]
     assert (tmp_path / "control.svg").exists()
 
 
-def test_clusters_are_withheld_from_a_map_of_wording(
-    mapped: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clusters_are_withheld_from_a_map_of_wording(mapped: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A control that is the map itself, and one that is unrelated."""
     found = findings(mapped).map
     assert found is not None
@@ -388,9 +346,7 @@ def test_clusters_are_withheld_from_a_map_of_wording(
         control = ControlMap("wrong-image", found.distances, correlation, clusters, found.halves)
         assert control.resembles_map == withheld
         shown = () if withheld else clusters
-        document = task_map_document(
-            TaskMapFindings(msgspec.structs.replace(found, clusters=shown, control=control))
-        )
+        document = task_map_document(TaskMapFindings(msgspec.structs.replace(found, clusters=shown, control=control)))
         print_document(document, Console(width=100))
         out = " ".join(capsys.readouterr().out.split())
         assert ("its clusters are withheld" in out) == withheld
@@ -404,9 +360,29 @@ def test_five_drawn_tasks_are_told_from_their_control(tmp_path: Path) -> None:
     names = {"nearest_object", "containment", "connected_path", "tallest_bar", "overlap_order"}
     tasks = tuple(task for task in TASKS if task.name in names)
     write(tmp_path / "drawn.tsv", rows(tasks, samples=40))
-    assert main(["taskmap", "-m", MODEL, "-b", "mmt-bench", "--data", str(tmp_path / "drawn.tsv"),
-                 "--tasks", "halves=yes", "--tuning", "learning_rate=3e-4", "--map",
-                 "clusters=3,against=wrong-image", "--out", str(tmp_path), "-q"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "taskmap",
+                "-m",
+                MODEL,
+                "-b",
+                "mmt-bench",
+                "--data",
+                str(tmp_path / "drawn.tsv"),
+                "--tasks",
+                "halves=yes",
+                "--tuning",
+                "learning_rate=3e-4",
+                "--map",
+                "clusters=3,against=wrong-image",
+                "--out",
+                str(tmp_path),
+                "-q",
+            ]
+        )
+        == 0
+    )
     found = findings(tmp_path).map
     assert found is not None
     assert found.control is not None

@@ -37,9 +37,7 @@ def model(reply: Reply, **facts: str) -> Told:
 
 
 def eyechart(reply: Reply, out: Path, name: str = "eyechart", **how: Any) -> RunFolder:
-    results = snellen.evaluate(
-        [model(reply)], [name], out=out, html=False, limit=200, variant=snellen.Variant(**how)
-    )
+    results = snellen.evaluate([model(reply)], [name], out=out, html=False, limit=200, variant=snellen.Variant(**how))
     return results.runs[0]
 
 
@@ -86,8 +84,7 @@ def test_the_media(tmp_path: Path) -> None:
     """The same questions with black pictures."""
 
     def by_picture(request: Request) -> str:
-        shown = [part.digest for one in request.messages for part in one.parts
-                 if isinstance(part, Media)]  # fmt: skip
+        shown = [part.digest for one in request.messages for part in one.parts if isinstance(part, Media)]
         return lot(request, "".join(shown) + request.ref.sample)
 
     first = eyechart(by_picture, tmp_path)
@@ -194,9 +191,7 @@ def test_chance(data: Path, tmp_path: Path) -> None:
     assert found.shares[0].interval.low < 0 < found.shares[0].interval.high
 
 
-def test_the_seed_of_a_model_is_chance_and_its_temperature_is_decoding(
-    data: Path, tmp_path: Path
-) -> None:
+def test_the_seed_of_a_model_is_chance_and_its_temperature_is_decoding(data: Path, tmp_path: Path) -> None:
     def told(value: str, **facts: str) -> RunFolder:
         reply: Reply = lambda request: lot(request, value + request.ref.sample)  # noqa: E731
         return run(Told("model", reply, facts), data, tmp_path)
@@ -220,12 +215,15 @@ def test_the_judge(tmp_path: Path) -> None:
     file = write(tmp_path / "mm-vet.tsv", table)
     runs = [
         snellen.evaluate(
-            [model(lambda _: "a reply")], ["mm-vet"], out=tmp_path / "out", html=False,
+            [model(lambda _: "a reply")],
+            ["mm-vet"],
+            out=tmp_path / "out",
+            html=False,
             variant=snellen.Variant(data=str(file)),
             judges=[Told(name, lambda _, grade=grade: grade)],  # type: ignore[misc]
         ).runs[0]
         for name, grade in (("strict", "0.2"), ("mild", "0.9"))
-    ]  # fmt: skip
+    ]
     found = split(*runs)
     (share,) = found.shares
     assert (share.causes, share.gained) == (("judge",), len(table))
@@ -288,19 +286,20 @@ def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) 
     told = json.loads(capsys.readouterr().out)
     assert told["shares"][0]["causes"] == ["model"]
     assert main(["why", str(first.path), str(second.path), "--format", "markdown"]) == 0
-    assert capsys.readouterr().out == markdown.write(
-        why_document(explain(first.path, second.path).why)
-    )
+    assert capsys.readouterr().out == markdown.write(why_document(explain(first.path, second.path).why))
 
 
 def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:
     runs = [
         snellen.evaluate(
-            [Told(name, lambda _, said=said: said)], ["pope"], out=tmp_path, html=False,  # type: ignore[misc]
+            [Told(name, lambda _, said=said: said)],
+            ["pope"],
+            out=tmp_path,
+            html=False,  # type: ignore[misc]
             variant=snellen.Variant(data=str(LAYOUTS / "pope.tsv")),
         ).runs[0]
         for name, said in (("yes", "Yes"), ("no", "No"))
-    ]  # fmt: skip
+    ]
     found = explain(runs[0].path, runs[1].path).why
     assert sum(one.points for one in found.shares) == pytest.approx(found.observed.difference)
     assert any("the headline f1 is" in notice for notice in found.notices)
@@ -308,9 +307,11 @@ def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:
 
 def test_mistakes_are_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
     first = run(model(by_id({})), data, tmp_path / "out")
-    other = run(model(by_id({})), write(tmp_path / "o.tsv", [
-        {**row, "index": f"x{row['index']}"} for row in rows(5)
-    ]), tmp_path / "out")  # fmt: skip
+    other = run(
+        model(by_id({})),
+        write(tmp_path / "o.tsv", [{**row, "index": f"x{row['index']}"} for row in rows(5)]),
+        tmp_path / "out",
+    )
     with pytest.raises(UsageError, match="share no sample"):
         explain(first.path, other.path)
     with pytest.raises(UsageError, match="holds 2 runs"):

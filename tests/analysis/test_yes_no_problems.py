@@ -26,17 +26,21 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import user
 
 
-def asked(
-    name: str, reply: str, answer: str | None, gold: str, unit: str = "", question: str = "Is it?"
-) -> Record:
-    one = Pass(
-        (user(),), Generated(reply), ParsedAnswer(answer, "official") if answer else None, (gold,)
-    )
+def asked(name: str, reply: str, answer: str | None, gold: str, unit: str = "", question: str = "Is it?") -> Record:
+    one = Pass((user(),), Generated(reply), ParsedAnswer(answer, "official") if answer else None, (gold,))
     outcome = "answered" if answer else "unparsed"
     return Record(
-        name, "yes_no", question, outcome, float(answer == gold), answer=answer, gold=(gold,),
-        unit=unit, passes=(one,), groups={"category": name[0]},
-    )  # fmt: skip
+        name,
+        "yes_no",
+        question,
+        outcome,
+        float(answer == gold),
+        answer=answer,
+        gold=(gold,),
+        unit=unit,
+        passes=(one,),
+        groups={"category": name[0]},
+    )
 
 
 def test_counts() -> None:

@@ -13,9 +13,7 @@ from snellen.store.responses import STORE_FILE
 
 
 def test_the_default_store_is_that_of_the_default_folder() -> None:
-    assert (
-        Path(DEFAULT_STORE) == Path(RunOptions().out) / STORE_FILE == Path(DEFAULT_OUT, STORE_FILE)
-    )
+    assert Path(DEFAULT_STORE) == Path(RunOptions().out) / STORE_FILE == Path(DEFAULT_OUT, STORE_FILE)
     for function in (score, propose_labels):
         assert inspect.signature(function).parameters["store"].default == DEFAULT_STORE
     assert parse_arguments(["analyse", "errors", "run"]).store == DEFAULT_STORE

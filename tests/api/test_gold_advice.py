@@ -20,9 +20,7 @@ def write(folder: Path, column: str, *cells: str) -> Path:
 
 @pytest.mark.parametrize("column", ["correct_option", "Right Choice", "expected_answer"])
 @pytest.mark.parametrize("benchmark", ["mmstar", None])
-def test_a_filled_column_is_named_with_the_remedy(
-    column: str, benchmark: str | None, tmp_path: Path
-) -> None:
+def test_a_filled_column_is_named_with_the_remedy(column: str, benchmark: str | None, tmp_path: Path) -> None:
     path = write(tmp_path, column, ",A", ",B")
     inputs = (benchmark, path) if benchmark else (str(path), None)
     scored = score(*inputs)
@@ -32,17 +30,14 @@ def test_a_filled_column_is_named_with_the_remedy(
     assert score(*inputs, columns={"gold": name}).summary.headline.value == 50.0
 
 
-def test_a_known_gold_column_behind_an_empty_one_is_the_gold_and_no_metadata(
-    tmp_path: Path,
-) -> None:
+def test_a_known_gold_column_behind_an_empty_one_is_the_gold_and_no_metadata(tmp_path: Path) -> None:
     scored = score(str(write(tmp_path, "gt", ",A", ",B")))
     assert scored.summary.headline.value == 50.0
     assert not [line for line in scored.summary.notices if "metadata" in line]
 
 
 @pytest.mark.parametrize(
-    ("column", "cells"),
-    [("correct_option", ("A,B", "B,A")), ("correct_option", (",", ",")), ("colour", (",A", ",B"))],
+    ("column", "cells"), [("correct_option", ("A,B", "B,A")), ("correct_option", (",", ",")), ("colour", (",A", ",B"))]
 )
 def test_nothing_is_said_where_golds_are_there_or_no_column_is_like_one(
     column: str, cells: tuple[str, ...], tmp_path: Path

@@ -37,8 +37,7 @@ def judged(name: str, **options: str) -> Variant:
 
 
 @pytest.mark.parametrize(
-    ("name", "sees"),
-    [("creation-mmbench", True), ("mm-ifeval", True), ("mm-vet", False), ("mathvista", False)],
+    ("name", "sees"), [("creation-mmbench", True), ("mm-ifeval", True), ("mm-vet", False), ("mathvista", False)]
 )
 def test_which_benchmarks_show_their_judges_pictures(name: str, sees: bool) -> None:
     assert open_benchmark(name, judged(name)).judges_see_media is sees
@@ -71,8 +70,11 @@ def test_run_plan_and_score_refuse_before_the_first_request(tmp_path: Path) -> N
         plan(model, spec, options)
     with pytest.raises(UsageError, match=REFUSED):
         score(
-            "creation-mmbench", {"1": "A reply."}, data=LAYOUTS / "creation-mmbench.tsv",
-            judges=[judge], store=tmp_path / "store.sqlite",
-        )  # fmt: skip
+            "creation-mmbench",
+            {"1": "A reply."},
+            data=LAYOUTS / "creation-mmbench.tsv",
+            judges=[judge],
+            store=tmp_path / "store.sqlite",
+        )
     assert (judge.asked, model.asked) == (0, 0)
     assert not list(tmp_path.glob("*/run.json"))

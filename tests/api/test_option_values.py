@@ -53,13 +53,9 @@ def fails(request: snellen.Generate) -> str:
         ),
         (
             {"temperature": 0.7},
-            "RunOptions has no field 'temperature'; "
-            "write sampling=snellen.Sampling(temperature=...)",
+            "RunOptions has no field 'temperature'; write sampling=snellen.Sampling(temperature=...)",
         ),
-        (
-            {"circular": "early"},
-            "RunOptions has no field 'circular'; write variant=snellen.Variant(circular=...)",
-        ),
+        ({"circular": "early"}, "RunOptions has no field 'circular'; write variant=snellen.Variant(circular=...)"),
     ],
 )
 def test_mistakes(changes: dict[str, Any], sentence: str) -> None:
@@ -78,10 +74,7 @@ WIDER = {
 
 
 def test_arguments_by_name_have_the_types_of_the_fields() -> None:
-    arguments = {
-        name: annotation.__forward_arg__
-        for name, annotation in RunOptionChanges.__annotations__.items()
-    }
+    arguments = {name: annotation.__forward_arg__ for name, annotation in RunOptionChanges.__annotations__.items()}
     held = {field.name: str(field.type) for field in dataclasses.fields(RunOptions)}
     assert arguments == {**held, **WIDER}
 
@@ -107,9 +100,12 @@ def test_a_type_checker_finds_mistakes(tmp_path: Path) -> None:
     script.write_text(USER_SCRIPT)
     checked = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(script)],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
         env={**os.environ, "MYPYPATH": str(Path(snellen.__file__).parents[1])},
-    )  # fmt: skip
+    )
     errors = [line for line in checked.stdout.splitlines() if ": error: " in line]
     assert [line.partition(": error: ")[2].partition('"; ')[0] for line in errors] == [
         'Unexpected keyword argument "limt" for "evaluate',
@@ -152,9 +148,7 @@ def test_forms_of_the_same_value(changes: dict[str, Any], field: str, value: obj
         ((yes, [{"question": "Why?"}]), r"in Python: Data\(rows, columns={'gold': NAME}\)"),
     ],
 )
-def test_benchmarks_that_cannot_be_asked(
-    tmp_path: Path, arguments: tuple[Any, Any], sentence: str
-) -> None:
+def test_benchmarks_that_cannot_be_asked(tmp_path: Path, arguments: tuple[Any, Any], sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.evaluate(*arguments, out=tmp_path)
 
@@ -230,10 +224,7 @@ def test_a_run_whose_folder_is_gone_is_none_of_no_samples(results: snellen.Resul
 
 
 def test_a_run_is_not_compared_with_itself(results: snellen.Results) -> None:
-    with pytest.raises(
-        snellen.SnellenError,
-        match="two runs of a benchmark are compared, or more; one run is given",
-    ):
+    with pytest.raises(snellen.SnellenError, match="two runs of a benchmark are compared, or more; one run is given"):
         snellen.compare(results[0], results[0])
 
 
@@ -251,23 +242,35 @@ def test_what_is_no_path_of_a_run(opening: Callable[[Any], object], path: Any) -
 @pytest.mark.parametrize(
     ("models", "changes", "sentence"),
     [
-        ([], {}, "no model is named; name one with -m, or start a server with --serve (in Python: "
-            "models, or serve=...)"),
-        ("random", {"judge_repeats": 3}, "judge_repeats asks judges again; name one (judges, "
-            "or --judge MODEL:repeats=N)"),
-        ("random", {"variant": snellen.Variant(circular="yes")},  # type: ignore[arg-type]
-            "circular is 'yes'; expected one of off, early, full"),
-        ("random", {"variant": snellen.Variant(failures="drop")},
-            "failures is 'drop'; expected one of exclude, count-wrong, withhold, as-reply"),
-        ("random", {"prices": "other:input=1,output=1"},
-            "--price names other, and no such model is asked (in Python: prices)"),
-        ("random", {"prices": "input=1"},
-            "--price 'input=1': expected MODEL:input=2.5,output=10 (in Python: prices)"),
+        (
+            [],
+            {},
+            "no model is named; name one with -m, or start a server with --serve (in Python: models, or serve=...)",
+        ),
+        (
+            "random",
+            {"judge_repeats": 3},
+            "judge_repeats asks judges again; name one (judges, or --judge MODEL:repeats=N)",
+        ),
+        (
+            "random",
+            {"variant": snellen.Variant(circular="yes")},  # type: ignore[arg-type]
+            "circular is 'yes'; expected one of off, early, full",
+        ),
+        (
+            "random",
+            {"variant": snellen.Variant(failures="drop")},
+            "failures is 'drop'; expected one of exclude, count-wrong, withhold, as-reply",
+        ),
+        (
+            "random",
+            {"prices": "other:input=1,output=1"},
+            "--price names other, and no such model is asked (in Python: prices)",
+        ),
+        ("random", {"prices": "input=1"}, "--price 'input=1': expected MODEL:input=2.5,output=10 (in Python: prices)"),
     ],
-)  # fmt: skip
-def test_sentences_name_the_argument(
-    tmp_path: Path, models: Any, changes: dict[str, Any], sentence: str
-) -> None:
+)
+def test_sentences_name_the_argument(tmp_path: Path, models: Any, changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(snellen.SnellenError) as caught:
         snellen.evaluate(models, "eyechart", out=tmp_path, **changes)
     assert str(caught.value) == sentence

@@ -86,9 +86,7 @@ def test_a_run_has_its_numbers(results: snellen.Results) -> None:
     assert isinstance(run, snellen.RunFolder)
 
 
-@pytest.mark.parametrize(
-    "key", ["random:seed=1", ("random:seed=1", "shades"), ("shades", "random:seed=1"), 1, -1]
-)
+@pytest.mark.parametrize("key", ["random:seed=1", ("random:seed=1", "shades"), ("shades", "random:seed=1"), 1, -1])
 def test_a_run_by_name(results: snellen.Results, key: Any) -> None:
     assert results[key].model == "random:seed=1"
 
@@ -138,9 +136,7 @@ def test_html_has_score_interval_n_setting_and_link(results: snellen.Results) ->
     assert not re.search(r"(?<!-)color:(?!inherit)", markup)
 
 
-def test_links_below_the_current_folder_are_relative(
-    results: snellen.Results, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_below_the_current_folder_are_relative(results: snellen.Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(results[0].path.parent)
     assert f'href="{results[0].name}/report.html"' in results[0]._repr_html_()
 
@@ -204,9 +200,7 @@ def test_pictures_are_there_without_thumbnails(tmp_path: Path) -> None:
     assert "data:image/jpeg" in run.samples()[0]._repr_html_()
 
 
-def test_runs_over_memory_are_opened_again_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_over_memory_are_opened_again_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = snellen.Data(rows(2), name="shades")
     snellen.evaluate("random", data, out=tmp_path / "here", html=False)
     (tmp_path / "here").rename(tmp_path / "there")
@@ -229,8 +223,17 @@ def test_groups_are_rows(tmp_path: Path) -> None:
     results = snellen.evaluate(["random", "random:seed=1"], data, out=tmp_path / "out")
     frame = results.groups.to_pandas()
     assert list(frame.columns) == [
-        "run", "model", "benchmark", "metric", "column", "group", "value", "low", "high", "n"
-    ]  # fmt: skip
+        "run",
+        "model",
+        "benchmark",
+        "metric",
+        "column",
+        "group",
+        "value",
+        "low",
+        "high",
+        "n",
+    ]
     assert list(frame["group"]) == ["even", "odd"] * 2
     assert list(frame["n"]) == [6] * 4
     for run in results:
@@ -240,9 +243,7 @@ def test_groups_are_rows(tmp_path: Path) -> None:
     assert len(results[:1].groups) == len(list(results[:1].groups)) == 2
 
 
-def test_results_as_texts_are_those_of_the_report(
-    results: snellen.Results, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_as_texts_are_those_of_the_report(results: snellen.Results, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [str(run.path) for run in results]
     for form in ("markdown", "latex", "csv", "json"):
         assert main(["report", *folders, "--format", form]) == 0
@@ -273,9 +274,21 @@ def test_a_plot_is_a_figure_that_nothing_is_cut_from(
 def test_samples_as_frames(results: snellen.Results, tmp_path: Path) -> None:
     samples = results[0].samples()
     expected = [
-        "id", "kind", "question", "options", "gold", "reply", "answer", "outcome", "score",
-        "tokens", "prompt_tokens", "latency", "failure", "groups",
-    ]  # fmt: skip
+        "id",
+        "kind",
+        "question",
+        "options",
+        "gold",
+        "reply",
+        "answer",
+        "outcome",
+        "score",
+        "tokens",
+        "prompt_tokens",
+        "latency",
+        "failure",
+        "groups",
+    ]
     frame = samples.to_pandas()
     assert list(frame.columns) == expected
     assert frame["score"].mean() * 100 == pytest.approx(results[0].score)
@@ -286,9 +299,7 @@ def test_samples_as_frames(results: snellen.Results, tmp_path: Path) -> None:
         samples.to_parquet(tmp_path / "nowhere" / "samples.parquet")
 
 
-def test_a_missing_library_is_one_sentence(
-    results: snellen.Results, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_is_one_sentence(results: snellen.Results, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     for name in ("pandas", "polars"):
@@ -379,18 +390,14 @@ class Noted:
     def on_start(self, name: str, total: int, done: int) -> None:
         self.calls.append(("start", name, total, done))
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         self.calls.append(("advance", done))
 
     def on_finish(self, status: Status) -> None:
         self.calls.append(("finish", status))
 
 
-def test_progress_is_quiet_where_nobody_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_quiet_where_nobody_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for progress in (None, False):
         snellen.evaluate("random", rows(2), out=tmp_path, html=False, progress=progress)
     assert capsys.readouterr() == ("", "")
@@ -403,9 +410,7 @@ def test_progress_is_quiet_where_nobody_reads(
 def test_progress_as_an_object(tmp_path: Path) -> None:
     noted = Noted()
     snellen.evaluate("random", rows(2), out=tmp_path, html=False, progress=noted)
-    assert noted.calls == [
-        ("start", "random on data", 2, 0), ("advance", 1), ("advance", 2), ("finish", "complete")
-    ]  # fmt: skip
+    assert noted.calls == [("start", "random on data", 2, 0), ("advance", 1), ("advance", 2), ("finish", "complete")]
 
 
 @pytest.fixture
@@ -539,9 +544,7 @@ def test_a_bar_is_not_drawn_for_every_sample() -> None:
     assert len(places[0].bars) == 2
 
 
-def test_data_without_answers_on_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_data_without_answers_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "questions.tsv"
     path.write_text("question\tA\tB\nWhat?\tx\ty\nWho?\tx\ty\n")
     command = ["run", "-m", "random", "-b", str(path), "--out", str(tmp_path / "runs"), "-q"]

@@ -57,19 +57,14 @@ COMMANDS = {
     "refusals": (["analyse", "refusals", "theirs.csv", *NAMED], "theirs.csv         1"),
     "abilities": (["analyse", "abilities", *PAIR], "wrong in every run"),
     "errors": (["analyse", "errors", "mine.csv", *NAMED], "errors.html: 4 samples to label"),
-    "readers": (
-        ["analyse", "readers", "theirs.csv", *NAMED, "--sheet", "sheet.csv"],
-        "1 of 1 unread replies",
-    ),
+    "readers": (["analyse", "readers", "theirs.csv", *NAMED, "--sheet", "sheet.csv"], "1 of 1 unread replies"),
     "pages": (["export", "--to", "pages", *PAIR, "-o", "pages"], "pages/index.html"),
     "tsv": (["export", "--to", "vlmevalkit-tsv", "mine.csv", *NAMED], "prediction"),
 }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_on_runs_takes_predictions(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_on_runs_takes_predictions(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command, expected = COMMANDS[name]
     assert main(command) == 0, capsys.readouterr().err
     assert expected in capsys.readouterr().out
@@ -100,10 +95,7 @@ def test_settings_that_are_named_come_before_those_of_the_run(folder: Path) -> N
 def test_the_rule_and_columns_are_those_of_score(folder: Path) -> None:
     Path("named.csv").write_text("nr,out,part\n0,A,x\n1,A,x\n2,A,y\n")
     options = SourceOptions(
-        benchmark="things.tsv",
-        columns={"id": "nr", "prediction": "out"},
-        where={"part": "x"},
-        rule="vlmevalkit",
+        benchmark="things.tsv", columns={"id": "nr", "prediction": "out"}, where={"part": "x"}, rule="vlmevalkit"
     )
     (run,) = open_sources(["named.csv"], options)
     scored = snellen.score(
@@ -171,9 +163,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_one_sentence(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_sentence(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command, expected = MISTAKES[name]
     Path("runs").mkdir()
     assert main(command) == 2

@@ -38,8 +38,7 @@ FORMS: dict[str, Callable[[Path], Any]] = {
     "frame": lambda _: pd.DataFrame({"id": list(REPLIES), "output": LISTED}),
     "polars frame": lambda _: pl.DataFrame({"id": list(REPLIES), "output": LISTED}),
     "data": lambda _: snellen.Data(
-        [{"id": name, "said": reply} for name, reply in REPLIES.items()],
-        columns={"prediction": "said"},
+        [{"id": name, "said": reply} for name, reply in REPLIES.items()], columns={"prediction": "said"}
     ),
 }
 
@@ -122,9 +121,7 @@ def test_scores_are_copied() -> None:
         assert same._repr_html_() == scored._repr_html_()
         assert same.samples().to_dicts() == scored.samples().to_dicts()
         assert same.benchmark.name == scored.benchmark.name
-        with pytest.raises(
-            snellen.SnellenError, match="has the facts of its benchmark and no data"
-        ):
+        with pytest.raises(snellen.SnellenError, match="has the facts of its benchmark and no data"):
             same.benchmark.open()
 
 

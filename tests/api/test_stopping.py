@@ -90,10 +90,7 @@ def test_the_loop_goes_on_and_calls_run_side_by_side(tmp_path: Path) -> None:
 
         ticking = asyncio.create_task(tick())
         models = ("random", "random:seed=1")
-        calls = [
-            snellen.aevaluate(model, "eyechart", out=tmp_path, limit=100, html=False)
-            for model in models
-        ]
+        calls = [snellen.aevaluate(model, "eyechart", out=tmp_path, limit=100, html=False) for model in models]
         results = await asyncio.gather(*calls)
         ticking.cancel()
         return ticks, [each[0].n for each in results]
@@ -115,9 +112,7 @@ class Ended(NamedTuple):
 
 def interrupted(code: str, out: Path, delay: float) -> Ended:
     """Run a program, send it SIGINT once its run has a sample and `delay` seconds later."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", dedent(code), str(out)], stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", dedent(code), str(out)], stderr=subprocess.PIPE, text=True)
     limit = time.monotonic() + 90
     while not list(out.glob("*/samples.jsonl")):
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
@@ -202,9 +197,7 @@ TINY = """
 """
 
 
-@pytest.mark.parametrize(
-    "code", [TORCH_MODEL, pytest.param(TINY, marks=pytest.mark.release)], ids=["torch", "tiny"]
-)
+@pytest.mark.parametrize("code", [TORCH_MODEL, pytest.param(TINY, marks=pytest.mark.release)], ids=["torch", "tiny"])
 def test_ctrl_c_while_a_local_model_computes(tmp_path: Path, code: str) -> None:
     ended = interrupted(code, tmp_path, 0.15)
     # The interpreter ended without waiting for the model: torch then ends the process by SIGABRT.

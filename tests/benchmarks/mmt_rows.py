@@ -11,9 +11,24 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 COLUMNS = (
-    "index", "question", "hint", "A", "B", "C", "D", "E", "F", "G", "H", "I",
-    "answer", "category", "l2-category", "split", "image",
-)  # fmt: skip
+    "index",
+    "question",
+    "hint",
+    "A",
+    "B",
+    "C",
+    "D",
+    "E",
+    "F",
+    "G",
+    "H",
+    "I",
+    "answer",
+    "category",
+    "l2-category",
+    "split",
+    "image",
+)
 COLOURS = ("red", "green", "blue", "orange", "purple")
 
 

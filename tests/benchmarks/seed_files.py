@@ -13,12 +13,7 @@ from PIL import Image, ImageDraw
 from snellen.benchmarks.abilities.seedbench.levels import Dimension, dimensions
 
 COLOURS = ("red", "green", "blue", "yellow")
-RGB = {
-    "red": (220, 30, 30),
-    "green": (30, 170, 60),
-    "blue": (40, 60, 220),
-    "yellow": (230, 210, 40),
-}
+RGB = {"red": (220, 30, 30), "green": (30, 170, 60), "blue": (40, 60, 220), "yellow": (230, 210, 40)}
 
 
 def disc(colour: str, size: int = 64) -> bytes:
@@ -69,21 +64,21 @@ def question(one: Dimension, number: int) -> dict[str, Any]:
     picture = f"discs/{colour}.png"
     names = {f"choice_{letter.lower()}": name for letter, name in zip("ABCD", COLOURS, strict=True)}
     if one.subpart == "Image Generation":
-        choices = {
-            f"choice_{letter.lower()}": file for letter, file in zip("ABCD", files, strict=True)
-        }
+        choices = {f"choice_{letter.lower()}": file for letter, file in zip("ABCD", files, strict=True)}
         before = [picture] * 3 if one.name.startswith("Next") else []
         lead = "Which picture below better fits the description: "
         text = "What will happen next?" if before else f"{lead}A {colour} disc."
-        return common | choices | {
-            "data_type": "Image Generation", "question": text, "data_id": [*before, *files],
-        }  # fmt: skip
+        return common | choices | {"data_type": "Image Generation", "question": text, "data_id": [*before, *files]}
     if one.subpart == "Image & Text Generation":
-        return common | names | {
-            "data_type": "Image & Text Generation",
-            "question": f"What does a {colour} disc look like?",
-            "data_id": files,
-        }  # fmt: skip
+        return (
+            common
+            | names
+            | {
+                "data_type": "Image & Text Generation",
+                "question": f"What does a {colour} disc look like?",
+                "data_id": files,
+            }
+        )
     if one.part == "part-2":
         text = "<img>: it is green. <img>: it is of what color?"
         return common | names | {"question": text, "data_id": [files[1], picture]}

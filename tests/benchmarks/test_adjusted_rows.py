@@ -15,11 +15,9 @@ from snellen.core.sample import Row
 from snellen.data.tables.cells import INDEXED_ANSWER
 
 ROWS = (
-    Row(0, {"index": "0", "question": "How many?", "A": "1", "B": "2", "answer": "1",
-            INDEXED_ANSWER: "B"}),
-    Row(1, {"index": "1", "question": "How many?", "A": "3", "B": "4", "answer": "0",
-            INDEXED_ANSWER: "A"}),
-)  # fmt: skip
+    Row(0, {"index": "0", "question": "How many?", "A": "1", "B": "2", "answer": "1", INDEXED_ANSWER: "B"}),
+    Row(1, {"index": "1", "question": "How many?", "A": "3", "B": "4", "answer": "0", INDEXED_ANSWER: "A"}),
+)
 
 
 class Streamed:
@@ -56,9 +54,7 @@ def test_adjusted_rows_are_streamed() -> None:
         ("cc-ocr:part=kie", {"question": "q", "answer": "x", "category": "y"}, "column category"),
     ],
 )
-def test_a_bad_row_is_named_with_its_file(
-    tmp_path: Path, name: str, cells: dict[str, str], told: str
-) -> None:
+def test_a_bad_row_is_named_with_its_file(tmp_path: Path, name: str, cells: dict[str, str], told: str) -> None:
     path = tmp_path / "rows.tsv"
     path.write_text("\t".join(["index", *cells]) + "\n" + "\t".join(["7", *cells.values()]) + "\n")
     benchmark = open_benchmark(name, Variant(data=str(path)))

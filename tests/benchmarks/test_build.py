@@ -65,9 +65,7 @@ def test_steps_are_applied_in_order_and_once(table: Path) -> None:
     assert benchmark.parameters["shots_from"] == "aside"
     samples = list(benchmark.samples(benchmark.open()))
     assert len(samples) == 4
-    assert {sample.options[sample.gold[0]] for sample in samples} == {
-        f"yes, {sample.id}" for sample in samples
-    }
+    assert {sample.options[sample.gold[0]] for sample in samples} == {f"yes, {sample.id}" for sample in samples}
 
     def reply(sample, request):
         failed = sample.id == samples[0].id
@@ -89,6 +87,4 @@ def test_a_factory_and_a_finished_benchmark_go_through_the_same_steps(table: Pat
     assert (made.title, made.parameters["shots"]) == ("mine", "1")
     finished = build(declaration(Variant()), Variant(control="shuffled-options:2"))
     assert made.parameters["control"] == finished.parameters["control"] == "shuffled-options:2"
-    assert (
-        open_benchmark(f"{table}:shots=1,control=shuffled-options:2").parameters == made.parameters
-    )
+    assert open_benchmark(f"{table}:shots=1,control=shuffled-options:2").parameters == made.parameters

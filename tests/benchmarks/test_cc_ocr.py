@@ -34,12 +34,7 @@ def no_apted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("part", "rule"),
-    [
-        ("all", None),
-        ("doc_parsing", None),
-        ("doc_parsing/table/table_scan_eng", None),
-        ("kie", "vlmevalkit"),
-    ],
+    [("all", None), ("doc_parsing", None), ("doc_parsing/table/table_scan_eng", None), ("kie", "vlmevalkit")],
 )
 @pytest.mark.usefixtures("no_apted")
 def test_a_part_with_trees_names_the_extra(part: str, rule: str | None) -> None:
@@ -56,12 +51,9 @@ def test_the_other_parts_need_no_package(part: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "other", "column"),
-    [("\tkie\t", "\tforms\t", "category"), ("\tformula\t", "\tmusic\t", "l2-category")],
+    ("cell", "other", "column"), [("\tkie\t", "\tforms\t", "category"), ("\tformula\t", "\tmusic\t", "l2-category")]
 )
-def test_a_row_of_no_known_task_is_refused(
-    tmp_path: Path, cell: str, other: str, column: str
-) -> None:
+def test_a_row_of_no_known_task_is_refused(tmp_path: Path, cell: str, other: str, column: str) -> None:
     file = tmp_path / "rows.tsv"
     file.write_text(LAYOUT.read_text().replace(cell, other))
     benchmark = open_benchmark("cc-ocr", Variant(data=str(file)))

@@ -129,9 +129,7 @@ def _json(report: ProgramReport) -> str:
 
 
 def record(programs: Programs, reply: str, row: int = 0, judges: int = 0) -> Record:
-    benchmark = open_benchmark(
-        "chartmimic", Variant(data=str(LAYOUT), options={"run_code": "yes"}, judges=judges)
-    )
+    benchmark = open_benchmark("chartmimic", Variant(data=str(LAYOUT), options={"run_code": "yes"}, judges=judges))
     sample = list(benchmark.samples(benchmark.open()))[row]
 
     def answer(request: Request) -> Output:
@@ -203,9 +201,7 @@ def test_a_picture_that_cannot_be_read_is_no_answer() -> None:
     class Pictures(Programs):
         def answer(self, request: Request) -> Output:
             forged = ProgramReport(ProgramFailure("report", "no picture"))
-            return (
-                Generated(_json(forged)) if isinstance(request, Draw) else super().answer(request)
-            )
+            return Generated(_json(forged)) if isinstance(request, Draw) else super().answer(request)
 
     made = record(Pictures(DRAWN, DRAWN), REPLY, judges=1)
     assert (made.score, made.outcome, made.unscored) == (None, "failed", "failed")
@@ -270,8 +266,7 @@ def test_rows_without_a_reference_say_so(cells: Mapping[str, str], message: str)
 
 def scored(folder: Path, spec: str, replies: list[str]) -> Scored:
     rows: list[dict[str, Any]] = [
-        {"index": row["index"], "prediction": reply}
-        for row, reply in zip(ROWS, replies, strict=True)
+        {"index": row["index"], "prediction": reply} for row, reply in zip(ROWS, replies, strict=True)
     ]
     predictions = folder / "replies.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -304,9 +299,7 @@ def test_unknown_values_are_refused(option: str) -> None:
 
 
 @pytest.mark.release
-def test_programs_run_once_and_are_scored_from_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_run_once_and_are_scored_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real thing: two replies, one drawn in another colour, one that fails."""
     monkeypatch.chdir(tmp_path)
     replies = [

@@ -40,10 +40,7 @@ SHARMA = [
 def test_distances_are_those_of_the_paper(
     first: tuple[float, float, float], second: tuple[float, float, float], distance: float
 ) -> None:
-    there, back = (
-        colour_distance(Lab(*first), Lab(*second)),
-        colour_distance(Lab(*second), Lab(*first)),
-    )
+    there, back = (colour_distance(Lab(*first), Lab(*second)), colour_distance(Lab(*second), Lab(*first)))
     assert there == pytest.approx(distance, abs=5e-5)
     assert back == pytest.approx(there)
 
@@ -71,14 +68,7 @@ def test_similarity(first: str, second: str, alike: float) -> None:
 
 @pytest.mark.parametrize(
     ("correct", "generated", "reference", "f1"),
-    [
-        (2, 2, 2, 1.0),
-        (1, 2, 2, 0.5),
-        (1, 1, 3, 0.5),
-        (0, 2, 2, 0.0),
-        (0, 0, 0, 0.0),
-        (0, 0, 1, 0.0),
-    ],
+    [(2, 2, 2, 1.0), (1, 2, 2, 0.5), (1, 1, 3, 0.5), (0, 2, 2, 0.0), (0, 0, 0, 0.0), (0, 0, 1, 0.0)],
 )
 def test_f1(correct: float, generated: int, reference: int, f1: float) -> None:
     assert f1_of(correct, generated, reference) == pytest.approx(f1)
@@ -109,11 +99,7 @@ def test_of_many_colours_those_that_resemble_an_earlier_one_are_left_out() -> No
 def test_the_best_matching_is_the_best_of_all() -> None:
     draw = random.Random(0)
     for _ in range(40):
-        first, second = (
-            [f"#{draw.randrange(1 << 24):06X}" for _ in range(draw.randrange(6))] for _ in range(2)
-        )
+        first, second = ([f"#{draw.randrange(1 << 24):06X}" for _ in range(draw.randrange(6))] for _ in range(2))
         short, long = sorted((first, second), key=len)
-        best = max(
-            sum(map(similarity, short, order)) for order in itertools.permutations(long, len(short))
-        )
+        best = max(sum(map(similarity, short, order)) for order in itertools.permutations(long, len(short)))
         assert best_total(first, second) == pytest.approx(best)

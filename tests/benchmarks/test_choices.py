@@ -137,9 +137,7 @@ def test_mmmu_keeps_its_split_and_shows_images_where_they_are_named() -> None:
     dev = opened("mmmu", options={"split": "dev"})
     assert [sample.id for sample in dev.samples(dev.open())] == ["4"]
     (message,) = next(benchmark.flow(samples[1])).messages
-    assert [type(part).__name__ for part in message.parts] == [
-        "Text", "Media", "Text", "Media", "Text",
-    ]  # fmt: skip
+    assert [type(part).__name__ for part in message.parts] == ["Text", "Media", "Text", "Media", "Text"]
 
 
 @pytest.mark.parametrize(
@@ -177,9 +175,16 @@ def test_muirbench_puts_each_image_at_its_mark() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    ["mmmu:split=test", "mmbench:split=test", "mmt-bench:split=all", "q-bench:split=test",
-     "a-bench:split=test", "aesbench:split=test", "gmai-mmbench:split=test"],
-)  # fmt: skip
+    [
+        "mmmu:split=test",
+        "mmbench:split=test",
+        "mmt-bench:split=all",
+        "q-bench:split=test",
+        "a-bench:split=test",
+        "aesbench:split=test",
+        "gmai-mmbench:split=test",
+    ],
+)
 def test_withheld_answers_are_told(spec: str) -> None:
     made = open_benchmark(spec)
     assert "withheld" in made.unscorable

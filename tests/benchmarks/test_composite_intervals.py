@@ -32,11 +32,16 @@ def asked(seed: int, images: int = 60) -> dict[str, list[Record]]:
                 said = gold if draw.random() < (0.9 if gold == YES else 0.7) else None
                 found[track].append(
                     Record(
-                        id=f"{image}/{track}/{gold}", kind="yes_no", question="?", gold=(gold,),
-                        outcome="answered", answer=said or (NO if gold == YES else YES),
-                        score=float(said is not None), unit=str(image),
+                        id=f"{image}/{track}/{gold}",
+                        kind="yes_no",
+                        question="?",
+                        gold=(gold,),
+                        outcome="answered",
+                        answer=said or (NO if gold == YES else YES),
+                        score=float(said is not None),
+                        unit=str(image),
                     )
-                )  # fmt: skip
+                )
     return found
 
 
@@ -48,10 +53,7 @@ def test_popes_intervals_are_about_its_numbers() -> None:
     by_track = asked(3)
     found = compute_intervals(by_track, answering)
     names = ("f1", "accuracy", "precision", "recall", "yes_rate")
-    assert set(found) == {
-        *((name, track) for name in names for track in (*TRACKS, MEAN)),
-        (POOLED, MEAN),
-    }
+    assert set(found) == {*((name, track) for name in names for track in (*TRACKS, MEAN)), (POOLED, MEAN)}
     for track, records in by_track.items():
         table = confusion(map(answering, records))
         for name in names:
@@ -82,14 +84,21 @@ def pairs(seed: int) -> list[Record]:
     shares = np.where(draw.random(40) < 0.25, 0.4, 0.9)
     return [
         Record(
-            id=f"{subtask}/{image}/{gold}", kind="yes_no", question="?", gold=(gold,),
-            outcome="answered", answer=YES, score=float(draw.random() < shares[image]),
-            unit=f"{subtask}/{image}", media=(f"image {image}",), groups={SUBTASK: subtask},
+            id=f"{subtask}/{image}/{gold}",
+            kind="yes_no",
+            question="?",
+            gold=(gold,),
+            outcome="answered",
+            answer=YES,
+            score=float(draw.random() < shares[image]),
+            unit=f"{subtask}/{image}",
+            media=(f"image {image}",),
+            groups={SUBTASK: subtask},
         )
         for subtask in SUBTASKS
         for image in range(40)
         for gold in (YES, NO)
-    ]  # fmt: skip
+    ]
 
 
 def test_mmes_total_is_covered() -> None:
@@ -141,19 +150,20 @@ def test_llava_bench_resamples_pictures() -> None:
     def asked_about(media: bool) -> list[Record]:
         return [
             Record(
-                id=f"{picture}/{question}", kind="open", question="?", outcome="answered",
-                score=value / 10, values={MODEL: value, REFERENCE: 8.0},
+                id=f"{picture}/{question}",
+                kind="open",
+                question="?",
+                outcome="answered",
+                score=value / 10,
+                values={MODEL: value, REFERENCE: 8.0},
                 media=(f"p{picture}",) if media else (),
             )
             for picture, value in enumerate(worth)
             for question in range(3)
-        ]  # fmt: skip
+        ]
 
     plain = Metric("score", 50.0, 60)
-    together, apart = (
-        _relative_metric(asked_about(True), plain),
-        _relative_metric(asked_about(False), plain),
-    )
+    together, apart = (_relative_metric(asked_about(True), plain), _relative_metric(asked_about(False), plain))
     assert together.value == pytest.approx(apart.value) == pytest.approx(np.mean(worth) / 8 * 100)
     assert together.n == apart.n == 60
     assert together.interval is not None
@@ -166,21 +176,14 @@ def test_llava_bench_resamples_pictures() -> None:
 
 def test_wemaths_intervals_are_about_its_rates() -> None:
     draw = np.random.default_rng(2)
-    problems = [
-        CompositeProblem(tuple((draw.random(2) < 0.7).tolist()), bool(draw.random() < 0.6))
-        for _ in range(200)
-    ]
+    problems = [CompositeProblem(tuple((draw.random(2) < 0.7).tolist()), bool(draw.random() < 0.6)) for _ in range(200)]
     for mode in ("strict", "loose"):
         for metric in _mode_metrics(problems, mode).values():
             assert metric.interval is not None
             assert metric.interval.low < (metric.value or 0.0) < metric.interval.high
     # The score is a mean over problems of 1, 1/2 or 0: its interval is that of such a mean.
     worth = [
-        1.0
-        if one.is_solved and all(one.steps)
-        else 0.5
-        if all(one.steps) and not one.is_solved
-        else 0.0
+        1.0 if one.is_solved and all(one.steps) else 0.5 if all(one.steps) and not one.is_solved else 0.0
         for one in problems
     ]
     score = _mode_metrics(problems, "strict")["score_strict"].interval

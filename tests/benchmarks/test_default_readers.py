@@ -57,9 +57,7 @@ LABELS = 'index,question,answer,prediction\n1,Which?,b,(b) 0.42\n2,Which two?,"b
         ("", LABELS, None, 100.0),
     ],
 )
-def test_replies_are_right(
-    tmp_path: Path, name: str, file: str, rule: str | None, value: float
-) -> None:
+def test_replies_are_right(tmp_path: Path, name: str, file: str, rule: str | None, value: float) -> None:
     path = tmp_path / "replies.csv"
     path.write_text(file)
     variant = Variant(rule=rule) if rule else Variant()

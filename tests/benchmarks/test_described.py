@@ -54,9 +54,7 @@ def scored(benchmark: Benchmark, *replies: str) -> list[float | None]:
         ("vqa", [0.0, 1.0]),
     ],
 )
-def test_open_answers_are_graded_by_the_metric(
-    tmp_path: Path, metric: str, scores: list[float]
-) -> None:
+def test_open_answers_are_graded_by_the_metric(tmp_path: Path, metric: str, scores: list[float]) -> None:
     made = open_benchmark(written(tmp_path, SIGNS + f'metric = "{metric}"\n'))
     assert scored(made, "Baker Strees", "rue") == pytest.approx(scores)
     assert (made.name, made.title, made.headline) == ("street", "Signs in the street", metric)
@@ -65,9 +63,7 @@ def test_open_answers_are_graded_by_the_metric(
 
 def test_numbers_may_be_near(tmp_path: Path) -> None:
     rows = "question\tanswer\nHow many?\t10\nHow far?\t20\n"
-    made = open_benchmark(
-        written(tmp_path, 'data = "signs.tsv"\nmetric = "relaxed"\nkind = "open"\n', rows)
-    )
+    made = open_benchmark(written(tmp_path, 'data = "signs.tsv"\nmetric = "relaxed"\nkind = "open"\n', rows))
     assert scored(made, "10.4", "22") == [1.0, 0.0]
 
 
@@ -97,9 +93,7 @@ def test_judged_replies_need_a_judge(tmp_path: Path) -> None:
     assert "judge" in open_benchmark(file).unscorable
     made = open_benchmark(file, Variant(judges=1))
     samples = list(made.samples(made.open()))
-    records = answer_samples(
-        made, samples, lambda *_: Generated("a reply"), lambda request: Generated("4")
-    )
+    records = answer_samples(made, samples, lambda *_: Generated("a reply"), lambda request: Generated("4"))
     assert [record.score for record in records] == [0.75, 0.75]
     assert made.summarise(records).headline.value == pytest.approx(75.0)
 

@@ -23,16 +23,10 @@ SAMPLE = Sample("1", "open", "Which {reply}?", ("tin",))
     [
         ("Extracted answer: tin\nAnswer format: String", ParsedAnswer("tin", RULE)),
         ("**Extracted answer:** 12.5%\n**Answer format:** Float", ParsedAnswer("12.5%", RULE)),
-        (
-            '```\nExtracted answer: ["a", "b"]\nAnswer format: List\n```',
-            ParsedAnswer('["a", "b"]', RULE),
-        ),
+        ('```\nExtracted answer: ["a", "b"]\nAnswer format: List\n```', ParsedAnswer('["a", "b"]', RULE)),
         ('Extracted answer: ["a",\n "b"]\nAnswer format: List', ParsedAnswer('["a",\n "b"]', RULE)),
         ("tin", ParsedAnswer("tin", RULE)),
-        (
-            "Extracted answer: Not answerable\nAnswer format: String",
-            ParsedAnswer("Not answerable", RULE),
-        ),
+        ("Extracted answer: Not answerable\nAnswer format: String", ParsedAnswer("Not answerable", RULE)),
         ("Extracted answer: not answerable.", ParsedAnswer("Not answerable", RULE)),
         ("Extracted answer: Fail to answer\nAnswer format: String", Refused(RULE)),
         ("Extracted answer:\nAnswer format: String", Unparsed()),
@@ -95,9 +89,7 @@ def test_slidevqa_computes_all_its_metrics_on_the_short_answer(tmp_path: Path) -
     plain, read = (score("slidevqa", path, extractor=one) for one in (None, "column:pred"))
     names = ("f1", "exact_match", "anls")
     assert [plain.summary.metrics[name].value for name in names[1:]] == [0.0, 0.0]
-    assert [read.summary.metrics[name].value for name in names] == pytest.approx(
-        [100, 100, 83.33], abs=0.01
-    )
+    assert [read.summary.metrics[name].value for name in names] == pytest.approx([100, 100, 83.33], abs=0.01)
 
 
 def test_mmlongbench_counts_who_answered_by_the_short_answer(tmp_path: Path) -> None:
@@ -133,11 +125,7 @@ class Copier(Wordy):
 
 def test_a_run_asks_its_extractor_about_every_reply(dude: Path, tmp_path: Path) -> None:
     dude.write_text("index\tquestion\tanswer\n1\tWhat is it made of?\ttin\n")
-    (run,) = evaluate(
-        [Wordy()], [f"dude:file={dude}"], extractors=[Copier()], out=tmp_path / "o", html=False
-    ).runs
+    (run,) = evaluate([Wordy()], [f"dude:file={dude}"], extractors=[Copier()], out=tmp_path / "o", html=False).runs
     assert run.report().summary.headline.value == 100.0
     (record,) = run.records()
-    assert record.passes[0].by_rules == ParsedAnswer(
-        "It is made of tin, I think", "whole reply", (0, 26)
-    )
+    assert record.passes[0].by_rules == ParsedAnswer("It is made of tin, I think", "whole reply", (0, 26))

@@ -28,15 +28,31 @@ from snellen.engine.offline.gold_check import answer_samples, gold_reply
 from snellen.extract.yes_no_words import WORDS
 
 LAYOUTS = Path(__file__).parent / "layouts"
-FILES = sorted(
-    path
-    for path in LAYOUTS.iterdir()
-    if path.suffix in (".tsv", ".jsonl") and ".roles" not in path.name
-)
+FILES = sorted(path for path in LAYOUTS.iterdir() if path.suffix in (".tsv", ".jsonl") and ".roles" not in path.name)
 TEXTS = (
-    *"aBbcdElovxyz", "0", "1", "2", "3", "4", "10", "None", "N/A", "nan", "yes", "No", "true",
-    "A.", "(B)", "c)", "A and B", "AC", "1.0", "none of these", "red", "a blue cup",
-)  # fmt: skip
+    *"aBbcdElovxyz",
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "10",
+    "None",
+    "N/A",
+    "nan",
+    "yes",
+    "No",
+    "true",
+    "A.",
+    "(B)",
+    "c)",
+    "A and B",
+    "AC",
+    "1.0",
+    "none of these",
+    "red",
+    "a blue cup",
+)
 PLAIN = tuple(f"plain word {number}" for number in range(26))
 """Texts of the first row: its gold says what the golds of the column are."""
 LISTS = ("candidates", "choices", "options")
@@ -45,9 +61,12 @@ MULTIPLE = {"moat", "cmmmu", "mathvision", "mathvista"}
 LABELS_ALONE = {"cg-bench", "mathverse", "wemath", "q-bench-video", "tempcompass"}
 """Published with labels alone, which their loaders take for granted."""
 OF_ANSWERS = {
-    "coco-caption.tsv", "creation-mmbench.tsv", "pope.tsv", "q-bench-video@part=all.tsv",
+    "coco-caption.tsv",
+    "creation-mmbench.tsv",
+    "pope.tsv",
+    "q-bench-video@part=all.tsv",
     "q-bench-video@part=open.tsv",
-}  # fmt: skip
+}
 """F1, CIDEr and grades of judges: no headline can be made of what is right alone."""
 _DRESSED = re.compile(r"\(?[A-Z][.)]\s*")
 
@@ -62,9 +81,7 @@ class Layout(NamedTuple):
 def layout(path: Path) -> Layout:
     name, at, told = path.name.partition("@")
     options = dict(pair.split("=", 1) for pair in told.rsplit(".", 1)[0].split(",")) if at else {}
-    benchmark = open_benchmark(
-        name.split(".")[0], Variant(data=str(path), options=options, circular=None)
-    )
+    benchmark = open_benchmark(name.split(".")[0], Variant(data=str(path), options=options, circular=None))
     rows = list(benchmark.open())
     samples = {sample.id: sample for sample in benchmark.samples(rows)}
     return Layout(benchmark, rows, samples)
@@ -119,9 +136,8 @@ def scores(benchmark: Benchmark, samples: list[Sample], reply: str | None) -> li
 
 CHOICES = [path for path in FILES if choice_rows(path)]
 YES_NO = [
-    path for path in FILES
-    if any(sample.kind == "yes_no" and sample.gold for sample in layout(path).samples.values())
-]  # fmt: skip
+    path for path in FILES if any(sample.kind == "yes_no" and sample.gold for sample in layout(path).samples.values())
+]
 
 
 def names(files: list[Path]) -> set[str]:
@@ -179,10 +195,19 @@ def test_the_right_option_scores_1_and_another_0(path: Path, data: st.DataObject
 
 SPELLINGS = (
     *(tuple(pair[side].split("|")[0] for side in (0, 1)) for pair in WORDS.values()),
-    ("yes", "no"), ("Yes.", "No."), ("YES", "NO"), ("Y", "N"), ("true", "False"), ("1", "0"),
-    ("是", "否"), ("是的", "不是"), ("对", "错"), ("正确", "错误"),
-    ("有", "没有"), ("correct", "wrong"),
-)  # fmt: skip
+    ("yes", "no"),
+    ("Yes.", "No."),
+    ("YES", "NO"),
+    ("Y", "N"),
+    ("true", "False"),
+    ("1", "0"),
+    ("是", "否"),
+    ("是的", "不是"),
+    ("对", "错"),
+    ("正确", "错误"),
+    ("有", "没有"),
+    ("correct", "wrong"),
+)
 BY_OPENING = {"mme"}
 """Read by a published rule that knows yes and no of English alone."""
 
@@ -193,9 +218,7 @@ def test_yes_and_no_meet_in_every_spelling(path: Path) -> None:
     samples = list(layout(path).samples.values())
     which = next(index for index, sample in enumerate(samples) if sample.kind == "yes_no")
     for spelling in SPELLINGS:
-        for gold, other, word, wrong in (
-            (*spelling, "Yes", "No"), (*reversed(spelling), "No", "Yes"),
-        ):  # fmt: skip
+        for gold, other, word, wrong in ((*spelling, "Yes", "No"), (*reversed(spelling), "No", "Yes")):
             row = rows[which]
             cells = {**row.cells, gold_column(row.cells) or "": gold}
             made = [*rows[:which], replace(row, cells=cells), *rows[which + 1 :]]
@@ -213,9 +236,7 @@ def test_yes_and_no_meet_in_every_spelling(path: Path) -> None:
 def test_recorded_verdicts_make_the_headline_or_are_refused(path: Path) -> None:
     found = layout(path)
     samples = list(found.samples.values())
-    benchmark = replace_fields(
-        found.benchmark, open=lambda: found.rows, samples=lambda rows: iter(samples)
-    )
+    benchmark = replace_fields(found.benchmark, open=lambda: found.rows, samples=lambda rows: iter(samples))
     assert _is_made_of_verdicts(benchmark) == (path.name not in OF_ANSWERS)
     if path.name in OF_ANSWERS or benchmark.headline_sums is not None:
         return

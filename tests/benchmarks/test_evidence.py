@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.evidence import (
-    BenchmarkEvidence,
-    EvidenceComparison,
-    load_evidence,
-)
+from snellen.benchmarks.declaration.evidence import BenchmarkEvidence, EvidenceComparison, load_evidence
 
 PUBLISHED = EvidenceComparison("reproduced", "a table", 3, 4)
 VERDICTS = EvidenceComparison("differential", "a/b", 400, 400, rule="official", commit="1234567890")
@@ -30,9 +26,7 @@ def test_the_summary_names_every_source() -> None:
 
 def test_the_brief_form_adds_up_what_one_rule_was_compared_with() -> None:
     evidence = BenchmarkEvidence("reproduced", (PUBLISHED, VERDICTS, OTHER_LANGUAGE))
-    assert evidence.brief() == (
-        "reproduced: 3 of 4 published numbers; 799 of 800 verdicts under --rule official"
-    )
+    assert evidence.brief() == ("reproduced: 3 of 4 published numbers; 799 of 800 verdicts under --rule official")
 
 
 def test_too_little_for_a_level_is_not_called_nothing() -> None:

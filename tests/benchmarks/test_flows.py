@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.protocol.flows import (
-    AskConfig,
-    circular_flow,
-    planned_passes,
-    single_pass_flow,
-)
+from snellen.benchmarks.protocol.flows import AskConfig, circular_flow, planned_passes, single_pass_flow
 from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Request, Text
@@ -47,8 +42,7 @@ def test_asked_once_scores_the_letter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "outcome"),
-    [("", "empty"), ("hmm", "unparsed"), ("I cannot help with that request.", "refused")],
+    ("reply", "outcome"), [("", "empty"), ("hmm", "unparsed"), ("I cannot help with that request.", "refused")]
 )
 def test_replies_without_answer_are_wrong_and_typed(reply: str, outcome: str) -> None:
     record = ask(single_pass_flow(SETTINGS)(SAMPLE), answering(reply))
@@ -56,9 +50,7 @@ def test_replies_without_answer_are_wrong_and_typed(reply: str, outcome: str) ->
 
 
 def test_a_cut_reply_is_truncated() -> None:
-    record = ask(
-        single_pass_flow(SETTINGS)(SAMPLE), [Generated("Let us see,", stop_reason="length")]
-    )
+    record = ask(single_pass_flow(SETTINGS)(SAMPLE), [Generated("Let us see,", stop_reason="length")])
     assert (record.score, record.outcome) == (0.0, "truncated")
 
 

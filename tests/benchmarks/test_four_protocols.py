@@ -28,12 +28,7 @@ MODEL = "snellen/tiny"
 
 
 def ran(
-    benchmark: str,
-    data: Path,
-    out: Path,
-    model: str = MODEL,
-    clip: str | None = None,
-    circular: str | None = None,
+    benchmark: str, data: Path, out: Path, model: str = MODEL, clip: str | None = None, circular: str | None = None
 ) -> RunFolder:
     chosen = Variant(data=str(data), circular=circular)
     (run,) = evaluate([model], [benchmark], variant=chosen, out=out, clip=clip).runs
@@ -54,11 +49,15 @@ def write_mmbench(path: Path) -> Path:
         for turn in range(3):
             shown = options[-turn:] + options[:-turn] if turn else options
             cells = (
-                str(number + turn * 1_000_000), "What color is the circle?", *shown,
-                "ABC"[shown.index(colour)], "attribute_recognition",
-                "finegrained_perception (instance-level)", "dev",
+                str(number + turn * 1_000_000),
+                "What color is the circle?",
+                *shown,
+                "ABC"[shown.index(colour)],
+                "attribute_recognition",
+                "finegrained_perception (instance-level)",
+                "dev",
                 str(number) if turn else base64.b64encode(disc(colour)).decode(),
-            )  # fmt: skip
+            )
             lines.append("\t".join(cells))
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -110,8 +109,7 @@ def test_seedbench_ranking_does_not_generate(tmp_path: Path) -> None:
 
 def test_mmt_bench_apart_and_side_by_side(tmp_path: Path) -> None:
     rows = [
-        row(number, "person_reid", "image_retrieval", image=several(["red", "green", "blue"]))
-        for number in range(1, 5)
+        row(number, "person_reid", "image_retrieval", image=several(["red", "green", "blue"])) for number in range(1, 5)
     ]
     data = write_mmt(tmp_path / "MMT-Bench_VAL_MI.tsv", rows)
     apart = ran("mmt-bench:images=native", data, tmp_path / "out")
@@ -132,8 +130,7 @@ def test_pictures_stand_between_the_words_that_speak_of_them(tmp_path: Path) -> 
 def test_regions_are_drawn_as_boxes(tmp_path: Path) -> None:
     cells = {"category": "visual_prompt_understanding", "boxes": "[[10, 5, 40, 30]]"}
     rows = [
-        row(number, "som_recognition", "visual_prompt_understanding", image=picture(colour))
-        | {"boxes": cells["boxes"]}
+        row(number, "som_recognition", "visual_prompt_understanding", image=picture(colour)) | {"boxes": cells["boxes"]}
         for number, colour in enumerate(("red", "green"), 1)
     ]
     data = write_mmt(tmp_path / "MMT-Bench_VAL.tsv", rows, extra=("boxes",))

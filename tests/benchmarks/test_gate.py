@@ -39,13 +39,10 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("lost", "withheld"), [(0, False), (2, False), (3, True), (40, True)])
-def test_the_gate_opens_up_to_its_share(
-    data: Path, tmp_path: Path, lost: int, withheld: bool
-) -> None:
+def test_the_gate_opens_up_to_its_share(data: Path, tmp_path: Path, lost: int, withheld: bool) -> None:
     results = snellen.evaluate(
-        [Failing(lost)], [str(data)], out=tmp_path / "out", html=False,
-        variant=Variant(failures="withhold>5%"),
-    )  # fmt: skip
+        [Failing(lost)], [str(data)], out=tmp_path / "out", html=False, variant=Variant(failures="withhold>5%")
+    )
     (run,) = results.runs
     summary = run.report().summary
     assert run.info.failures == "withhold>5%"

@@ -49,16 +49,8 @@ def test_mmmu_every_option_is_the_one_the_script_reads(golden: Golden, model: st
 def test_mmmu_open_questions_are_right_where_the_script_says_so(golden: Golden, model: str) -> None:
     file = golden("mmmu_val") / f"{model}.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    official = {
-        row["id"]: row["official_correct"]
-        for row in rows
-        if row["question_type"] != "multiple-choice"
-    }
-    ours = {
-        record.id: record.score == 1.0
-        for record in score("mmmu", file).records
-        if record.kind == "open"
-    }
+    official = {row["id"]: row["official_correct"] for row in rows if row["question_type"] != "multiple-choice"}
+    ours = {record.id: record.score == 1.0 for record in score("mmmu", file).records if record.kind == "open"}
     assert ours == official
     assert len(ours) == 53
 
@@ -68,8 +60,9 @@ def test_mmmu_official_rule_draws_where_it_reads_nothing(golden: Golden, model: 
     right, drawn = MODELS[model]
     file = golden("mmmu_val") / f"{model}.jsonl"
     first, second = (score("mmmu", file, variant=Variant(rule="official")) for _ in range(2))
-    rules = [one.answer.rule for record in first.records for one in record.passes
-             if isinstance(one.answer, ParsedAnswer)]  # fmt: skip
+    rules = [
+        one.answer.rule for record in first.records for one in record.passes if isinstance(one.answer, ParsedAnswer)
+    ]
     assert rules.count(DRAWN) == drawn
     assert first.summary.headline == second.summary.headline
     assert right <= (first.summary.headline.value or 0) * 9 <= right + drawn

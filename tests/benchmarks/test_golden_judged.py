@@ -23,10 +23,7 @@ KEPT = Path(__file__).parents[1] / "golden"
 def systems(name: str, of: Iterable[str]) -> list[Any]:
     """Those whose file is not in the repository are marked."""
     outside = pytest.mark.external_golden(name)
-    return [
-        pytest.param(one, marks=() if (KEPT / name / f"{one}.jsonl.gz").is_file() else outside)
-        for one in of
-    ]
+    return [pytest.param(one, marks=() if (KEPT / name / f"{one}.jsonl.gz").is_file() else outside) for one in of]
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -51,7 +48,7 @@ MATHVISTA = {
 }
 """Right answers as published."""
 MATHVISTA_DIFFERS = {
-    "llavar": {"770", "917"},  # "1.0" and "1.5" taken for the integer 1 in this file alone
+    "llavar": {"770", "917"}  # "1.0" and "1.5" taken for the integer 1 in this file alone
 }
 
 
@@ -99,10 +96,7 @@ def test_mathvista_extractions_as_a_judge(golden: Golden, system: str) -> None:
     """Rules read first, GPT-4's extraction where they cannot; by our own comparison."""
     home = golden("mathvista_testmini")
     summary = score(
-        "mathvista",
-        home / f"{system}.jsonl.gz",
-        data=home / "problems_testmini.jsonl.gz",
-        judges=["column:extraction"],
+        "mathvista", home / f"{system}.jsonl.gz", data=home / "problems_testmini.jsonl.gz", judges=["column:extraction"]
     ).summary
     assert summary.headline.name == "accuracy"
     assert summary.headline.value == pytest.approx(MATHVISTA[system] / 10, abs=1.0)

@@ -62,12 +62,7 @@ def test_official_rules_with_recorded_verdicts_give_the_printed_scores(
     ],
 )
 def test_our_rules_stay_near(
-    golden: Golden,
-    tmp_path: Path,
-    model: str,
-    task: str,
-    by_rules: float,
-    official: float,
+    golden: Golden, tmp_path: Path, model: str, task: str, by_rules: float, official: float
 ) -> None:
     """Ours beside the authors', whose recorded verdicts decide every reply where they are given:
     the differences without them are replies that a judge misread, or that name the right choice in
@@ -75,8 +70,6 @@ def test_our_rules_stay_near(
     path = file_of(golden("tempcompass"), model, task)
     variant = Variant(options={"task": task})
     alone = score("tempcompass", path, variant=variant, judges=()).summary
-    judged = score(
-        "tempcompass", path, variant=variant, judges=VERDICTS, store=tmp_path / "s.sqlite"
-    ).summary
+    judged = score("tempcompass", path, variant=variant, judges=VERDICTS, store=tmp_path / "s.sqlite").summary
     assert alone.headline.value == pytest.approx(by_rules, abs=0.006)
     assert judged.headline.value == pytest.approx(official, abs=0.006)

@@ -63,17 +63,12 @@ def test_anls_of_laytextllm(golden: Golden, which: str, expected: float) -> None
 @pytest.mark.external_golden("vizwiz_val_subset")
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
-    ("system", "n", "expected"),
-    [("base", 758, 33.77308707), ("fusion", 951, 53.27024185), ("skill", 413, 41.79176755)],
+    ("system", "n", "expected"), [("base", 758, 33.77308707), ("fusion", 951, 53.27024185), ("skill", 413, 41.79176755)]
 )
 def test_vqa_accuracy_on_vizwiz(
     golden: Golden, tmp_path: Path, system: str, n: int, expected: float, rule: str
 ) -> None:
-    rows = [
-        row
-        for row in lines(golden("vizwiz_val_subset") / "vizwiz_val_subset.jsonl")
-        if system in row["preds"]
-    ]
+    rows = [row for row in lines(golden("vizwiz_val_subset") / "vizwiz_val_subset.jsonl") if system in row["preds"]]
     file = written(
         tmp_path / "vizwiz.jsonl",
         (
@@ -103,10 +98,7 @@ def test_captions_of_magic(golden: Golden, tmp_path: Path, which: str) -> None:
     rows = list(lines(home / f"{which.replace('/', '_')}.jsonl.gz"))
     file = written(
         tmp_path / "captions.jsonl",
-        (
-            {"id": row["image"], "answers": row["refs"], "prediction": row["prediction"]}
-            for row in rows
-        ),
+        ({"id": row["image"], "answers": row["refs"], "prediction": row["prediction"]} for row in rows),
     )
     scored = score("coco-caption:meteor=on", file)
     metrics = scored.summary.metrics
@@ -126,11 +118,7 @@ def test_captions_of_magic(golden: Golden, tmp_path: Path, which: str) -> None:
 def test_every_gold_answer_of_ocrbench_is_right(golden: Golden, tmp_path: Path) -> None:
     rows = list(lines(golden("ocrbench_questions") / "ocrbench_v1.jsonl"))
     replies = (
-        {
-            **row,
-            "id": number,
-            "prediction": row["answers"][0] if isinstance(row["answers"], list) else row["answers"],
-        }
+        {**row, "id": number, "prediction": row["answers"][0] if isinstance(row["answers"], list) else row["answers"]}
         for number, row in enumerate(rows)
     )
     summary = score("ocrbench", written(tmp_path / "gold.jsonl", replies)).summary

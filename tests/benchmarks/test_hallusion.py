@@ -15,9 +15,7 @@ ANSWERS = {
     ("a", "1", "1"): 0.0,
     ("b", "0", "0"): 0.0,
 }
-RECORDS = [
-    Record("/".join(key), "yes_no", "?", "answered", right) for key, right in ANSWERS.items()
-]
+RECORDS = [Record("/".join(key), "yes_no", "?", "answered", right) for key, right in ANSWERS.items()]
 
 
 def place(record: Record) -> FigureKey:

@@ -37,8 +37,7 @@ class Teacher:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "grade"),
-    [("Correct.", 1.0), ("It is incorrect", 0.0), ("“unclear”", 0.5), ("I cannot say", None)],
+    ("verdict", "grade"), [("Correct.", 1.0), ("It is incorrect", 0.0), ("“unclear”", 0.5), ("I cannot say", None)]
 )
 def test_verdicts_are_read_as_the_authors_read_them(verdict: str, grade: float | None) -> None:
     found = parse_agreement(verdict, unclear=0.5)
@@ -50,9 +49,8 @@ def test_a_judge_compares_with_the_whole_reference(tmp_path: Path) -> None:
     data.write_text(ROWS)
     judge, spec = Teacher("unclear"), f"hallusionbench:file={data}"
     (run,) = evaluate(
-        [Teacher("It cannot be seen.")], [spec], judges=[judge], variant=OFFICIAL,
-        out=tmp_path / "out", html=False,
-    ).runs  # fmt: skip
+        [Teacher("It cannot be seen.")], [spec], judges=[judge], variant=OFFICIAL, out=tmp_path / "out", html=False
+    ).runs
     scores = {record.unit: record.score for record in run.records()}
     assert scores == {"VS-chart/0/0/0": 1.0, "VS-chart/0/1/0": 0.0, "VD-video/1/0/0": 0.0}
     assert any(
@@ -75,9 +73,7 @@ def test_recorded_verdicts_are_replayed_and_words_are_the_default(tmp_path: Path
         "index,prediction,verdict\n"
         + "".join(f"{line},{verdict}\n" for line, verdict in zip(lines, verdicts, strict=True))
     )
-    found = score(
-        "hallusionbench", replies, data=LAYOUT, variant=OFFICIAL, judges=["column:verdict"]
-    )
+    found = score("hallusionbench", replies, data=LAYOUT, variant=OFFICIAL, judges=["column:verdict"])
     assert [record.score for record in found.records] == [1.0, 0.0, 0.0, 1.0, None]
     assert found.records[-1].unscored == "ungraded"
     words = score("hallusionbench", replies, data=LAYOUT).summary

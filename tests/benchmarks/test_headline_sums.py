@@ -33,10 +33,7 @@ OF_ALL_RECORDS = {"coco-caption"}
 
 def made(layout: Layout, failures: FailurePolicy, rule: str) -> Benchmark:
     variant = Variant(
-        data=str(layout.path),
-        options=layout.options,
-        judges=int("judge" in roles(layout)),
-        failures=failures,
+        data=str(layout.path), options=layout.options, judges=int("judge" in roles(layout)), failures=failures
     )
     opened = open_benchmark(layout.benchmark, variant)
     if rule not in opened.rules or rule == opened.rules[0]:
@@ -74,9 +71,7 @@ def test_the_headline_is_what_the_benchmark_declares(layout: Layout) -> None:
             headline = benchmark.summarise(part).headline
             assert headline.value is not None
             if benchmark.headline_sums is None:
-                scores = [
-                    one for record in part if (one := counted_score(record, failures)) is not None
-                ]
+                scores = [one for record in part if (one := counted_score(record, failures)) is not None]
                 assert headline.value == pytest.approx(headline.top * np.mean(scores), rel=1e-9)
                 continue
             sums = benchmark.headline_sums(records)
@@ -120,9 +115,7 @@ def test_a_table_of_ones_own_may_count_by_units(tmp_path: Path) -> None:
     data.write_text("\n".join(["index,question,answer,A,B,problem", *lines]))
     benchmark = open_benchmark(str(data), Variant(columns={"unit": "problem"}))
     records = answer_samples(
-        benchmark,
-        benchmark.samples(benchmark.open()),
-        lambda sample, _: Generated("B" if sample.id == "3" else "A"),
+        benchmark, benchmark.samples(benchmark.open()), lambda sample, _: Generated("B" if sample.id == "3" else "A")
     )
     assert benchmark.headline_sums is not None
     sums = benchmark.headline_sums(records)

@@ -26,9 +26,7 @@ from snellen.extract.verdicts import parse_graded_object, parse_grades
 HUGE = "9" * 400
 """Digits of a number that no float holds."""
 ENDS = ("[[0, 1e999]]", "[[NaN, 1]]", f"[[0, {HUGE}]]", "[[0, -Infinity]]", "[" * 3000, HUGE)
-CLUES = Sample(
-    id="1", kind="open", question="Where?", gold=("[[1, 2]]",), options={"seconds": "10"}
-)
+CLUES = Sample(id="1", kind="open", question="Where?", gold=("[[1, 2]]",), options={"seconds": "10"})
 
 
 @pytest.mark.parametrize("result", ENDS, ids=lambda text: text[:14])
@@ -42,9 +40,7 @@ def test_intervals_without_an_end_are_none(parse: Callable[[str], object], resul
 
 def test_a_deep_result_is_no_choice() -> None:
     reply = f"```json\n{'[' * 3000}\n``` B"
-    assert result_parser(("B",))(reply, {"A": "x", "B": "y"}, "stop") == ParsedAnswer(
-        "B", "vlmevalkit"
-    )
+    assert result_parser(("B",))(reply, {"A": "x", "B": "y"}, "stop") == ParsedAnswer("B", "vlmevalkit")
 
 
 @pytest.mark.parametrize("duration", ["short", "nan"])
@@ -108,8 +104,7 @@ LOOPS: tuple[tuple[str, Callable[[str], object], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("read", "reply"), [loop[1:] for loop in LOOPS],
-                         ids=[loop[0] for loop in LOOPS])  # fmt: skip
+@pytest.mark.parametrize(("read", "reply"), [loop[1:] for loop in LOOPS], ids=[loop[0] for loop in LOOPS])
 def test_a_loop_is_read_in_time(read: Callable[[str], object], reply: str) -> None:
     read(reply[:100])
     began = time.process_time()

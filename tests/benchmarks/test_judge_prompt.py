@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.analysis.cards import build_card
-from snellen.benchmarks.declaration.registry import (
-    expand_suites,
-    is_description,
-    open_benchmark,
-)
+from snellen.benchmarks.declaration.registry import expand_suites, is_description, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
@@ -51,10 +47,7 @@ def test_the_judge_is_asked_in_these_words(words: Path) -> None:
     texts = [(message.role, message.text()) for message in to_judge.messages]
     assert texts == [
         ("system", "Copy."),
-        (
-            "user",
-            f"Q: {sample.question}\nR: I cannot quite say, but {{reply}} it is\nThe answer is",
-        ),
+        ("user", f"Q: {sample.question}\nR: I cannot quite say, but {{reply}} it is\nThe answer is"),
     ]
 
 
@@ -80,17 +73,12 @@ def test_a_run_records_the_words_and_its_card_differs(words: Path, tmp_path: Pat
         ('[short-answer]\nwords = "x"', "expected `text`"),
         ("[short-answer]\ntext = 3", "expected `text`"),
         ("short-answer = 3", "expected `text`"),
-        (
-            '[short-answer]\ntext = "x"\nrules = {double = "y"}',
-            "unknown rule of short-answer 'double'",
-        ),
+        ('[short-answer]\ntext = "x"\nrules = {double = "y"}', "unknown rule of short-answer 'double'"),
         ("", "has no prompt; expected a table for one of short-answer"),
         ("[short-answer", "is no TOML"),
     ],
 )
-def test_a_file_that_does_not_fit_is_a_sentence(
-    content: str, sentence: str, tmp_path: Path
-) -> None:
+def test_a_file_that_does_not_fit_is_a_sentence(content: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "words.toml"
     path.write_text(content)
     with pytest.raises(UsageError, match=sentence):

@@ -61,9 +61,15 @@ def home(tmp_path: Path) -> Path:
 
 def run(home: Path, judge: Judge, judge_repeats: int, repeats: int = 1) -> RunFolder:
     (found,) = evaluate(
-        [Writer()], ["mm-vet"], out=home / "out", html=False, judges=[judge], repeats=repeats,
-        judge_repeats=judge_repeats, variant=Variant(data=str(home / "vet.tsv"), control="blind"),
-    ).runs  # fmt: skip
+        [Writer()],
+        ["mm-vet"],
+        out=home / "out",
+        html=False,
+        judges=[judge],
+        repeats=repeats,
+        judge_repeats=judge_repeats,
+        variant=Variant(data=str(home / "vet.tsv"), control="blind"),
+    ).runs
     return found
 
 
@@ -88,17 +94,17 @@ def test_each_verdict_is_asked_for_and_stored_by_itself(home: Path) -> None:
     assert (summary.draws.repeats, summary.draws.verdicts) == (1, 4)
     assert summary.draws.judge == pytest.approx(fmean(variances))
     assert JUDGE_VARIANCE not in summary.metrics
-    assert (
-        "between verdicts of a judge" in dict(draw_lines(report_of(found)))["variance of one draw"]
-    )
+    assert "between verdicts of a judge" in dict(draw_lines(report_of(found)))["variance of one draw"]
 
 
 def test_questions_draws_and_verdicts_share_the_variance(home: Path) -> None:
     found = run(home, Judge(), 3, repeats=4)
     parts = dict(draw_lines(report_of(found)))["variance of one draw"]
     assert [part.split(" % ")[1] for part in parts.split(", ")] == [
-        "between questions", "between draws of a question", "between verdicts of a judge",
-    ]  # fmt: skip
+        "between questions",
+        "between draws of a question",
+        "between verdicts of a judge",
+    ]
     assert sum(int(part.split(" %")[0]) for part in parts.split(", ")) == pytest.approx(100, abs=1)
 
 

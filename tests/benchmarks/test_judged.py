@@ -31,8 +31,7 @@ Says = Callable[[Request], Output]
 def saying(**by_role: str | Output | Iterable[str | Output]) -> Says:
     """Each role says these, one after the other; a single text again and again."""
     queues = {
-        role: said if isinstance(said, str | Generated | Failure) else iter(said)
-        for role, said in by_role.items()
+        role: said if isinstance(said, str | Generated | Failure) else iter(said) for role, said in by_role.items()
     }
 
     def answer(request: Request) -> Output:
@@ -64,9 +63,7 @@ def test_an_unread_verdict_is_asked_for_again_and_warmer() -> None:
         return Generated("0.5" if len(asked) == 3 else "well")
 
     fields = {"question": "q", "gold": "g", "reply": "r"}
-    flow = ask_judges(
-        JudgePanel(("judge",)), "mm-vet", fields, lambda text: parse_grade(text, 0, 1), Ref("1")
-    )
+    flow = ask_judges(JudgePanel(("judge",)), "mm-vet", fields, lambda text: parse_grade(text, 0, 1), Ref("1"))
     found = run_flow(flow, answer)
     assert (found.grade(), found.verdicts[0].tries) == (0.5, 3)
     assert [one.settings.temperature for one in asked] == [0.0, 0.5, 1.0]
@@ -98,8 +95,7 @@ def test_several_judges() -> None:
 
 
 @pytest.mark.parametrize(
-    ("grades", "one"),
-    [([1, 1, 0], 1.0), ([0, 0, 1], 0.0), ([1, 0], 0.5), ([0.2, 0.4], 0.3), ([1], 1.0)],
+    ("grades", "one"), [([1, 1, 0], 1.0), ([0, 0, 1], 0.0), ([1, 0], 0.5), ([0.2, 0.4], 0.3), ([1], 1.0)]
 )
 def test_one_grade_of_several(grades: list[float], one: float) -> None:
     assert consensus_grade(grades) == pytest.approx(one)
@@ -114,9 +110,17 @@ def test_kappa_against_worked_examples() -> None:
     assert cohen_kappa([], []) is None
     # Fleiss (1971) counts categories: 10 subjects, 14 raters, kappa 0.210.
     table = [
-        (0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1),
-        (7, 7, 0, 0, 0), (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7),
-    ]  # fmt: skip
+        (0, 0, 0, 0, 14),
+        (0, 2, 6, 4, 2),
+        (0, 0, 3, 5, 6),
+        (0, 3, 9, 2, 0),
+        (2, 2, 8, 1, 1),
+        (7, 7, 0, 0, 0),
+        (3, 2, 6, 3, 0),
+        (2, 5, 3, 2, 2),
+        (6, 5, 2, 1, 0),
+        (0, 2, 2, 3, 7),
+    ]
     rows = [[float(k) for k, count in enumerate(row) for _ in range(count)] for row in table]
     assert fleiss_kappa(rows) == pytest.approx(0.210, abs=0.0005)
     assert fleiss_kappa([[1.0]]) is None
@@ -138,10 +142,7 @@ def test_mm_vet() -> None:
     assert (record.score, record.outcome) == (0.5, "answered")
     assert benchmark.extra_roles == ("judge",)
     summary = benchmark.summarise([record])
-    assert {name: one.value for name, one in summary.groups["capability"].items()} == {
-        "ocr": 50.0,
-        "math": 50.0,
-    }
+    assert {name: one.value for name, one in summary.groups["capability"].items()} == {"ocr": 50.0, "math": 50.0}
 
 
 def test_mm_vet_without_a_judge_says_so_and_keeps_the_reply() -> None:
@@ -175,18 +176,18 @@ def test_an_empty_reply_is_worth_nothing_and_asks_no_judge() -> None:
 
 def test_failures_of_model_and_judge_are_failures() -> None:
     benchmark, sample = one_row("mm-vet", VET, JUDGED)
-    for says in (
-        saying(model=Failure("server", "500")),
-        saying(model="-1", judge=Failure("server", "500")),
-    ):
+    for says in (saying(model=Failure("server", "500")), saying(model="-1", judge=Failure("server", "500"))):
         record = run_flow(benchmark.flow(sample), says)
         assert (record.outcome, record.unscored, record.failure) == ("failed", "failed", "server")
 
 
 LLAVA = {
-    "index": "3", "question": "What is this?", "caption": "A secret caption.",
-    "gpt4_ans": "Diamond Head", "category": "llava_bench_conv",
-}  # fmt: skip
+    "index": "3",
+    "question": "What is this?",
+    "caption": "A secret caption.",
+    "gpt4_ans": "Diamond Head",
+    "category": "llava_bench_conv",
+}
 
 
 def test_llava_bench_shows_the_caption_to_the_judge_alone() -> None:
@@ -206,10 +207,14 @@ def test_llava_bench_shows_the_caption_to_the_judge_alone() -> None:
 
 
 VISTA = {
-    "index": "5", "question": "Hint: ...\nQuestion: How many?", "answer": "3",
-    "question_type": "free_form", "answer_type": "integer", "choices": "[]",
+    "index": "5",
+    "question": "Hint: ...\nQuestion: How many?",
+    "answer": "3",
+    "question_type": "free_form",
+    "answer_type": "integer",
+    "choices": "[]",
     "skills": "['numeric commonsense', 'arithmetic reasoning']",
-}  # fmt: skip
+}
 LONG = "I see some of them here and 2 more there, hence 1 or 3, which is what I would have said."
 
 
@@ -234,8 +239,15 @@ def test_mathvista_by_rules_has_a_name_of_its_own() -> None:
 
 
 def test_mathvista_builds_the_prompt_of_the_authors_json() -> None:
-    cells = {"pid": "2", "question": "Which?", "A": "yes", "B": "no", "answer": "no",
-             "question_type": "multi_choice", "answer_type": "text"}  # fmt: skip
+    cells = {
+        "pid": "2",
+        "question": "Which?",
+        "A": "yes",
+        "B": "no",
+        "answer": "no",
+        "question_type": "multi_choice",
+        "answer_type": "text",
+    }
     _, sample = one_row("mathvista", cells, Variant())
     assert (sample.kind, sample.gold) == ("choice", ("B",))
     text = plain_messages(sample)[0].text()
@@ -244,12 +256,14 @@ def test_mathvista_builds_the_prompt_of_the_authors_json() -> None:
 
 
 VERSE = {
-    "index": "0", "question": "Find it. ()\nChoices:\nA:50°\nB:40°", "answer": "B",
+    "index": "0",
+    "question": "Find it. ()\nChoices:\nA:50°\nB:40°",
+    "answer": "B",
     "question_for_eval": "As shown, find angle 1. ()\nChoices:\nA:50°\nB:40°",
     "problem_version": "Vision Only",
     "metadata": "{'subject': 'Plane Geometry', 'subfield': 'Angle'}",
     "query_cot": "Think first.\nFind it.",
-}  # fmt: skip
+}
 
 
 def test_mathverse_extracts_then_compares() -> None:
@@ -259,8 +273,7 @@ def test_mathverse_extracts_then_compares() -> None:
     rule = run_flow(benchmark.flow(sample), saying(model="B"))
     assert (rule.score, rule.passes[0].verdicts) == (1.0, ())
     two = run_flow(
-        benchmark.flow(sample),
-        saying(model="it is as wide as the other one over there", judge=["forty degrees", "1"]),
+        benchmark.flow(sample), saying(model="it is as wide as the other one over there", judge=["forty degrees", "1"])
     )
     assert two.score == 1.0
     assert [one.step for one in two.passes[0].verdicts] == ["extraction", "comparison"]
@@ -279,11 +292,16 @@ def dyna(variant: str, answer: str, kind: str = "float") -> Row:
     return Row(
         int(variant),
         {
-            "index": f"1-{variant}", "qid": "1", "varid": variant, "question": "What is it?",
-            "answer": answer, "answer_type": kind, "subject": "algebra",
+            "index": f"1-{variant}",
+            "qid": "1",
+            "varid": variant,
+            "question": "What is it?",
+            "answer": answer,
+            "answer_type": kind,
+            "subject": "algebra",
             "knowledge_level": "high school",
         },
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,9 +328,7 @@ def test_dynamath_worst_case_and_average() -> None:
     samples = list(benchmark.samples([dyna("1", "1"), dyna("2", "2")]))
     assert {sample.unit for sample in samples} == {"1"}
     assert "'short answer'" in samples[0].question
-    records = [
-        run_flow(benchmark.flow(one), saying(model='{"short answer": "1"}')) for one in samples
-    ]
+    records = [run_flow(benchmark.flow(one), saying(model='{"short answer": "1"}')) for one in samples]
     summary = benchmark.summarise(records)
     assert (summary.headline.name, summary.headline.value) == ("worst_case", 0.0)
     assert summary.metrics["average"].value == 50.0
@@ -322,22 +338,27 @@ def test_dynamath_worst_case_and_average() -> None:
 def test_wemath_four_dimensions() -> None:
     benchmark = open_benchmark("wemath")
     rows = [
-        Row(n, {"index": str(n), "id": "7", "key": key, "question": "?", "A": "1", "B": "2",
-                "answer": "A", "knowledge concept": "Area"})
+        Row(
+            n,
+            {
+                "index": str(n),
+                "id": "7",
+                "key": key,
+                "question": "?",
+                "A": "1",
+                "B": "2",
+                "answer": "A",
+                "knowledge concept": "Area",
+            },
+        )
         for n, key in enumerate(("2steps_1", "2steps_2", "2steps_multi"))
-    ]  # fmt: skip
+    ]
     samples = list(benchmark.samples(rows))
 
     def run(*replies: str) -> list[Record]:
-        return [
-            run_flow(benchmark.flow(one), saying(model=said))
-            for one, said in zip(samples, replies, strict=True)
-        ]
+        return [run_flow(benchmark.flow(one), saying(model=said)) for one, said in zip(samples, replies, strict=True)]
 
-    mastered, rote = (
-        benchmark.summarise(run("A", "A", "A")),
-        benchmark.summarise(run("A", "B", "A")),
-    )
+    mastered, rote = (benchmark.summarise(run("A", "A", "A")), benchmark.summarise(run("A", "B", "A")))
     assert (mastered.headline.value, mastered.headline.n) == (100.0, 1)
     assert rote.headline.value == 0.0
     assert rote.metrics["score_loose"].value == 100.0
@@ -352,9 +373,7 @@ PICTURES = tuple(MediaRef(name, InlineSource(b"")) for name in ("p1", "p2", "p3"
 
 def test_pictures_of_a_dialogue_stand_where_they_are_marked() -> None:
     first, second = user_messages(("See <ImageHere> and <ImageHere>?", "And <ImageHere>"), PICTURES)
-    assert first.parts == (
-        Text("See "), Media("image", "p1"), Text(" and "), Media("image", "p2"), Text("?"),
-    )  # fmt: skip
+    assert first.parts == (Text("See "), Media("image", "p1"), Text(" and "), Media("image", "p2"), Text("?"))
     assert second.parts == (Text("And "), Media("image", "p3"))
     (spare,) = user_messages(("Compare.",), PICTURES[:2])
     assert spare.parts == (Media("image", "p1"), Media("image", "p2"), Text("Compare."))
@@ -367,9 +386,14 @@ def dialogue(variant: Variant = JUDGED) -> tuple[Benchmark, Sample]:
 
 def marks(overall: int) -> str:
     names = (
-        "Creativity", "Richness", "Visual Perception", "Logical Coherence", "Answer Accuracy",
-        "Image Relationship Understanding", "Overall Score",
-    )  # fmt: skip
+        "Creativity",
+        "Richness",
+        "Visual Perception",
+        "Logical Coherence",
+        "Answer Accuracy",
+        "Image Relationship Understanding",
+        "Overall Score",
+    )
     import json
 
     return json.dumps(dict.fromkeys(names, overall))
@@ -406,10 +430,7 @@ def test_a_dialogue_that_outgrows_the_context_ends_there() -> None:
 
 def test_any_other_failure_fails_the_dialogue() -> None:
     benchmark, sample = dialogue()
-    record = run_flow(
-        benchmark.flow(sample),
-        saying(model=["one", Failure("connection", "gone")], judge=marks(6)),
-    )
+    record = run_flow(benchmark.flow(sample), saying(model=["one", Failure("connection", "gone")], judge=marks(6)))
     assert (record.outcome, record.score) == ("failed", None)
     unread = run_flow(benchmark.flow(sample), saying(model="one", judge="fine"))
     assert (unread.unscored, unread.score) == ("ungraded", None)
@@ -429,9 +450,7 @@ def open_and_choice(folder: Path, description: str = "") -> Benchmark:
 
 
 @pytest.mark.parametrize("description", ["", 'title = "t"'])
-def test_a_judge_gives_the_score_of_open_questions_where_no_metric_is_named(
-    tmp_path, description
-) -> None:
+def test_a_judge_gives_the_score_of_open_questions_where_no_metric_is_named(tmp_path, description) -> None:
     benchmark = open_and_choice(tmp_path, description)
     open_, choice = benchmark.samples(benchmark.open())
     near = run_flow(benchmark.flow(open_), saying(model="on the left", judge="4"))
@@ -463,9 +482,7 @@ def test_similarity_stands_beside_a_metric_of_ones_own(tmp_path) -> None:
     summary = benchmark.summarise([near, other, unread])
     told = summary.metrics["similarity"]
     assert (told.value, told.n, told.top) == (4.0, 1, 5.0)
-    assert summary.notices == (
-        "1 of 3 samples have no verdict that can be read and are left out of similarity",
-    )
+    assert summary.notices == ("1 of 3 samples have no verdict that can be read and are left out of similarity",)
     assert "scored_by" not in benchmark.parameters
 
 
@@ -518,9 +535,14 @@ def test_the_judge_of_logicvista_outranks_the_rule(
 def vista(reply: str, verdict: str | None, *, recorded: bool) -> tuple[Record, list[str]]:
     benchmark = open_benchmark("mathvista", Variant(judges=1, recorded_verdicts=recorded))
     cells = {
-        "index": "5", "question": "Question: How many?", "answer": "3", "choices": "[]",
-        "question_type": "free_form", "answer_type": "integer", "skills": "[]",
-    }  # fmt: skip
+        "index": "5",
+        "question": "Question: How many?",
+        "answer": "3",
+        "choices": "[]",
+        "question_type": "free_form",
+        "answer_type": "integer",
+        "skills": "[]",
+    }
     (sample,) = benchmark.samples([Row(0, cells)])
     asked: list[str] = []
 

@@ -54,10 +54,7 @@ def written(path: Path, rows: Sequence[Mapping[str, str]]) -> Path:
 
 
 LAYOUTS = Path(__file__).parent / "layouts"
-JUDGED = (
-    "mm-vet", "llava-bench", "mmdu", "mathvista", "mathvision", "mathverse", "dynamath", "wemath",
-    "logicvista",
-)  # fmt: skip
+JUDGED = ("mm-vet", "llava-bench", "mmdu", "mathvista", "mathvision", "mathverse", "dynamath", "wemath", "logicvista")
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -81,11 +78,7 @@ def test_published_columns_run_end_to_end(file: tuple[str, Path], tmp_path: Path
     name, data = file
     judge = Fixed("judge", PERFECT.get(name, "Z"))
     (run,) = evaluate(
-        [Fixed("model", "a reply")],
-        [name],
-        variant=Variant(data=str(data)),
-        judges=[judge],
-        out=tmp_path / "out",
+        [Fixed("model", "a reply")], [name], variant=Variant(data=str(data)), judges=[judge], out=tmp_path / "out"
     ).runs
     assert run.info.status == "complete"
     report = run.report()
@@ -103,10 +96,7 @@ def test_gold_replies_score_full(name: str, tmp_path: Path) -> None:
     data = written(tmp_path / f"{name}.tsv", FILES[name])
     replies = written(
         tmp_path / "gold.tsv",
-        [
-            {"index": row["index"], "prediction": row.get("answer_option") or row["answer"]}
-            for row in FILES[name]
-        ],
+        [{"index": row["index"], "prediction": row.get("answer_option") or row["answer"]} for row in FILES[name]],
     )
     summary = score(name, replies, data=data).summary
     assert summary.headline.value == 100.0
@@ -121,9 +111,7 @@ def test_another_judge_asks_only_the_judge(tmp_path: Path) -> None:
     variant = Variant(data=str(data))
 
     def graded_by(*judges: Fixed) -> float | None:
-        (run,) = evaluate(
-            [model], ["mm-vet"], variant=variant, judges=judges, out=tmp_path / "out", html=False
-        ).runs
+        (run,) = evaluate([model], ["mm-vet"], variant=variant, judges=judges, out=tmp_path / "out", html=False).runs
         return run.report().summary.headline.value
 
     assert graded_by() is None
@@ -153,10 +141,7 @@ def test_a_dead_judge_is_found_before_anything_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_judge_is_no_part_of_runs_that_ask_none(tmp_path: Path) -> None:
-    file = written(
-        tmp_path / "choice.tsv",
-        [{"index": "1", "question": "?", "A": "x", "B": "y", "answer": "A"}],
-    )
+    file = written(tmp_path / "choice.tsv", [{"index": "1", "question": "?", "A": "x", "B": "y", "answer": "A"}])
     judge = Fixed("judge", "5")
     run = partial(evaluate, [Fixed("model", "A")], judges=[judge], out=tmp_path / "out", html=False)
     with pytest.raises(UsageError, match="no question of scienceqa is graded by a judge"):

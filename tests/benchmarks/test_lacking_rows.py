@@ -37,9 +37,7 @@ def test_a_rotation_that_the_data_lack_is_told(tmp_path, capsys, without, told) 
     found = score("mmbench", answers, data=path).summary
     assert any(SAID in notice for notice in found.notices) == told
     assert found.headline.value == 100.0
-    (run,) = evaluate(
-        ["random"], ["mmbench"], out=tmp_path / "out", html=False, variant=Variant(data=path)
-    ).runs
+    (run,) = evaluate(["random"], ["mmbench"], out=tmp_path / "out", html=False, variant=Variant(data=path)).runs
     assert any(SAID in notice for notice in run.report().summary.notices) == told
     main(["data", "check", path])
     assert ("rotations" in capsys.readouterr().out) == told
@@ -62,8 +60,7 @@ def test_the_interval_of_pope_holds_its_estimate_without_a_track(tmp_path, track
         + "".join(f"{n},{image},Is it there?,{track},{a}\n" for n, image, track, a in asked)
     )
     replies.write_text(
-        "index,prediction\n"
-        + "".join(f"{n},{a if n % 7 else 'yes'}\n" for n, _, track, a in asked if track in tracks)
+        "index,prediction\n" + "".join(f"{n},{a if n % 7 else 'yes'}\n" for n, _, track, a in asked if track in tracks)
     )
     metrics = score("pope", replies, data=table).summary.metrics
     for name in ("f1", "accuracy", "precision", "yes_rate"):

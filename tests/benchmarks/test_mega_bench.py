@@ -14,12 +14,7 @@ from test_open_answers import Asked, of_rows, opened, record_of, shown
 
 from snellen.api import score
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.open_answers.mega_bench.grading.metrics import (
-    CONTEXT_METRICS,
-    METRICS,
-    NOT_SCORED,
-    aggregate,
-)
+from snellen.benchmarks.open_answers.mega_bench.grading.metrics import CONTEXT_METRICS, METRICS, NOT_SCORED, aggregate
 from snellen.benchmarks.open_answers.mega_bench.grading.objects import balanced_parts, last_object
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import parse_reply
 from snellen.benchmarks.open_answers.mega_bench.tasks import DIMENSIONS, task_groups
@@ -51,11 +46,16 @@ def info(metric: str, **more: Any) -> dict[str, Any]:
 
 def graded(number: int, task: str, mark: float | None, **groups: str) -> Record:
     return Record(
-        id=str(number), kind="open", question="?", outcome="answered", score=mark,
-        unscored="ungraded" if mark is None else None, gold=("a",),
+        id=str(number),
+        kind="open",
+        question="?",
+        outcome="answered",
+        score=mark,
+        unscored="ungraded" if mark is None else None,
+        gold=("a",),
         groups={"task": task, **task_groups().get(task, {}), **groups},
         passes=(Pass((), Generated("a")),),
-    )  # fmt: skip
+    )
 
 
 def test_pictures_stand_where_their_marks_do() -> None:
@@ -63,9 +63,11 @@ def test_pictures_stand_where_their_marks_do() -> None:
     asked = Asked(model="Answer: 7")
     assert record_of(made, samples[1], asked).score == 1.0
     assert shown(asked.requests[0]) == [
-        "picture", "\nHow many parts has it?\nExample Response: Answer: 4\n", "picture",
+        "picture",
+        "\nHow many parts has it?\nExample Response: Answer: 4\n",
+        "picture",
         " And this?",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_judge_sees_the_question_with_its_pictures_and_the_criteria() -> None:
@@ -74,15 +76,13 @@ def test_a_judge_sees_the_question_with_its_pictures_and_the_criteria() -> None:
     assert record_of(made, samples[4], asked).score == pytest.approx(0.7)
     assert shown(asked.requests[1]) == [
         "picture",
-        'Score the answer 0 to 10 as {"s": n}.\nQuestion: \nReference: A yellow square.\n'
-        "Answer: A square.",
+        'Score the answer 0 to 10 as {"s": n}.\nQuestion: \nReference: A yellow square.\nAnswer: A square.',
     ]
 
 
 def test_without_a_judge_the_open_set_is_left_out() -> None:
     made, samples = opened("mega-bench", judges=0)
-    records = [record_of(made, sample, Asked(model=sample.gold[0] if sample.gold else "print()"))
-               for sample in samples]  # fmt: skip
+    records = [record_of(made, sample, Asked(model=sample.gold[0] if sample.gold else "print()")) for sample in samples]
     summary = made.summarise(records)
     assert [record.score for record in records] == [1.0, 1.0, 1.0, 1.0, None, None]
     assert (summary.headline.name, summary.headline.value) == ("task_mean", 100.0)
@@ -125,9 +125,7 @@ def test_every_task_weighs_the_same() -> None:
     assert set(summary.groups) == {"task", "subset", *DIMENSIONS}
     sums = made.headline_sums(records) if made.headline_sums else None
     assert sums is not None
-    assert float(sums.value(sums.rows.sum(axis=0)[None])[0]) == pytest.approx(
-        summary.headline.value
-    )
+    assert float(sums.value(sums.rows.sum(axis=0)[None])[0]) == pytest.approx(summary.headline.value)
 
 
 def test_the_means_are_those_that_the_authors_publish(golden: Callable[[str], Path]) -> None:
@@ -136,15 +134,11 @@ def test_the_means_are_those_that_the_authors_publish(golden: Callable[[str], Pa
     tasks = json.loads((folder / "task_results.json").read_text())
     official = json.loads((folder / "official_scores.json").read_text())
     made = open_benchmark("mega-bench", Variant(judges=1))
-    summary = made.summarise(
-        [graded(number, task["name"], task["score"]) for number, task in enumerate(tasks)]
-    )
+    summary = made.summarise([graded(number, task["name"], task["score"]) for number, task in enumerate(tasks)])
     model = official["model_summary"]
     assert summary.headline.value == pytest.approx(100 * model["overall_score"])
     for subset in ("core", "open"):
-        assert summary.metrics[subset].value == pytest.approx(
-            100 * model[subset]["macro_mean_score"]
-        )
+        assert summary.metrics[subset].value == pytest.approx(100 * model[subset]["macro_mean_score"])
         assert summary.metrics[subset].n == model[subset]["num_eval_tasks"]
     compared = 0
     for dimension, labels in official["keyword_stats"].items():
@@ -176,11 +170,17 @@ def test_the_table_of_tasks_is_that_of_the_paper() -> None:
         ({"metric_info": {**INFO, "aggregation": {"function": "max"}}}, "joins fields by 'max'"),
         ({"metric_info": {**INFO, "aggregation": {"function": "mean"}}}, "no weight of the field"),
         ({"metric_info": info("gpt_4o_as_judge")}, "no criteria for the judge"),
-        ({"metric_info": info("gpt_4o_as_judge", gpt4o_eval_configs={
-            "eval_criteria_prompt": "{a}", "template_mapping": {"a": "answers.that"}})},
-         "speak of 'answers.that'"),
+        (
+            {
+                "metric_info": info(
+                    "gpt_4o_as_judge",
+                    gpt4o_eval_configs={"eval_criteria_prompt": "{a}", "template_mapping": {"a": "answers.that"}},
+                )
+            },
+            "speak of 'answers.that'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_row_says_what_it_lacks(cells: Mapping[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         of_rows("mega-bench", [row(**cells)])
@@ -197,16 +197,16 @@ def test_a_part_is_told_by_the_metrics(part: str, kept: list[str], tmp_path: Pat
 
 
 @pytest.mark.parametrize("holder", ["jsonl", "tsv", "memory"])
-def test_a_video_stands_where_its_mark_does(
-    holder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_video_stands_where_its_mark_does(holder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.mp4").write_bytes(b"no video, but its name counts")
     Image.new("RGB", (4, 4), "red").save("b.png")
     cells = row(
-        global_media=["./b.png"], task_description="Look at <image>", query_media=["./a.mp4"],
+        global_media=["./b.png"],
+        task_description="Look at <image>",
+        query_media=["./a.mp4"],
         question="<video> What comes next?",
-    )  # fmt: skip
+    )
     data: Path = tmp_path / f"data.{holder}"
     if holder == "memory":
         data = keep_rows(Data([cells]), tmp_path)
@@ -273,9 +273,7 @@ def test_parts_are_found_in_one_pass() -> None:
         (" all of it ", "dummy", None),
     ],
 )
-def test_replies_are_read_by_the_parser_of_the_task(
-    reply: str, parser: str, value: str | None
-) -> None:
+def test_replies_are_read_by_the_parser_of_the_task(reply: str, parser: str, value: str | None) -> None:
     read = parse_reply(reply, parser, {"it": "x"})
     assert read == ("all of it" if value is None else {"it": value})
 

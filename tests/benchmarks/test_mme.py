@@ -46,9 +46,7 @@ def rows(subtasks: tuple[str, ...] = SUBTASKS, images: int = 2) -> list[Row]:
     return found
 
 
-def asked(
-    chosen: Benchmark, found: list[Row], answer: Callable[[Request], Output]
-) -> tuple[list[Record], Summary]:
+def asked(chosen: Benchmark, found: list[Row], answer: Callable[[Request], Output]) -> tuple[list[Record], Summary]:
     records = [run_flow(chosen.flow(sample), answer) for sample in chosen.samples(found)]
     return records, chosen.summarise(records)
 
@@ -71,9 +69,7 @@ def test_lavin_equals_the_official_scores(golden: Golden) -> None:
         theirs = [numbers["score"], numbers["acc"], numbers["acc_plus"]]
         assert [one.value for one in ours] == pytest.approx(theirs, abs=1e-9)
         assert ours[2].n == numbers["pairs_same_image"]
-    assert found.outcomes["unparsed"] == sum(
-        numbers["other"] for numbers in official["per_category"].values()
-    )
+    assert found.outcomes["unparsed"] == sum(numbers["other"] for numbers in official["per_category"].values())
     assert (found.n, found.total, found.notices) == (2374, 2374, ())
 
 
@@ -150,8 +146,7 @@ def test_the_reading_of_the_headline_is_an_option() -> None:
 
 def test_sums_are_never_weighted_by_size() -> None:
     uneven = rows(("existence",), 9) + rows(SUBTASKS[1:], 1)
-    numbered = [replace(row, index=at, cells={**row.cells, "index": str(at)})
-                for at, row in enumerate(uneven)]  # fmt: skip
+    numbered = [replace(row, index=at, cells={**row.cells, "index": str(at)}) for at, row in enumerate(uneven)]
 
     def answer(request: Request) -> Output:
         sample = int(request.ref.sample)
@@ -209,15 +204,12 @@ def test_a_failed_half_leaves_its_image_out_of_accuracy_plus(
 
 
 def test_ids_shared_by_a_pair_are_told_apart() -> None:
-    shared = [Row(at, {"question_id": f"OCR/{at // 2}.png", "category": "OCR", "question": "q",
-                       "answer": "Yes"}) for at in range(4)]  # fmt: skip
-    found = list(mme_samples(shared))
-    assert [sample.id for sample in found] == [
-        "OCR/0.png",
-        "OCR/0.png#2",
-        "OCR/1.png",
-        "OCR/1.png#2",
+    shared = [
+        Row(at, {"question_id": f"OCR/{at // 2}.png", "category": "OCR", "question": "q", "answer": "Yes"})
+        for at in range(4)
     ]
+    found = list(mme_samples(shared))
+    assert [sample.id for sample in found] == ["OCR/0.png", "OCR/0.png#2", "OCR/1.png", "OCR/1.png#2"]
     assert found[0].unit == found[1].unit != found[2].unit
 
 
@@ -236,9 +228,14 @@ def test_bad_rows_give_a_sentence(cells: list[dict[str, str]], sentence: str) ->
 
 @pytest.mark.parametrize(
     ("name", "ours"),
-    [("Poster", "posters"), ("Commonsense Reasoning", "commonsense_reasoning"), ("ocr", "OCR"),
-     ("code-reasoning", "code_reasoning"), ("weather", "weather")],
-)  # fmt: skip
+    [
+        ("Poster", "posters"),
+        ("Commonsense Reasoning", "commonsense_reasoning"),
+        ("ocr", "OCR"),
+        ("code-reasoning", "code_reasoning"),
+        ("weather", "weather"),
+    ],
+)
 def test_other_spellings(name: str, ours: str) -> None:
     assert subtask_name(name) == ours
 
@@ -249,9 +246,7 @@ def test_a_folder_runs_whole_and_with_a_limit(tmp_path: Path) -> None:
     folder = tmp_path / "MME"
     for at, subtask in enumerate(SUBTASKS):
         home = folder / subtask
-        texts, pictures = (
-            (home, home) if at % 2 else (home / "questions_answers_YN", home / "images")
-        )
+        texts, pictures = (home, home) if at % 2 else (home / "questions_answers_YN", home / "images")
         texts.mkdir(parents=True, exist_ok=True)
         pictures.mkdir(exist_ok=True)
         for image in range(3):
@@ -265,9 +260,7 @@ def test_a_folder_runs_whole_and_with_a_limit(tmp_path: Path) -> None:
     assert summary.beside == ("perception", "cognition")
     kept: list[set[str]] = []
     for limit in (21, 40):
-        (part,) = evaluate(
-            ["random"], ["mme"], out=tmp_path / "out", variant=variant, limit=limit, html=False
-        ).runs
+        (part,) = evaluate(["random"], ["mme"], out=tmp_path / "out", variant=variant, limit=limit, html=False).runs
         records = list(part.records())
         units = [record.unit for record in records]
         assert len(records) == limit // 2 * 2
@@ -333,9 +326,7 @@ def test_a_limit_of_one_keeps_one_pair(tmp_path: Path) -> None:
     lines = ["index\tcategory\timage_path\tquestion\tanswer"]
     lines += [f"{at}\tOCR\t{at // 2}.png\tIs it?\t{'Yes' if at % 2 else 'No'}" for at in range(6)]
     data.write_text("\n".join(lines) + "\n")
-    (run,) = evaluate(
-        ["random"], ["mme"], out=tmp_path / "out", variant=Variant(data=str(data)), limit=1
-    ).runs
+    (run,) = evaluate(["random"], ["mme"], out=tmp_path / "out", variant=Variant(data=str(data)), limit=1).runs
     assert run.info.counts.samples == 2
 
 

@@ -10,11 +10,7 @@ import pytest
 from paper_files import paper_table
 
 from snellen.api import evaluate
-from snellen.benchmarks.abilities.mme.boards import (
-    PrintedScores,
-    build_boards,
-    parse_printed_scores,
-)
+from snellen.benchmarks.abilities.mme.boards import PrintedScores, build_boards, parse_printed_scores
 from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.errors import DataError
@@ -50,9 +46,7 @@ def test_figure_2_from_tables_1_and_2() -> None:
         name = row["board"].lower() if row["board"].lower() in AREAS else subtask_name(row["board"])
         score = boards[name].places[int(row["rank"]) - 1].score
         tied = {
-            spelled(place.model)
-            for place in everyone[name].places
-            if place.score == pytest.approx(score, abs=1e-9)
+            spelled(place.model) for place in everyone[name].places if place.score == pytest.approx(score, abs=1e-9)
         }
         if f"{score:.2f}" != row["score"] or spelled(row["model"]) not in tied:
             wrong.append((row["board"], row["model"], row["score"], f"{score:.2f}"))
@@ -108,16 +102,11 @@ def runs(tmp_path: Path) -> Path:
     data.write_text("\n".join(lines) + "\n")
     from snellen.core.benchmark import Variant
 
-    evaluate(
-        ["random", "random:seed=2"], ["mme"], out=tmp_path / "out",
-        variant=Variant(data=str(data)), html=False,
-    )  # fmt: skip
+    evaluate(["random", "random:seed=2"], ["mme"], out=tmp_path / "out", variant=Variant(data=str(data)), html=False)
     return tmp_path / "out"
 
 
-def test_runs_and_printed_numbers_on_one_board(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_and_printed_numbers_on_one_board(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = tmp_path / "paper.csv"
     lines = [f"perfect,{subtask},100.00,100.00" for subtask in SUBTASKS]
     numbers.write_text("\n".join(["model,subtask,acc,acc_plus", *lines]) + "\n")
@@ -127,17 +116,21 @@ def test_runs_and_printed_numbers_on_one_board(
     first = standing["boards"][1]
     assert first["models"] == 3
     assert first["places"][0] == {
-        "rank": 1, "model": "perfect", "score": 2000.0, "n": None, "interval": None, "ranks": None,
-        "letters": None, "p_best": None,
-    }  # fmt: skip
+        "rank": 1,
+        "model": "perfect",
+        "score": 2000.0,
+        "n": None,
+        "interval": None,
+        "ranks": None,
+        "letters": None,
+        "p_best": None,
+    }
     assert all(place["n"] and place["interval"] for place in first["places"][1:])
     assert {place["model"] for place in first["places"]} == {"perfect", "random", "random:seed=2"}
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown"])
-def test_every_format_names_the_models(
-    runs: Path, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
+def test_every_format_names_the_models(runs: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
     assert main(["leaderboard", str(runs), "--format", form, "--top", "1"]) == 0
     text = capsys.readouterr().out
     assert "random" in text
@@ -153,10 +146,7 @@ def test_runs_of_other_parameters_stand_apart(runs: Path, tmp_path: Path) -> Non
     folders = find_runs(str(runs))
     found = rank_comparable_runs(folders, [run.report() for run in folders])
     data = f"data {folders[0].info.data.digest[:8]}"
-    assert {standing.title for standing in found} == {
-        f"mme ({data})",
-        f"mme (reading=word, {data})",
-    }
+    assert {standing.title for standing in found} == {f"mme ({data})", f"mme (reading=word, {data})"}
 
 
 def test_a_mistake_is_one_sentence(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,9 +63,7 @@ def test_a_prompt_is_drawn_and_compared_with_the_original() -> None:
         ([Generated("a red square"), DRAWING, Compared((-0.25,))], 0.0, "answered"),
     ],
 )
-def test_what_is_not_drawn_or_compared(
-    outputs: list[Output], score: float | None, outcome: str
-) -> None:
+def test_what_is_not_drawn_or_compared(outputs: list[Output], score: float | None, outcome: str) -> None:
     _, record = ask(opened(clip=True), outputs)
     assert (record.score, record.outcome) == (score, outcome)
 

@@ -84,8 +84,7 @@ def test_subtasks_are_known_in_the_spellings_of_files_and_paper(spelling: str, n
 
 
 @pytest.mark.parametrize(
-    ("spelling", "abbreviation"),
-    [("threed", "3D"), ("image-to-image_translation", "I2IT"), ("Visual Code", "VCo")],
+    ("spelling", "abbreviation"), [("threed", "3D"), ("image-to-image_translation", "I2IT"), ("Visual Code", "VCo")]
 )
 def test_meta_tasks_are_known_by_name(spelling: str, abbreviation: str) -> None:
     meta = find_meta_task(spelling)

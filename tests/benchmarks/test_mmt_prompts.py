@@ -24,22 +24,35 @@ from snellen.core.sample import MediaRef, Sample
 from snellen.store.runs import find_runs
 
 RETRIEVAL = row(
-    1, "face_retrieval", "image_retrieval",
+    1,
+    "face_retrieval",
+    "image_retrieval",
     question="Please retrieve the most similar person to the query in the candidates.",
     image=several(("red", "green", "red", "blue")),
-    A="Candidate 1", B="Candidate 2", C="Candidate 3", D="", answer="B",
-)  # fmt: skip
+    A="Candidate 1",
+    B="Candidate 2",
+    C="Candidate 3",
+    D="",
+    answer="B",
+)
 WEATHER = row(2, "weather_recognition", "visual_recognition")
 DETECTION = row(
-    3, "object_detection", "localization",
+    3,
+    "object_detection",
+    "localization",
     question="Detect it. Note that the width of the input image is 60 and the height is 40.",
-    A="[6, 4, 30, 20]", B="[0, 0, 60, 40]", C="[3, 4, 30, 20]", D="[6, 4, 30, 40]",
-)  # fmt: skip
+    A="[6, 4, 30, 20]",
+    B="[0, 0, 60, 40]",
+    C="[3, 4, 30, 20]",
+    D="[6, 4, 30, 40]",
+)
 RELATION = row(
-    4, "social_relation_recognition", "relation_reasoning",
+    4,
+    "social_relation_recognition",
+    "relation_reasoning",
     question="How do they get on (with each face marked with a RED bounding box)?",
     boxes=json.dumps([[6, 4, 30, 20], [36, 8, 54, 30]]),
-)  # fmt: skip
+)
 ROWS = [RETRIEVAL, WEATHER, DETECTION, RELATION]
 
 
@@ -213,8 +226,7 @@ def asked(path: str, **options: str) -> dict[str, list[str]]:
 
 def test_images_stand_where_the_paper_has_them(tmp_path: Path) -> None:
     told = RETRIEVAL["question"] + (
-        "\nThe first image is the query image and the remaining images are candidates from "
-        "Candidate 1 to Candidate 3."
+        "\nThe first image is the query image and the remaining images are candidates from Candidate 1 to Candidate 3."
     )
     path = data(tmp_path, [RETRIEVAL | {"question": told}, WEATHER])
     options = "\nOptions:\nA. Candidate 1\nB. Candidate 2\nC. Candidate 3"
@@ -222,15 +234,19 @@ def test_images_stand_where_the_paper_has_them(tmp_path: Path) -> None:
         *["<image>"] * 4,
         f"Question: {told}{options}\nPlease select the correct answer from the options above.",
     ]
-    assert asked(path, prompt="paper", placing="start")["1"] == [
-        "Question: ", *["<image>"] * 4, f"{told}{options}",
-    ]  # fmt: skip
+    assert asked(path, prompt="paper", placing="start")["1"] == ["Question: ", *["<image>"] * 4, f"{told}{options}"]
     papers = asked(path, prompt="paper")
     assert papers["1"] == [
-        "Question: Please retrieve the most similar person to the query: ", "<image>",
-        "in the candidates: Candidate 1: ", "<image>", ", Candidate 2: ", "<image>",
-        ", Candidate 3: ", "<image>", f".{options}",
-    ]  # fmt: skip
+        "Question: Please retrieve the most similar person to the query: ",
+        "<image>",
+        "in the candidates: Candidate 1: ",
+        "<image>",
+        ", Candidate 2: ",
+        "<image>",
+        ", Candidate 3: ",
+        "<image>",
+        f".{options}",
+    ]
     assert papers["2"][:2] == ["Question: ", "<image>"]
 
 
@@ -258,16 +274,15 @@ def test_the_papers_prompt_is_recorded_with_its_digest(tmp_path: Path) -> None:
         ({"shots": "2", "coords": "pixel"}, "shows examples as the data hold them"),
     ],
 )
-def test_choices_that_exclude_each_other(
-    tmp_path: Path, options: dict[str, str], problem: str
-) -> None:
+def test_choices_that_exclude_each_other(tmp_path: Path, options: dict[str, str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         opened(data(tmp_path), **options)
 
 
 PAPER_PROMPTS = [
     (
-        "temporal_localization", 4,
+        "temporal_localization",
+        4,
         "Given the sequence of images, please identify the image\nconsistent with the text "
         "description: Billiards.\nThe image index starts from 0.",
         "Given the sequence of images: Image 0: <image 1>, Image 1: <image 2>, Image 2: <image 3>, "
@@ -275,7 +290,8 @@ PAPER_PROMPTS = [
         "Billiards.",
     ),
     (
-        "point_tracking", 2,
+        "point_tracking",
+        2,
         "What is the position coordinates of the point with coordinates ([0.711, 0.154]) in the "
         "first image within the second image? Note that the width is 256 and the height is 256.",
         "What is the position coordinates of the point with coordinates ([0.711, 0.154]) in Frame "
@@ -283,14 +299,18 @@ PAPER_PROMPTS = [
         "256.",
     ),
     (
-        "multiple_image_captioning", 3, "Describe this set of images briefly.",
+        "multiple_image_captioning",
+        3,
+        "Describe this set of images briefly.",
         "Describe this set of images: <image 1><image 2><image 3>briefly.",
     ),
     (
-        "spot_the_similarity", 2, "Are there any similarities between the two pictures?",
+        "spot_the_similarity",
+        2,
+        "Are there any similarities between the two pictures?",
         "<image 1><image 2>Are there any similarities between the two pictures?",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("subtask", "images", "first", "among"), PAPER_PROMPTS)
@@ -314,18 +334,14 @@ def test_every_rewording_belongs_to_the_multi_image_study() -> None:
         ({"prompt": "paper"}, "0 of 1 questions of several images have them where the text"),
     ],
 )
-def test_the_report_says_how_several_images_were_shown(
-    tmp_path: Path, options: dict[str, str], said: str
-) -> None:
+def test_the_report_says_how_several_images_were_shown(tmp_path: Path, options: dict[str, str], said: str) -> None:
     benchmark = opened(data(tmp_path), **options)
     model = Watching(Capabilities())
     results = evaluate([model], [benchmark], out=tmp_path / "out", html=False)
     assert any(said in one for one in results.runs[0].report().summary.notices)
 
 
-def test_a_control_from_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_control_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "out")
     argv = ["run", "-m", "random", "-b", "mmt-bench", "--data", data(tmp_path), "--out", out]
     assert main([*argv, "--control", "black", "--no-html", "-q"]) == 0

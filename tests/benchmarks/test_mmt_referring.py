@@ -74,16 +74,23 @@ def coco(folder: Path, **changes: Any) -> Path:
     document: dict[str, Any] = {
         "info": {"year": 2017},
         "images": [
-            {"id": int(name), "file_name": f"{name}.jpg", "width": 120, "height": 90, "license": 1}
-            for name in BOXES
+            {"id": int(name), "file_name": f"{name}.jpg", "width": 120, "height": 90, "license": 1} for name in BOXES
         ],
         "annotations": [
-            {"id": 10 * int(name) + place, "image_id": int(name), "category_id": 1, "area": 9.5,
-             "bbox": [x, y, right - x, bottom - y], "iscrowd": 0, "segmentation": [[1, 2, 3, 4]]}
-            for name, boxes in BOXES.items() for place, (x, y, right, bottom) in enumerate(boxes)
+            {
+                "id": 10 * int(name) + place,
+                "image_id": int(name),
+                "category_id": 1,
+                "area": 9.5,
+                "bbox": [x, y, right - x, bottom - y],
+                "iscrowd": 0,
+                "segmentation": [[1, 2, 3, 4]],
+            }
+            for name, boxes in BOXES.items()
+            for place, (x, y, right, bottom) in enumerate(boxes)
         ],
         "categories": [{"id": 1, "name": "person"}],
-    }  # fmt: skip
+    }
     path = folder / "instances.json"
     path.write_text(json.dumps(document | changes))
     return path
@@ -97,13 +104,20 @@ def genome(folder: Path, kind: str) -> Path:
         {
             ("image_id" if kind == "objects" else "id"): int(name),
             kind: [
-                {number: 10 * int(name) + place, "x": x, "y": y, "names": ["thing"], "phrase": "a",
-                 sides[0]: right - x, sides[1]: bottom - y}
+                {
+                    number: 10 * int(name) + place,
+                    "x": x,
+                    "y": y,
+                    "names": ["thing"],
+                    "phrase": "a",
+                    sides[0]: right - x,
+                    sides[1]: bottom - y,
+                }
                 for place, (x, y, right, bottom) in enumerate(boxes)
             ],
         }
         for name, boxes in BOXES.items()
-    ]  # fmt: skip
+    ]
     path = folder / f"{kind}.json"
     path.write_text(json.dumps(entries))
     return path
@@ -112,10 +126,13 @@ def genome(folder: Path, kind: str) -> Path:
 def other_layouts(folder: Path) -> dict[str, Path]:
     """One file of each remaining layout, about the same boxes."""
     hico = [
-        {"file_name": f"{name}.jpg", "hoi_annotation": [],
-         "annotations": [{"bbox": box, "category_id": 1} for box in boxes]}
+        {
+            "file_name": f"{name}.jpg",
+            "hoi_annotation": [],
+            "annotations": [{"bbox": box, "category_id": 1} for box in boxes],
+        }
         for name, boxes in BOXES.items()
-    ]  # fmt: skip
+    ]
     counted = {
         f"{name}.jpg": {
             "box_examples_coordinates": [
@@ -131,12 +148,7 @@ def other_layouts(folder: Path) -> dict[str, Path]:
         for name, boxes in BOXES.items()
         for place, box in enumerate(boxes)
     ]
-    texts = {
-        "hico": json.dumps(hico),
-        "fsc147": json.dumps(counted),
-        "faces": faces,
-        "csv": "\n".join(table),
-    }
+    texts = {"hico": json.dumps(hico), "fsc147": json.dumps(counted), "faces": faces, "csv": "\n".join(table)}
     paths = {layout: folder / f"{layout}.txt" for layout in texts}
     for layout, text in texts.items():
         paths[layout].write_text(text)
@@ -159,38 +171,55 @@ def test_every_layout_says_the_same(pictures: Path, tmp_path: Path) -> None:
 
 
 RELATION = row(
-    1, "social_relation_recognition", "relation_reasoning",
+    1,
+    "social_relation_recognition",
+    "relation_reasoning",
     question="What is the relation of the two (each face marked with a GREEN bounding box)?",
     image=published("1", BOXES["1"], ["green", "green"]),
-)  # fmt: skip
+)
 INTERACTION = row(
-    2, "human_object_interaction_recognition", "relation_reasoning",
+    2,
+    "human_object_interaction_recognition",
+    "relation_reasoning",
     question="What do the people (marked as RED) do with the object (marked as GREEN)?",
     # The object stands before the person in the annotation file; a third box is not drawn.
     image=published("2", BOXES["2"][1::-1], ["red", "green"], scale=0.8),
-)  # fmt: skip
+)
 KEYPOINTS = row(
-    3, "human_keypoint_detection", "keypoint_detection",
+    3,
+    "human_keypoint_detection",
+    "keypoint_detection",
     question="Detect the keypoints of the human (marked as RED box).",
     image=published("3", BOXES["3"], ["red"]),
-)  # fmt: skip
+)
 STRANGE = row(
-    4, "instance_captioning", "visual_captioning",
+    4,
+    "instance_captioning",
+    "visual_captioning",
     question="Describe the region (marked as RED).",
     image=published("9", [(3, 3, 40, 40)], ["red"]),
-)  # fmt: skip
+)
 OTHER = row(5, "weather_recognition", "visual_recognition")
 
 
-def convert(
-    folder: Path, pictures: Path, rows: list[dict[str, str]], *more: str
-) -> tuple[int, Any]:
+def convert(folder: Path, pictures: Path, rows: list[dict[str, str]], *more: str) -> tuple[int, Any]:
     """The exit code of the command, and the file that it wrote."""
     data = write(folder / "mmt.tsv", rows)
     code = main(
-        ["data", "referring", str(data), "--annotations", "coco", str(coco(folder)), str(pictures),
-         "-o", str(folder / "clean.tsv"), "--json", *more]
-    )  # fmt: skip
+        [
+            "data",
+            "referring",
+            str(data),
+            "--annotations",
+            "coco",
+            str(coco(folder)),
+            str(pictures),
+            "-o",
+            str(folder / "clean.tsv"),
+            "--json",
+            *more,
+        ]
+    )
     return code, folder / "clean.tsv"
 
 
@@ -198,16 +227,12 @@ def boxes_of(path: Path) -> dict[str, list[list[float]]]:
     return {each.cells["index"]: json.loads(each.cells["boxes"]) for each in open_table(str(path))}
 
 
-def test_rows_are_found_by_their_picture(
-    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_are_found_by_their_picture(pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [RELATION, INTERACTION, KEYPOINTS, STRANGE, OTHER]
     code, path = convert(tmp_path, pictures, rows)
     counts = json.loads(capsys.readouterr().out)["subtasks"]
     assert code == 1
-    assert counts["instance_captioning"]["problems"] == {
-        "4": "no picture of the sources is like its own"
-    }
+    assert counts["instance_captioning"]["problems"] == {"4": "no picture of the sources is like its own"}
     found = boxes_of(path)
     assert found["1"] == [list(box) for box in BOXES["1"]]
     # Red is spoken of first: the second box of the file is the person.
@@ -224,10 +249,7 @@ def test_all_four_prompts_run_on_what_was_written(pictures: Path, tmp_path: Path
     _, path = convert(tmp_path, pictures, [RELATION, INTERACTION, KEYPOINTS])
     evaluate(
         ["random"],
-        [
-            f"mmt-bench:referring={way},tasks=referring"
-            for way in ("box", "pixel", "normalised", "both")
-        ],
+        [f"mmt-bench:referring={way},tasks=referring" for way in ("box", "pixel", "normalised", "both")],
         out=tmp_path / "runs",
         variant=Variant(data=str(path)),
     )
@@ -268,9 +290,20 @@ def test_a_wrong_link_leaves_its_row_out(
     data = write(tmp_path / "mmt.tsv", [RELATION, KEYPOINTS])
     out = tmp_path / "clean.tsv"
     code = main(
-        ["data", "referring", str(data), "--annotations", "coco", str(path), str(pictures),
-         "--links", str(links), "-o", str(out)]
-    )  # fmt: skip
+        [
+            "data",
+            "referring",
+            str(data),
+            "--annotations",
+            "coco",
+            str(path),
+            str(pictures),
+            "--links",
+            str(links),
+            "-o",
+            str(out),
+        ]
+    )
     said = capsys.readouterr().out
     assert code == 1
     assert "social_relation_recognition: 0 of 1 rows have clean pictures" in said
@@ -292,9 +325,7 @@ def test_boxes_that_explain_nothing_are_not_taken(
     moved = KEYPOINTS | {"image": published("3", [(50, 20, 110, 85)], ["red"])}
     code, _ = convert(tmp_path, pictures, [moved])
     assert code == 1
-    (problem,) = json.loads(capsys.readouterr().out)["subtasks"]["human_keypoint_detection"][
-        "problems"
-    ].values()
+    (problem,) = json.loads(capsys.readouterr().out)["subtasks"]["human_keypoint_detection"]["problems"].values()
     assert problem.startswith("it is like the picture 3, but none of the boxes")
 
 
@@ -305,16 +336,13 @@ def test_boxes_that_explain_nothing_are_not_taken(
         ("coco", '{"images": [], "annotations": [{"id": 5, "image_id": 1}]}', "5 is about"),
         ("coco", '{"images": [], "annotations": []}', "has no picture with a box"),
         ("visual-genome", '[{"objects": []}]', "neither image_id nor id"),
-        ("hico", '[{"file_name": "a", "hoi_annotation": [{"subject_id": 0, "object_id": 1}]}]',
-         "and 0 boxes"),
+        ("hico", '[{"file_name": "a", "hoi_annotation": [{"subject_id": 0, "object_id": 1}]}]', "and 0 boxes"),
         ("faces", "a.jpg 1 2 3", "line 1: expected a picture and two faces"),
         ("csv", "image,x1\na,1", "has no column y1"),
         ("csv", "image,x1,y1,x2,y2\na,1,2,3,x", "line 2: expected numbers"),
     ],
-)  # fmt: skip
-def test_a_file_of_another_form_is_refused(
-    layout: str, text: str, says: str, pictures: Path, tmp_path: Path
-) -> None:
+)
+def test_a_file_of_another_form_is_refused(layout: str, text: str, says: str, pictures: Path, tmp_path: Path) -> None:
     path = tmp_path / "annotations"
     path.write_text(text)
     with pytest.raises(DataError, match=says):
@@ -325,18 +353,23 @@ def test_a_file_of_another_form_is_refused(
     ("arguments", "says"),
     [
         ([], "DATA and --annotations and -o are missing"),
-        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv"],
-         "there is no such"),
+        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv"], "there is no such"),
         (["D", "--annotations", "coko", "none.json", "PICTURES", "-o", "o.tsv"], "unknown layout"),
         (["D", "--annotations", "coco", "none.json", "nowhere", "-o", "o.tsv"], "no such folder"),
-        (["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv", "--links",
-          "no.csv"], "no.csv: there is no such file"),
+        (
+            ["D", "--annotations", "coco", "none.json", "PICTURES", "-o", "o.tsv", "--links", "no.csv"],
+            "no.csv: there is no such file",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_of_the_command(
-    arguments: list[str], says: str, pictures: Path, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    arguments: list[str],
+    says: str,
+    pictures: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     data = write(tmp_path / "mmt.tsv", [RELATION])
     given = [{"D": str(data), "PICTURES": str(pictures)}.get(each, each) for each in arguments]

@@ -34,9 +34,16 @@ KNOWN = [row for row in ROWS if row.here]
 SPLITS = {"dev": "val", "validation": "val", "testmini": "mini", "all": "test"}
 OTHER_SPLIT = {
     # The name means a group, or the published file holds the answers of another split.
-    "MMMU_DEV_VAL", "charxiv_val_descriptive", "charxiv_val_reasoning", "mmt_mi_test", "mmt_test",
-    "mmvp", "dude", "slidevqa", "mmstar",
-}  # fmt: skip
+    "MMMU_DEV_VAL",
+    "charxiv_val_descriptive",
+    "charxiv_val_reasoning",
+    "mmt_mi_test",
+    "mmt_test",
+    "mmvp",
+    "dude",
+    "slidevqa",
+    "mmstar",
+}
 
 
 def test_the_table_holds_both_tools() -> None:
@@ -47,9 +54,7 @@ def test_the_table_holds_both_tools() -> None:
 
 
 def test_every_benchmark_of_theirs_that_we_have_is_in_the_table() -> None:
-    unmentioned = {known.name for known in list_benchmarks()} - {
-        row.here.partition(":")[0] for row in KNOWN
-    }
+    unmentioned = {known.name for known in list_benchmarks()} - {row.here.partition(":")[0] for row in KNOWN}
     assert unmentioned == {"core-mm", "eyechart"}
 
 
@@ -69,9 +74,7 @@ def test_a_name_asks_as_it_does_there_or_says_that_it_does_not(row: Row) -> None
 
 
 @pytest.mark.parametrize(
-    "row",
-    [row for row in KNOWN if row.tool == "lmms-eval" and row.asks != "group"],
-    ids=lambda row: row.name,
+    "row", [row for row in KNOWN if row.tool == "lmms-eval" and row.asks != "group"], ids=lambda row: row.name
 )
 def test_a_name_means_the_split_that_it_means_there(row: Row) -> None:
     split = row.data.rpartition(" ")[2]
@@ -83,9 +86,7 @@ def test_a_name_means_the_split_that_it_means_there(row: Row) -> None:
 
 def test_a_ranking_under_a_name_of_generation_says_so_first_and_in_info() -> None:
     made = open_benchmark("seedbench")
-    assert (
-        final_summary(made, ()).notices[0].startswith("lmms-eval's seedbench has the model write")
-    )
+    assert final_summary(made, ()).notices[0].startswith("lmms-eval's seedbench has the model write")
     assert "seedbench:protocol=generate" in data_facts("seedbench")["elsewhere"]
     for plain in ("seedbench:protocol=generate", "SEED-Bench", "SEEDBench_IMG"):
         assert not open_benchmark(plain).notice

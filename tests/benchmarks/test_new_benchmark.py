@@ -63,8 +63,7 @@ def test_one_without_code_is_two_files(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [("Colour", "lower-case"), ("mmstar", "is there already"), ("../x", "lower-case")],
+    ("name", "message"), [("Colour", "lower-case"), ("mmstar", "is there already"), ("../x", "lower-case")]
 )
 def test_names_that_do_not_do(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -25,8 +25,7 @@ class Asked:
     """Answers as the roles are told to, and keeps the requests."""
 
     def __init__(self, **replies: str | list[str]) -> None:
-        self.replies = {role: iter([said] if isinstance(said, str) else said)
-                        for role, said in replies.items()}  # fmt: skip
+        self.replies = {role: iter([said] if isinstance(said, str) else said) for role, said in replies.items()}
         self.requests: list[Generate] = []
 
     def __call__(self, request: Request) -> Output:
@@ -75,14 +74,12 @@ def test_moat_shows_the_pictures_of_a_hint_behind_it() -> None:
 @pytest.mark.parametrize(
     ("rule", "reply", "score"),
     [
-        ("snellen", "Total Score: 3\nAesthetics Rating (1-5): 4.2\n"
-         "Instruction Consistency Rating: 3.25", 5 / 6),
-        ("vlmevalkit", "Total Score: 3\nAesthetics Rating (1-5): 4.2\n"
-         "Instruction Consistency Rating: 3.25", 0.5),
+        ("snellen", "Total Score: 3\nAesthetics Rating (1-5): 4.2\nInstruction Consistency Rating: 3.25", 5 / 6),
+        ("vlmevalkit", "Total Score: 3\nAesthetics Rating (1-5): 4.2\nInstruction Consistency Rating: 3.25", 0.5),
         ("snellen", "Yes.", 0.0),
         ("vlmevalkit", "Yes.", None),
     ],
-)  # fmt: skip
+)
 def test_gobench_reads_ratings(rule: str, reply: str, score: float | None) -> None:
     made, [sample, *_] = opened("gobench", judges=0, rule=rule)
     record = record_of(made, sample, Asked(model=reply))
@@ -111,10 +108,7 @@ def verdict(choice: str, first: float = 8, second: float = 8) -> str:
 
 def test_creation_mmbench_asks_in_both_orders() -> None:
     made, [sample, *_] = opened("creation-mmbench")
-    asked = Asked(
-        model="MINE",
-        judge=[verdict("B>>A"), verdict("A=B", 6, 9), verdict("A>B"), verdict("A=B", 8, 7)],
-    )
+    asked = Asked(model="MINE", judge=[verdict("B>>A"), verdict("A=B", 6, 9), verdict("A>B"), verdict("A=B", 8, 7)])
     record = record_of(made, sample, asked)
     assert record.score == pytest.approx((1 + (1 + 0.5) / 2) / 2)
     assert record.values == pytest.approx(
@@ -197,9 +191,7 @@ def test_mm_ifeval_asks_the_question_without_a_constraint() -> None:
     question, seen, plain, compared = asked.requests
     assert shown(question)[1] == shown(seen)[1] == "picture"
     assert "Constraint_1: Write about the hill.\n<end of constraint list>" in shown(seen)[0]
-    assert (plain.to, plain.ref.row, shown(plain)[0]) == (
-        "model", "3", "Describe this hill in at most 50 words."
-    )  # fmt: skip
+    assert (plain.to, plain.ref.row, shown(plain)[0]) == ("model", "3", "Describe this hill in at most 50 words.")
     assert "<start of constraint>\nWrite as a sailor.\n" in shown(compared)[0]
     assert "without the constraint>\nA green hill.\n" in shown(compared)[0]
 
@@ -208,15 +200,12 @@ def test_mm_ifeval_asks_the_question_without_a_constraint() -> None:
     ("model", "judge", "unscored"),
     [
         (["Ahoy!", "A hill."], [*["It is met."] * 3, "Summary: True"], "ungraded"),
-        (["Ahoy!", "A hill."], ["Score of constraint_1: 1/1", "?", "?", "Summary: maybe"],
-         "ungraded"),
+        (["Ahoy!", "A hill."], ["Score of constraint_1: 1/1", "?", "?", "Summary: maybe"], "ungraded"),
         (["Ahoy!", "A hill."], ["Score of constraint_1: 1/1"], "failed"),
         (["Ahoy!"], ["Score of constraint_1: 1/1"], "failed"),
     ],
-)  # fmt: skip
-def test_mm_ifeval_without_a_word_is_not_graded(
-    model: list[str], judge: list[str], unscored: str
-) -> None:
+)
+def test_mm_ifeval_without_a_word_is_not_graded(model: list[str], judge: list[str], unscored: str) -> None:
     made, samples = opened("mm-ifeval")
     record = record_of(made, samples[0], Asked(model=model, judge=judge))
     assert (record.score, record.unscored) == (None, unscored)
@@ -227,10 +216,12 @@ def test_mm_ifeval_without_a_word_is_not_graded(
     [
         ({"constraints": "[]"}, "row 1: `constraints` is empty"),
         ({"constraints": "{"}, "row 1: `constraints` cannot be read"),
-        ({"constraints": '[{"key": "k", "value": "v", "judge": {"method": "cmp_gpt"}}]'},
-         "row 1: the constraint 'k' is judged beside a reply"),
+        (
+            {"constraints": '[{"key": "k", "value": "v", "judge": {"method": "cmp_gpt"}}]'},
+            "row 1: the constraint 'k' is judged beside a reply",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mm_ifeval_says_what_a_row_lacks(cells: dict[str, str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         of_rows("mm-ifeval", [{"index": "0", "id": "a", "tag": "C-Level", "question": "?"} | cells])
@@ -239,7 +230,7 @@ def test_mm_ifeval_says_what_a_row_lacks(cells: dict[str, str], sentence: str) -
 @pytest.mark.parametrize(
     ("row", "said", "score"),
     [
-        (0, ["Well: ```json\n{\"A\": 1}\n```"], 1.0),
+        (0, ['Well: ```json\n{"A": 1}\n```'], 1.0),
         (0, ["no JSON", '{"A": 2}'], 0.0),
         (0, ["no", "no", "no"], None),
         (1, ["1.0", "1"], 1.0),
@@ -247,10 +238,8 @@ def test_mm_ifeval_says_what_a_row_lacks(cells: dict[str, str], sentence: str) -
         (1, ["2", "?", "?", "?"], None),
         (2, ['{"id": 2}'], 1.0),
     ],
-)  # fmt: skip
-def test_mme_reasoning_checks_what_a_judge_copied(
-    row: int, said: list[str], score: float | None
-) -> None:
+)
+def test_mme_reasoning_checks_what_a_judge_copied(row: int, said: list[str], score: float | None) -> None:
     made, samples = opened("mme-reasoning")
     asked = Asked(model="After some thought: one.", judge=said)
     record = record_of(made, samples[row], asked)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.declaration.open_questions import (
-    parse_marked_answer,
-    parse_raw_reply,
-    parse_whole_reply,
-)
+from snellen.benchmarks.declaration.open_questions import parse_marked_answer, parse_raw_reply, parse_whole_reply
 from snellen.benchmarks.protocol.flows import AskConfig, OpenScoring, single_pass_flow
 from snellen.core.flow import run_flow
 from snellen.core.output import Empty, Failure, Generated, Output, ParsedAnswer, Truncated
@@ -31,8 +27,7 @@ def length(answer: str, sample: Sample) -> float:
 
 
 MANNER = AskConfig(
-    Generation(max_new_tokens=16),
-    open=OpenScoring(parse_marked_answer, shared_letters, {"length": length}),
+    Generation(max_new_tokens=16), open=OpenScoring(parse_marked_answer, shared_letters, {"length": length})
 )
 
 
@@ -95,12 +90,7 @@ def test_intervals_stay_on_the_scale_and_never_claim_certainty() -> None:
     [
         ("Red.", "stop", ParsedAnswer("Red.", "whole reply", (0, 4)), "Red."),
         ("<think>blue?</think>\nred", "stop", ParsedAnswer("red", "whole reply", (21, 24)), "red"),
-        (
-            "It shows \\boxed{42}.",
-            "stop",
-            ParsedAnswer("42", "boxed", (16, 18)),
-            "It shows \\boxed{42}.",
-        ),
+        ("It shows \\boxed{42}.", "stop", ParsedAnswer("42", "boxed", (16, 18)), "It shows \\boxed{42}."),
         ("red</s>", "stop", ParsedAnswer("red", "whole reply", (0, 3)), "red"),
         ("<think>blue or", "length", Truncated(), None),
         (" ", "stop", Empty(), None),
@@ -113,6 +103,4 @@ def test_readings_of_open_replies(reply, stop, final, whole) -> None:
 
 
 def test_the_raw_reply_keeps_the_white_space_around_it() -> None:
-    assert parse_raw_reply(" the answer is 5.\n", "length") == ParsedAnswer(
-        " the answer is 5.\n", "raw reply"
-    )
+    assert parse_raw_reply(" the answer is 5.\n", "length") == ParsedAnswer(" the answer is 5.\n", "raw reply")

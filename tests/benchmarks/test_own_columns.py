@@ -39,8 +39,7 @@ def as_lines(rows: list[dict[str, Any]], folder: Path, name: str = "data.jsonl")
 
 
 def run(data: object, folder: Path, **options: Any) -> snellen.Run:
-    (result,) = snellen.evaluate({"m": lambda request: "A"}, data, out=folder / "out", html=False,
-                                 **options)  # fmt: skip
+    (result,) = snellen.evaluate({"m": lambda request: "A"}, data, out=folder / "out", html=False, **options)
     return result
 
 
@@ -61,8 +60,7 @@ def test_metadata_is_kept_in_the_order_of_the_data(folder: Path, kind: str) -> N
 
 
 def test_requests_know_nothing_of_metadata(folder: Path) -> None:
-    plain = run([{k: v for k, v in row.items() if k not in ("topic", "source")} for row in ROWS],
-                folder)  # fmt: skip
+    plain = run([{k: v for k, v in row.items() if k not in ("topic", "source")} for row in ROWS], folder)
     kept = run(ROWS, folder)
     assert [sample.record.requests for sample in plain.samples()] == [
         sample.record.requests for sample in kept.samples()
@@ -102,9 +100,7 @@ def test_pictures_that_no_role_names_are_hinted_at(folder: Path) -> None:
 
 def test_scored_predictions_keep_their_columns(folder: Path) -> None:
     scored = snellen.score(as_lines([{**row, "prediction": "A"} for row in ROWS], folder))
-    assert [sample.metadata["source"] for sample in scored.samples()] == [
-        row["source"] for row in ROWS
-    ]
+    assert [sample.metadata["source"] for sample in scored.samples()] == [row["source"] for row in ROWS]
     assert any("metadata" in notice for notice in scored.summary.notices)
 
 
@@ -148,8 +144,11 @@ NO_SOUND: dict[str, Any] = {
 @pytest.mark.parametrize("column", SOUND)
 def test_sounds_and_tools_are_refused_before_anything_is_asked(folder: Path, column: str) -> None:
     path = as_lines([{**BASE, column: SOUND[column], "prediction": "A"}], folder)
-    for use in (lambda: run(path, folder), lambda: snellen.score(path),
-                lambda: run([{**BASE, column: SOUND[column]}], folder)):  # fmt: skip
+    for use in (
+        lambda: run(path, folder),
+        lambda: snellen.score(path),
+        lambda: run([{**BASE, column: SOUND[column]}], folder),
+    ):
         with pytest.raises(DataError, match=f"--columns ignore={column.lower()}"):
             use()
     assert not (folder / "out" / "store.sqlite").exists() or not list(folder.glob("out/*/run.json"))
@@ -210,11 +209,7 @@ def test_several_pictures_and_a_system_prompt(folder: Path) -> None:
     colours = ["red", "blue", "green", "white", "black", "pink", "grey"]
     for colour in colours:
         Image.new("RGB", (8, 8), colour).save(f"{colour}.png")
-    row = {
-        **BASE,
-        **{f"image_{n}": f"{c}.png" for n, c in enumerate(colours, 1)},
-        "system": "Be short.",
-    }
+    row = {**BASE, **{f"image_{n}": f"{c}.png" for n, c in enumerate(colours, 1)}, "system": "Be short."}
     result = run(as_lines([row], folder), folder)
     (sample,) = result.samples()
     assert len(sample.record.media) == 7

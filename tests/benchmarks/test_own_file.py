@@ -10,10 +10,7 @@ import pytest
 from snellen.api import score
 from snellen.benchmarks.declaration.data_file import data_file_name
 
-ROWS = [
-    {"index": i, "question": f"q{i}", "A": "cat", "B": "dog", "answer": "A", "prediction": "A"}
-    for i in range(4)
-]
+ROWS = [{"index": i, "question": f"q{i}", "A": "cat", "B": "dog", "answer": "A", "prediction": "A"} for i in range(4)]
 
 
 def written(path: Path, rows: list[dict[str, object]]) -> str:
@@ -36,9 +33,7 @@ def written(path: Path, rows: list[dict[str, object]]) -> str:
 
 
 @pytest.mark.parametrize("name", ["all.csv", "all.xlsx"])
-def test_the_predictions_file_may_stand_in_the_place_of_the_benchmark(
-    tmp_path: Path, name: str
-) -> None:
+def test_the_predictions_file_may_stand_in_the_place_of_the_benchmark(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name, ROWS)
     assert score(path, path).summary.headline.value == 100.0
 
@@ -63,8 +58,7 @@ def test_video_dim_and_i_are_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "name"),
-    [("a/llava1.5_13b.jsonl.gz", "llava1.5_13b"), ("x.tsv", "x"), ("hf://org/name", "name")],
+    ("path", "name"), [("a/llava1.5_13b.jsonl.gz", "llava1.5_13b"), ("x.tsv", "x"), ("hf://org/name", "name")]
 )
 def test_the_name_is_the_file_without_its_suffixes(path: str, name: str) -> None:
     assert data_file_name(path) == name

@@ -21,10 +21,7 @@ def rows(*cells: dict[str, str], pictures: tuple[str, ...] = ()) -> list[Row]:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (
-            rows({"image_path": "a"}, {"image_path": "b"}, {"image_path": "a"}),
-            ["s/a", "s/b", "s/a"],
-        ),
+        (rows({"image_path": "a"}, {"image_path": "b"}, {"image_path": "a"}), ["s/a", "s/b", "s/a"]),
         (rows({"image": "a.jpg"}, {"image": "a.jpg"}), ["s/a.jpg", "s/a.jpg"]),
         (rows({"question_id": "x"}, {"question_id": "x"}, pictures=("1", "2")), ["s/x", "s/x"]),
         (rows({"question_id": "1"}, {"question_id": "2"}, pictures=("p", "p")), ["s/p", "s/p"]),

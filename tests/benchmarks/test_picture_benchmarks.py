@@ -23,15 +23,9 @@ def scored(folder: Path, benchmark: str, rows: list[dict[str, Any]], rule: str =
 
 
 def test_scam_offers_the_object_and_the_word_in_either_order() -> None:
-    rows = [
-        Row(n, {"id": str(n), "object_label": "cup", "attack_word": "taxi", "type": "SCAM"})
-        for n in range(20)
-    ]
+    rows = [Row(n, {"id": str(n), "object_label": "cup", "attack_word": "taxi", "type": "SCAM"}) for n in range(20)]
     samples = list(open_benchmark("scam").samples(rows))
-    assert {tuple(sample.options.values()) for sample in samples} == {
-        ("cup", "taxi"),
-        ("taxi", "cup"),
-    }
+    assert {tuple(sample.options.values()) for sample in samples} == {("cup", "taxi"), ("taxi", "cup")}
     assert all(sample.options[sample.gold[0]] == "cup" for sample in samples)
     assert {sample.groups["category"] for sample in samples} == {"SCAM"}
     assert list(open_benchmark("scam").samples(rows[3:5])) == samples[3:5]
@@ -90,12 +84,7 @@ BLANK = {"type": "填空", "question": "有____只船。"}
     ],
 )
 def test_cmmmu_asks_in_three_ways(
-    cells: dict[str, str],
-    gold: str,
-    reply: str,
-    credit: float,
-    by_vlmevalkit: float,
-    tmp_path: Path,
+    cells: dict[str, str], gold: str, reply: str, credit: float, by_vlmevalkit: float, tmp_path: Path
 ) -> None:
     rows = [{"index": 1, **cells, "answer": gold, "category": "科学", "prediction": reply}]
     [record] = scored(tmp_path, "cmmmu", rows).records
@@ -105,9 +94,7 @@ def test_cmmmu_asks_in_three_ways(
 
 
 def test_cmmmu_never_says_how_many_options_are_right() -> None:
-    rows = [
-        Row(n, {"index": str(n), **CHOICE, "answer": gold}) for n, gold in enumerate(("B", "AC"))
-    ]
+    rows = [Row(n, {"index": str(n), **CHOICE, "answer": gold}) for n, gold in enumerate(("B", "AC"))]
     one, two = open_benchmark("cmmmu").samples(rows)
     assert (one.question, one.kind, one.options) == (two.question, two.kind, two.options)
     assert "\nA. 红\nB. 绿\nC. 蓝\n" in one.question
@@ -127,10 +114,7 @@ COUNT = ("omni3d-bench", {"question": "How many?", "answer_type": "int", "answer
 SIZE = ("omni3d-bench", {"question": "How high?", "answer_type": "float", "answer": "2"})
 TRUTH = ("omni3d-bench", {"question": "Is it?", "answer_type": "str", "answer": "yes"})
 BRICKS = {"A": "one", "B": "two", "C": "three", "D": "four"}
-ORDER = (
-    "lego-puzzles",
-    {"question": "In which order?", **BRICKS, "question_type": "sort", "answer": "BDAC"},
-)
+ORDER = ("lego-puzzles", {"question": "In which order?", **BRICKS, "question_type": "sort", "answer": "BDAC"})
 SEVERAL = ("a4bench", {"question": "What for?", **BRICKS, "answer": "['A', 'C']"})
 
 
@@ -160,11 +144,7 @@ SEVERAL = ("a4bench", {"question": "What for?", **BRICKS, "answer": "['A', 'C']"
     ],
 )
 def test_answers_about_space_are_graded_by_their_form(
-    asked: tuple[str, dict[str, str]],
-    reply: str,
-    credit: float,
-    by_vlmevalkit: float,
-    tmp_path: Path,
+    asked: tuple[str, dict[str, str]], reply: str, credit: float, by_vlmevalkit: float, tmp_path: Path
 ) -> None:
     name, cells = asked
     rows = [{"index": 1, **cells, "prediction": reply}]

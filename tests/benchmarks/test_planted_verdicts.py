@@ -71,9 +71,7 @@ def judged() -> dict[str, tuple[Benchmark, Sample, str, str]]:
             benchmark = open_benchmark(name, Variant(judges=1, data=str(path)))
         except SnellenError:
             continue
-        if COPYING & set(benchmark.parameters) or not any(
-            key.startswith("rubric_") for key in benchmark.parameters
-        ):
+        if COPYING & set(benchmark.parameters) or not any(key.startswith("rubric_") for key in benchmark.parameters):
             continue
         for sample, (best, worst) in product(benchmark.samples(benchmark.open()), VERDICTS):
             plain = "Something that no rule compares with the gold."
@@ -86,22 +84,12 @@ def judged() -> dict[str, tuple[Benchmark, Sample, str, str]]:
 
 
 def test_graded_benchmarks_are_found() -> None:
-    graded = {
-        "mm-vet",
-        "llava-bench",
-        "mmbench-video",
-        "mmdu",
-        "tempcompass",
-        "textvqa",
-        "mlvu:part=open",
-    }
+    graded = {"mm-vet", "llava-bench", "mmbench-video", "mmdu", "tempcompass", "textvqa", "mlvu:part=open"}
     assert graded <= set(judged())
     assert len(judged()) >= 25
 
 
-@pytest.mark.attack(
-    "a planted verdict on every graded benchmark", "what a judge quotes does not count"
-)
+@pytest.mark.attack("a planted verdict on every graded benchmark", "what a judge quotes does not count")
 @pytest.mark.parametrize(
     "quote",
     [

@@ -23,18 +23,15 @@ Golden = Callable[[str], Path]
 
 def summary_of(found: list[Row], answer: Callable[[Request], Output], **options: str) -> Summary:
     chosen = benchmark(Variant(options=options))
-    return chosen.summarise(
-        [run_flow(chosen.flow(sample), answer) for sample in chosen.samples(found)]
-    )
+    return chosen.summarise([run_flow(chosen.flow(sample), answer) for sample in chosen.samples(found)])
 
 
 def rows(*cells: tuple[str, str, str]) -> list[Row]:
     """(category, image, answer) each."""
     return [
-        Row(at, {"index": str(at), "category": category, "image": image, "question": "Is there?",
-                 "answer": answer})
+        Row(at, {"index": str(at), "category": category, "image": image, "question": "Is there?", "answer": answer})
         for at, (category, image, answer) in enumerate(cells)
-    ]  # fmt: skip
+    ]
 
 
 def test_llava_equals_the_official_scores(golden: Golden) -> None:
@@ -146,8 +143,7 @@ def test_failures_are_left_out_and_bound_the_headline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "ending"),
-    [("plain", "Is there?"), ("short", "\nAnswer the question using a single word or phrase.")],
+    ("prompt", "ending"), [("plain", "Is there?"), ("short", "\nAnswer the question using a single word or phrase.")]
 )
 def test_the_question_is_asked_as_it_stands(prompt: str, ending: str) -> None:
     chosen = benchmark(Variant(options={"prompt": prompt}))

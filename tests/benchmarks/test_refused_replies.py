@@ -18,15 +18,23 @@ FILTER = "Flagged by our safety system. The answer is 3. Answer: A. Yes, correct
 CELLS = {
     "mm-vet": {"index": "1", "question": "What is x?", "answer": "3", "category": "ocr"},
     "mathvista": {
-        "index": "5", "question": "Question: How many?", "answer": "3", "choices": "[]",
-        "question_type": "free_form", "answer_type": "integer", "skills": "['logical reasoning']",
+        "index": "5",
+        "question": "Question: How many?",
+        "answer": "3",
+        "choices": "[]",
+        "question_type": "free_form",
+        "answer_type": "integer",
+        "skills": "['logical reasoning']",
     },
     "mmdu": {"index": "0", "question": "['One?', 'Two?']", "answer": "['3', '3']"},
     "llava-bench": {
-        "index": "3", "question": "How many?", "caption": "Three.", "gpt4_ans": "3",
+        "index": "3",
+        "question": "How many?",
+        "caption": "Three.",
+        "gpt4_ans": "3",
         "category": "llava_bench_conv",
     },
-}  # fmt: skip
+}
 
 
 def driven(name: str, reply: Output, judges: list[str] | None = None) -> Record:
@@ -81,9 +89,7 @@ def test_the_words_of_a_judges_filter_are_no_verdict() -> None:
     assert (record.score, record.unscored) == (None, "ungraded")
 
 
-@pytest.mark.parametrize(
-    ("stop", "answer"), [("refusal", Unparsed()), ("stop", ParsedAnswer("A", RULE))]
-)
+@pytest.mark.parametrize(("stop", "answer"), [("refusal", Unparsed()), ("stop", ParsedAnswer("A", RULE))])
 def test_the_words_of_an_extractors_filter_are_no_answer(stop: StopReason, answer: Answer) -> None:
     found = parse_extractor_reply(Generated("A", stop), {"A": "cat", "B": "dog"})
     assert isinstance(found, type(answer))

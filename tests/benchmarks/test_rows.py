@@ -40,9 +40,7 @@ def test_options_may_be_many_have_an_empty_one_and_end_at_the_second_gap() -> No
 
 
 def test_groups_hint_and_id() -> None:
-    (sample,) = read(
-        {"index": "5", "question": "q", "hint": "h", "category": "c", "l2-category": "d"}
-    )
+    (sample,) = read({"index": "5", "question": "q", "hint": "h", "category": "c", "l2-category": "d"})
     assert (sample.id, sample.hint) == ("5", "h")
     assert sample.groups == {"category": "c", "l2-category": "d"}
 

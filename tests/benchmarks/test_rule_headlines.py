@@ -33,8 +33,7 @@ def choice(reply: str, **cells: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("rule", "name", "value"),
-    [("snellen", "task_mean", 200 / 3), ("vlmevalkit", "accuracy", 50.0)],
+    ("rule", "name", "value"), [("snellen", "task_mean", 200 / 3), ("vlmevalkit", "accuracy", 50.0)]
 )
 def test_blink(tmp_path: Path, rule: str, name: str, value: float) -> None:
     replies = (("A", "Counting"), ("B", "Counting"), ("B", "Counting"), ("A", "Jigsaw"))
@@ -53,9 +52,7 @@ def test_blink(tmp_path: Path, rule: str, name: str, value: float) -> None:
         ("snellen", "as-reply", 50.0),
     ],
 )
-def test_failed_replies(
-    tmp_path: Path, rule: str | None, failures: str | None, value: float
-) -> None:
+def test_failed_replies(tmp_path: Path, rule: str | None, failures: str | None, value: float) -> None:
     rows = [choice("A"), choice(FAILED)]
     found = scored(tmp_path, "mmstar", rows, rule=rule, failures=failures)
     assert found.score == pytest.approx(value)
@@ -66,10 +63,15 @@ def test_failed_replies(
 
 def test_an_empty_extraction_of_mathvista_takes_the_nearest_choice(tmp_path: Path) -> None:
     rows = [
-        {"choices": ["a long one", "short"], "answer": "short", "question_type": "multi_choice",
-         "answer_type": "text", "prediction": ""},
+        {
+            "choices": ["a long one", "short"],
+            "answer": "short",
+            "question_type": "multi_choice",
+            "answer_type": "text",
+            "prediction": "",
+        },
         {"answer": "3", "question_type": "free_form", "answer_type": "integer", "prediction": ""},
-    ]  # fmt: skip
+    ]
     assert scored(tmp_path, "mathvista", rows, rule="official").score == pytest.approx(50.0)
 
 

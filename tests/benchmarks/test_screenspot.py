@@ -17,8 +17,7 @@ def row(**cells: str) -> Row:
 
 
 @pytest.mark.parametrize(
-    ("bbox", "pro"),
-    [("[20, 10, 40, 20]", False), ("[20, 10, 60, 30]", True), ("[0.1, 0.1, 0.3, 0.3]", False)],
+    ("bbox", "pro"), [("[20, 10, 40, 20]", False), ("[20, 10, 60, 30]", True), ("[0.1, 0.1, 0.3, 0.3]", False)]
 )
 def test_every_form_of_a_box_is_the_same_gold(bbox: str, pro: bool) -> None:
     cells = to_common_layout(row(bbox=bbox), pro=pro).cells
@@ -51,9 +50,7 @@ def test_a_row_without_picture_and_size_is_refused() -> None:
 
 
 def test_platform_and_element_make_a_cell() -> None:
-    cells = to_common_layout(
-        row(bbox="[20, 10, 40, 20]", data_source="android", data_type="icon")
-    ).cells
+    cells = to_common_layout(row(bbox="[20, 10, 40, 20]", data_source="android", data_type="icon")).cells
     assert cells["platform_element"] == "mobile/icon"
 
 
@@ -67,8 +64,6 @@ def test_platform_and_element_make_a_cell() -> None:
         (Point(0.2, 0.09), False, False),
     ],
 )
-def test_a_point_on_the_edge_counts(
-    point: Point, inside: bool, inside_by_a_pixel_less: bool
-) -> None:
+def test_a_point_on_the_edge_counts(point: Point, inside: bool, inside_by_a_pixel_less: bool) -> None:
     assert BOX.contains(point) == inside
     assert BOX.contains(point, inset=1) == inside_by_a_pixel_less

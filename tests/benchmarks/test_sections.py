@@ -35,8 +35,7 @@ def records_of(benchmark: Benchmark, *outputs: Output) -> list[Record]:
 
 
 @pytest.mark.parametrize(
-    ("failures", "third", "value"),
-    [("exclude", "B", 25.0), ("count-wrong", None, 25.0), ("withhold", None, None)],
+    ("failures", "third", "value"), [("exclude", "B", 25.0), ("count-wrong", None, 25.0), ("withhold", None, None)]
 )
 def test_a_section_is_the_plain_mean_of_its_groups(
     data: str, failures: FailurePolicy, third: str | None, value: float | None

@@ -150,9 +150,7 @@ def test_at_most_half_is_marked(valid: int, invalid: int, note: str) -> None:
     assert validity_note(records) == note
     summary = summarise_seed(records, version="H", level="L1", ranking=True, failures="exclude")
     assert summary.groups[DIMENSION]["Scene Understanding"].note == note
-    assert any(notice.startswith("Scene Understanding *") for notice in summary.notices) == (
-        note.startswith("*")
-    )
+    assert any(notice.startswith("Scene Understanding *") for notice in summary.notices) == (note.startswith("*"))
 
 
 @pytest.fixture(scope="module")
@@ -169,12 +167,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "out"
 
 
-def test_results_json_out_and_in(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder,) = (
-        path.parent for path in run.glob("*/run.json") if '"level": "L3"' in path.read_text()
-    )
+def test_results_json_out_and_in(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder,) = (path.parent for path in run.glob("*/run.json") if '"level": "L3"' in path.read_text())
     target = tmp_path / "results.json"
     assert main(["export", str(folder), "--to", "seed-results", "-o", str(target)]) == 0
     assert "62 answers written; 6 samples without an answer" in capsys.readouterr().err

@@ -22,15 +22,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
 from snellen.core.media import InlineSource
-from snellen.core.output import (
-    CandidateScore,
-    Compared,
-    Drawn,
-    Failure,
-    Generated,
-    Output,
-    Ranked,
-)
+from snellen.core.output import CandidateScore, Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import CLIP, Compare, Draw, Drawing, Rank, Request, request_digest
 from snellen.core.sample import MediaRef, Sample
 
@@ -57,9 +49,7 @@ class Model:
     def __call__(self, request: Request) -> Output:
         self.asked.append(request)
         if isinstance(request, Rank):
-            return Ranked(
-                tuple(CandidateScore(-float(t != self.said), 1) for t in request.candidates)
-            )
+            return Ranked(tuple(CandidateScore(-float(t != self.said), 1) for t in request.candidates))
         if isinstance(request, Draw):
             return Drawn((NAME,), data={NAME: DRAWING})
         assert isinstance(request, Compare)
@@ -89,9 +79,7 @@ def test_a_drawing_is_compared_with_every_candidate() -> None:
 
 def test_a_text_that_is_wrong_draws_nothing() -> None:
     model = Model(said="red")
-    record = run_flow(
-        text_then_drawing_flow(ranked_flow, Drawing())(sample("What does it look like?")), model
-    )
+    record = run_flow(text_then_drawing_flow(ranked_flow, Drawing())(sample("What does it look like?")), model)
     assert [type(one) for one in model.asked] == [Rank]
     assert (record.score, record.saved, record.values) == (0.0, 2, {TEXT_ACCURACY: 0.0})
 
@@ -118,9 +106,7 @@ def test_a_failure_anywhere_leaves_the_sample_unscored(fails: type) -> None:
 
 
 @pytest.mark.parametrize("letter", ["B", "A"])
-@pytest.mark.parametrize(
-    "flow", [drawing_flow(Drawing()), text_then_drawing_flow(ranked_flow, Drawing())]
-)
+@pytest.mark.parametrize("flow", [drawing_flow(Drawing()), text_then_drawing_flow(ranked_flow, Drawing())])
 def test_recorded_letters_stand_for_drawings(flow: Callable[[Sample], object], letter: str) -> None:
     record = run_flow(flow(sample()), lambda _: Generated(letter))  # type: ignore[arg-type,var-annotated]
     assert record.score == float(letter == "B")
@@ -152,9 +138,7 @@ def test_options_about_drawing_reach_every_drawing_and_the_record(tmp_path: Path
     assert len(digests) == 6
     parameters = open_benchmark(OPTIONS, Variant(data=str(data))).parameters
     told = {name: value for name, value in parameters.items() if name.startswith("draw_")}
-    assert told == {
-        "draw_size": "320x256", "draw_steps": "4", "draw_guidance": "2.5", "draw_seed": "3",
-    }  # fmt: skip
+    assert told == {"draw_size": "320x256", "draw_steps": "4", "draw_guidance": "2.5", "draw_seed": "3"}
     plainly = open_benchmark(LEVEL_3, Variant(data=str(data))).parameters
     assert not any(name.startswith("draw_") for name in plainly)
 

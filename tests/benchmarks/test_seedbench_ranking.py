@@ -78,9 +78,7 @@ def test_equal_texts_are_one_answer() -> None:
 def test_a_text_of_no_tokens_cannot_win() -> None:
     def silent(request: Request) -> Output:
         assert isinstance(request, Rank)
-        return Ranked(
-            tuple(CandidateScore(0.0, 0) if t == "red" else SCORES[t] for t in request.candidates)
-        )
+        return Ranked(tuple(CandidateScore(0.0, 0) if t == "red" else SCORES[t] for t in request.candidates))
 
     assert run_flow(ranked_flow(sample()), silent).answer == "C"
 

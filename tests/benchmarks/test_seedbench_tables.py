@@ -82,37 +82,20 @@ def test_the_hierarchy() -> None:
     assert [one.number for one in asked] == list(range(1, 35))
     assert [len(group.members) for group in group_by_subpart(asked)] == [18, 2, 4, 3, 4, 2, 1]
     assert [len(group.members) for group in group_by_part(asked)] == [24, 7, 3]
-    assert [(g.name, len(g.members)) for g in group_by_level(asked)] == [
-        ("L1", 24),
-        ("L2", 31),
-        ("L3", 34),
-    ]
-    assert [len(dimensions_of_version(version)) for version in ("1", "2", "2-plus", "H")] == [
-        12,
-        27,
-        1,
-        34,
-    ]
+    assert [(g.name, len(g.members)) for g in group_by_level(asked)] == [("L1", 24), ("L2", 31), ("L3", 34)]
+    assert [len(dimensions_of_version(version)) for version in ("1", "2", "2-plus", "H")] == [12, 27, 1, 34]
 
 
 def test_the_hierarchy_is_the_papers() -> None:
     with paper_table("seed_dimensions.csv").open(encoding="utf-8", newline="") as file:
         printed = [
-            (
-                int(row["no"]),
-                row["dimension_table_name"],
-                row["lowest_level"],
-                row["part"],
-                row["subpart"],
-            )
+            (int(row["no"]), row["dimension_table_name"], row["lowest_level"], row["part"], row["subpart"])
             for row in csv.DictReader(file)
         ]
     assert printed == [(d.number, d.name, d.level, d.part, d.subpart) for d in dimensions()]
 
 
-@pytest.mark.parametrize(
-    "file", ["seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"]
-)
+@pytest.mark.parametrize("file", ["seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"])
 def test_subparts_of_table_3(table: Callable[[str], Rows], file: str) -> None:
     printed = table("seed_table3_subparts.csv")
     differing, compared = set(), 0
@@ -141,9 +124,7 @@ def by_dimension(name: str) -> bool:
 def test_levels_of_table_2(table: Callable[[str], Rows]) -> None:
     """From the subparts of Table 3, each weighing as many dimensions as it has."""
     printed = table("seed_table2_levels.csv")
-    groups: dict[str, DimensionGroup] = {
-        group.name: group for group in group_by_level(dimensions())
-    }
+    groups: dict[str, DimensionGroup] = {group.name: group for group in group_by_level(dimensions())}
     for part in group_by_part(dimensions()):
         groups[part.name.replace("-", "")] = part
     differing = set()
@@ -151,10 +132,7 @@ def test_levels_of_table_2(table: Callable[[str], Rows]) -> None:
     for model, row in table("seed_table3_subparts.csv").items():
         cells = {one.name: number(row[SUBPARTS[one.subpart]]) for one in dimensions()}
         for column in compared:
-            ours, theirs = (
-                mean_of_all(cells, groups[column].members),
-                number(printed[model][column]),
-            )
+            ours, theirs = (mean_of_all(cells, groups[column].members), number(printed[model][column]))
             compared[column] += theirs is not None
             if differs(ours, theirs):
                 differing.add((model, column))
@@ -188,9 +166,7 @@ def test_ranks(table: Callable[[str], Rows], file: str) -> None:
 
 
 def test_exact_ties_share_the_smaller_rank() -> None:
-    assert competition_ranks({"a": 3.0, "b": 5.0, "c": 3.0, "d": None, "e": 1.0}) == {
-        "b": 1, "a": 2, "c": 2, "e": 4,
-    }  # fmt: skip
+    assert competition_ranks({"a": 3.0, "b": 5.0, "c": 3.0, "d": None, "e": 1.0}) == {"b": 1, "a": 2, "c": 2, "e": 4}
 
 
 def test_no_average_without_all_of_its_dimensions() -> None:

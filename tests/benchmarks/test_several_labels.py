@@ -29,9 +29,7 @@ CELLS = {"question": "What is it for?", "A": "to sit", "B": "to cut", "C": "to f
         ("['B', 'D']", "D", 0.0),
     ],
 )
-def test_all_right_options_and_no_other_must_be_named(
-    gold: str, reply: str, credit: float, tmp_path: Path
-) -> None:
+def test_all_right_options_and_no_other_must_be_named(gold: str, reply: str, credit: float, tmp_path: Path) -> None:
     row = {"index": 1, **CELLS, "answer": gold, "prediction": reply}
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text(json.dumps(row))

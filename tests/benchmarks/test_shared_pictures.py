@@ -41,9 +41,7 @@ def answered(name: str, right: bool) -> list[Record]:
         raise AssertionError(request.to)
 
     reply = gold_reply if right else lambda *_: Generated("")
-    return list(
-        answer_samples(benchmark, list(benchmark.samples(benchmark.open())), reply, elsewhere)
-    )
+    return list(answer_samples(benchmark, list(benchmark.samples(benchmark.open())), reply, elsewhere))
 
 
 def summary(name: str, records: Sequence[Record]) -> Summary:

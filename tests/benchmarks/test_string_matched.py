@@ -98,14 +98,13 @@ def test_a_run_ends_with_a_report(name: str, tmp_path: Path) -> None:
     ("name", "closing"),
     [
         ("textvqa", "Answer the question using a single word or phrase."),
-        ("vizwiz", "insufficient, respond with 'Unanswerable'.\nAnswer the question using a "
-         "single word or phrase."),
+        ("vizwiz", "insufficient, respond with 'Unanswerable'.\nAnswer the question using a single word or phrase."),
         ("ocrbench", "what is written in the image?"),
         ("mtvqa", "Answer the question using a word or phrase in the language of the question."),
         ("tablevqabench", "Question: which teams won?\nAnswer:"),
         ("coco-caption", 'do not include prefix like "This image depicts". '),
     ],
-)  # fmt: skip
+)
 def test_prompts_end_as_the_fact_sheets_say(name: str, closing: str) -> None:
     benchmark = open_benchmark(name, Variant(data=str(LAYOUTS / FILES[name])))
     request = next(benchmark.flow(samples_of(name)[0]))
@@ -134,8 +133,7 @@ def test_a_wordy_reply_is_read_by_our_rule_alone(tmp_path: Path) -> None:
 def test_gqa_counts_case_and_dot_by_three_rules(tmp_path: Path) -> None:
     replies = {"201": "No.", "202": "Light blue", "203": "girl"}
     values = [
-        scored("gqa", tmp_path, replies, rule).summary.headline.value
-        for rule in ("snellen", "vlmevalkit", "official")
+        scored("gqa", tmp_path, replies, rule).summary.headline.value for rule in ("snellen", "vlmevalkit", "official")
     ]
     assert values == [pytest.approx(100 * part / 3) for part in (3, 2, 3)]
 
@@ -186,9 +184,7 @@ def test_f1_of_long_documents(tmp_path: Path) -> None:
     replies = {"0": "3", "1": "1", "2": "Not answerable", "3": "red", "4": "B. Somebody"}
     summary = scored("mmlongbench-doc", tmp_path, replies).summary
     precision, recall = 2 / 4, 2 / 4
-    assert summary.headline.value == pytest.approx(
-        100 * 2 * precision * recall / (precision + recall)
-    )
+    assert summary.headline.value == pytest.approx(100 * 2 * precision * recall / (precision + recall))
     assert summary.metrics["accuracy"].value == pytest.approx(40.0)
     pages_cells = {name: cell.value for name, cell in summary.groups["pages"].items()}
     assert pages_cells["unanswerable"] == 0.0
@@ -279,9 +275,7 @@ def test_karpathys_captions_can_be_scored_and_are_not_asked_blind(tmp_path: Path
     found = score("coco-caption:data=karpathy", file, data=data)
     assert [record.gold for record in found.records] == [tuple(sentences), tuple(other)]
     assert found.summary.metrics["bleu_1"].value == pytest.approx(100 * 11 / 12, abs=1e-6)
-    (run,) = evaluate(
-        ["random"], ["coco-caption"], out=tmp_path, variant=Variant(data=str(data))
-    ).runs
+    (run,) = evaluate(["random"], ["coco-caption"], out=tmp_path, variant=Variant(data=str(data))).runs
     assert run.report().summary.outcomes["unsupported"] == 2
 
 
@@ -291,13 +285,9 @@ def test_splits_of_the_hub_are_opened_like_files(tmp_path: Path) -> None:
     (tmp_path / "val.jsonl").write_text((LAYOUTS / "vizwiz.jsonl").read_text())
     (tmp_path / "test.jsonl").write_text((LAYOUTS / "ok-vqa.jsonl").read_text())
     published = Published(
-        {"split": ("val", "test")},
-        {(split,): HubSplit(f"{tmp_path}?split={split}") for split in ("val", "test")},
+        {"split": ("val", "test")}, {(split,): HubSplit(f"{tmp_path}?split={split}") for split in ("val", "test")}
     )
-    assert [row.cells["question_id"] for row in published.table(Variant())] == [
-        "VizWiz_val_a.jpg",
-        "VizWiz_val_b.jpg",
-    ]
+    assert [row.cells["question_id"] for row in published.table(Variant())] == ["VizWiz_val_a.jpg", "VizWiz_val_b.jpg"]
     other = published.table(Variant(options={"split": "test"}))
     assert next(iter(other)).cells["question_type"] == "four"
     assert published.fetch(Variant()) is not None

@@ -25,10 +25,7 @@ from snellen.scoring.suites import suite_rows
 NAMES = [known.name for known in list_benchmarks()]
 LAYOUTS = Path(__file__).parent / "layouts"
 COLUMNS = {
-    "openvlm-core": (
-        "vlmevalkit_table2_general.csv",
-        {"MMBench v1.1": "MMBenchV1.1", "OCRBench": "OCRBench_of_1000"},
-    ),
+    "openvlm-core": ("vlmevalkit_table2_general.csv", {"MMBench v1.1": "MMBenchV1.1", "OCRBench": "OCRBench_of_1000"}),
     "openvlm-reasoning": ("vlmevalkit_table3_reasoning.csv", {}),
     "openvlm-video": (
         "vlmevalkit_table4_video.csv",
@@ -52,16 +49,12 @@ def as_results(suite: str, rows: list[dict[str, str]], file: Path) -> Path:
         writer.writerow(("model", "member", "value"))
         for row in rows:
             for member in find_suite(suite).members:
-                writer.writerow(
-                    (row["model"], member.name, row[renamed.get(member.name, member.name)])
-                )
+                writer.writerow((row["model"], member.name, row[renamed.get(member.name, member.name)]))
     return file
 
 
 @pytest.mark.parametrize("suite", COLUMNS)
-def test_averages_of_the_paper(
-    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_averages_of_the_paper(suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = printed(suite)
     results = as_results(suite, rows, tmp_path / "results.csv")
     assert main(["leaderboard", "--suite", suite, str(results), "--format", "json"]) == 0
@@ -82,9 +75,7 @@ def test_averages_of_the_paper(
 def test_only_complete_rows_are_averaged() -> None:
     table = {"a": {"x": 80.0, "y": 60.0}, "b": {"x": 90.0}, "c": {"x": 90.0, "y": 80.0}}
     rows = suite_rows(("x", "y"), table)
-    assert [(row.model, row.average, row.rank) for row in rows] == [
-        ("c", 85.0, 1), ("a", 70.0, 2), ("b", None, None),
-    ]  # fmt: skip
+    assert [(row.model, row.average, row.rank) for row in rows] == [("c", 85.0, 1), ("a", 70.0, 2), ("b", None, None)]
     assert rows[2].missing == ("y",)
     assert [row.average for row in suite_rows(("x",), table, average=False)] == [None, None, None]
 
@@ -115,9 +106,7 @@ top = 1000
 """
 
 
-def test_a_suite_of_ones_own_runs_and_is_averaged(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_suite_of_ones_own_runs_and_is_averaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stars, pairs = LAYOUTS / "mmstar.tsv", LAYOUTS / "mmvp.tsv"
     file = tmp_path / "mine.toml"
     file.write_text(SUITE.format(stars=stars, pairs=pairs))
@@ -131,9 +120,7 @@ def test_a_suite_of_ones_own_runs_and_is_averaged(
     scores = {one.info.benchmark: one.report().summary.headline.value for one in runs}
     first, second = found["rows"]
     assert first["average"] == pytest.approx((scores["mmstar"] + scores["mmvp"] + 50) / 3)
-    assert (second["model"], second["average"], second["missing"]) == (
-        "other", None, ["stars", "pairs"],
-    )  # fmt: skip
+    assert (second["model"], second["average"], second["missing"]) == ("other", None, ["stars", "pairs"])
     assert found["notices"] == ["other has no average: stars, pairs missing"]
     for style in ("table", "csv", "markdown"):
         assert main([*words, "--format", style]) == 0
@@ -144,9 +131,7 @@ def test_members_that_differ_in_signs_alone_keep_their_own_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite, results = tmp_path / "mine.toml", tmp_path / "results.csv"
-    suite.write_text(
-        'title = "Mine"\n[[members]]\nname = "Charts"\n[[members]]\nname = "Charts+"\n'
-    )
+    suite.write_text('title = "Mine"\n[[members]]\nname = "Charts"\n[[members]]\nname = "Charts+"\n')
     results.write_text("model,member,value\nm,charts,10\nm,CHARTS+,30\n")
     words = ["leaderboard", "--suite", str(suite), str(results), "--format", "json"]
     assert main(words) == 0
@@ -237,36 +222,28 @@ def test_average_ranks_are_among_models_that_have_all_members() -> None:
     }
     rows = suite_rows(("a", "b", "c"), table)
     assert [(row.model, row.average_rank, row.missing) for row in rows] == [
-        ("one", 4 / 3, ()), ("two", 4 / 3, ()), ("part", None, ("c",)),
-    ]  # fmt: skip
+        ("one", 4 / 3, ()),
+        ("two", 4 / 3, ()),
+        ("part", None, ("c",)),
+    ]
 
 
-def test_what_is_not_plain_in_a_suite_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_plain_in_a_suite_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "q.tsv"
     rows = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\tA\n" for n in range(30))
     data.write_text(f"index\tquestion\tA\tB\tanswer\n{rows}")
     suite = tmp_path / "s.toml"
     suite.write_text(f'title = "S"\n[[members]]\nname = "q"\nbenchmarks = ["{data}"]\n')
-    for model, variant in (
-        ("random", Variant(options={"cot": "on"})),
-        ("random:seed=1", Variant(control="blind")),
-    ):
+    for model, variant in (("random", Variant(options={"cot": "on"})), ("random:seed=1", Variant(control="blind"))):
         evaluate([model], [str(data)], out=tmp_path / "runs", variant=variant, html=False)
-    assert (
-        main(["leaderboard", str(tmp_path / "runs"), "--suite", str(suite), "--format", "json"])
-        == 0
-    )
+    assert main(["leaderboard", str(tmp_path / "runs"), "--suite", str(suite), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["model"] for row in found["rows"]] == ["random"]
     assert "random, q: cot=on" in found["notices"]
     assert any("under a control (blind) and does not count" in each for each in found["notices"])
 
 
-def test_scores_of_members_need_the_name_of_their_suite(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_of_members_need_the_name_of_their_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = tmp_path / "scores.csv"
     scores.write_text("model,member,value\nm,MMStar,30\n")
     assert main(["leaderboard", str(scores)]) == 2

@@ -47,9 +47,7 @@ def first_text(request: Request) -> tuple[str, str]:
 
 @pytest.mark.parametrize("options", [{}, {"prompt": "vlmevalkit"}, {"shots": "2"}])
 @pytest.mark.parametrize("circular", ["off", "full"])
-def test_every_request_begins_with_it_and_the_record_says_so(
-    options: dict[str, str], circular: str
-) -> None:
+def test_every_request_begins_with_it_and_the_record_says_so(options: dict[str, str], circular: str) -> None:
     plain = Variant(options=options, circular=circular)
     without, asked_without = ask(open_benchmark("eyechart", plain))
     record, asked = ask(open_benchmark("eyechart", replace(plain, system=TERSE)))
@@ -108,9 +106,8 @@ def test_an_empty_one_is_refused() -> None:
 
 def test_a_run_records_it_and_reads_it_back(tmp_path: Path) -> None:
     (run,) = evaluate(
-        "random", "eyechart", limit=3, variant=Variant(system=TERSE), out=tmp_path, html=False,
-        progress=None,
-    ).runs  # fmt: skip
+        "random", "eyechart", limit=3, variant=Variant(system=TERSE), out=tmp_path, html=False, progress=None
+    ).runs
     assert run.info.config.parameters["system"] == TERSE
     assert benchmark_of(run).parameters["system"] == TERSE
     (said,) = [one for one in deviations(run.info) if "system prompt" in one.sentence]

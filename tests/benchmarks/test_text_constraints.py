@@ -16,15 +16,9 @@ TEXT = "The sea is calm.\n \nDr. Reed waits, e.g. here! She has 2.50 boats.\n\n\
 
 
 def test_parts() -> None:
-    assert split_paragraphs(TEXT) == [
-        "The sea is calm.", "Dr. Reed waits, e.g. here! She has 2.50 boats.", "The end"
-    ]  # fmt: skip
-    assert split_sentences(split_paragraphs(TEXT)[1]) == [
-        "Dr. Reed waits, e.g. here!", "She has 2.50 boats."
-    ]  # fmt: skip
-    assert split_sentences('He said: "No." Then he left... slowly.') == [
-        'He said: "No."', "Then he left... slowly."
-    ]  # fmt: skip
+    assert split_paragraphs(TEXT) == ["The sea is calm.", "Dr. Reed waits, e.g. here! She has 2.50 boats.", "The end"]
+    assert split_sentences(split_paragraphs(TEXT)[1]) == ["Dr. Reed waits, e.g. here!", "She has 2.50 boats."]
+    assert split_sentences('He said: "No." Then he left... slowly.') == ['He said: "No."', "Then he left... slowly."]
 
 
 @pytest.mark.parametrize(
@@ -32,8 +26,7 @@ def test_parts() -> None:
     [
         ("check_whether_response_paragraph_number_in_range", [3, 3], True),
         ("check_whether_response_paragraph_number_in_range", [1, 2], False),
-        ("check_whether_each_paragraph_sentence_number_in_range_list", [[[1, 1], [2, 2], [1, 1]]],
-         True),
+        ("check_whether_each_paragraph_sentence_number_in_range_list", [[[1, 1], [2, 2], [1, 1]]], True),
         ("check_whether_each_paragraph_sentence_number_in_range_list", [[[1, 2]]], False),
         ("check_number_precision_in_response", [2], True),
         ("check_number_precision_in_response", [1], False),
@@ -44,6 +37,6 @@ def test_parts() -> None:
         ("check_whether_response_word_count_in_range", [1], None),
         ("check_of_the_future", [1], None),
     ],
-)  # fmt: skip
+)
 def test_checks(check: str, parameters: list[Any], kept: bool | None) -> None:
     assert keeps_constraint(TEXT, check, parameters) is kept

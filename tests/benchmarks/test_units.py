@@ -47,13 +47,10 @@ def test_a_unit_is_right_if_all_its_questions_are(pro: Path) -> None:
     assert found.headline.interval is not None
 
 
-def test_a_run_and_its_score_agree_and_the_run_says_how_it_counts(
-    pro: Path, tmp_path: Path
-) -> None:
+def test_a_run_and_its_score_agree_and_the_run_says_how_it_counts(pro: Path, tmp_path: Path) -> None:
     (run,) = evaluate(
-        [f"replay/{pro}"], [str(pro)], variant=Variant(columns=UNITS), out=tmp_path / "o",
-        html=False,
-    ).runs  # fmt: skip
+        [f"replay/{pro}"], [str(pro)], variant=Variant(columns=UNITS), out=tmp_path / "o", html=False
+    ).runs
     assert run.info.config.parameters["unit"] == "triplet_id"
     assert run.report().summary.headline.value == 50.0
     assert {record.unit for record in run.records()} == {"x", "y", "z", ""}
@@ -69,9 +66,7 @@ def test_a_missing_prediction_leaves_its_unit_out(pro: Path, tmp_path: Path) -> 
     replies = tmp_path / "replies.csv"
     replies.write_text("id,prediction\n1,A\n2,B\n4,A\n5,B\n6,C\n")
     questions = tmp_path / "questions.csv"
-    questions.write_text(
-        "\n".join(line.rsplit(",", 1)[0] for line in ROWS.replace(",prediction", ",x").splitlines())
-    )
+    questions.write_text("\n".join(line.rsplit(",", 1)[0] for line in ROWS.replace(",prediction", ",x").splitlines()))
     found = score(str(questions), replies, columns=UNITS).summary
     assert (found.headline.value, found.headline.n) == (100.0, 1)
     assert found.bounds is not None
@@ -94,9 +89,7 @@ def test_a_description_names_its_units(pro: Path, tmp_path: Path) -> None:
         ("mmstar", {"unit": "triplet_id"}, "for a data file of your own"),
     ],
 )
-def test_units_that_cannot_be(
-    pro: Path, benchmark: str, columns: dict[str, str], part: str
-) -> None:
+def test_units_that_cannot_be(pro: Path, benchmark: str, columns: dict[str, str], part: str) -> None:
     with pytest.raises(SnellenError, match=part):
         score(str(pro) if benchmark == "own" else benchmark, pro, columns=columns)
 

@@ -61,8 +61,9 @@ def watch(spec: str, folder: Path, model: Watcher | None = None) -> tuple[Watche
 
 def own(folder: Path, **more: str) -> Path:
     write_video(folder / "v.mp4")
-    (folder / "v.srt").write_text("1\n00:00:01,000 --> 00:00:01,800\nLook here\n\n"
-                                  "2\n00:00:04,500 --> 00:00:04,600\nGone\n")  # fmt: skip
+    (folder / "v.srt").write_text(
+        "1\n00:00:01,000 --> 00:00:01,800\nLook here\n\n2\n00:00:04,500 --> 00:00:04,600\nGone\n"
+    )
     path = folder / "mine.tsv"
     path.write_text("id\tvideo\tquestion\tA\tB\tanswer\n1\tv.mp4\tWhich?\tx\ty\tA\n")
     return path
@@ -196,9 +197,7 @@ def test_a_model_of_one_image_sees_the_first_frame(tmp_path: Path) -> None:
     assert "asked with the first alone" in " ".join(run.info.remarks)
 
 
-@pytest.mark.parametrize(
-    "options", ["frames=0", "frames=2.5", "fps=-1", "sampling=best", "edge=big", "shots=2"]
-)
+@pytest.mark.parametrize("options", ["frames=0", "frames=2.5", "fps=-1", "sampling=best", "edge=big", "shots=2"])
 def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: str) -> None:
     with pytest.raises(UsageError):
         open_benchmark(f"{own(tmp_path)}:{options}")
@@ -283,9 +282,7 @@ def marked(spec: str, verdict: str) -> Benchmark:
     from snellen.engine.offline.gold_check import answer_samples
 
     found = list(made.samples(made.open()))
-    return made.summarise(
-        answer_samples(made, found, lambda *_: Generated("A reply."), lambda _: Generated(verdict))
-    )
+    return made.summarise(answer_samples(made, found, lambda *_: Generated("A reply."), lambda _: Generated(verdict)))
 
 
 @pytest.mark.parametrize(
@@ -323,9 +320,7 @@ def test_mlvu_leaves_the_open_tasks_out() -> None:
 def test_tempcompass_tasks_are_told_apart_without_a_column() -> None:
     made = of("tempcompass")
     rows = list(made.open())
-    bare = [
-        Row(row.index, {k: v for k, v in row.cells.items() if k != "task_type"}) for row in rows
-    ]
+    bare = [Row(row.index, {k: v for k, v in row.cells.items() if k != "task_type"}) for row in rows]
     told = [row.cells["task_type"] for row in rows]
     assert [task_of(row) for row in bare] == told
     assert [sample.id for sample in samples("tempcompass", task="caption_matching")] == ["2", "3"]
@@ -358,8 +353,7 @@ def test_the_judge_of_a_caption_has_the_question_and_the_model_has_not(tmp_path:
     from snellen.core.flow import run_flow
 
     made = open_benchmark(
-        "tempcompass",
-        Variant(data=str(LAYOUTS / "tempcompass.tsv"), options={"task": "captioning"}, judges=1),
+        "tempcompass", Variant(data=str(LAYOUTS / "tempcompass.tsv"), options={"task": "captioning"}, judges=1)
     )
     (sample,) = made.samples(made.open())
     asked: dict[str, str] = {}
@@ -391,11 +385,7 @@ def test_options_inside_a_question(question: str, stem: str, options: dict[str, 
 
 
 def test_an_option_keeps_a_letter_that_is_not_its_own() -> None:
-    assert [
-        strip_label("A. red", "A"),
-        strip_label("B. Smith", "A"),
-        strip_label("(C) x", "C"),
-    ] == [
+    assert [strip_label("A. red", "A"), strip_label("B. Smith", "A"), strip_label("(C) x", "C")] == [
         "red",
         "B. Smith",
         "x",
@@ -422,14 +412,19 @@ def test_video_mme_authors_take_the_first_capital(reply: str, label: str) -> Non
 def test_video_mme_authors_count_what_was_answered(tmp_path: Path) -> None:
     replies = tmp_path / "replies.jsonl"
     rows = [
-        {"index": number, "question": "Which?", "candidates": "['A. one', 'B. two']",
-         "answer": "B", "video": "one", "prediction": reply}
+        {
+            "index": number,
+            "question": "Which?",
+            "candidates": "['A. one', 'B. two']",
+            "answer": "B",
+            "video": "one",
+            "prediction": reply,
+        }
         for number, reply in enumerate(("B", "A", "none of them", "B."))
-    ]  # fmt: skip
+    ]
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
     official, own = (
-        score("video-mme", replies, variant=Variant(rule=rule)).summary
-        for rule in ("official", "snellen")
+        score("video-mme", replies, variant=Variant(rule=rule)).summary for rule in ("official", "snellen")
     )
     assert official.headline.value == pytest.approx(100 * 2 / 3)
     assert own.headline.value == pytest.approx(50)

@@ -39,15 +39,11 @@ def replies(path: Path, by_id: dict[str, str]) -> Path:
         ("No", {"accuracy": 40.0, "f1": 0.0, "recall": 0.0, "precision": 0.0}),
     ],
 )
-def test_tampering_is_told_from_the_originals(
-    tmp_path: Path, said: str, numbers: dict[str, float]
-) -> None:
+def test_tampering_is_told_from_the_originals(tmp_path: Path, said: str, numbers: dict[str, float]) -> None:
     """Each kind has one tampered video; two originals raise false alarms if all is Yes: F1 is
     2 / (2 + 2) for each."""
     data = LAYOUTS / "mvtamperbench.tsv"
-    done = score(
-        "mvtamperbench", replies(tmp_path / "p.jsonl", dict.fromkeys("01234", said)), data=data
-    )
+    done = score("mvtamperbench", replies(tmp_path / "p.jsonl", dict.fromkeys("01234", said)), data=data)
     for name, value in numbers.items():
         assert done.summary.metrics[name].value == pytest.approx(value), name
 
@@ -63,10 +59,7 @@ def test_q_bench_video_mixes_choices_and_graded_replies(tmp_path: Path) -> None:
     data = LAYOUTS / "q-bench-video@part=all.tsv"
     said = {"0": "A", "1": "A", "2": "B", "3": "It gets worse.", "4": "Noise."}
     path = tmp_path / "p.jsonl"
-    rows = [
-        {"index": name, "prediction": reply, "verdict": f"Score: {int(name) - 2}"}
-        for name, reply in said.items()
-    ]
+    rows = [{"index": name, "prediction": reply, "verdict": f"Score: {int(name) - 2}"} for name, reply in said.items()]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = score("q-bench-video:part=all", path, data=data, judges=["column:verdict"])
     assert done.summary.headline.value == pytest.approx(100 * (1 + 0 + 1 + 0.5 + 1) / 5)
@@ -80,19 +73,27 @@ def test_q_bench_video_mixes_choices_and_graded_replies(tmp_path: Path) -> None:
 def test_cg_bench_counts_answers_whose_clues_were_named(tmp_path: Path) -> None:
     """Overlaps of 1, 0.2 and nothing, with two right answers about the whole videos."""
     said = {
-        **dict.fromkeys("0134", "A"), "2": '{"result": "B"}', "5": "B",
-        "6": '{"result": [[8, 11]]}', "7": '{"result": [[1, 2]]}', "8": "I cannot tell.",
-    }  # fmt: skip
+        **dict.fromkeys("0134", "A"),
+        "2": '{"result": "B"}',
+        "5": "B",
+        "6": '{"result": [[8, 11]]}',
+        "7": '{"result": [[1, 2]]}',
+        "8": "I cannot tell.",
+    }
     data = LAYOUTS / "cg-bench.tsv"
     path = replies(tmp_path / "p.jsonl", said)
     ours = score("cg-bench", path, data=data).summary
     values = {name: one.value for name, one in ours.metrics.items()}
     assert values == pytest.approx(
         {
-            "long_acc": 200 / 3, "clue_acc": 200 / 3, "crr": 100.0, "miou": 120 / 3,
-            "rec_at_iou": 100 * (1 + 0.4) / 3, "acc_at_iou": 100 * (0 + 0.4) / 3,
+            "long_acc": 200 / 3,
+            "clue_acc": 200 / 3,
+            "crr": 100.0,
+            "miou": 120 / 3,
+            "rec_at_iou": 100 * (1 + 0.4) / 3,
+            "acc_at_iou": 100 * (0 + 0.4) / 3,
         }
-    )  # fmt: skip
+    )
     assert ours.headline.name == "long_acc"
     assert ours.groups["domain miou"]["Life Record"].value == 0.0
     theirs = score("cg-bench", path, data=data, variant=Variant(rule="vlmevalkit")).summary
@@ -139,9 +140,8 @@ def test_a_judge_that_cannot_tell_is_shown_the_clues(tmp_path: Path) -> None:
     )
     judge = Looker()
     (run,) = evaluate(
-        [Namer()], [f"cg-bench:part=open,file={data},frames=2"], out=tmp_path / "runs",
-        judges=[judge],
-    ).runs  # fmt: skip
+        [Namer()], [f"cg-bench:part=open,file={data},frames=2"], out=tmp_path / "runs", judges=[judge]
+    ).runs
     (record,) = run.records()
     assert record.score == 1.0
     assert [verdict.step for verdict in record.passes[0].verdicts] == ["grade", "look"]
@@ -178,9 +178,7 @@ def test_a_caption_is_graded_by_all_its_questions(tmp_path: Path) -> None:
     data = LAYOUTS / "video-mmlu@part=captions.tsv"
     path = replies(tmp_path / "p.jsonl", {"0": "A red line.", "1": ""})
     judge = Examiner()
-    done = score(
-        "video-mmlu:part=captions", path, data=data, judges=[judge], store=tmp_path / "store.sqlite"
-    )
+    done = score("video-mmlu:part=captions", path, data=data, judges=[judge], store=tmp_path / "store.sqlite")
     assert {record.id: record.score for record in done.records} == {"0": 0.5, "1": 0.0}
     assert done.summary.headline.value == 25.0
     assert done.summary.metrics["score"].value == pytest.approx((2.5 + 0) / 2)

@@ -48,8 +48,7 @@ def test_answers_that_the_tool_read_come_before_the_reply(letters: str) -> None:
 
 def test_recorded_verdicts_count_whatever_the_reply_is(tmp_path: Path) -> None:
     failed = "Failed to obtain answer via API."
-    path = choices(tmp_path / "hit.csv", "prediction,hit,log",
-                   f"{failed},1,x", "B,0,x", ",1,x", "None,-1,x")  # fmt: skip
+    path = choices(tmp_path / "hit.csv", "prediction,hit,log", f"{failed},1,x", "B,0,x", ",1,x", "None,-1,x")
     scored = score("scienceqa", path, as_recorded=True)
     assert [one.score for one in scored.records] == [1.0, 0.0, 1.0, None]
     assert scored.score == pytest.approx(200 / 3)
@@ -62,9 +61,7 @@ def test_the_run_says_tool_and_column(tmp_path: Path, capsys: pytest.CaptureFixt
     told = ["score", "scienceqa", "--predictions", path, "--as-recorded"]
     assert main([*told, "--out", str(tmp_path / "o")]) == 0
     printed = capsys.readouterr().out
-    assert "as recorded by VLMEvalKit: its column 'hit' made the number" in printed.replace(
-        "\n", " "
-    )
+    assert "as recorded by VLMEvalKit: its column 'hit' made the number" in printed.replace("\n", " ")
     label = run_labels([score("scienceqa", path, as_recorded=True).report])[0]
     assert label == "hit.csv (failures as-reply, as recorded, VLMEvalKit: hit)"
     info = json.loads(next((tmp_path / "o").glob("*/run.json")).read_text())
@@ -77,8 +74,10 @@ def test_the_run_says_tool_and_column(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_headline_of_answers_takes_the_answers_not_the_verdicts(tmp_path: Path) -> None:
     header = "index,question,answer,category,prediction,extracted,score"
     pairs = ("Yes,Yes", "No,Yes", "No,No", "Yes,No", "Yes,Yes")
-    rows = [f"{n},Is there a cat?,{gold},random,well,{said},{int(gold == said)}"
-            for n, (gold, said) in enumerate(pair.split(",") for pair in pairs)]  # fmt: skip
+    rows = [
+        f"{n},Is there a cat?,{gold},random,well,{said},{int(gold == said)}"
+        for n, (gold, said) in enumerate(pair.split(",") for pair in pairs)
+    ]
     scored = score("pope", table(tmp_path / "p.csv", header, *rows), as_recorded=True)
     assert scored.score == pytest.approx(100 * 2 * 2 / (2 * 2 + 1 + 1)), "F1 of 2 hits of 5"
     only = table(tmp_path / "only.csv", header.replace("extracted", "other"), *rows)
@@ -97,8 +96,7 @@ def test_a_headline_of_answers_takes_the_answers_not_the_verdicts(tmp_path: Path
 )
 def test_logs_of_lmms_eval(tmp_path: Path, metric: dict[str, object], column: str) -> None:
     doc = dict(zip("ABCD", TREES.split(","), strict=True), question="Which tree?", answer="A")
-    line = {"doc_id": 0, "doc": doc, "target": "A", "input": "Which tree?",
-            "filtered_resps": "It is B", **metric}  # fmt: skip
+    line = {"doc_id": 0, "doc": doc, "target": "A", "input": "Which tree?", "filtered_resps": "It is B", **metric}
     path = tmp_path / "samples_trees.jsonl"
     path.write_text(json.dumps(line) + "\n")
     scored = score("mmstar", path, as_recorded=True)
@@ -122,9 +120,7 @@ def test_what_is_not_recorded_is_refused_in_a_sentence(letters: str, tmp_path: P
     graded = choices(tmp_path / "graded.csv", "prediction,score", "A,7", "B,9")
     with pytest.raises(DataError, match="grades up to 9, not from 0 to 1"):
         score("mmstar", graded, as_recorded=True)
-    assert (
-        main(["score", "mmstar", "--predictions", letters, "--rule", "all", "--as-recorded"]) == 2
-    )
+    assert main(["score", "mmstar", "--predictions", letters, "--rule", "all", "--as-recorded"]) == 2
 
 
 def test_a_published_layout_counts_the_column_of_its_authors(tmp_path: Path) -> None:
@@ -137,10 +133,7 @@ def test_a_published_layout_counts_the_column_of_its_authors(tmp_path: Path) -> 
 
 def test_a_row_without_a_verdict_is_wrong_where_the_authors_count_every_row(tmp_path: Path) -> None:
     header = "pid,question,question_type,answer_type,answer,response,true_false"
-    rows = (
-        "1,What is 1 + 1?,free_form,integer,2,It is 2,True",
-        "2,And 2 + 2?,free_form,integer,4,Sorry,",
-    )
+    rows = ("1,What is 1 + 1?,free_form,integer,2,It is 2,True", "2,And 2 + 2?,free_form,integer,4,Sorry,")
     scored = score("mathvista", table(tmp_path / "v.csv", header, *rows), as_recorded=True)
     assert (scored.score, scored.n) == (50.0, 2)
 
@@ -159,9 +152,7 @@ def test_several_files_are_each_read_as_their_tool_recorded_them(
     assert "'hit'" in notices[1]
     assert main(["score", "mmstar", *files, "--json"]) == 0
     control = json.loads(capsys.readouterr().out)
-    assert [card["headline"]["value"] for card in control] == [0.0, 100.0], (
-        "the rules read the replies"
-    )
+    assert [card["headline"]["value"] for card in control] == [0.0, 100.0], "the rules read the replies"
 
 
 def test_a_judge_of_a_benchmark_without_judges_leads_to_the_records(tmp_path: Path) -> None:

@@ -21,9 +21,7 @@ ROWS = [
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "mine.tsv"
-    lines = [
-        "\t".join(row) for row in [("index", "question", "A", "B", "answer", "category"), *ROWS]
-    ]
+    lines = ["\t".join(row) for row in [("index", "question", "A", "B", "answer", "category"), *ROWS]]
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -40,9 +38,7 @@ def test_run_prints_a_table_and_finds_its_run_again(data: Path, tmp_path: Path, 
     assert code == 0
     assert "mine  accuracy" in out
     (folder,) = (tmp_path / "out").glob("random--mine--????????")
-    assert {"run.json", "samples.jsonl", "report.json", "report.html"} <= {
-        path.name for path in folder.iterdir()
-    }
+    assert {"run.json", "samples.jsonl", "report.json", "report.html"} <= {path.name for path in folder.iterdir()}
     before = (folder / "samples.jsonl").read_bytes()
     assert said(capsys, *command)[0] == 0
     assert (folder / "samples.jsonl").read_bytes() == before
@@ -50,9 +46,7 @@ def test_run_prints_a_table_and_finds_its_run_again(data: Path, tmp_path: Path, 
 
 def test_several_models_and_benchmarks_in_one_command(data: Path, tmp_path: Path, capsys) -> None:
     models = ["-m", "random", "-m", "random:seed=1"]
-    code, out, _ = said(
-        capsys, "run", *models, "-b", data, "-b", "eyechart", "--limit", 5, "--out", tmp_path / "o"
-    )
+    code, out, _ = said(capsys, "run", *models, "-b", data, "-b", "eyechart", "--limit", 5, "--out", tmp_path / "o")
     assert code == 0
     assert out.count("report: ") == 4
 
@@ -140,10 +134,7 @@ def test_report_writes_and_draws_by_the_endings(data: Path, tmp_path: Path, caps
         (["run", "-m", "random", "-b", "pyproject.toml"], "a benchmark's description may have"),
         (["run", "-m", "random", "-b", "README.md"], "unknown kind of data file '.md'"),
         (["run", "-m", "random", "-b", "eyechart", "--columns", "gold=x"], "knows its columns"),
-        (
-            ["score", "a.tsv", "--predictions", "b.csv", "--columns", "qestion=x"],
-            "did you mean question",
-        ),
+        (["score", "a.tsv", "--predictions", "b.csv", "--columns", "qestion=x"], "did you mean question"),
         (["run", "-m", "random"], "expected -b/--benchmark: a name such as eyechart"),
         ([], "expected a command, such as: snellen run -m snellen/tiny -b eyechart"),
         (["list"], "expected WHAT: one of models, benchmarks, suites, recipes"),
@@ -253,11 +244,7 @@ def test_a_reader_that_goes_away_is_no_error(data: Path, tmp_path: Path) -> None
     import sys
 
     done = subprocess.run(
-        f"{sys.executable} -m snellen list models | head -n 1",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=True,
+        f"{sys.executable} -m snellen list models | head -n 1", shell=True, capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
 
@@ -295,9 +282,8 @@ def test_a_full_disk_behind_standard_output_says_what_to_do(data: Path, tmp_path
 
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "snellen", "info", str(data)],
-            stdout=full, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "snellen", "info", str(data)], stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert (done.returncode, done.stderr) == (
         2,
         "snellen: standard output: No space left on device; make room, or write elsewhere\n",

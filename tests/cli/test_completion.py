@@ -45,14 +45,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("typed", "offered", "not_offered"), OFFERS)
 def test_bash(typed: list[str], offered: set[str], not_offered: set[str], folder: Path) -> None:
-    script = (
-        'source ./bash; COMP_WORDS=(snellen "$@"); COMP_CWORD=$#; _snellen; '
-        "printf '%s\\n' \"${COMPREPLY[@]}\""
-    )
+    script = 'source ./bash; COMP_WORDS=(snellen "$@"); COMP_CWORD=$#; _snellen; printf \'%s\\n\' "${COMPREPLY[@]}"'
     done = subprocess.run(
-        ["bash", "-c", script, "bash", *typed],
-        cwd=folder, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        ["bash", "-c", script, "bash", *typed], cwd=folder, capture_output=True, text=True, check=True
+    )
     words = set(done.stdout.split())
     assert offered <= words
     assert not not_offered & words
@@ -68,9 +64,12 @@ if shutil.which("fish"):
         line = " ".join(["snellen", *typed])
         done = subprocess.run(
             ["fish", "--no-config", "-c", f"source ./fish; complete -C '{line}'"],
-            cwd=folder, capture_output=True, text=True, check=True,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "HOME": str(folder)},
-        )  # fmt: skip
+        )
         words = {text.split("\t")[0] for text in done.stdout.splitlines()}
         assert offered <= words
         assert not not_offered & words
@@ -91,9 +90,14 @@ if shutil.which("zsh"):
         """Typed at a terminal."""
         terminal, other_end = pty.openpty()
         child = subprocess.Popen(
-            ["zsh", "-f"], stdin=other_end, stdout=other_end, stderr=other_end,
-            start_new_session=True, cwd=folder, env={**os.environ, "HOME": str(folder)},
-        )  # fmt: skip
+            ["zsh", "-f"],
+            stdin=other_end,
+            stdout=other_end,
+            stderr=other_end,
+            start_new_session=True,
+            cwd=folder,
+            env={**os.environ, "HOME": str(folder)},
+        )
         os.close(other_end)
         setup = "PS1='> '; autoload -U compinit; compinit -u; source ./zsh; echo read\\y\n"
         os.write(terminal, setup.encode())

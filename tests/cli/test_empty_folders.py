@@ -16,18 +16,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "empty"
 
 
-def test_info_of_an_empty_folder_says_what_it_expects(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_info_of_an_empty_folder_says_what_it_expects(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = said(capsys, "info", folder)
     assert (code, out) == (2, "")
     assert f"{folder} holds no data: it is empty; expected .parquet, " in err
     assert "put a file with a row for each question there" in err
 
 
-def test_info_of_a_folder_without_data_says_what_is_in_it(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_info_of_a_folder_without_data_says_what_is_in_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.png", "b.png", "c.png", "d.png"):
         (folder / name).touch()
     code, _, err = said(capsys, "info", folder)
@@ -51,9 +47,7 @@ def test_info_of_a_file_without_data(
     assert sentence in err
 
 
-def test_info_of_runs_names_the_command_for_runs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_info_of_runs_names_the_command_for_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = folder / "a-run"
     run.mkdir()
     (run / "run.json").write_text("{}")
@@ -63,9 +57,7 @@ def test_info_of_runs_names_the_command_for_runs(
     assert f"snellen report {folder}" in err
 
 
-def test_a_folder_without_runs_is_named_with_what_to_do(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_runs_is_named_with_what_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, "report", folder)
     assert code == 2
     assert "neither it nor a folder in it has a run.json; name the folder" in err

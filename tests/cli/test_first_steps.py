@@ -30,20 +30,14 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         ),
         ((*RUN, "--batch-size=4"), "-m MODEL:batch_size=VALUE"),
         ((*RUN, "--limt=5"), "unrecognized arguments: --limt=5 (did you mean --limit?)"),
-        (
-            (*RUN, "scienceqa"),
-            "unexpected argument 'scienceqa'; to name several, repeat the flag: -b",
-        ),
+        ((*RUN, "scienceqa"), "unexpected argument 'scienceqa'; to name several, repeat the flag: -b"),
         (("run", "-m", "a", "b", "-b", "c"), "'b'; to name several, repeat the flag: -m A -m B"),
         ((*RUN, "--limit", "1", "2"), "unexpected argument '2'\ntry"),
         (("report", "x", "--timeout", "1"), "unrecognized arguments: --timeout 1"),
         (("list",), "expected WHAT: one of models"),
         (("data", "convert", "x.tsv"), "expected FILE: the file to write"),
         (("compare", "x", "--level", "high"), "'high': expected a percentage, e.g. 95"),
-        (
-            ("analyse", "readers", "x", "--share", "few"),
-            "'few': expected a share from 0 to 1, e.g. 0.1 or 10%",
-        ),
+        (("analyse", "readers", "x", "--share", "few"), "'few': expected a share from 0 to 1, e.g. 0.1 or 10%"),
         (("list", "models", "--filter", "size<abc"), "size is parameters in billions, e.g. size<"),
         (
             ("run", "-m", "random", "-b", "eyechart:circular"),
@@ -65,18 +59,14 @@ def unread(tmp_path: Path) -> Path:
     """A run of ten questions that no rule could read an answer to."""
     rows = [f"{at}\tWhich?\tred\tblue\tA" for at in range(10)]
     (tmp_path / "mine.tsv").write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
-    (tmp_path / "mute.py").write_text(
-        "class Mute:\n    def answer(self, request):\n        return 'I wonder.'\n"
-    )
+    (tmp_path / "mute.py").write_text("class Mute:\n    def answer(self, request):\n        return 'I wonder.'\n")
     out = tmp_path / "out"
     command = ("run", "--load", tmp_path / "mute.py", "-m", "Mute", "-b", tmp_path / "mine.tsv")
     assert main([str(word) for word in (*command, "--out", out, "-q", "--no-html")]) == 0
     return out
 
 
-def test_a_share_may_be_a_percentage(
-    unread: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_share_may_be_a_percentage(unread: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sheets = []
     readers = ("analyse", "readers", unread)
     for share in ("0.3", "30%"):
@@ -90,10 +80,7 @@ def test_a_share_may_be_a_percentage(
         sheets.append(sheet.read_text())
     assert sheets[0] == sheets[1]
     code, _, err = said(capsys, *readers, "--share", "110%", "--sheet", tmp_path / "more.csv")
-    assert (code, err) == (
-        2,
-        "snellen: the share is 1.1; expected more than 0 and at most 1, e.g. 0.1\n",
-    )
+    assert (code, err) == (2, "snellen: the share is 1.1; expected more than 0 and at most 1, e.g. 0.1\n")
 
 
 def test_one_row_is_no_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,16 +92,13 @@ def test_one_row_is_no_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert said(capsys, "data", "convert", path, target)[1] == f"{target}: 1 row\n"
 
 
-def test_a_misspelled_question_column_is_found_and_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_misspelled_question_column_is_found_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text("index\tqestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n")
     code, out, _ = said(capsys, "data", "check", path)
     assert (code, out.splitlines()[0]) == (
         1,
-        "questions  row 1: there is no question to ask; the columns are "
-        "index, qestion, A, B, answer",
+        "questions  row 1: there is no question to ask; the columns are index, qestion, A, B, answer",
     )
     code, _, err = said(capsys, "run", "-m", "random", "-b", path, "--out", tmp_path / "out")
     assert code == 2
@@ -128,9 +112,7 @@ def test_info_of_an_address_is_about_a_model(capsys: pytest.CaptureFixture[str])
     assert "provider            server" in out
 
 
-def test_models_are_listed_in_whole_lines_where_nobody_watches(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_models_are_listed_in_whole_lines_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
     header, _, *lines, count = said(capsys, "list", "models", "--filter", "all")[1].splitlines()
     assert len(lines) == len(catalog())
     assert header.split()[:3] == ["name", "provider", "weights"]
@@ -154,9 +136,7 @@ def test_a_filter_that_nothing_fulfils_says_so(capsys: pytest.CaptureFixture[str
     )
 
 
-def test_a_server_command_that_is_no_program(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_command_that_is_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     serve = ("--serve", "no-such-program {model} --port {port}")
     words = ("run", "-m", "m", *serve, "-b", "eyechart", "--limit", "4", "--out", tmp_path)
     code, _, err = said(capsys, *words)
@@ -181,9 +161,7 @@ class Flaky:
 """
 
 
-def test_why_samples_failed_is_told_beneath_the_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_why_samples_failed_is_told_beneath_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{at}\tNumber {at}?\tred\tblue\tA" for at in range(10)]
     data, out = tmp_path / "mine.tsv", tmp_path / "out"
     data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
@@ -210,9 +188,7 @@ def test_why_samples_failed_is_told_beneath_the_table(
     assert "failed: " not in told
 
 
-def test_data_of_ones_own_are_not_replaced_by_others_unsaid(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_data_of_ones_own_are_not_replaced_by_others_unsaid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n")
     words = ("run", "-m", "random", "-b", path, "--data", "other.tsv", "--out", tmp_path / "out")
@@ -241,19 +217,12 @@ def test_the_table_of_a_score_is_headed_by_the_benchmarks_own_name(
         (["-b", "eyechart", "--system_instruction", "x"], "here --system TEXT"),
         (["-b", "eyechart", "--work-dir", "out"], "here --out DIR"),
         (["--data", "MMBench_DEV_EN", "MMStar"], "VLMEvalKit's --data NAME is -b NAME"),
-        (
-            ["--tasks=mme", "--output_path", "out"],
-            "; --output_path: here --out DIR; --tasks: here -b NAME",
-        ),
+        (["--tasks=mme", "--output_path", "out"], "; --output_path: here --out DIR; --tasks: here -b NAME"),
         (["-b", "odd.json"], "0.q, 0.a, 1.q, 1.a"),
     ],
 )
 def test_what_users_of_other_tools_type_is_answered_by_what_it_is_here(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    typed: list[str],
-    sentence: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     items = {str(number): {"q": "?", "a": "x"} for number in range(300)}

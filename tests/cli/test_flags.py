@@ -19,9 +19,7 @@ from snellen.core.errors import UsageError
 MAX_COMMANDS, MAX_FLAGS, MAX_OF_RUN = 50, 155, 31
 
 
-def leaves(
-    parser: argparse.ArgumentParser, name: str = ""
-) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """The commands that do something, by name."""
     groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     for group in groups:
@@ -32,11 +30,7 @@ def leaves(
 
 
 def flags_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    return [
-        action
-        for action in parser._actions
-        if action.option_strings and "--help" not in action.option_strings
-    ]
+    return [action for action in parser._actions if action.option_strings and "--help" not in action.option_strings]
 
 
 COMMANDS = dict(leaves(build_parser()))
@@ -87,9 +81,12 @@ class _Inner:
 class _Command:
     files: list[str] = argument("FILE", "files", "+")
     size: int = option(
-        3, "--size", "sizes", metavar="KEY=VALUE,...",
+        3,
+        "--size",
+        "sizes",
+        metavar="KEY=VALUE,...",
         keys={"width": FlagKey("of a page", int, "size"), "depth": FlagKey("of a page", int, "depth")},
-    )  # fmt: skip
+    )
     depth: int = 0
     name: str = option(MISSING, "--called", "a name", metavar="NAME")
     inner: _Inner = options_field(_Inner)
@@ -104,8 +101,7 @@ def parse(*words: str) -> _Command:
 
 def test_fields_are_flags_arguments_and_keys() -> None:
     assert parse("a", "b", "--called", "x") == _Command(files=("a", "b"), name="x")  # type: ignore[arg-type]
-    typed = parse("a", "--called", "x", "--size", "width=5", "--size", "depth=7", "--amount", "2",
-                  "--big")  # fmt: skip
+    typed = parse("a", "--called", "x", "--size", "width=5", "--size", "depth=7", "--amount", "2", "--big")
     assert (typed.size, typed.depth, typed.inner.amount, typed.is_big) == (5, 7, 2.0, True)
 
 
@@ -118,9 +114,7 @@ def test_fields_are_flags_arguments_and_keys() -> None:
         (("a",), "required: --called"),
     ],
 )
-def test_a_wrong_value_is_a_sentence(
-    words: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_value_is_a_sentence(words: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises((argparse.ArgumentError, SystemExit)) as raised:
         parse(*words)
     assert sentence in str(raised.value) + capsys.readouterr().err
@@ -157,8 +151,7 @@ def test_judges_that_make_no_sense_are_refused(names: tuple[str, ...], sentence:
 
 
 @pytest.mark.parametrize(
-    ("flag", "instead"),
-    [("--temperature", "--generation temperature=T"), ("--replicas", "--executor ray:replicas=N")],
+    ("flag", "instead"), [("--temperature", "--generation temperature=T"), ("--replicas", "--executor ray:replicas=N")]
 )
 def test_a_flag_of_the_last_version_is_named_with_what_is_written_now(
     flag: str, instead: str, capsys: pytest.CaptureFixture[str]
@@ -169,9 +162,7 @@ def test_a_flag_of_the_last_version_is_named_with_what_is_written_now(
 
 
 def test_no_column_with_answers_lets_a_file_without_them_be_asked() -> None:
-    arguments = parse_arguments(
-        ["run", "-m", "random", "-b", "x.csv", "--columns", "gold=", "--columns", "question=q"]
-    )
+    arguments = parse_arguments(["run", "-m", "random", "-b", "x.csv", "--columns", "gold=", "--columns", "question=q"])
     read = read_options(arguments, RunOptions)
     assert not read.require_answers
     assert dict(read.variant.columns) == {"question": "q"}

@@ -122,9 +122,7 @@ def test_a_spreadsheet_runs_nothing(run: str, capsys: Any) -> None:
 
 
 def test_labels_come_back(tmp_path: Path) -> None:
-    replies = [
-        UnreadReply(one, at, "=q", "@o", "-r", "A") for at, one in enumerate((*ODD, "'=1", "-3"))
-    ]
+    replies = [UnreadReply(one, at, "=q", "@o", "-r", "A") for at, one in enumerate((*ODD, "'=1", "-3"))]
     path = tmp_path / "sheet.csv"
     write_sheet(replies, path)
     with path.open(newline="", encoding="utf-8") as file:

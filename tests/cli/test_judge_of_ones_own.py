@@ -45,12 +45,7 @@ SUMS = (
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in (
-        ("own.py", CLASSES),
-        ("questions.csv", QUESTIONS),
-        ("replies.csv", REPLIES),
-        ("sums.csv", SUMS),
-    ):
+    for name, text in (("own.py", CLASSES), ("questions.csv", QUESTIONS), ("replies.csv", REPLIES), ("sums.csv", SUMS)):
         Path(name).write_text(text)
 
 
@@ -69,9 +64,7 @@ def test_an_extractor_reads_what_no_rule_can(capsys: pytest.CaptureFixture[str])
     assert '"value":50.0' in read.replace(" ", "")[:600]
 
 
-def test_a_judge_finds_explanations_that_contradict_the_answer(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_judge_finds_explanations_that_contradict_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     command = ("analyse", "yes-no", "sums.csv", "--load", "own.py", "--judge", "Reasoner")
     found = said(capsys, *command)
     examples = found[found.index("examples, by the judge") :]
@@ -86,10 +79,7 @@ def test_a_judge_proposes_why_an_answer_is_wrong(capsys: pytest.CaptureFixture[s
     assert "reasoning" in Path("errors.judge.json").read_text()
 
 
-@pytest.mark.parametrize("command", ["score questions.csv --predictions replies.csv",
-                                     "analyse yes-no sums.csv"])  # fmt: skip
-def test_a_name_that_the_file_does_not_hold_is_unknown(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("command", ["score questions.csv --predictions replies.csv", "analyse yes-no sums.csv"])
+def test_a_name_that_the_file_does_not_hold_is_unknown(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command.split(), "--load", "own.py", "--judge", "Reasoned"]) == 2
     assert "unknown model 'Reasoned'" in capsys.readouterr().err

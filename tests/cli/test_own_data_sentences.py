@@ -78,9 +78,7 @@ def test_rows_without_a_question_are_one_line(capsys) -> None:
 @pytest.mark.parametrize("key", ["gold", "answer"])
 def test_the_gold_column_has_two_names(key: str) -> None:
     data = write("q.tsv", "index\tquestion\tA\tB\ttruth\treply", "1\tQ?\tx\ty\tB\tB")
-    (run,) = evaluate(
-        "random", data, out="o", html=False, variant=_columns({key: "truth"}), progress=None
-    ).runs
+    (run,) = evaluate("random", data, out="o", html=False, variant=_columns({key: "truth"}), progress=None).runs
     assert [record.gold for record in run.records()] == [("B",)]
     columns = {key: "truth", "prediction": "reply"}
     assert score(data, columns=columns).summary.headline.value == 100.0

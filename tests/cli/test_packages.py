@@ -33,8 +33,10 @@ def run(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         # -S: neither the environment's packages nor its editable installations.
         [sys.executable, "-S", "-c", START, *words],
-        env=environment, capture_output=True, text=True,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("name", PACKAGE_COMMANDS)
@@ -57,9 +59,8 @@ def test_no_command_needs_another_package(alone: Path) -> None:
     )
     environment = os.environ | {"PYTHONPATH": f"{SOURCE}{os.pathsep}{alone}"}
     done = subprocess.run(
-        [sys.executable, "-S", "-c", program], env=environment, cwd=alone.parent,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-S", "-c", program], env=environment, cwd=alone.parent, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

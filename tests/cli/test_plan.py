@@ -19,12 +19,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen.engine.offline.estimate import MIN_REPLIES, Assumptions, Estimate
 from snellen.engine.ray.cluster import RayCluster
-from snellen.models.naming.image_tokens import (
-    claude_patches,
-    gemini_tiles,
-    image_token_rule,
-    openai_tiles,
-)
+from snellen.models.naming.image_tokens import claude_patches, gemini_tiles, image_token_rule, openai_tiles
 
 CIRCULAR = Variant(circular="early")
 QUESTIONS = (
@@ -75,9 +70,7 @@ def asked() -> int:
 
 @pytest.mark.parametrize("accuracy", [0.0, 0.5, 1.0])
 def test_early_stop_is_expected_by_the_accuracy(accuracy: float) -> None:
-    found = estimated(
-        ["random"], ["questions.tsv"], variant=CIRCULAR, assumed=Assumptions(accuracy=accuracy)
-    )
+    found = estimated(["random"], ["questions.tsv"], variant=CIRCULAR, assumed=Assumptions(accuracy=accuracy))
     p = accuracy
     assert found.requests == pytest.approx((1 + p + p**2) + (1 + p + p**2 + p**3) + 1)
     assert (found.samples, found.most_requests, found.stored) == (3, 3 + 4 + 1, 0)
@@ -110,8 +103,7 @@ def test_what_is_stored_need_not_be_asked_again() -> None:
     assert (whole.stored, whole.requests, whole.seconds) == (3, 0, 0)
     circular = estimated(["random"], ["questions.tsv"], variant=CIRCULAR)
     assert 1 <= circular.stored <= 3
-    assert circular.requests < estimated(["random:seed=9"], ["questions.tsv"],
-                                         variant=CIRCULAR).requests  # fmt: skip
+    assert circular.requests < estimated(["random:seed=9"], ["questions.tsv"], variant=CIRCULAR).requests
 
 
 def test_a_finished_run_made_between_the_bounds_that_were_told() -> None:
@@ -170,9 +162,7 @@ def test_a_missing_key_is_told_and_the_rest_planned_all_the_same(
     assert told["dollars"] > 0
 
 
-def test_the_key_of_a_server_named_by_its_address_is_missing_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_key_of_a_server_named_by_its_address_is_missing_too(monkeypatch: pytest.MonkeyPatch) -> None:
     server = "http://127.0.0.1:9/v1#tiny"
     monkeypatch.delenv("TEAM_KEY", raising=False)
     assert plan([server], ["questions.tsv"]).missing == []
@@ -205,10 +195,7 @@ def test_a_name_without_a_route_is_missing_and_weights_are_compared_with_the_mem
 ) -> None:
     assert main(["plan", "-m", "InternVL2_5-4B", "-b", "mmbench"]) == 2
     shown = capsys.readouterr().out
-    assert (
-        "missing model: Snellen does not load OpenGVLab/InternVL2_5-4B with transformers alone"
-        in shown
-    )
+    assert "missing model: Snellen does not load OpenGVLab/InternVL2_5-4B with transformers alone" in shown
     assert "hf/OpenGVLab/InternVL2_5-4B:trust_remote_code=yes" in shown
     main(["plan", "-m", "Qwen3-VL-235B-A22B-Instruct", "-b", "mmbench"])
     shown = capsys.readouterr().out
@@ -223,9 +210,7 @@ def test_a_model_that_cannot_see_is_skipped_with_the_reason() -> None:
 
 
 def test_a_judge_is_looked_at_only_when_asked_to() -> None:
-    Path("judge.py").write_text(
-        "class Dead:\n    def answer(self, request):\n        raise RuntimeError('no quota')\n"
-    )
+    Path("judge.py").write_text("class Dead:\n    def answer(self, request):\n        raise RuntimeError('no quota')\n")
     given = {"load": ["judge.py"], "extractors": ["Dead"]}
     assert plan(["random"], ["questions.tsv"], **given).missing == []  # type: ignore[arg-type]
     probed = plan(["random"], ["questions.tsv"], probe=True, **given)  # type: ignore[arg-type]
@@ -240,9 +225,13 @@ def test_requests_to_a_judge_are_counted_apart() -> None:
     found = estimated(["random"], ["mm-vet"], variant=Variant(data="open.tsv"), judges=["random"])
     assert (found.requests, found.asked_of_others) == (2, {"judge": 2})
     planned = plan(
-        ["random"], ["mm-vet"], variant=Variant(data="open.tsv"), judges=["random:seed=3"],
-        prices=["random/random:input=0,output=1000000"], budget="1Mtok",
-    )  # fmt: skip
+        ["random"],
+        ["mm-vet"],
+        variant=Variant(data="open.tsv"),
+        judges=["random:seed=3"],
+        prices=["random/random:input=0,output=1000000"],
+        budget="1Mtok",
+    )
     (line,) = planned.lines
     # Two replies of 64 tokens are assumed.
     assert line.role_dollars["judge"] == 128
@@ -285,8 +274,15 @@ def test_plan_takes_whatever_run_takes() -> None:
     }
     assert flags["run"] - flags["plan"] == set()
     assert flags["plan"] - flags["run"] == {
-        "--assume", "--probe", "--detect", "--no-worse", "--runs", "--power", "--level", "--output",
-    }  # fmt: skip
+        "--assume",
+        "--probe",
+        "--detect",
+        "--no-worse",
+        "--runs",
+        "--power",
+        "--level",
+        "--output",
+    }
 
 
 def test_a_width_is_planned_before_its_expected_end() -> None:

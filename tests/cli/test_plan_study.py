@@ -67,8 +67,7 @@ def test_what_is_assumed_is_said() -> None:
 
 def test_dollars_and_requests_are_those_of_both_models() -> None:
     prices = ["random:input=1000,output=2000", "random:seed=1:input=500,output=1000"]
-    found = plan(["random", "random:seed=1"], ["q.csv"], prices=prices,
-                 aims=Aims(detect=40.0, discordance=0.5))  # fmt: skip
+    found = plan(["random", "random:seed=1"], ["q.csv"], prices=prices, aims=Aims(detect=40.0, discordance=0.5))
     need = one_need(found.studies[0])
     assert found.dollars is not None
     assert need.dollars == pytest.approx(found.dollars * need.samples / 60, rel=0.01)
@@ -92,8 +91,7 @@ def test_clusters_of_the_data_count() -> None:
 
 def test_a_headline_that_is_no_mean_is_named() -> None:
     rows = [
-        f"{at},cat {at // 2}.png,Is there a thing {at} in the image?,{('no', 'yes')[at % 2]},random"
-        for at in range(12)
+        f"{at},cat {at // 2}.png,Is there a thing {at} in the image?,{('no', 'yes')[at % 2]},random" for at in range(12)
     ]
     Path("pope.csv").write_text("\n".join(["id,image_path,question,answer,category", *rows]) + "\n")
     from PIL import Image
@@ -110,17 +108,18 @@ def test_runs_tell_how_two_models_differ() -> None:
     square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60
     found = study(detect=10.0, like=[run.path for run in runs])
     assert found.discordance == pytest.approx(square)
-    assert found.said == (f"the two differ on {100 * square:.1f} % of samples (from 60 of random "
-                          "and random:seed=1)",)  # fmt: skip
+    assert found.said == (f"the two differ on {100 * square:.1f} % of samples (from 60 of random and random:seed=1)",)
 
 
 def test_repeats_lower_what_comes_from_drawing() -> None:
     how: dict[str, Any] = {"detect": 10.0, "discordance": 0.4, "draw_share": 0.5}
     found = study(**how)
     assert {need.repeats: need.samples for need in found.needs} == {
-        1: required_samples(0.1, 0.4), 2: required_samples(0.1, 0.3),
-        4: required_samples(0.1, 0.25), 8: required_samples(0.1, 0.225),
-    }  # fmt: skip
+        1: required_samples(0.1, 0.4),
+        2: required_samples(0.1, 0.3),
+        4: required_samples(0.1, 0.25),
+        8: required_samples(0.1, 0.225),
+    }
     requests = [need.requests for need in found.needs if need.requests is not None]
     assert requests == sorted(requests)
     unknown = study(detect=10.0, discordance=0.4, repeats=3)
@@ -142,9 +141,12 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     told = " ".join(capsys.readouterr().out.split())
     for words in (
         "random:seed=1 against random on q, with a power of 80 % at a level of 5 %",
-        "find a difference of 10 points", "neither better by 5 points", "enough here",
-        "q has 60 samples: all of them find", "the two differ on 30 % of samples (assumed)",
-    ):  # fmt: skip
+        "find a difference of 10 points",
+        "neither better by 5 points",
+        "enough here",
+        "q has 60 samples: all of them find",
+        "the two differ on 30 % of samples (assumed)",
+    ):
         assert words in told
     assert main([*TWO, "q.csv", "--detect", "10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["studies"][0]["needs"][0]["points"] == 10.0
@@ -152,8 +154,9 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     header, *lines = capsys.readouterr().out.splitlines()
     assert header.startswith("model,benchmark,requests,most_requests,stored,prompt_tokens")
     assert [line.split(",")[:4] for line in lines] == [
-        ["random", "q", "60.0", "60"], ["random:seed=1", "q", "60.0", "60"]
-    ]  # fmt: skip
+        ["random", "q", "60.0", "60"],
+        ["random:seed=1", "q", "60.0", "60"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -172,21 +175,15 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
         (["--runs", "a", "--runs", "b"], "--runs says how two models differ, for --detect or"),
     ],
 )
-def test_mistakes_are_one_sentence(
-    capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
-) -> None:
+def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
     assert main([*TWO, "q.csv", *words]) == 2
     told = capsys.readouterr().err
     assert sentence in told
     assert told.count("\n") == 1
 
 
-def test_runs_of_another_benchmark_or_one_alone_are_refused(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    runs = [
-        str(run.path) for run in evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs
-    ]
+def test_runs_of_another_benchmark_or_one_alone_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(run.path) for run in evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs]
     assert main([*TWO, "eyechart", "--detect", "2", "--runs", runs[0], "--runs", runs[1]]) == 2
     assert "--runs has runs on q, and the study is on eyechart" in capsys.readouterr().err
     assert main([*TWO, "q.csv", "--detect", "2", "--runs", runs[0], "--runs", runs[0]]) == 2

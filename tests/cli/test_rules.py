@@ -27,10 +27,7 @@ REPLIES = {
 def alone(tmp_path: Path) -> Path:
     """One file with questions, golds and replies."""
     path = tmp_path / "m_own.json"
-    rows = [
-        {"index": name, **QUESTION, "answer": gold, "prediction": reply}
-        for name, (reply, gold) in REPLIES.items()
-    ]
+    rows = [{"index": name, **QUESTION, "answer": gold, "prediction": reply} for name, (reply, gold) in REPLIES.items()]
     path.write_text(json.dumps(rows))
     return path
 
@@ -58,16 +55,11 @@ def test_all_rules_side_by_side_with_every_disagreement(alone: Path, capsys) -> 
         "snellen": pytest.approx(100.0),
         "vlmevalkit": pytest.approx(25.0),
     }
-    assert card["rules"]["vlmevalkit"]["parameters"] == {
-        "rule": "vlmevalkit",
-        "rule_commit": "e8e78f05",
-    }
+    assert card["rules"]["vlmevalkit"]["parameters"] == {"rule": "vlmevalkit", "rule_commit": "e8e78f05"}
     found = {one["id"]: one for one in card["disagreements"]}
     assert set(found) == {"2", "3"}
     assert found["2"]["reply"] == "The answer is blue"
-    assert found["2"]["readings"]["vlmevalkit"] == {
-        "value": "B", "how": "vlmevalkit: answer is", "correct": False
-    }  # fmt: skip
+    assert found["2"]["readings"]["vlmevalkit"] == {"value": "B", "how": "vlmevalkit: answer is", "correct": False}
     assert found["2"]["readings"]["snellen"]["value"] == "C"
     assert found["3"]["readings"]["vlmevalkit"]["how"] == "unparsed"
     _, table, _ = said(capsys, "score", alone, "--rule", "all")
@@ -76,8 +68,16 @@ def test_all_rules_side_by_side_with_every_disagreement(alone: Path, capsys) -> 
 
 def test_rotations_that_only_one_rule_reached_are_not_compared(alone: Path) -> None:
     rows = json.loads(alone.read_text())
-    turned = {**rows[1], "index": str(1_000_002), "A": "yellow", "B": "red", "C": "green",
-              "D": "blue", "answer": "D", "prediction": "D"}  # fmt: skip
+    turned = {
+        **rows[1],
+        "index": str(1_000_002),
+        "A": "yellow",
+        "B": "red",
+        "C": "green",
+        "D": "blue",
+        "answer": "D",
+        "prediction": "D",
+    }
     alone.write_text(json.dumps([*rows, turned]))
     scored = score_by_rules(str(alone), variant=Variant(circular="early"))
     found = disagreements({rule: one.records for rule, one in scored.items()})
@@ -96,15 +96,12 @@ def test_a_run_is_read_again_by_another_rule_without_asking(tmp_path: Path, alon
     data = tmp_path / "questions.tsv"
     lines = [["index", *QUESTION, "answer"]]
     lines += [
-        [name, f"Which colour has {name}?", *list(QUESTION.values())[1:], gold]
-        for name, (_, gold) in REPLIES.items()
+        [name, f"Which colour has {name}?", *list(QUESTION.values())[1:], gold] for name, (_, gold) in REPLIES.items()
     ]
     data.write_text("".join("\t".join(line) + "\n" for line in lines))
     model = f"replay/{alone}"
     (ours,) = evaluate([model], [str(data)], out=tmp_path / "o", html=False).runs
-    (theirs,) = evaluate(
-        [model], [str(data)], out=tmp_path / "o", variant=Variant(rule="vlmevalkit"), html=False
-    ).runs
+    (theirs,) = evaluate([model], [str(data)], out=tmp_path / "o", variant=Variant(rule="vlmevalkit"), html=False).runs
     assert ours.path != theirs.path
     assert theirs.info.config.parameters["rule"] == "vlmevalkit"
     assert benchmark_of(theirs).parameters == theirs.info.config.parameters
@@ -136,25 +133,22 @@ def test_golden_mme_readings_by_rule(golden) -> None:
     official = score("mme", path, variant=Variant(rule="official")).summary
     assert official.metrics["perception"].value == pytest.approx(963.6114, abs=1e-4)
     assert official.metrics["cognition"].value == pytest.approx(249.6429, abs=1e-4)
-    assert score("mme", path, variant=Variant(rule="snellen")).benchmark.parameters == {
-        "reading": "official"
-    }
+    assert score("mme", path, variant=Variant(rule="snellen")).benchmark.parameters == {"reading": "official"}
 
 
 def test_seed_bench_is_read_by_rules_where_it_generates(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     rows = [("1", "A"), ("2", "A."), ("v3", "The answer is blue")]
     path.write_text(
-        "".join(
-            json.dumps({"question_id": name, "prediction": reply, "gt_answer": "A"}) + "\n"
-            for name, reply in rows
-        )
+        "".join(json.dumps({"question_id": name, "prediction": reply, "gt_answer": "A"}) + "\n" for name, reply in rows)
     )
     spec = "seedbench:version=1,protocol=generate"
     found = score_by_rules(spec, path)
     assert {rule: one.summary.outcomes["answered"] for rule, one in found.items()} == {
-        "snellen": 2, "vlmevalkit": 3, "official": 1,
-    }  # fmt: skip
+        "snellen": 2,
+        "vlmevalkit": 3,
+        "official": 1,
+    }
     with pytest.raises(UsageError, match="seedbench cannot be read by the rule 'official'"):
         score("seedbench:version=1,protocol=ranking", path, variant=Variant(rule="official"))
     with pytest.raises(UsageError, match="with protocol=generate"):
@@ -177,9 +171,8 @@ SEED = """question_id,question,A,B,C,D,answer,prediction
 
 @pytest.mark.parametrize(
     ("spec", "rows"),
-    [("mme", MME), ("mme:reading=word", MME), ("pope", POPE), ("pope:reading=official", POPE),
-     ("seedbench", SEED)],
-)  # fmt: skip
+    [("mme", MME), ("mme:reading=word", MME), ("pope", POPE), ("pope:reading=official", POPE), ("seedbench", SEED)],
+)
 def test_the_default_is_the_rule_snellen(tmp_path: Path, spec: str, rows: str) -> None:
     path = tmp_path / "r.csv"
     path.write_text(rows)
@@ -194,13 +187,9 @@ def test_the_default_is_the_rule_snellen(tmp_path: Path, spec: str, rows: str) -
 def test_a_release_of_vlmevalkit(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text(
-        "index,question,A,B,answer,prediction\n"
-        "1,Who?,Ann,Bob,B,B is right because nobody else is in this picture\n"
+        "index,question,A,B,answer,prediction\n1,Who?,Ann,Bob,B,B is right because nobody else is in this picture\n"
     )
-    read = {
-        rule: score("ai2d", path, variant=Variant(rule=rule))
-        for rule in ("vlmevalkit", "vlmevalkit@2025-04")
-    }
+    read = {rule: score("ai2d", path, variant=Variant(rule=rule)) for rule in ("vlmevalkit", "vlmevalkit@2025-04")}
     assert [one.summary.headline.value for one in read.values()] == [0.0, 100.0]
     assert read["vlmevalkit@2025-04"].benchmark.parameters["rule"] == "vlmevalkit@2025-04"
 
@@ -242,13 +231,10 @@ def test_the_command_takes_a_release(alone: Path, capsys) -> None:
         ("SEEDBench_IMG", "A", "The answer is ant", True),
     ],
 )
-def test_vlmevalkit_reads_by_the_benchmark(
-    tmp_path: Path, name: str, gold: str, reply: str, right: bool
-) -> None:
+def test_vlmevalkit_reads_by_the_benchmark(tmp_path: Path, name: str, gold: str, reply: str, right: bool) -> None:
     path = tmp_path / "r.csv"
     path.write_text(
-        "index,question,A,B,C,D,answer,prediction\n"
-        f'1,Who?,Ann,Bob,Cy,Di,{gold},"{reply}"\n2,Who?,Ann,Bob,Cy,Di,A,D\n'
+        f'index,question,A,B,C,D,answer,prediction\n1,Who?,Ann,Bob,Cy,Di,{gold},"{reply}"\n2,Who?,Ann,Bob,Cy,Di,A,D\n'
     )
     found = score(name, path, variant=Variant(rule="vlmevalkit"))
     assert [one.score for one in found.records] == [float(right), 0.0]
@@ -271,9 +257,7 @@ def test_rules_that_read_alike_may_judge_differently(tmp_path: Path, capsys) -> 
 def test_parts_of_a_point_are_verdicts_too(tmp_path: Path) -> None:
     path = tmp_path / "textvqa.csv"
     golds = json.dumps(["2012", "2012", "2012.", "3", "3", "3", "3", "3", "3", "3"])
-    path.write_text(
-        'index,question,answers,prediction\n1,When?,"' + golds.replace('"', '""') + '",2012\n'
-    )
+    path.write_text('index,question,answers,prediction\n1,When?,"' + golds.replace('"', '""') + '",2012\n')
     scored = score_by_rules("textvqa", path)
     (found,) = disagreements({rule: one.records for rule, one in scored.items()})
     assert found.is_parsed_alike

@@ -37,23 +37,14 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         (("--circular",), {"variant": Variant(circular="early")}),
         (("--rule", "official"), {"variant": Variant(rule="official")}),
         (("--columns", "gold=label"), {"variant": Variant(columns={"gold": "label"})}),
-        (
-            ("--generation", "temperature=1", "--generation", "seed=4"),
-            {"sampling": Sampling(temperature=1.0, seed=4)},
-        ),
+        (("--generation", "temperature=1", "--generation", "seed=4"), {"sampling": Sampling(temperature=1.0, seed=4)}),
         (("--requests", "retries=0", "--budget", "5usd"), {"retries": 0, "budget": "5usd"}),
-        (
-            ("--requests", "max_failures=5%,serve_timeout=9"),
-            {"max_failures": "5%", "serve_timeout": 9.0},
-        ),
+        (("--requests", "max_failures=5%,serve_timeout=9"), {"max_failures": "5%", "serve_timeout": 9.0}),
         (
             ("--generation", "max_new_tokens=9,extend_truncated=32k"),
             {"variant": Variant(max_new_tokens=9), "extend_truncated": 32_000},
         ),
-        (
-            ("--judge", "a:repeats=3", "--judge", "clip/x"),
-            {"judges": ("a",), "judge_repeats": 3, "clip": "clip/x"},
-        ),
+        (("--judge", "a:repeats=3", "--judge", "clip/x"), {"judges": ("a",), "judge_repeats": 3, "clip": "clip/x"}),
         (("--columns", "gold="), {"require_answers": False}),
         (("--executor", "ray:replicas=2,gpus=0.5"), {"cluster": RayCluster(replicas=2, gpus=0.5)}),
         (("--executor", "local"), {}),

@@ -24,9 +24,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_row_that_repeats_is_counted_once_beside_data(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_that_repeats_is_counted_once_beside_data(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "hue.tsv", "--predictions", "twice.csv"]) == 0
     printed = capsys.readouterr()
     assert "1 row repeats an earlier one, counted once" in printed.err
@@ -34,9 +32,7 @@ def test_a_row_that_repeats_is_counted_once_beside_data(
     assert [line.split()[-1] for line in printed.out.splitlines() if "twice.csv" in line] == ["2"]
 
 
-def test_a_row_that_repeats_is_counted_as_given_alone(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_that_repeats_is_counted_as_given_alone(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "alone.csv"]) == 0
     printed = capsys.readouterr()
     assert "1 row repeats an earlier one, counted as given" in printed.err
@@ -47,10 +43,7 @@ def test_a_row_that_repeats_is_counted_as_given_alone(
     ("words", "sentence"),
     [
         (["--columns", "foo=hum"], "unknown column role 'foo'; known: id, question, "),
-        (
-            ["--columns", "label_right=hum"],
-            "expected a word such as right, wrong, true, false, yes or no",
-        ),
+        (["--columns", "label_right=hum"], "expected a word such as right, wrong, true, false, yes or no"),
         (["--data", "other.tsv"], "name one of the two alone"),
     ],
 )

@@ -18,10 +18,7 @@ QUESTIONS = (
     "3\tWhich colour?\tred\tblue\tA\n"
 )
 REPLIES = (
-    "index,prediction,said\n"
-    "1,It looks like the azure one.,B\n"
-    '2,"Sorry, I cannot tell; it may be vermilion.",A\n'
-    "3,A,B\n"
+    'index,prediction,said\n1,It looks like the azure one.,B\n2,"Sorry, I cannot tell; it may be vermilion.",A\n3,A,B\n'
 )
 REVIEWED = "index,prediction,gpt4_score,score\n1,A cat.,8,6\n2,A dog.,5,4\n"
 CAPTIONS = (
@@ -100,11 +97,7 @@ def test_a_recorded_extraction_that_is_empty_found_nothing(files: Path) -> None:
     ],
 )
 def test_what_would_be_asked_nothing_is_refused_in_a_sentence(
-    files: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-    part: str,
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, part: str
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert main(["score", *command.split()]) == 2

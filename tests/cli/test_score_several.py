@@ -31,14 +31,10 @@ def write_log(folder: Path, task: str, replies: list[str], *, model: str | None)
 
 
 def printed_scores(text: str) -> dict[tuple[str, str], float]:
-    return {
-        (card["model"], card["benchmark"]): card["headline"]["value"] for card in json.loads(text)
-    }
+    return {(card["model"], card["benchmark"]): card["headline"]["value"] for card in json.loads(text)}
 
 
-def test_a_folder_of_logs_is_scored_log_by_log(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_of_logs_is_scored_log_by_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_log(tmp_path / "one", "even", ["Yes", "No"], model="org/one")
     write_log(tmp_path / "one", "odd", ["No", "No"], model="org/one")
     write_log(tmp_path / "two", "even", ["No", "Yes"], model=None)

@@ -8,9 +8,7 @@ import pytest
 
 from snellen.cli import main
 
-ROWS = "".join(
-    f"{n}\tWhich is {n}?\tred{n}\tblue{n}\tgrey{n}\tA\t{'ab'[n % 2]}\n" for n in range(8)
-)
+ROWS = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\tgrey{n}\tA\t{'ab'[n % 2]}\n" for n in range(8))
 
 
 @pytest.fixture
@@ -22,13 +20,9 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_score_and_run_print_one_table(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_score_and_run_print_one_table(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = ["--load", str(tmp_path / "first.py"), "-m", "First"]
-    (tmp_path / "first.py").write_text(
-        "class First:\n    def answer(self, request):\n        return 'A'\n"
-    )
+    (tmp_path / "first.py").write_text("class First:\n    def answer(self, request):\n        return 'A'\n")
     assert main(["run", *model, "-b", data, "--out", str(tmp_path / "out"), "--no-html", "-q"]) == 0
     ran = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert main(["score", data, "--predictions", str(tmp_path / "replies.csv")]) == 0
@@ -44,16 +38,10 @@ def test_score_and_run_print_one_table(
     [
         (["--judge", "random:repeats=0"], "judge_repeats is 0; expected a whole number from 1"),
         (["--judge", "random:repeats=x"], "repeats is 'x'; expected a whole number"),
-        (
-            ["--judge", "column:verdict:repeats=2"],
-            "the verdicts of a column are recorded once",
-        ),
+        (["--judge", "column:verdict:repeats=2"], "the verdicts of a column are recorded once"),
         (["--judge", "clip/ORG/NAME"], "--judge clip/ORG/NAME compares generated images"),
         (["--extractor", "a", "--extractor", "b"], "score takes one --extractor; got a and b"),
-        (
-            ["--columns", "label_answer=x,label_right=y"],
-            "with --columns: label_answer=COLUMN or label_right=COLUMN",
-        ),
+        (["--columns", "label_answer=x,label_right=y"], "with --columns: label_answer=COLUMN or label_right=COLUMN"),
     ],
 )
 def test_verdicts_that_cannot_be_repeated(

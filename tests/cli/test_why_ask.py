@@ -88,12 +88,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield Place(tmp_path, server, answering, *(str(run.path) for run in runs))
 
 
-def test_the_crossed_runs_are_asked_and_told_apart(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_crossed_runs_are_asked_and_told_apart(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     before = place.answering.sent
-    price = [word for name in ("weak", "strong")
-             for word in ("--price", f"{name}:input=1000,output=1000")]  # fmt: skip
+    price = [word for name in ("weak", "strong") for word in ("--price", f"{name}:input=1000,output=1000")]
     code, out, err = said(capsys, *place.ask, *price, "--ask", "yes", "--json")
     assert (code, place.answering.sent - before) == (0, 2 * COUNT)
     assert "asks: requests expected, and at most" in err
@@ -109,9 +106,7 @@ def test_the_crossed_runs_are_asked_and_told_apart(
     early = scores["weak", "two"] - scores["weak", "one"]
     late = scores["strong", "two"] - scores["strong", "one"]
     assert parts["prompt"]["points"] == pytest.approx((early + late) / 2)
-    assert sorted([early, late]) == pytest.approx(
-        [parts["prompt"]["least"], parts["prompt"]["most"]]
-    )
+    assert sorted([early, late]) == pytest.approx([parts["prompt"]["least"], parts["prompt"]["most"]])
     assert {one["method"] for one in parts.values()} == {"measured"}
     # The runs are found again: nothing is left to ask, and no server needed.
     code, out, err = said(capsys, *place.ask, "yes")
@@ -125,16 +120,12 @@ def test_without_consent_nothing_is_asked(place: Place, capsys: pytest.CaptureFi
     code, out, err = said(capsys, *place.ask)
     assert (code, out, place.answering.sent) == (2, "", before)
     assert err.splitlines()[-1] == (
-        f"snellen: --ask would send up to {2 * COUNT} requests, and there is no terminal to agree "
-        "in; write --ask yes"
+        f"snellen: --ask would send up to {2 * COUNT} requests, and there is no terminal to agree in; write --ask yes"
     )
 
 
-def test_a_spent_budget_leaves_the_rest_open(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
-    price = [word for name in ("weak", "strong")
-             for word in ("--price", f"{name}:input=1000,output=1000")]  # fmt: skip
+def test_a_spent_budget_leaves_the_rest_open(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    price = [word for name in ("weak", "strong") for word in ("--price", f"{name}:input=1000,output=1000")]
     before = place.answering.sent
     slow = [f"{word}:concurrency=1" if "#" in word else word for word in place.ask]
     code, out, err = said(capsys, *slow, *price, "--budget", "0.9usd", "--ask", "yes")
@@ -165,9 +156,8 @@ def test_ctrl_c_and_again(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     before, stored = place.answering.sent, stored_replies()
     place.answering.hang = before + 10
     process = subprocess.Popen(
-        [sys.executable, "-m", "snellen", *place.ask, "yes"],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        [sys.executable, "-m", "snellen", *place.ask, "yes"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     while place.answering.sent < before + 12 or stored_replies() < stored + 10:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
@@ -222,9 +212,7 @@ def test_what_cannot_be_crossed_is_said(place: Place, capsys: pytest.CaptureFixt
     assert "made on different data, which cannot be crossed" in err
 
 
-def test_an_extractor_is_crossed_from_stored_replies(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_extractor_is_crossed_from_stored_replies(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """Replies of two models in two stores, one of them read by a third model: only that is asked,
     and the parts are those of all four combinations."""
     asked: list[str] = []
@@ -239,9 +227,7 @@ def test_an_extractor_is_crossed_from_stored_replies(
         right = random.Random(str(number)).random() < {"weak": 0.5, "strong": 0.8}[body["model"]]
         letter = "AB"[number % 2] if right else "C"
         wordy = number % (3 if body["model"] == "weak" else 4) == 0
-        return web.json_response(
-            chat_reply(f"the one called {letter.lower()}" if wordy else letter)
-        )
+        return web.json_response(chat_reply(f"the one called {letter.lower()}" if wordy else letter))
 
     place.server.handler, place.server.models = answer, ["weak", "strong", "reader"]
     reader = place.named("reader")
@@ -249,9 +235,12 @@ def test_an_extractor_is_crossed_from_stored_replies(
     for model in ("weak", "strong"):
         for extractor in (None, reader):
             (run,) = snellen.evaluate(
-                [place.named(model)], ["one/q.toml"], extractors=[extractor] if extractor else [],
-                out=f"{model}-{bool(extractor)}", html=False,
-            ).runs  # fmt: skip
+                [place.named(model)],
+                ["one/q.toml"],
+                extractors=[extractor] if extractor else [],
+                out=f"{model}-{bool(extractor)}",
+                html=False,
+            ).runs
             scores[model, bool(extractor)] = run.report().summary.headline.value or 0.0
             paths[model, bool(extractor)] = str(run.path)
     asked.clear()
@@ -264,8 +253,7 @@ def test_an_extractor_is_crossed_from_stored_replies(
     # A look at whether each server answers is no question.
     assert max(counted.values()) <= 1, err
     assert asked.count("reader") >= COUNT // 4
-    moves = [scores["weak", True] - scores["weak", False],
-             scores["strong", True] - scores["strong", False]]  # fmt: skip
+    moves = [scores["weak", True] - scores["weak", False], scores["strong", True] - scores["strong", False]]
     (part,) = [one for one in json.loads(out)["shares"] if one["causes"] == ["extraction"]]
     assert part["points"] == pytest.approx(sum(moves) / 2)
     assert [part["least"], part["most"]] == pytest.approx(sorted(moves))

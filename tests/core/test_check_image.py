@@ -77,9 +77,7 @@ def test_an_image_cut_anywhere_passes_only_if_it_can_be_decoded(name: str) -> No
     assert all(decodes(data[:cut]) for cut in passing)
 
 
-@pytest.mark.parametrize(
-    ("width", "height"), [(0, 5), (5, 0), (2**20, 2**20), (2**31 - 1, 2**31 - 1)]
-)
+@pytest.mark.parametrize(("width", "height"), [(0, 5), (5, 0), (2**20, 2**20), (2**31 - 1, 2**31 - 1)])
 def test_an_impossible_size_is_refused(width: int, height: int) -> None:
     assert complaint_about(png_of(width, height)) != ""
 
@@ -200,14 +198,9 @@ def test_no_bytes_break_it(head: bytes, tail: bytes) -> None:
     assert complaint == "" or complaint.startswith("the image")
 
 
-@given(
-    st.sampled_from(sorted(IMAGES)),
-    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4),
-)
+@given(st.sampled_from(sorted(IMAGES)), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=4))
 @settings(deadline=None)
-def test_a_damaged_picture_is_refused_with_a_sentence_or_taken(
-    name: str, damage: list[tuple[float, int]]
-) -> None:
+def test_a_damaged_picture_is_refused_with_a_sentence_or_taken(name: str, damage: list[tuple[float, int]]) -> None:
     data = bytearray(IMAGES[name])
     for place, value in damage:
         data[int(place * (len(data) - 1))] = value

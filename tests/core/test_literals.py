@@ -34,8 +34,7 @@ def test_python_literals(text: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [('{"a": [null, true]}', {"a": [None, True]}), ("[1, 2]", [1, 2]), (r'"\ud83d\ude00"', "😀")],
+    ("text", "value"), [('{"a": [null, true]}', {"a": [None, True]}), ("[1, 2]", [1, 2]), (r'"\ud83d\ude00"', "😀")]
 )
 def test_json_is_tried_first(text: str, value: object) -> None:
     assert parse_json_or_literal(text) == value
@@ -54,8 +53,7 @@ def test_a_cell_with_a_backslash_is_a_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"),
-    [(" 1e3 ", 1000.0), ("-.5", -0.5), ("nan", None), ("-inf", None), ("5 m", None)],
+    ("text", "number"), [(" 1e3 ", 1000.0), ("-.5", -0.5), ("nan", None), ("-inf", None), ("5 m", None)]
 )
 def test_finite_numbers(text: str, number: float | None) -> None:
     assert parse_finite(text) == number

@@ -24,15 +24,7 @@ class Talkative:
         return "loaded"
 
 
-NAMES = (
-    "batch_limit",
-    "by_row",
-    "concurrency",
-    "first_timeout",
-    "largest_batch",
-    "max_new_tokens",
-    "remarks",
-)
+NAMES = ("batch_limit", "by_row", "concurrency", "first_timeout", "largest_batch", "max_new_tokens", "remarks")
 
 
 @pytest.mark.parametrize("name", NAMES)

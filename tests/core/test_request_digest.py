@@ -41,9 +41,7 @@ KNOWN: dict[str, tuple[Request, str]] = {
         Generate(
             messages=ASKED,
             ref=Ref("7"),
-            settings=Generation(
-                max_new_tokens=16, temperature=0.5, top_p=0.9, seed=3, stop=("\n",), logprobs=5
-            ),
+            settings=Generation(max_new_tokens=16, temperature=0.5, top_p=0.9, seed=3, stop=("\n",), logprobs=5),
             attempt=1,
         ),
         "c6b4334b16c90e9a4ac289c57a95d7a1d0ee3ea772cfbd64bec756d73293a65a",
@@ -52,10 +50,7 @@ KNOWN: dict[str, tuple[Request, str]] = {
         Rank(messages=ASKED, ref=Ref("7"), candidates=("A", "B")),
         "bf1b90746cfbc30951203eb85d1a12f164a450bec0994ec335fd1cecac9ac4f0",
     ),
-    "draw": (
-        Draw(messages=ASKED, ref=Ref("7")),
-        "ce66f206e1b984021926675f535966d2cadba517972778642c27743712d905ce",
-    ),
+    "draw": (Draw(messages=ASKED, ref=Ref("7")), "ce66f206e1b984021926675f535966d2cadba517972778642c27743712d905ce"),
     "draw with settings": (
         Draw(
             messages=ASKED,
@@ -120,13 +115,7 @@ MOVES: dict[type, dict[str, list[Any]]] = {
     },
     Draw: {
         "messages": list(MESSAGES.values()),
-        "settings": [
-            Drawing(width=64),
-            Drawing(height=64),
-            Drawing(steps=1),
-            Drawing(guidance=1.0),
-            Drawing(seed=1),
-        ],
+        "settings": [Drawing(width=64), Drawing(height=64), Drawing(steps=1), Drawing(guidance=1.0), Drawing(seed=1)],
         "attempt": [1, 2],
         "repeat": [1, 2],
     },
@@ -151,10 +140,7 @@ PLAIN: list[Request] = [KNOWN[kind][0] for kind in ("generate", "rank", "draw", 
 def test_what_moves_a_digest_and_what_does_not(request_: Request) -> None:
     kind = type(request_)
     assert {field.name for field in fields(kind)} <= MOVES[kind].keys() | STAYS.keys()
-    others = [
-        replace(request_, **{name: value}) for name, values in MOVES[kind].items()
-        for value in values
-    ]  # fmt: skip
+    others = [replace(request_, **{name: value}) for name, values in MOVES[kind].items() for value in values]
     assert len({digest(one) for one in (request_, *others)}) == 1 + len(others)
     for name in STAYS.keys() & {field.name for field in fields(kind)}:
         for value in STAYS[name]:

@@ -35,9 +35,11 @@ def scene() -> np.ndarray:
     """Four quarters of a colour each, (height, width, 3)."""
     found = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     halves = {
-        "top": slice(0, HEIGHT // 2), "bottom": slice(HEIGHT // 2, HEIGHT),
-        "left": slice(0, WIDTH // 2), "right": slice(WIDTH // 2, WIDTH),
-    }  # fmt: skip
+        "top": slice(0, HEIGHT // 2),
+        "bottom": slice(HEIGHT // 2, HEIGHT),
+        "left": slice(0, WIDTH // 2),
+        "right": slice(WIDTH // 2, WIDTH),
+    }
     for (vertical, horizontal), colour in CORNERS.items():
         found[halves[vertical], halves[horizontal]] = colour
     return found

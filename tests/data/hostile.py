@@ -143,9 +143,7 @@ TABLES: tuple[Hostile, ...] = (
     Hostile("large.xlsx", lambda: _workbook(40, 50), "more than 1,000 cells"),
     Hostile(
         "bomb.xlsx",
-        lambda: _repacked(
-            _workbook(), lambda name, data: b" " * 2 * MB if "sheet1" in name else data
-        ),
+        lambda: _repacked(_workbook(), lambda name, data: b" " * 2 * MB if "sheet1" in name else data),
         r"sheet1.xml, is 2 MB long, and at most 1 MB are read; .*SNELLEN_MAX_MEMBER_MB",
     ),
     Hostile(
@@ -169,11 +167,7 @@ TABLES: tuple[Hostile, ...] = (
         lambda: (HEAD + "\t" * 100_000 + "\n").encode(),
         "row 1, which begins at line 2, has more than 500 cells",
     ),
-    Hostile(
-        "long.jsonl",
-        lambda: b'{"index":1,"question":"' + b"x" * 3 * MB + b'"}\n',
-        "line 1: longer than 1 MB",
-    ),
+    Hostile("long.jsonl", lambda: b'{"index":1,"question":"' + b"x" * 3 * MB + b'"}\n', "line 1: longer than 1 MB"),
     Hostile(
         "large.json",
         lambda: b'[{"index":1,"question":"' + b"x" * 3 * MB + b'"}]',
@@ -184,16 +178,10 @@ TABLES: tuple[Hostile, ...] = (
     Hostile("rows.parquet", _many_rows, "has 100,001 rows; .*SNELLEN_MAX_ROWS"),
     Hostile("twice.jsonl", lambda: TWICE, "line 1: 'answer' stands twice in one object"),
     Hostile("twice.json", lambda: b"[" + TWICE + b"]", "'answer' stands twice in one object"),
-    Hostile(
-        "twice-apart.jsonl",
-        lambda: TWICE.replace(b'":', b'" \t:'),
-        "line 1: 'answer' stands twice in one object",
-    ),
+    Hostile("twice-apart.jsonl", lambda: TWICE.replace(b'":', b'" \t:'), "line 1: 'answer' stands twice in one object"),
     Hostile("nothing.parquet", lambda: b"PAR1" + bytes(50) + b"PAR1", "cannot be read as Parquet"),
     Hostile("none.gz.tsv.gz", lambda: b"\x1f\x8b" + bytes(40), "cannot be unpacked"),
-    Hostile(
-        "cut.tsv.gz", lambda: gzip.compress(HEAD.encode() * 999)[:-20], "the file may be cut short"
-    ),
+    Hostile("cut.tsv.gz", lambda: gzip.compress(HEAD.encode() * 999)[:-20], "the file may be cut short"),
 )
 """Data files, and predictions where the name is that of a workbook."""
 
@@ -204,25 +192,15 @@ ARCHIVES: tuple[Hostile, ...] = (
         "samples/1_epoch_1.json, is 3 MB long, and at most 1 MB are read",
     ),
     Hostile(
-        "lying.eval",
-        lambda: _lying(archive({"samples/1_epoch_1.json": b" " * 3 * MB}), 1000),
-        "is a damaged archive",
+        "lying.eval", lambda: _lying(archive({"samples/1_epoch_1.json": b" " * 3 * MB}), 1000), "is a damaged archive"
     ),
-    Hostile(
-        "deep.eval",
-        lambda: archive({"samples/1_epoch_1.json": b"[" * 200_000}),
-        "more than 100 deep",
-    ),
+    Hostile("deep.eval", lambda: archive({"samples/1_epoch_1.json": b"[" * 200_000}), "more than 100 deep"),
     Hostile("cut.eval", lambda: archive({"samples/1.json": SAMPLE})[:-9], "expected a log of Insp"),
     Hostile(
-        "flipped.eval",
-        lambda: _flipped(archive({"samples/1.json": SAMPLE * 9}, zipfile.ZIP_STORED)),
-        "damaged archive",
+        "flipped.eval", lambda: _flipped(archive({"samples/1.json": SAMPLE * 9}, zipfile.ZIP_STORED)), "damaged archive"
     ),
     Hostile(
-        "encrypted.eval",
-        lambda: _encrypted(archive({"samples/1.json": SAMPLE})),
-        "damaged archive: .* is encrypted",
+        "encrypted.eval", lambda: _encrypted(archive({"samples/1.json": SAMPLE})), "damaged archive: .* is encrypted"
     ),
     Hostile("shapes.eval", lambda: archive({"samples/1.json": b'{"input": 3}'}), "has no id"),
 )
@@ -243,9 +221,7 @@ def _png(width: int, height: int, more: bytes = b"") -> bytes:
     """A PNG whose header says so and whose pixels are one row of zeros."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(
-            ">I", zlib.crc32(kind + data)
-        )  # fmt: skip
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     pixels = zlib.compress(bytes(3 * min(width, 4096) + 1))
@@ -262,9 +238,7 @@ def drawn(kind: str, size: tuple[int, int] = (90, 70), mode: str = "RGB") -> byt
 
 def _text_chunk() -> bytes:
     packed = b"Comment\0\0" + zlib.compress(bytes(80 * MB))
-    return struct.pack(">I", len(packed)) + b"zTXt" + packed + struct.pack(
-        ">I", zlib.crc32(b"zTXt" + packed)
-    )  # fmt: skip
+    return struct.pack(">I", len(packed)) + b"zTXt" + packed + struct.pack(">I", zlib.crc32(b"zTXt" + packed))
 
 
 PICTURES: tuple[Hostile, ...] = (

@@ -56,10 +56,7 @@ def number_of(picture: Picture) -> int:
     height, width = grey.shape
     bar = width // BITS
     middle = grey[height // 2 : -2]
-    return sum(
-        int(middle[:, bit * bar + 2 : bit * bar + bar - 2].mean() > 127) << bit
-        for bit in range(BITS)
-    )
+    return sum(int(middle[:, bit * bar + 2 : bit * bar + bar - 2].mean() > 127) << bit for bit in range(BITS))
 
 
 def _drawn(number: int, size: tuple[int, int]) -> numpy.ndarray:
@@ -75,9 +72,7 @@ def _drawn(number: int, size: tuple[int, int]) -> numpy.ndarray:
 
 def _silence(container: av.container.OutputContainer, stream, seconds: float) -> None:
     for number in range(int(seconds * 16000 / 1024)):
-        frame = av.AudioFrame.from_ndarray(
-            numpy.zeros((1, 1024), numpy.float32), format="fltp", layout="mono"
-        )
+        frame = av.AudioFrame.from_ndarray(numpy.zeros((1, 1024), numpy.float32), format="fltp", layout="mono")
         frame.sample_rate, frame.pts = 16000, number * 1024
         frame.time_base = Fraction(1, 16000)
         container.mux(stream.encode(frame))

@@ -37,11 +37,14 @@ def unusual_end(text: bytes) -> bytes:
     return text[:-3] + bytes([text[-3] + 1]) + b"=="
 
 
-@pytest.mark.parametrize("text", [
-    base64.encodebytes(PNG),
-    base64.b64encode(PNG[:30]) + b"\n" + base64.b64encode(PNG[30:]),
-    unusual_end(base64.b64encode(PNG)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        base64.encodebytes(PNG),
+        base64.b64encode(PNG[:30]) + b"\n" + base64.b64encode(PNG[30:]),
+        unusual_end(base64.b64encode(PNG)),
+    ],
+)
 def test_other_forms_are_read_and_written_anew(tmp_path: Path, text: bytes) -> None:
     source = cell(tmp_path, text, PNG).read_inline()
     assert (source.data, source.base64) == (PNG, b"")

@@ -165,9 +165,7 @@ def test_a_file_without_a_known_checksum_is_marked_as_not_compared(place) -> Non
     assert origin is not None
     assert origin.kind == "unverified"
     assert "was not checked" in origin.note
-    fetched = Published(
-        {}, {(): PublishedFile("y.tsv", RemoteFile(urls=("http://127.0.0.1:9/y.tsv",)))}
-    )
+    fetched = Published({}, {(): PublishedFile("y.tsv", RemoteFile(urls=("http://127.0.0.1:9/y.tsv",)))})
     home = place.parent / "cache" / "datasets"
     home.mkdir(parents=True)
     (home / "y.tsv").write_text(ROWS)
@@ -196,9 +194,7 @@ def test_a_finished_run_finds_its_own_data_and_no_others(place, published, tmp_p
     assert report_of(found).summary.n == 1
 
 
-def test_an_own_file_is_read_again_by_its_columns_from_another_folder(
-    place, tmp_path, monkeypatch
-) -> None:
+def test_an_own_file_is_read_again_by_its_columns_from_another_folder(place, tmp_path, monkeypatch) -> None:
     (place / "own.csv").write_text("uid,text,truth\nx,What?,tin\n")
     columns = {"id": "uid", "question": "text", "gold": "truth"}
     evaluate(["random"], ["own.csv"], out="out", html=False, variant=Variant(columns=columns))
@@ -232,9 +228,7 @@ def test_why_and_the_judge_use_the_data_of_the_run(place, capsys) -> None:
     assert main(["why", str(found.path), "p.csv", "--data", "new.tsv"]) == 0
 
 
-def test_the_published_file_is_found_again_from_another_folder(
-    place, published, tmp_path, monkeypatch
-) -> None:
+def test_the_published_file_is_found_again_from_another_folder(place, published, tmp_path, monkeypatch) -> None:
     (place / NAME).write_text(ROWS)
     run()
     (found,) = find_runs(place / "out")

@@ -112,9 +112,7 @@ def fetch(server: Server, tmp_path: Path, *paths: str, md5: str | None = MD5) ->
 def test_a_download_ends_well(server, tmp_path, path: str, asked: list[str | None]) -> None:
     assert fetch(server, tmp_path, path) == DATA
     assert server.asked == [(path, wanted) for wanted in asked]
-    assert sorted(f.name for f in (tmp_path / "data").iterdir() if f.suffix != ".lock") == [
-        "file.tsv"
-    ]
+    assert sorted(f.name for f in (tmp_path / "data").iterdir() if f.suffix != ".lock") == ["file.tsv"]
     assert fetch(server, tmp_path, path) == DATA
     assert len(server.asked) == len(asked)
 
@@ -142,9 +140,7 @@ def test_a_wrong_checksum_is_not_kept(server, tmp_path) -> None:
 
 def test_a_mirror_is_tried(server, tmp_path) -> None:
     assert fetch(server, tmp_path, "/missing", "/plain") == DATA
-    remote = RemoteFile(
-        urls=("http://127.0.0.1:9/x", "ftp://a.org/x", server.url("/plain")), md5=MD5
-    )
+    remote = RemoteFile(urls=("http://127.0.0.1:9/x", "ftp://a.org/x", server.url("/plain")), md5=MD5)
     found = download(remote, tmp_path / "other", cache=tmp_path, retries=QUICK)
     assert found.read_bytes() == DATA
 
@@ -179,9 +175,7 @@ def test_no_server(tmp_path) -> None:
 def test_progress_and_file_addresses(tmp_path) -> None:
     (tmp_path / "source").write_bytes(DATA)
     seen: list[tuple[int, int | None]] = []
-    remote = RemoteFile(
-        urls=((tmp_path / "source").as_uri(),), sha256=hashlib.sha256(DATA).hexdigest()
-    )
+    remote = RemoteFile(urls=((tmp_path / "source").as_uri(),), sha256=hashlib.sha256(DATA).hexdigest())
     path = download(remote, tmp_path / "copy", cache=tmp_path, progress=lambda *at: seen.append(at))
     assert path.read_bytes() == DATA
     assert seen[-1] == (len(DATA), len(DATA))
@@ -229,7 +223,4 @@ def test_files_are_found_in_order(tmp_path, server) -> None:
     assert locate_data_file("x.tsv", settings, remote=remote) == lmu / "x.tsv"
     assert locate_data_file(str(lmu / "x.tsv"), settings) == lmu / "x.tsv"
     (lmu / "x.tsv").write_bytes(b"an older release")
-    assert (
-        locate_data_file("x.tsv", settings, remote=remote)
-        == tmp_path / "cache" / "datasets" / "x.tsv"
-    )
+    assert locate_data_file("x.tsv", settings, remote=remote) == tmp_path / "cache" / "datasets" / "x.tsv"

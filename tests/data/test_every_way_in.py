@@ -37,9 +37,25 @@ from snellen.engine.offline.gold_check import answer_samples
 from snellen.settings import Settings
 
 TEXTS = (
-    *"aABbcdCDlox", "0", "1", "2", "3", "4", "None", "N/A", "nan", "yes", "No", "true", "(B)", "A.",
-    "A,B", "2.0", "red", "",
-)  # fmt: skip
+    *"aABbcdCDlox",
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "None",
+    "N/A",
+    "nan",
+    "yes",
+    "No",
+    "true",
+    "(B)",
+    "A.",
+    "A,B",
+    "2.0",
+    "red",
+    "",
+)
 PLAIN = ["plain", "flat", "even", "level"]
 LABELS = "ABCD"
 
@@ -64,18 +80,25 @@ Way = Callable[[Sequence[Question], Style, Path], Iterable[Sample]]
 
 def listed(questions: Sequence[Question], style: Style, column: str = "options") -> Rows:
     return [
-        {"id": str(number), "question": f"Which {number}?", column: one.options,
-         "answer": one.gold(style), "prediction": "x"}
+        {
+            "id": str(number),
+            "question": f"Which {number}?",
+            column: one.options,
+            "answer": one.gold(style),
+            "prediction": "x",
+        }
         for number, one in enumerate(questions)
-    ]  # fmt: skip
+    ]
 
 
 def lettered(questions: Sequence[Question], style: Style) -> Rows:
     return [
-        {**{name: value for name, value in row.items() if name != "options"},
-         **dict(zip(LABELS, row["options"], strict=True))}
+        {
+            **{name: value for name, value in row.items() if name != "options"},
+            **dict(zip(LABELS, row["options"], strict=True)),
+        }
         for row in listed(questions, style)
-    ]  # fmt: skip
+    ]
 
 
 def opened(path: Path, spec: str = "") -> Iterable[Sample]:
@@ -126,8 +149,7 @@ def predicted(path: Path) -> Iterable[Sample]:
     return benchmark.samples(read_predictions(path).table())
 
 
-def in_memory(container: Callable[[Rows], Any], questions: Sequence[Question], style: Style,
-              home: Path):  # fmt: skip
+def in_memory(container: Callable[[Rows], Any], questions: Sequence[Question], style: Style, home: Path):
     data = Data(container(listed(questions, style)), name="mine")
     return opened(keep_rows(data, home / "kept", Settings(cache=home / "cache")))
 
@@ -192,22 +214,33 @@ def candidates(name: str, questions: Sequence[Question], style: Style, home: Pat
 
 def seed(questions: Sequence[Question], style: Style, home: Path):
     entries = [
-        {"question_id": row["id"], "question": row["question"], "answer": row["answer"],
-         "data_type": "image", "question_type_id": 1, "data_id": "x",
-         **{f"choice_{letter}": text for letter, text in zip("abcd", row["options"], strict=True)}}
+        {
+            "question_id": row["id"],
+            "question": row["question"],
+            "answer": row["answer"],
+            "data_type": "image",
+            "question_type_id": 1,
+            "data_id": "x",
+            **{f"choice_{letter}": text for letter, text in zip("abcd", row["options"], strict=True)},
+        }
         for row in listed(questions, style)
-    ]  # fmt: skip
+    ]
     (home / "SEED.json").write_text(json.dumps({"questions": entries}))
     return opened(home / "SEED.json", "seedbench")
 
 
 def lmms_eval(questions: Sequence[Question], style: Style, home: Path):
     lines = [
-        {"doc_id": number, "doc": {name: row[name] for name in ("id", "question", "options")},
-         "target": row["answer"], "arguments": [[row["question"], {}]], "resps": [["x"]],
-         "filtered_resps": ["x"]}
+        {
+            "doc_id": number,
+            "doc": {name: row[name] for name in ("id", "question", "options")},
+            "target": row["answer"],
+            "arguments": [[row["question"], {}]],
+            "resps": [["x"]],
+            "filtered_resps": ["x"],
+        }
         for number, row in enumerate(listed(questions, style))
-    ]  # fmt: skip
+    ]
     (home / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return predicted(home / "log.jsonl")
 
@@ -215,11 +248,18 @@ def lmms_eval(questions: Sequence[Question], style: Style, home: Path):
 def inspect_log(questions: Sequence[Question], style: Style, home: Path):
     message = {"role": "assistant", "content": "x"}
     samples = [
-        {"id": row["id"], "epoch": 1, "input": row["question"], "choices": row["options"],
-         "target": row["answer"], "messages": [], "scores": {},
-         "output": {"model": "m", "choices": [{"message": message, "stop_reason": "stop"}]}}
+        {
+            "id": row["id"],
+            "epoch": 1,
+            "input": row["question"],
+            "choices": row["options"],
+            "target": row["answer"],
+            "messages": [],
+            "scores": {},
+            "output": {"model": "m", "choices": [{"message": message, "stop_reason": "stop"}]},
+        }
         for row in listed(questions, style)
-    ]  # fmt: skip
+    ]
     document = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": samples}
     (home / "log.json").write_text(json.dumps(document))
     return predicted(home / "log.json")
@@ -227,12 +267,18 @@ def inspect_log(questions: Sequence[Question], style: Style, home: Path):
 
 def every_eval_ever(questions: Sequence[Question], style: Style, home: Path):
     lines = [
-        {"schema_version": "0.2", "evaluation_id": "e", "model_id": "m", "evaluation_name": "n",
-         "sample_id": row["id"], "interaction_type": "single_turn", "output": {"raw": ["x"]},
-         "input": {"raw": row["question"], "choices": row["options"],
-                   "reference": [row["answer"]]}}
+        {
+            "schema_version": "0.2",
+            "evaluation_id": "e",
+            "model_id": "m",
+            "evaluation_name": "n",
+            "sample_id": row["id"],
+            "interaction_type": "single_turn",
+            "output": {"raw": ["x"]},
+            "input": {"raw": row["question"], "choices": row["options"], "reference": [row["answer"]]},
+        }
         for row in listed(questions, style)
-    ]  # fmt: skip
+    ]
     (home / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return predicted(home / "log.jsonl")
 
@@ -292,8 +338,7 @@ def plain_benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 @pytest.mark.parametrize("name", list(WAYS))
 @settings(max_examples=20, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
-def test_the_gold_is_the_right_option(name: str, data: st.DataObject,
-                                      plain_benchmark: Benchmark) -> None:  # fmt: skip
+def test_the_gold_is_the_right_option(name: str, data: st.DataObject, plain_benchmark: Benchmark) -> None:
     way, styles = WAYS[name]
     style = data.draw(st.sampled_from(styles))
     is_plain = style == "index as text" or data.draw(st.booleans())

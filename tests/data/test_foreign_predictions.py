@@ -24,26 +24,40 @@ MMBENCH = {
     "filtered_resps": ["B"],
     "doc_hash": "0f",
     "gpt_eval_score": {
-        "index": 241, "question": "Which?", "answer": "B", "prediction": "B", "hint": "nan",
-        "source": "s", "split": "dev", "category": "colour", "L2-category": "coarse",
-        "A": "red", "B": "blue", "C": "nan", "D": "nan", "E": "nan",
+        "index": 241,
+        "question": "Which?",
+        "answer": "B",
+        "prediction": "B",
+        "hint": "nan",
+        "source": "s",
+        "split": "dev",
+        "category": "colour",
+        "L2-category": "coarse",
+        "A": "red",
+        "B": "blue",
+        "C": "nan",
+        "D": "nan",
+        "E": "nan",
     },
     "input": "Which? A. red B. blue\nAnswer with the option's letter.",
-}  # fmt: skip
+}
 MME = [
     {
         "doc_id": number,
-        "doc": {"question_id": "existence/1.png", "question": f"Is it {number}?",
-                "answer": gold, "category": "existence"},
+        "doc": {
+            "question_id": "existence/1.png",
+            "question": f"Is it {number}?",
+            "answer": gold,
+            "category": "existence",
+        },
         "target": gold,
         "arguments": [f"Is it {number}?\nAnswer yes or no.", {"max_new_tokens": 16}],
         "resps": [[reply]],
         "filtered_resps": [reply.strip()],
-        "mme_perception_score": {"question_id": "existence/1.png", "category": "existence",
-                                 "score": 1.0},
+        "mme_perception_score": {"question_id": "existence/1.png", "category": "existence", "score": 1.0},
     }
     for number, gold, reply in ((0, "Yes", " Yes."), (1, "No", " no"))
-]  # fmt: skip
+]
 
 
 def test_lmms_eval_takes_the_rows_own_id_and_the_raw_reply(write, settings) -> None:
@@ -68,10 +82,7 @@ def test_lmms_eval_without_the_data_row(write, settings) -> None:
 
 @pytest.mark.parametrize(
     "resps",
-    [
-        [[[-3.5, False]], [[-0.25, True]], [[-9.0, False]]],
-        [["-3.5", "False"], ["-0.25", "True"], ["-9.0", "False"]],
-    ],
+    [[[[-3.5, False]], [[-0.25, True]], [[-9.0, False]]], [["-3.5", "False"], ["-0.25", "True"], ["-9.0", "False"]]],
 )
 def test_lmms_eval_ranking_is_read_as_the_likeliest_letter(write, settings, resps) -> None:
     sample = {"doc_id": 0, "target": "B", "resps": resps, "filtered_resps": resps}
@@ -99,8 +110,10 @@ def inspect_sample(name: str, epoch: int = 1, **changed: object) -> dict:
         "epoch": epoch,
         "input": [
             {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": [{"type": "text", "text": "Which colour?"},
-                                         {"type": "image", "image": "attachment://1a"}]},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "Which colour?"}, {"type": "image", "image": "attachment://1a"}],
+            },
         ],
         "choices": ["red", "blue"],
         "target": ["B"],
@@ -110,7 +123,7 @@ def inspect_sample(name: str, epoch: int = 1, **changed: object) -> dict:
         "metadata": {"category": "colour", "size": {"w": 1}},
         "attachments": {"1a": "data:image/png;base64,AAAA"},
         **changed,
-    }  # fmt: skip
+    }
 
 
 SAMPLES = [
@@ -156,10 +169,7 @@ def packed(path: Path, samples: list[dict]) -> Path:
 
 def test_inspect_logs_packed_and_as_json(tmp_path: Path, write, settings) -> None:
     document = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": SAMPLES}
-    for path in (
-        packed(tmp_path / "log.eval", SAMPLES),
-        Path(write("log.json", json.dumps(document))),
-    ):
+    for path in (packed(tmp_path / "log.eval", SAMPLES), Path(write("log.json", json.dumps(document)))):
         found = read_predictions(path, settings=settings)
         assert found.replies() == REPLIES
         first = found.rows[0].cells
@@ -178,9 +188,7 @@ def test_inspect_epochs_must_be_chosen(tmp_path: Path, settings) -> None:
 
 
 def test_mme_results_one_file_or_the_folder(write, settings) -> None:
-    folder = Path(
-        write("r/existence.txt", "1.jpg\tIs it?\tYes\tyes, it is\n1.jpg\tIs it?\tNo\tno\n")
-    ).parent
+    folder = Path(write("r/existence.txt", "1.jpg\tIs it?\tYes\tyes, it is\n1.jpg\tIs it?\tNo\tno\n")).parent
     write("r/OCR.txt", "1.jpg\tText?\tYes\tmaybe\tso\n")
     found = read_predictions(folder, settings=settings)
     assert {row.id: (row.reply, *row.gold) for row in found} == {
@@ -197,14 +205,19 @@ def test_mme_results_one_file_or_the_folder(write, settings) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("results.json", '{"question_id": "5", "prediction": "A"}\n{"question_id": "6", '
-         '"prediction": "D"}\n'),
-        ("script.json", '{"q_id": "5", "prediction": "A", "gt": "A", "q_type_id": 1}\n'
-         '{"q_id": "6", "prediction": "D", "gt": "C", "q_type_id": 2}\n'),
-        ("GPT-4V.json", '{"question_id": "5", "prediction": "A", "gt_answer": "A"},\n'
-         '{"question_id": "6", "prediction": "D", "gt_answer": "C"},\n'),
+        ("results.json", '{"question_id": "5", "prediction": "A"}\n{"question_id": "6", "prediction": "D"}\n'),
+        (
+            "script.json",
+            '{"q_id": "5", "prediction": "A", "gt": "A", "q_type_id": 1}\n'
+            '{"q_id": "6", "prediction": "D", "gt": "C", "q_type_id": 2}\n',
+        ),
+        (
+            "GPT-4V.json",
+            '{"question_id": "5", "prediction": "A", "gt_answer": "A"},\n'
+            '{"question_id": "6", "prediction": "D", "gt_answer": "C"},\n',
+        ),
     ],
-)  # fmt: skip
+)
 def test_seed_results_in_the_three_spellings(write, settings, name: str, text: str) -> None:
     found = read_predictions(write(name, text), settings=settings)
     assert {row.id: row.reply for row in found} == {"5": "A", "6": "D"}
@@ -213,13 +226,7 @@ def test_seed_results_in_the_three_spellings(write, settings, name: str, text: s
 
 
 def test_llava_answers(write, settings) -> None:
-    record = {
-        "question_id": 9,
-        "prompt": "Is it?",
-        "text": "Yes",
-        "answer_id": "x",
-        "model_id": "m",
-    }
+    record = {"question_id": 9, "prompt": "Is it?", "text": "Yes", "answer_id": "x", "model_id": "m"}
     (row,) = read_predictions(write("answers.jsonl", lines(record)), settings=settings)
     assert (row.id, row.reply) == ("9", "Yes")
 

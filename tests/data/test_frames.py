@@ -33,10 +33,7 @@ def ref_of(path: Path, **part: float) -> MediaRef:
 
 
 def shown(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[int]:
-    return [
-        number_of(decode_image(frame.ref.source.read()))
-        for frame in extract_frames(ref, sampling, cache)
-    ]
+    return [number_of(decode_image(frame.ref.source.read())) for frame in extract_frames(ref, sampling, cache)]
 
 
 @pytest.mark.parametrize(
@@ -209,12 +206,8 @@ def written(folder: Path, form: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("column", "kinds"), [("video", ["image"]), ("video_path", ["image", "video"])]
-)
-def test_beside_a_picture_only_a_path_is_a_video(
-    tmp_path: Path, column: str, kinds: list[str]
-) -> None:
+@pytest.mark.parametrize(("column", "kinds"), [("video", ["image"]), ("video_path", ["image", "video"])])
+def test_beside_a_picture_only_a_path_is_a_video(tmp_path: Path, column: str, kinds: list[str]) -> None:
     write_video(tmp_path / "v.mp4", 3)
     Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
     path = tmp_path / "rows.csv"

@@ -188,15 +188,11 @@ def test_what_is_no_file_is_no_picture(here: Path) -> None:
         ("{far}", "near.png", True),
     ],
 )
-def test_which_files_a_table_may_name(
-    tmp_path: Path, allowed: str | None, name: str, fine: bool
-) -> None:
+def test_which_files_a_table_may_name(tmp_path: Path, allowed: str | None, name: str, fine: bool) -> None:
     places = {"home": str(tmp_path / "home"), "far": str(tmp_path / "far")}
     for place in places.values():
         Path(place, "sub").mkdir(parents=True)
-        Path(place, f"{'near' if place == places['home'] else 'far'}.png").write_bytes(
-            hostile.drawn("PNG")
-        )
+        Path(place, f"{'near' if place == places['home'] else 'far'}.png").write_bytes(hostile.drawn("PNG"))
     table = tmp_path / "home" / "q.tsv"
     table.write_text(f"index\tquestion\timage_path\n1\tWhat?\t{name.format(**places)}\n")
     environment = {"SNELLEN_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
@@ -212,9 +208,7 @@ def test_which_files_a_table_may_name(
 
 
 @pytest.mark.parametrize("column", ["image_path", "video_path"])
-def test_a_table_that_was_fetched_names_files_of_its_own_folder(
-    tmp_path: Path, column: str
-) -> None:
+def test_a_table_that_was_fetched_names_files_of_its_own_folder(tmp_path: Path, column: str) -> None:
     private = tmp_path / "private.png"
     private.write_bytes(hostile.drawn("PNG"))
     home = tmp_path / "cache" / "datasets"

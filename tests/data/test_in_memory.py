@@ -58,20 +58,15 @@ HOLDERS: dict[str, Callable[[Rows], object]] = {
     "arrow": pa.Table.from_pylist,
     "arrow batch": pa.RecordBatch.from_pylist,
     "datasets": datasets.Dataset.from_list,
-    "datasets with images": lambda rows: datasets.Dataset.from_list(rows).cast_column(
-        "image", datasets.Image()
-    ),
+    "datasets with images": lambda rows: datasets.Dataset.from_list(rows).cast_column("image", datasets.Image()),
     "images of PIL": lambda rows: [{**row, "image": decode_image(row["image"])} for row in rows],
     "pandas with images of PIL": lambda rows: pd.DataFrame(
         [{**row, "image": decode_image(row["image"])} for row in rows]
     ),
     "polars with images of PIL": lambda rows: pl.DataFrame(
-        [{**row, "image": decode_image(row["image"])} for row in rows],
-        schema_overrides={"image": pl.Object},
+        [{**row, "image": decode_image(row["image"])} for row in rows], schema_overrides={"image": pl.Object}
     ),
-    "arrays": lambda rows: [
-        {**row, "image": np.asarray(decode_image(row["image"]))} for row in rows
-    ],
+    "arrays": lambda rows: [{**row, "image": np.asarray(decode_image(row["image"]))} for row in rows],
 }
 
 
@@ -83,12 +78,11 @@ def test_the_same_rows_are_the_same_data(tmp_path: Path, holder: str) -> None:
     table = open_table(str(path))
     assert table.digest[:16] == path.parent.name
     first, second = table
-    assert dict(first.cells) == {
-        "id": "1", "question": "Which?", "A": "red", "B": "blue", "answer": "A"
-    }  # fmt: skip
+    assert dict(first.cells) == {"id": "1", "question": "Which?", "A": "red", "B": "blue", "answer": "A"}
     assert [medium.digest for medium in (*first.media, *second.media)] == [
-        digest_bytes(png("red")), digest_bytes(png("blue"))
-    ]  # fmt: skip
+        digest_bytes(png("red")),
+        digest_bytes(png("blue")),
+    ]
     assert first.media[0].source.read() == png("red")
 
 
@@ -144,9 +138,7 @@ def test_images_in_many_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert second.media == ()
 
 
-def test_images_do_not_depend_on_their_files_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_images_do_not_depend_on_their_files_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("red.png").write_bytes(png("red"))
     (row,) = kept([{"question": "?", "image": "red.png"}], tmp_path / "kept")
@@ -154,9 +146,7 @@ def test_images_do_not_depend_on_their_files_later(
     assert row.media[0].source.read() == png("red")
 
 
-def test_files_that_are_no_images_are_not_copied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_are_no_images_are_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("secret.txt").write_text("secret words")
     path = keep_rows(Data([{"question": "?", "image": "secret.txt"}]), tmp_path / "kept")
@@ -188,8 +178,7 @@ def test_an_image_that_is_not_there_fails_its_row_as_in_a_file(
 
 
 @pytest.mark.parametrize(
-    ("mode", "colour"),
-    [("L", 7), ("1", 1), ("P", 3), ("RGBA", "red"), ("CMYK", 9), ("F", 1.0), ("I;16", 5)],
+    ("mode", "colour"), [("L", 7), ("1", 1), ("P", 3), ("RGBA", "red"), ("CMYK", 9), ("F", 1.0), ("I;16", 5)]
 )
 def test_modes_of_pil(tmp_path: Path, mode: str, colour: Any) -> None:
     (row,) = kept([{"question": "?", "image": Image.new(mode, (4, 4), colour)}], tmp_path)
@@ -197,12 +186,8 @@ def test_modes_of_pil(tmp_path: Path, mode: str, colour: Any) -> None:
 
 
 @pytest.mark.parametrize(("value", "grey"), [(200, 200), (1000, 4), (65535, 255), (2**31 - 1, 255)])
-def test_whole_numbers_are_scaled_by_their_bits_and_not_by_the_brightest(
-    value: int, grey: int
-) -> None:
-    assert to_rgb(Image.new("I", (1, 1), value)).getpixel((0, 0)) == pytest.approx(
-        (grey,) * 3, abs=1
-    )
+def test_whole_numbers_are_scaled_by_their_bits_and_not_by_the_brightest(value: int, grey: int) -> None:
+    assert to_rgb(Image.new("I", (1, 1), value)).getpixel((0, 0)) == pytest.approx((grey,) * 3, abs=1)
 
 
 def test_a_photo_is_kept_upright(tmp_path: Path) -> None:
@@ -232,9 +217,7 @@ def test_a_photo_is_kept_upright(tmp_path: Path) -> None:
         (["\ud800", "x"], ["?", "x"]),
     ],
 )
-def test_cells_are_those_of_a_file(
-    tmp_path: Path, values: list[Any], cells: list[str | None]
-) -> None:
+def test_cells_are_those_of_a_file(tmp_path: Path, values: list[Any], cells: list[str | None]) -> None:
     rows = [{"question": "?", "note": value} for value in values]
     assert [row.cells.get("note") for row in kept(rows, tmp_path)] == cells
 

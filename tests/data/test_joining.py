@@ -42,12 +42,17 @@ def pope_log(golds: str = "yes no no yes", asked: bool = False) -> str:
     questions = ("A cat?", "A dog?", "A bird?", "A cow?")
     return lines(
         *(
-            {"doc_id": place, "target": gold, "filtered_resps": gold, "doc_hash": "0f",
-             **({"input": f"{question}\nAnswer yes or no."} if asked else {}),
-             "pope_accuracy": {"question_id": str(place % 2 + 1), "prediction": "x"}}
+            {
+                "doc_id": place,
+                "target": gold,
+                "filtered_resps": gold,
+                "doc_hash": "0f",
+                **({"input": f"{question}\nAnswer yes or no."} if asked else {}),
+                "pope_accuracy": {"question_id": str(place % 2 + 1), "prediction": "x"},
+            }
             for place, (gold, question) in enumerate(zip(golds.split(), questions, strict=True))
         )
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -99,9 +104,7 @@ KEYS = lines(
 @pytest.mark.parametrize("column", ["b", "deep.b"])
 def test_a_reply_that_is_not_there_is_missing_and_one_of_no_words_empty(write, column) -> None:
     found = score(write("keys.jsonl", KEYS), columns={"prediction": column})
-    assert [record.outcome for record in found.records] == [
-        "answered", "missing", "empty", "missing",
-    ]  # fmt: skip
+    assert [record.outcome for record in found.records] == ["answered", "missing", "empty", "missing"]
     assert found.summary.n == 2
 
 
@@ -111,17 +114,32 @@ def test_an_empty_cell_of_a_table_is_a_reply_of_no_words(write) -> None:
 
 
 def test_null_is_wrong_where_the_authors_count_it(write) -> None:
-    row = {"video": "1", "dim": "action", "i": 0, "gt-answer": "A. run", "rating": 0,
-           "question": "What?\nA. run\nB. sit", "video-llm-prediction": None}  # fmt: skip
+    row = {
+        "video": "1",
+        "dim": "action",
+        "i": 0,
+        "gt-answer": "A. run",
+        "rating": 0,
+        "question": "What?\nA. run\nB. sit",
+        "video-llm-prediction": None,
+    }
     other = {**row, "i": 1, "rating": 1, "video-llm-prediction": "A"}
     found = score("tempcompass", write("t.jsonl", lines(row, other)), judges=["column:rating"])
     assert [record.score for record in found.records] == [0.0, 1.0]
 
 
 def test_an_error_of_a_program_in_a_reply_is_no_failure(write) -> None:
-    row = {"pid": "1", "question": "How long?", "answer": "1.2", "question_type": "free_form",
-           "answer_type": "float", "response": "print(1 / 0)", "error": "ZeroDivisionError",
-           "extraction": "", "prediction": None}  # fmt: skip
+    row = {
+        "pid": "1",
+        "question": "How long?",
+        "answer": "1.2",
+        "question_type": "free_form",
+        "answer_type": "float",
+        "response": "print(1 / 0)",
+        "error": "ZeroDivisionError",
+        "extraction": "",
+        "prediction": None,
+    }
     other = {**row, "pid": "2", "error": "None", "extraction": "1.2", "prediction": "1.2"}
     found = score("mathvista", write("t.jsonl", lines(row, other)))
     assert [record.score for record in found.records] == [0.0, 1.0]
@@ -183,9 +201,7 @@ def test_seed_bench_2_knows_the_dimension_by_the_id(write) -> None:
     rows = "1_7,What?,a,b,c,d,A,A\n10_8,What?,a,b,c,d,B,B\n"
     path = write("seed2.csv", f"question_id,question,A,B,C,D,answer,prediction\n{rows}")
     found = score("SEED-Bench-2", path)
-    assert [record.groups["dimension"] for record in found.records] == [
-        "Scene Understanding", "Celebrity Recognition",
-    ]  # fmt: skip
+    assert [record.groups["dimension"] for record in found.records] == ["Scene Understanding", "Celebrity Recognition"]
     assert any(told.startswith("L2 has no value: none for") for told in found.summary.notices)
 
 
@@ -198,45 +214,43 @@ HALLUSION = (
 def test_hallusionbench_keeps_the_ids_of_the_file(write) -> None:
     found = score("hallusionbench", write("h.csv", HALLUSION))
     assert verdicts(found) == [("x1", 1.0, "answered"), ("x2", 1.0, "answered")]
-    assert [record.unit for record in found.records] == [
-        "VD-illusion/0/0/0", "VD-illusion/0/1/0",
-    ]  # fmt: skip
+    assert [record.unit for record in found.records] == ["VD-illusion/0/0/0", "VD-illusion/0/1/0"]
 
 
 @pytest.mark.parametrize("index", ["0_VD_illusion_0_{}_0", "VD-illusion_0_{}_0"])
 def test_hallusionbench_is_joined_by_its_places(write, index: str) -> None:
     data = "index,category,l2-category,question,answer\n" + "".join(
-        f"{index.format(n)},VD,illusion,Is it round?,{gold}\n"
-        for n, gold in enumerate(("No", "Yes"))
+        f"{index.format(n)},VD,illusion,Is it round?,{gold}\n" for n, gold in enumerate(("No", "Yes"))
     )
     replies = [
-        {"category": "VD", "subcategory": "illusion", "set_id": "0", "figure_id": str(n),
-         "question_id": "0", "question": "Is it round?", "gt_answer": str(n),
-         "model_prediction": "Yes"}
+        {
+            "category": "VD",
+            "subcategory": "illusion",
+            "set_id": "0",
+            "figure_id": str(n),
+            "question_id": "0",
+            "question": "Is it round?",
+            "gt_answer": str(n),
+            "model_prediction": "Yes",
+        }
         for n in (1, 0)
-    ]  # fmt: skip
+    ]
     path = write("HallusionBench_result.json", json.dumps(replies))
     found = score("hallusionbench", path, data=write("h.csv", data))
     assert [record.score for record in found.records] == [0.0, 1.0]
 
 
 def test_the_kind_of_a_question_of_ocrbench_may_stand_in_other_columns(write) -> None:
-    for column, kind in (
-        ("question_type", "Handwritten Mathematical Expression Recognition"),
-        ("dataset", "HME100k"),
-    ):
-        row = {"index": 1, "question": "Write it.", column: kind, "answers": ["x ^ 2 + 1"],
-               "prediction": "x^2+1"}  # fmt: skip
+    for column, kind in (("question_type", "Handwritten Mathematical Expression Recognition"), ("dataset", "HME100k")):
+        row = {"index": 1, "question": "Write it.", column: kind, "answers": ["x ^ 2 + 1"], "prediction": "x^2+1"}
         found = score("ocrbench", write("ocr.jsonl", lines(row)))
         assert [record.score for record in found.records] == [1.0], column
 
 
 PLACES = [
-    {"id": "1", "question": "Which part?", "options": ["root", "stem", "leaf"], "answer": "1",
-     "prediction": "B"},
-    {"id": "2", "question": "Which number?", "options": ["1", "2", "3"], "answer": "1",
-     "prediction": "B"},
-]  # fmt: skip
+    {"id": "1", "question": "Which part?", "options": ["root", "stem", "leaf"], "answer": "1", "prediction": "B"},
+    {"id": "2", "question": "Which number?", "options": ["1", "2", "3"], "answer": "1", "prediction": "B"},
+]
 
 
 def test_the_place_of_an_option_may_be_written_as_text(write) -> None:
@@ -256,8 +270,7 @@ def test_an_empty_option_between_others_is_none(write) -> None:
 def test_data_may_be_a_workbook(write) -> None:
     from test_result_files import workbook
 
-    rows = [{"index": n, "question": f"Which {n}?", "A": "x", "B": "y", "answer": "A"}
-            for n in (1, 2)]  # fmt: skip
+    rows = [{"index": n, "question": f"Which {n}?", "A": "x", "B": "y", "answer": "A"} for n in (1, 2)]
     data = write("questions.xlsx", workbook(rows))
     replies = write("p.csv", "id,prediction\n1,A\n2,B\n")
     for benchmark, beside in (("mmstar", data), (data, None)):
@@ -268,9 +281,7 @@ def test_data_may_be_a_workbook(write) -> None:
 def test_an_archive_of_inspect_packed_with_zstandard(settings) -> None:
     """Written by inspect-ai 0.3.285."""
     found = score(str(HERE / "inspect_colours.eval"), variant=Variant())
-    assert verdicts(found) == [
-        ("grass", 0.0, "answered"), ("legs", 1.0, "answered"), ("sky", 1.0, "answered"),
-    ]  # fmt: skip
+    assert verdicts(found) == [("grass", 0.0, "answered"), ("legs", 1.0, "answered"), ("sky", 1.0, "answered")]
 
 
 def test_a_damaged_member_gets_one_sentence(tmp_path: Path, settings) -> None:
@@ -311,16 +322,42 @@ REVIEW = {"answer1_id": "a", "answer2_id": "b", "category": "llava_bench_conv"}
         ("mm-vet", {**MM_VET, "grade_1run": [0.5]}, "grade_1run", 50.0),
         ("mm-vet", {**MM_VET, "score": 0.5, "log": "Succeed"}, "score", 50.0),
         ("mm-vet", {**MM_VET, "grade_1run": [0.5, 1.0, 0.9]}, "grade_1run", 80.0),
-        ("tempcompass", {"video": "1", "dim": "action", "i": 0, "question": "What?\nA. run\nB. sit",
-                         "gt-answer": "A. run", "video-llm-prediction": "run?", "rating": 1},
-         "rating", 100.0),
-        ("llava-bench", {"question_id": 0, **REVIEW, "content": "8 6\nThe first is better.",
-                         "tuple": [8.0, 6.0]}, "content", 75.0),
-        ("llava-bench", {"index": 0, "question": "?", "category": "conv", "prediction": "A hill",
-                         "gpt4_ans": "Hill", "gpt4_score": 8, "score": 6}, "gpt4_score+score",
-         75.0),
+        (
+            "tempcompass",
+            {
+                "video": "1",
+                "dim": "action",
+                "i": 0,
+                "question": "What?\nA. run\nB. sit",
+                "gt-answer": "A. run",
+                "video-llm-prediction": "run?",
+                "rating": 1,
+            },
+            "rating",
+            100.0,
+        ),
+        (
+            "llava-bench",
+            {"question_id": 0, **REVIEW, "content": "8 6\nThe first is better.", "tuple": [8.0, 6.0]},
+            "content",
+            75.0,
+        ),
+        (
+            "llava-bench",
+            {
+                "index": 0,
+                "question": "?",
+                "category": "conv",
+                "prediction": "A hill",
+                "gpt4_ans": "Hill",
+                "gpt4_score": 8,
+                "score": 6,
+            },
+            "gpt4_score+score",
+            75.0,
+        ),
     ],
-)  # fmt: skip
+)
 def test_recorded_verdicts_of_a_published_file_count(
     write, benchmark: str, row: dict, verdicts: str, scored: float
 ) -> None:
@@ -337,9 +374,16 @@ def test_recorded_verdicts_of_a_published_file_count(
 def test_a_file_is_read_again_only_where_the_layout_renames_a_column(
     write, monkeypatch: pytest.MonkeyPatch, rule: str, reads: int
 ) -> None:
-    row = {"pid": "1", "question": "How many?", "answer": "2", "question_type": "free_form",
-           "answer_type": "integer", "response": "2", "extraction": "2",
-           "prediction": "2"}  # fmt: skip
+    row = {
+        "pid": "1",
+        "question": "How many?",
+        "answer": "2",
+        "question_type": "free_form",
+        "answer_type": "integer",
+        "response": "2",
+        "extraction": "2",
+        "prediction": "2",
+    }
     scans: list[str] = []
 
     def count_scan(path: Path, columns: dict, name: str, settings: Settings) -> Scan:
@@ -362,9 +406,16 @@ def test_grades_without_the_replies_are_scored_on_the_data(write) -> None:
 
 
 def test_the_official_rule_reads_what_the_authors_script_reads(write) -> None:
-    row = {"pid": "1", "question": "How many?", "answer": "2", "question_type": "free_form",
-           "answer_type": "integer", "response": "Two.", "extraction": "2.0",
-           "prediction": "2"}  # fmt: skip
+    row = {
+        "pid": "1",
+        "question": "How many?",
+        "answer": "2",
+        "question_type": "free_form",
+        "answer_type": "integer",
+        "response": "Two.",
+        "extraction": "2.0",
+        "prediction": "2",
+    }
     path = write("t.jsonl", lines(row))
     assert score("mathvista", path).score == 100.0
     official = score("mathvista", path, variant=Variant(rule="official"))
@@ -372,8 +423,10 @@ def test_the_official_rule_reads_what_the_authors_script_reads(write) -> None:
 
 
 def test_an_answer_key_without_questions_is_data(write) -> None:
-    key = {"q_1": {"question_type": "multiple-choice", "ground_truth": "B"},
-           "q_2": {"question_type": "short-answer", "ground_truth": "A"}}  # fmt: skip
+    key = {
+        "q_1": {"question_type": "multiple-choice", "ground_truth": "B"},
+        "q_2": {"question_type": "short-answer", "ground_truth": "A"},
+    }
     path = write("answers.json", json.dumps({"q_1": "B", "q_2": "a"}))
     found = score("mmmu", path, data=write("key.json", json.dumps(key)))
     assert verdicts(found) == [("q_1", 1.0, "answered"), ("q_2", 1.0, "answered")]
@@ -401,10 +454,7 @@ def test_packed_files_of_a_folder_count_and_folders_in_it_are_no_files(tmp_path:
         data = json.dumps({"id": name, "prediction": "A"}).encode()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     found = read_predictions(tmp_path)
-    assert [(row.id, row.cells["file"]) for row in found] == [
-        ("a.jsonl.gz", "a"),
-        ("more.json/b.jsonl", "more.json/b"),
-    ]
+    assert [(row.id, row.cells["file"]) for row in found] == [("a.jsonl.gz", "a"), ("more.json/b.jsonl", "more.json/b")]
 
 
 def test_the_parts_of_a_table_benchmark_are_named_by_their_files(tmp_path: Path) -> None:

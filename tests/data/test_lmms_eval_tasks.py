@@ -17,9 +17,7 @@ _SET_LEVEL = {"coco2014_cap_val"}
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 @pytest.mark.parametrize("old", [False, True], ids=["today", "with the rows"])
 @pytest.mark.parametrize("beside", [True, False], ids=["with data", "alone"])
-def test_the_first_reply_is_right_and_the_second_wrong(
-    write, settings, task: Task, old: bool, beside: bool
-) -> None:
+def test_the_first_reply_is_right_and_the_second_wrong(write, settings, task: Task, old: bool, beside: bool) -> None:
     path = write(f"2026_samples_{task.name}.jsonl", task.log(old=old))
     data = write("data.jsonl", task.data()) if beside else None
     variant = Variant(circular=task.circular)

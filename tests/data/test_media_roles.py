@@ -67,8 +67,16 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rows:
     made = []
     for number, colour in enumerate(("red", "blue")):
         Image.new("RGB", (16, 16), colour).save(f"{colour}.gif")
-        made.append({"id": str(number), "question": "Which?", "shown": f"{colour}.gif",
-                     "A": "red", "B": "blue", "answer": "AB"[number]})  # fmt: skip
+        made.append(
+            {
+                "id": str(number),
+                "question": "Which?",
+                "shown": f"{colour}.gif",
+                "A": "red",
+                "B": "blue",
+                "answer": "AB"[number],
+            }
+        )
     return made
 
 
@@ -113,15 +121,12 @@ def test_the_request_holds_the_picture(rows: Rows, source: str, role: str, tmp_p
     shown: list[str] = []
 
     def answer(request: Generate) -> str:
-        shown.extend(part.digest for message in request.messages for part in message.parts
-                     if isinstance(part, Media))  # fmt: skip
+        shown.extend(part.digest for message in request.messages for part in message.parts if isinstance(part, Media))
         return "A"
 
     variant = snellen.Variant(columns={role: "shown"})
     snellen.evaluate({"mine": answer}, data, variant=variant, out=tmp_path / "out", html=False)
-    assert sorted(shown) == sorted(
-        digest_bytes(Path(f"{colour}.gif").read_bytes()) for colour in ("red", "blue")
-    )
+    assert sorted(shown) == sorted(digest_bytes(Path(f"{colour}.gif").read_bytes()) for colour in ("red", "blue"))
 
 
 def test_several_columns_and_nested_ones(rows: Rows, settings, write) -> None:

@@ -48,11 +48,7 @@ def test_both_layouts_in_one_table(folder: Path, settings: Settings) -> None:
         "answer": "Yes",
     }
     assert rows[3].cells["answer"] == "No"
-    assert [row.media[0].source.read() for row in rows[::2]] == [
-        png("red"),
-        png("blue"),
-        png("green"),
-    ]
+    assert [row.media[0].source.read() for row in rows[::2]] == [png("red"), png("blue"), png("green")]
 
 
 def test_a_single_subtask_is_a_table_too(folder: Path, settings: Settings) -> None:
@@ -84,9 +80,7 @@ def test_a_lost_picture_fails_its_rows_alone(folder: Path, settings: Settings) -
         (b"\xff\xfe", r"OCR/0001\.txt: not UTF-8"),
     ],
 )
-def test_bad_lines_give_a_sentence(
-    folder: Path, settings: Settings, content: bytes, sentence: str
-) -> None:
+def test_bad_lines_give_a_sentence(folder: Path, settings: Settings, content: bytes, sentence: str) -> None:
     (folder / "OCR/0001.txt").write_bytes(content)
     with pytest.raises(DataError, match=sentence):
         open_table(str(folder), settings=settings)

@@ -52,9 +52,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def server(
-    published: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[ModelScope]:
+def server(published: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ModelScope]:
     with ModelScope({"acme/colours": published}) as running:
         monkeypatch.setenv("MODELSCOPE_ENDPOINT", running.url)
         monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
@@ -69,9 +67,7 @@ def test_a_data_set_is_opened_with_its_pictures(server: ModelScope) -> None:
     rows = list(table)
     assert [row.cells["index"] for row in rows] == ["test-0", "test-1", "test-2"]
     pictures = [Image.open(io.BytesIO(row.media[0].source.read())) for row in rows]
-    assert [picture.getpixel((0, 0)) for picture in pictures] == [
-        (255, 0, 0), (0, 0, 255), (0, 128, 0),
-    ]  # fmt: skip
+    assert [picture.getpixel((0, 0)) for picture in pictures] == [(255, 0, 0), (0, 0, 255), (0, 128, 0)]
     assert not any("zip" in path for path in server.asked)
 
 
@@ -84,9 +80,7 @@ def test_the_hub_is_replaced_by_a_setting(
     assert table.digest == open_table("modelscope://acme/colours?split=test").digest
     assert main(["data", "pull", "hf://acme/colours?split=test"]) == 0
     assert "3 rows" in capsys.readouterr().out
-    assert (
-        main(["run", "-m", "random", "-b", "hf://acme/colours?split=test", "-q", "--no-html"]) == 0
-    )
+    assert main(["run", "-m", "random", "-b", "hf://acme/colours?split=test", "-q", "--no-html"]) == 0
 
 
 def test_what_is_there_is_not_fetched_again_and_serves_offline(
@@ -114,9 +108,7 @@ def test_a_changed_file_is_fetched_anew(server: ModelScope, tmp_path: Path) -> N
         assert (fetch_dataset("acme/rows", None, settings) / "rows.jsonl").read_text() == content
 
 
-def test_long_lists_come_by_pages(
-    server: ModelScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_lists_come_by_pages(server: ModelScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(modelscope, "_PAGE", 2)
     folder = tmp_path / "many"
     folder.mkdir()
@@ -130,9 +122,7 @@ def test_long_lists_come_by_pages(
 
 def test_files_of_the_hub_have_a_second_address(server: ModelScope) -> None:
     """The checksum is that of the published file, wherever it comes from."""
-    remote = RemoteFile(
-        urls=("https://huggingface.co/datasets/acme/colours/resolve/main/data/x.tsv",), md5="0" * 32
-    )
+    remote = RemoteFile(urls=("https://huggingface.co/datasets/acme/colours/resolve/main/data/x.tsv",), md5="0" * 32)
     off = Settings.from_environment({"SNELLEN_CACHE": "/x"})
     assert with_modelscope(remote, off) == remote
     on = Settings.from_environment({"SNELLEN_CACHE": "/x", "SNELLEN_USE_MODELSCOPE": "1"})
@@ -168,9 +158,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_one_sentence(
-    name: str, server: ModelScope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mistakes_are_one_sentence(name: str, server: ModelScope, monkeypatch: pytest.MonkeyPatch) -> None:
     spec, environment, sentence = MISTAKES[name]
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)

@@ -40,9 +40,13 @@ def test_a_row_of_a_vlmevalkit_file(write, settings) -> None:
     table = open_table(write("q.tsv", text), settings=settings)
     (row,) = table
     assert row.cells == {
-        "index": "7", "question": "two\nlines", "A": "nan", "B": "no",
-        "l2-category": "colour", "split": "dev",
-    }  # fmt: skip
+        "index": "7",
+        "question": "two\nlines",
+        "A": "nan",
+        "B": "no",
+        "l2-category": "colour",
+        "split": "dev",
+    }
     assert (row.index, row_id(row), row_gold(row)) == (0, "7", ())
     assert table.columns[:2] == ("index", "question")
     assert pictures(row) == [RED]
@@ -206,16 +210,29 @@ def test_every_text_format_gives_the_same_rows(write, settings, name: str) -> No
 
 def test_json_values_become_text(write, settings) -> None:
     record = {
-        "pid": 3, "Ok": True, "none": None, "x": 1.5, "nan": float("nan"), "empty": "",
-        "metadata": {"task": "VQA", "skills": ["a", "b"]}, "answers": ["p", "q"],
-        "index2ans": {"A": "one", "B": "two"}, "choice_c": "three",
-    }  # fmt: skip
+        "pid": 3,
+        "Ok": True,
+        "none": None,
+        "x": 1.5,
+        "nan": float("nan"),
+        "empty": "",
+        "metadata": {"task": "VQA", "skills": ["a", "b"]},
+        "answers": ["p", "q"],
+        "index2ans": {"A": "one", "B": "two"},
+        "choice_c": "three",
+    }
     (row,) = rows(write("q.jsonl", json.dumps(record)), settings)
     assert row.cells == {
-        "pid": "3", "ok": "true", "x": "1.5", "metadata.task": "VQA",
-        "metadata.skills": '["a", "b"]', "answers": '["p", "q"]',
-        "A": "one", "B": "two", "C": "three",
-    }  # fmt: skip
+        "pid": "3",
+        "ok": "true",
+        "x": "1.5",
+        "metadata.task": "VQA",
+        "metadata.skills": '["a", "b"]',
+        "answers": '["p", "q"]',
+        "A": "one",
+        "B": "two",
+        "C": "three",
+    }
     assert (row_id(row), row_gold(row)) == ("3", ("p", "q"))
 
 

@@ -99,25 +99,25 @@ def test_mvbench_is_made_of_its_json_files(place, monkeypatch) -> None:
     asked = {"question": "What next?", "candidates": ["sit", "run"], "answer": "run"}
     first = {**asked, "video": "a.mp4", "start": 1.0, "end": 2.0}
     parts = (
-        part(served, "action_sequence.json", [first], {"task_type": "Action Sequence",
-                                                       "prefix": "star/Charades_v1_480"}),
-        part(served, "state_change.json", [{**asked, "video": "b.mp4"}],
-             {"task_type": "State Change", "prefix": "perception/videos"}),
-    )  # fmt: skip
+        part(
+            served, "action_sequence.json", [first], {"task_type": "Action Sequence", "prefix": "star/Charades_v1_480"}
+        ),
+        part(
+            served,
+            "state_change.json",
+            [{**asked, "video": "b.mp4"}],
+            {"task_type": "State Change", "prefix": "perception/videos"},
+        ),
+    )
     table = JsonParts("MVBench.jsonl", "made up", parts)
     declared = mvbench.BENCHMARK.data.files["main",]
-    monkeypatch.setitem(
-        mvbench.BENCHMARK.data.files, ("main",), declared._replace(alternative=table)
-    )
+    monkeypatch.setitem(mvbench.BENCHMARK.data.files, ("main",), declared._replace(alternative=table))
     home = place / "cache" / "videos" / "mvbench"
     for name in ("star/Charades_v1_480/a.mp4", "perception/videos/b.mp4"):
         (home / name).parent.mkdir(parents=True)
         write_video(home / name)
     found = samples_of("mvbench")
-    assert [one.groups["task_type"] for one in found.values()] == [
-        "Action Sequence",
-        "State Change",
-    ]
+    assert [one.groups["task_type"] for one in found.values()] == ["Action Sequence", "State Change"]
     assert found["0"].options == {"A": "sit", "B": "run"}
     assert found["1"].gold == ("B",)
     sources = [one.media[0].source for one in found.values()]
@@ -127,14 +127,11 @@ def test_mvbench_is_made_of_its_json_files(place, monkeypatch) -> None:
 
 def test_mvbench_as_mp4_is_one_file_with_its_folders(place, monkeypatch) -> None:
     asked = {"question": "What next?", "candidates": ["sit", "run"], "answer": "sit"}
-    document = {"root": {"State Change": "perception"},
-                "meta": {"State Change": [{**asked, "video": "b.mp4"}]}}  # fmt: skip
+    document = {"root": {"State Change": "perception"}, "meta": {"State Change": [{**asked, "video": "b.mp4"}]}}
     one = part(place, "test.json", document, {}, records=mvbench._records_of_document)
     declared = mvbench.BENCHMARK.data.files["mp4",]
     table = JsonParts("MVBench_MP4.jsonl", "made up", (one,))
-    monkeypatch.setitem(
-        mvbench.BENCHMARK.data.files, ("mp4",), declared._replace(alternative=table)
-    )
+    monkeypatch.setitem(mvbench.BENCHMARK.data.files, ("mp4",), declared._replace(alternative=table))
     (sample,) = samples_of("mvbench:edition=mp4").values()
     assert sample.groups["task_type"] == "State Change"
     assert sample.gold == ("A",)
@@ -142,9 +139,7 @@ def test_mvbench_as_mp4_is_one_file_with_its_folders(place, monkeypatch) -> None
 
 def test_parts_of_another_form_are_refused(place) -> None:
     one = part(place, "x.json", {"a": 1}, {})
-    plain = Published(
-        {}, {(): PublishedFile("x.tsv", RemoteFile(urls=()), JsonParts("x.jsonl", "x", (one,)))}
-    )
+    plain = Published({}, {(): PublishedFile("x.tsv", RemoteFile(urls=()), JsonParts("x.jsonl", "x", (one,)))})
     from snellen.core.benchmark import Variant
 
     with pytest.raises(DataError, match="not the published form of x"):
@@ -171,9 +166,7 @@ def test_the_rows_of_mme_realworld_on_the_hub_are_read(place, monkeypatch) -> No
     declared = mme_realworld.BENCHMARK.data.files["en",]
     assert isinstance(declared.alternative, HubSplit)
     local = declared.alternative._replace(spec=saved(place / "rows", [row]))
-    monkeypatch.setitem(
-        mme_realworld.BENCHMARK.data.files, ("en",), declared._replace(alternative=local)
-    )
+    monkeypatch.setitem(mme_realworld.BENCHMARK.data.files, ("en",), declared._replace(alternative=local))
     (sample,) = samples_of("mme-realworld").values()
     assert sample.options["A"] == "red"
     assert sample.gold == ("A",)
@@ -195,9 +188,7 @@ def test_the_rows_of_worldsense_on_the_hub_are_read(place, monkeypatch) -> None:
     home = place / "cache" / "videos" / "worldsense" / "videos"
     home.mkdir(parents=True)
     write_video(home / "abc.mp4")
-    monkeypatch.setattr(
-        FamilyData, "declared_file", lambda self: HubSplit(saved(place / "ws", [row]))
-    )
+    monkeypatch.setattr(FamilyData, "declared_file", lambda self: HubSplit(saved(place / "ws", [row])))
     (sample,) = samples_of("worldsense").values()
     assert sample.options == {"A": "Ann", "B": "Bob"}
     assert sample.gold == ("B",)

@@ -42,10 +42,7 @@ def as_text(name: str) -> bytes:
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.tsv", "p.jsonl", "p.jsonl.gz", "p.json"])
 def test_every_format_says_the_same(write, settings, name: str) -> None:
     found = read_predictions(write(name, as_text(name)), settings=settings)
-    assert [(row.id, row.reply, row.gold, row.number) for row in found] == [
-        ("1", "A", ("B",), 1),
-        ("2", "", (), 2),
-    ]
+    assert [(row.id, row.reply, row.gold, row.number) for row in found] == [("1", "A", ("B",), 1), ("2", "", (), 2)]
     assert (found.reply_column, found.gold_column) == ("prediction", "answer")
     assert found.columns == ("index", "prediction", "answer", "model")
 
@@ -54,11 +51,7 @@ def test_excel(tmp_path: Path, settings) -> None:
     from openpyxl import Workbook
 
     book = Workbook()
-    for row in (
-        ["Index", "prediction", "A", "score"],
-        [241.0, "B", None, 2.5],
-        [242, None, 3.0, 0],
-    ):
+    for row in (["Index", "prediction", "A", "score"], [241.0, "B", None, 2.5], [242, None, 3.0, 0]):
         book.active.append(row)
     book.save(tmp_path / "p.xlsx")
     first, second = read_predictions(tmp_path / "p.xlsx", settings=settings)
@@ -113,14 +106,10 @@ def test_where_and_columns(write, settings) -> None:
     path = write("p.csv", MODELS)
     chosen = {"prediction": "out", "id": "split+id"}
     found = read_predictions(path, columns=chosen, where={"system": "x"}, settings=settings)
-    assert [(row.id, row.reply, row.gold) for row in found] == [
-        ("a/1", "A", ("B",)),
-        ("b/1", "C", ("D",)),
-    ]
+    assert [(row.id, row.reply, row.gold) for row in found] == [("a/1", "A", ("B",)), ("b/1", "C", ("D",))]
     found = read_predictions(
-        path, columns={"prediction": "out", "gold": "split"}, where={"split": "b"},
-        settings=settings,
-    )  # fmt: skip
+        path, columns={"prediction": "out", "gold": "split"}, where={"split": "b"}, settings=settings
+    )
     assert [(row.id, row.gold) for row in found] == [("1", ("b",))]
 
 
@@ -132,11 +121,7 @@ def test_where_and_columns(write, settings) -> None:
         ("prediction\nx\n", {}, "no column says which question a row answers"),
         ("id,prediction\n,x\n", {}, "row 1: the id (id) is empty"),
         ("id,prediction\n1,x,y\n", {}, "row 1 (line 2): 3 cells, but the header has 2"),
-        (
-            MODELS,
-            {"columns": {"prediction": "out"}},
-            "rows 1 and 2 have the same id '1' but differ",
-        ),
+        (MODELS, {"columns": {"prediction": "out"}}, "rows 1 and 2 have the same id '1' but differ"),
         (MODELS, {"columns": {"prediction": "nope"}}, "unknown column 'nope'"),
         (MODELS, {"where": {"sistem": "x"}}, "unknown column 'sistem'; did you mean system"),
         (MODELS, {"where": {"system": "z"}}, "no row has system=z; values of 'system': 'x', 'y'"),
@@ -167,10 +152,7 @@ def test_a_file_that_holds_the_questions_is_a_table(write, settings) -> None:
     found = read_predictions(write("p.jsonl", json.dumps(record)), settings=settings)
     table = found.table()
     (row,) = table
-    assert row.cells == {
-        "id": "5", "question": "?", "A": "p", "B": "q", "answer": "B", "prediction": "A",
-        "index": "5",
-    }  # fmt: skip
+    assert row.cells == {"id": "5", "question": "?", "A": "p", "B": "q", "answer": "B", "prediction": "A", "index": "5"}
     assert (len(table), table.digest, table.path) == (1, found.digest, found.path)
 
 
@@ -178,14 +160,26 @@ KEPT = Path(__file__).parents[1] / "golden"
 outside = pytest.mark.external_golden
 GOLDEN = [
     # file, rows, id column(s), reply column, rows without gold
-    *[(f"blink_val/{m}.jsonl.gz", 1901, "idx", "prediction", 0)
-      for m in ("GPT4Turbo", "GPT4o", "GeminiProVision", "Yi_VL_34B", "Yi_VL_6B",
-                "instructblip_13b", "llava-v1.5-13b-xtuner", "llava-v1.5-7b-xtuner",
-                "llava-v1.6-34b", "llava_v1.5_13b")],
+    *[
+        (f"blink_val/{m}.jsonl.gz", 1901, "idx", "prediction", 0)
+        for m in (
+            "GPT4Turbo",
+            "GPT4o",
+            "GeminiProVision",
+            "Yi_VL_34B",
+            "Yi_VL_6B",
+            "instructblip_13b",
+            "llava-v1.5-13b-xtuner",
+            "llava-v1.5-7b-xtuner",
+            "llava-v1.6-34b",
+            "llava_v1.5_13b",
+        )
+    ],
     ("blink_val/GeminiProVision_concatenate_images.jsonl.gz", 1108, "idx", "prediction", 0),
-    *[(f"captions_magic/flickr30k_{s}.jsonl.gz", 1000, "image", "prediction", n)
-      for s, n in (("magic", 0), ("clip_retrieval", 1000), ("contrastive", 1000),
-                   ("zerocap", 1000))],
+    *[
+        (f"captions_magic/flickr30k_{s}.jsonl.gz", 1000, "image", "prediction", n)
+        for s, n in (("magic", 0), ("clip_retrieval", 1000), ("contrastive", 1000), ("zerocap", 1000))
+    ],
     ("captions_magic/mscoco_magic.jsonl.gz", 4982, "image", "prediction", 0),
     ("captions_magic/mscoco_clip_retrieval.jsonl.gz", 4982, "image", "prediction", 4982),
     ("captions_magic/mscoco_zerocap.jsonl.gz", 5000, "image", "prediction", 4982),
@@ -194,13 +188,32 @@ GOLDEN = [
     ("funsd_qa_anls_laytextllm/laytextllm_zero.jsonl", 467, "id", "prediction", 0),
     ("llavabench_wild_reviews/llava-v1.5-13b.jsonl", 60, "question_id", "prediction", 60),
     ("llavabench_wild_reviews/llava-v1.5-7b.jsonl", 60, "question_id", "prediction", 60),
-    *[(f"mathvision_test/{m}.jsonl.gz", 3040, "id", "response", 3040)
-      for m in ("GPT4-CoT_Text_Only_", "InternLM-XComposer2-VL-CoT", "LLaVA-v1.5-13B",
-                "Qwen-VL-Max-CoT", "Qwen-VL-Max", "Random-Chance", "SPHINX-MoE",
-                "ShareGPT4V-7B")],
-    *[(f"mathvista_testmini/{m}.jsonl.gz", 1000, "pid", "prediction", 1000)
-      for m in ("chatgpt", "claude", "frequent_guess", "gpt4_2shot_code", "gpt4_2shot_solution",
-                "instruct_blip2_vicuna_13b", "llama_adapter_v2", "llavar")],
+    *[
+        (f"mathvision_test/{m}.jsonl.gz", 3040, "id", "response", 3040)
+        for m in (
+            "GPT4-CoT_Text_Only_",
+            "InternLM-XComposer2-VL-CoT",
+            "LLaVA-v1.5-13B",
+            "Qwen-VL-Max-CoT",
+            "Qwen-VL-Max",
+            "Random-Chance",
+            "SPHINX-MoE",
+            "ShareGPT4V-7B",
+        )
+    ],
+    *[
+        (f"mathvista_testmini/{m}.jsonl.gz", 1000, "pid", "prediction", 1000)
+        for m in (
+            "chatgpt",
+            "claude",
+            "frequent_guess",
+            "gpt4_2shot_code",
+            "gpt4_2shot_solution",
+            "instruct_blip2_vicuna_13b",
+            "llama_adapter_v2",
+            "llavar",
+        )
+    ],
     ("mmbench_dev_llava15_13b/predictions.csv", 4377, "index", "prediction", 0),
     ("mme_lavin/predictions.csv", 2374, "index", "prediction", 0),
     ("mmmu_val/llava1.5_13b.jsonl", 900, "id", "response", 0),
@@ -211,19 +224,18 @@ GOLDEN = [
     ("pope_llava15_13b/predictions.csv", 8910, "question_id", "prediction", 0),
     ("scienceqa_img_tsv/predictions_llava15_13b.csv", 211, "index", "prediction", 0),
     ("seedbench_llava15_13b/predictions.csv", 19242, "question_id", "prediction", 1252),
-    *[(f"tempcompass/{m}_{task}.jsonl.gz", n, "video+dim+i", "video-llm-prediction", 0)
-      for m in ("gemini", "reka-core-20240501", "video-llava")
-      for task, n in (("multi-choice", 1580), ("yes_no", 2453), ("caption_matching", 1503))],
+    *[
+        (f"tempcompass/{m}_{task}.jsonl.gz", n, "video+dim+i", "video-llm-prediction", 0)
+        for m in ("gemini", "reka-core-20240501", "video-llava")
+        for task, n in (("multi-choice", 1580), ("yes_no", 2453), ("caption_matching", 1503))
+    ],
     ("tempcompass/gemini_captioning.jsonl.gz", 2004, "video+dim+i", "video-llm-prediction", 0),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
     ("name", "count", "ids", "reply", "no_gold"),
-    [
-        pytest.param(*row, marks=() if (KEPT / row[0]).is_file() else outside(row[0].split("/")[0]))
-        for row in GOLDEN
-    ],
+    [pytest.param(*row, marks=() if (KEPT / row[0]).is_file() else outside(row[0].split("/")[0])) for row in GOLDEN],
 )
 def test_golden_predictions(golden, settings, name, count, ids, reply, no_gold) -> None:
     folder, file = name.split("/")
@@ -303,9 +315,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
 @pytest.mark.parametrize("name", READERS)
-def test_a_pipe_is_refused_in_a_sentence(
-    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_is_refused_in_a_sentence(name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody writes to it: whoever opens it waits for ever."""
     monkeypatch.chdir(tmp_path)  # a socket's whole path may be too long
     if kind == "pipe":

@@ -39,8 +39,7 @@ def test_a_row_in_the_common_layout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "place",
-    ["145_26", "SEED-Bench-image/145_26", "cc3m-image/145_26.jpg", "SEED-Bench-image/145_26.png"],
+    "place", ["145_26", "SEED-Bench-image/145_26", "cc3m-image/145_26.jpg", "SEED-Bench-image/145_26.png"]
 )
 def test_pictures_are_found_in_the_archives_folders(tmp_path: Path, place: str) -> None:
     file = tmp_path / place
@@ -63,9 +62,7 @@ def test_places_of_pictures(tmp_path: Path, mark: str) -> None:
 
 
 @pytest.mark.parametrize("frames", [3, 8, 40])
-def test_a_video_comes_as_at_most_eight_frames_in_natural_order(
-    tmp_path: Path, frames: int
-) -> None:
+def test_a_video_comes_as_at_most_eight_frames_in_natural_order(tmp_path: Path, frames: int) -> None:
     folder = tmp_path / "video" / "P03" / "P03_24"
     folder.mkdir(parents=True)
     for number in range(frames):
@@ -98,10 +95,7 @@ def test_options_that_are_pictures_are_counted(tmp_path: Path) -> None:
         ("{", "not valid JSON"),
         ("[]", "holds no questions"),
         ('{"questions": 3}', "expected SEED-Bench's question file"),
-        (
-            '{"questions": [{"question": "?"}]}',
-            "question 1: no question_id; got the fields question",
-        ),
+        ('{"questions": [{"question": "?"}]}', "question 1: no question_id; got the fields question"),
         ('{"questions": [{"question_id": "1"}]}', "question 1: no question; got the fields"),
     ],
 )

@@ -64,9 +64,7 @@ def test_conversion_keeps_cells_and_bytes(write, settings, tmp_path: Path, suffi
     assert convert_table(table, target) == 3
     copy = list(open_table(str(target), settings=settings))
     original = list(table)
-    assert [row.media and [r.source.read() for r in row.media] for row in copy] == [
-        [RED], [RED, BLUE], [RED],
-    ]  # fmt: skip
+    assert [row.media and [r.source.read() for r in row.media] for row in copy] == [[RED], [RED, BLUE], [RED]]
     for new, old in zip(copy, original, strict=True):
         assert new.cells == {k: v for k, v in old.cells.items() if k != "image"}
         assert [r.digest for r in new.media] == [r.digest for r in old.media]

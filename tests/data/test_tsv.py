@@ -116,10 +116,7 @@ def test_one_sentence_for_a_bad_file(write, settings, content, sentence) -> None
     assert not list((settings.cache / "index").glob("*.sqlite"))
 
 
-@pytest.mark.attack(
-    "a quote that is never closed",
-    "one sentence, before the whole file is read",
-)
+@pytest.mark.attack("a quote that is never closed", "one sentence, before the whole file is read")
 def test_a_quote_that_swallows_the_file_is_given_up_early(write, settings, monkeypatch) -> None:
     monkeypatch.setattr(tsv, "CHUNK_SIZE", 64)
     read = []

@@ -39,8 +39,7 @@ def records(count: int = 5) -> list[dict]:
 
 def check(rows: list[Row], count: int = 5) -> None:
     assert [row.cells for row in rows] == [
-        {"id": str(n), "question": f"{n}?", "A": "x", "B": "y", "answer": "AB"[n % 2]}
-        for n in range(count)
+        {"id": str(n), "question": f"{n}?", "A": "x", "B": "y", "answer": "AB"[n % 2]} for n in range(count)
     ]
     assert [pictures(row) for row in rows] == [[RED if n % 2 else BLUE] for n in range(count)]
     assert rows[1].media[0].digest == digest_bytes(RED)
@@ -120,9 +119,7 @@ def test_a_data_set_saved_by_the_library(tmp_path, settings) -> None:
     assert len(table.digest) == 64
 
     labels = datasets.Features({"label": datasets.ClassLabel(names=["no", "yes"])})
-    both = datasets.DatasetDict(
-        {"test": dataset, "dev": datasets.Dataset.from_list([{"label": 1}], features=labels)}
-    )
+    both = datasets.DatasetDict({"test": dataset, "dev": datasets.Dataset.from_list([{"label": 1}], features=labels)})
     both.save_to_disk(str(tmp_path / "two"))
     check(list(open_table(f"{tmp_path / 'two'}?split=test", settings=settings)))
     (row,) = open_table(f"{tmp_path / 'two'}?split=dev", settings=settings)

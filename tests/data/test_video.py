@@ -11,13 +11,7 @@ import pytest
 from made_videos import number_of, write_video
 
 from snellen.core.errors import MediaError, MissingExtra
-from snellen.data.media.frame_sampling import (
-    FrameSampling,
-    frame_count,
-    sample_frames,
-    sample_indices,
-    sample_times,
-)
+from snellen.data.media.frame_sampling import FrameSampling, frame_count, sample_frames, sample_indices, sample_times
 from snellen.data.media.video import frame_times, frames_at, video_facts
 
 MOMENTS = [0.0, 0.05, 0.31, 1.0, 1.5, 2.05, 4.9, 4.99]
@@ -29,8 +23,7 @@ def shown(path: Path, wanted: list[float]) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "codec"),
-    [("mp4", "libx264"), ("mkv", "libx264"), ("webm", "libvpx"), ("avi", "mpeg4")],
+    ("suffix", "codec"), [("mp4", "libx264"), ("mkv", "libx264"), ("webm", "libvpx"), ("avi", "mpeg4")]
 )
 @pytest.mark.parametrize("key_every", [1, 12, 100])
 def test_a_moment_shows_the_last_frame_whose_time_has_come(
@@ -96,9 +89,7 @@ def test_what_is_no_video_says_so(tmp_path: Path, name: str, data: bytes, reason
         list(frames_at(str(tmp_path / name), [0.0], name))
 
 
-def test_without_the_library_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_video(tmp_path / "v.mp4", 2)
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(MissingExtra, match=r"snellen\[video\]"):
@@ -110,9 +101,7 @@ def test_a_file_that_is_gone_says_so(tmp_path: Path) -> None:
         video_facts(str(tmp_path / "v.mp4"), "v.mp4")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "codec"), [("mp4", "libx264"), ("mkv", "libx264"), ("webm", "libvpx")]
-)
+@pytest.mark.parametrize(("suffix", "codec"), [("mp4", "libx264"), ("mkv", "libx264"), ("webm", "libvpx")])
 def test_a_truncated_file_is_no_shorter_video(tmp_path: Path, suffix: str, codec: str) -> None:
     path = write_video(tmp_path / f"v.{suffix}", 200, codec=codec, fast_start=suffix == "mp4")
     whole = path.read_bytes()
@@ -152,9 +141,7 @@ def test_two_hours_need_no_more_memory_than_two_minutes(tmp_path: Path) -> None:
     for name, frames in (("short", 240), ("long", 14400)):
         path = tmp_path / f"{name}.mp4"
         write_video(path, frames, fps=2, size=size, codec="mpeg4", key_every=40)
-        done = subprocess.run(
-            [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
         peaks[name] = int(done.stdout)
     assert peaks["long"] < 1.25 * peaks["short"]
 
@@ -176,11 +163,7 @@ def test_moments_by_rule(sampling: FrameSampling, expected: list[float]) -> None
 
 @pytest.mark.parametrize(
     ("rule", "expected"),
-    [
-        ("lmms-eval", [0, 33, 66, 99]),
-        ("vlmevalkit", [20, 40, 60, 80]),
-        ("centre", [12, 37, 62, 87]),
-    ],
+    [("lmms-eval", [0, 33, 66, 99]), ("vlmevalkit", [20, 40, 60, 80]), ("centre", [12, 37, 62, 87])],
 )
 def test_frame_numbers_by_rule(rule: str, expected: list[int]) -> None:
     assert sample_indices(FrameSampling(count=4, rule=rule), 100) == expected

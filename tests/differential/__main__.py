@@ -72,9 +72,7 @@ class NotJudged(Exception):
     """The scorer's process failed; the text is the end of what it said."""
 
 
-def judge(
-    script: str, specs: Sequence[Spec], left_out: Collection[str] = ()
-) -> list[dict[str, Any]]:
+def judge(script: str, specs: Sequence[Spec], left_out: Collection[str] = ()) -> list[dict[str, Any]]:
     """Verdicts of one scorer over several sets, in one process of its own. Rows that the file of
     predictions lacks are given, marked, to scorers that take account of them (`missing`)."""
     jobs = [
@@ -129,9 +127,7 @@ def main() -> int:
     if not checkouts:
         parser.error("SNELLEN_CHECKOUTS names no folder: where are the checkouts?")
     specs = [
-        _drawn(spec, arguments.seed)
-        for spec in all_specs()
-        if not arguments.names or spec.name in arguments.names
+        _drawn(spec, arguments.seed) for spec in all_specs() if not arguments.names or spec.name in arguments.names
     ]
     unknown = set(arguments.names) - {spec.name for spec in specs}
     if unknown:
@@ -160,9 +156,7 @@ def main() -> int:
     return int(changed > 0)
 
 
-def _judged(
-    script: str, specs: Sequence[Spec]
-) -> Iterator[tuple[Spec, dict[str, Any] | NotJudged]]:
+def _judged(script: str, specs: Sequence[Spec]) -> Iterator[tuple[Spec, dict[str, Any] | NotJudged]]:
     """All sets in one process; one by one where that fails, so that each says its own reason."""
     try:
         yield from zip(specs, judge(script, specs) if specs else (), strict=True)
@@ -177,9 +171,7 @@ def _judged(
 def _without_differences(spec: Spec, verdicts: Mapping[str, Any]) -> dict[str, Any]:
     """The verdicts, with the numbers over the rows whose verdicts are the same on both sides or
     differ without an explanation."""
-    left_out = {
-        case.id for case in spec.cases() if spec.apart and case.style.startswith(spec.apart)
-    }
+    left_out = {case.id for case in spec.cases() if spec.apart and case.style.startswith(spec.apart)}
     left_out |= set(verdicts.get("left_out", ()))
     judged = judged_set(spec, list(spec.cases()), verdicts)
     with tempfile.TemporaryDirectory() as folder:
@@ -204,11 +196,7 @@ def _repeated(spec: Spec, verdicts: dict[str, Any]) -> int:
         if now is not None:
             print(f"  headline {now}, none is stored to compare it with")
         return len(other)
-    same = (
-        now is not None
-        and stored.headline.name == now.name
-        and abs(stored.headline.value - now.value) < CLOSE
-    )
+    same = now is not None and stored.headline.name == now.name and abs(stored.headline.value - now.value) < CLOSE
     if not same:
         print(f"  headline {now}, stored {stored.headline}")
     return len(other) + (not same)
@@ -226,14 +214,9 @@ def _print_headlines(names: Collection[str]) -> None:
             comparison = compare(judged, Path(folder))
         row = headline_row(judged, comparison)
         same = "no" if headline_differs(judged, comparison) else "yes"
-        counts = " | ".join(
-            str(row[key]) for key in ("set", "replies", "failed", "missing", "empty")
-        )
+        counts = " | ".join(str(row[key]) for key in ("set", "replies", "failed", "missing", "empty"))
         theirs = judged.headline.name.replace("|", r"\|")
-        print(
-            f"| {counts} | {theirs} | {row['theirs']:.4f} | {row['metric']} | {row['ours']:.4f} "
-            f"| {same} |"
-        )
+        print(f"| {counts} | {theirs} | {row['theirs']:.4f} | {row['metric']} | {row['ours']:.4f} | {same} |")
 
 
 def _print_rows(judged: JudgedSet) -> int:

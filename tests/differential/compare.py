@@ -53,11 +53,7 @@ class Explanation:
     """And every differing row of these classes (`hostile.classes_of`)."""
 
     def covers(self, case: Case) -> bool:
-        return (
-            case.id in self.rows
-            or case.style in self.styles
-            or not classes_of(case).isdisjoint(self.classes)
-        )
+        return case.id in self.rows or case.style in self.styles or not classes_of(case).isdisjoint(self.classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +74,15 @@ def compare(judged: JudgedSet, folder: Path) -> Comparison:
     scored = _scored(judged, judged.rows, folder)
     ours = {record.id: record.score for record in scored.records}
     # A missing row has no score of its own here; whether it counts as wrong the headline tells.
-    theirs = {
-        row.case.id: row.credit
-        for row in judged.rows
-        if row.credit is not None and not row.case.missing
-    }
-    differing = {
-        key: (ours.get(key), credit)
-        for key, credit in theirs.items()
-        if not _same(ours.get(key), credit)
-    }
+    theirs = {row.case.id: row.credit for row in judged.rows if row.credit is not None and not row.case.missing}
+    differing = {key: (ours.get(key), credit) for key, credit in theirs.items() if not _same(ours.get(key), credit)}
     styles = {row.case.style for row in judged.rows if row.credit is not None}
     summary = scored.summary
     if len(judged.counted) < len(judged.rows):
         ids = {row.case.id for row in judged.counted}
         records = [record for record in scored.records if record.id in ids]
         summary = final_summary(scored.benchmark, compact_records(records))
-    metrics = {
-        metric: (_metric(summary, metric), value) for metric, (_, value) in judged.metrics.items()
-    }
+    metrics = {metric: (_metric(summary, metric), value) for metric, (_, value) in judged.metrics.items()}
     headline = summary.headline
     number = (headline.name, headline.value)
     return Comparison(len(theirs), len(styles), differing, metrics, number)
@@ -159,12 +145,7 @@ def explanations() -> Mapping[str, tuple[Explanation, ...]]:
 
 def explanations_of(name: str) -> tuple[Explanation, ...]:
     """Those of one set, and of the patterns that it matches."""
-    return tuple(
-        reason
-        for pattern, reasons in explanations().items()
-        if fnmatch(name, pattern)
-        for reason in reasons
-    )
+    return tuple(reason for pattern, reasons in explanations().items() if fnmatch(name, pattern) for reason in reasons)
 
 
 def unexplained(

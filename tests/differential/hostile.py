@@ -46,17 +46,27 @@ Writer = Callable[[Random, str], str]
 """A reply, given what an ordinary one says."""
 
 _OPENINGS = (
-    "Let me look at the picture again.", "The left half is darker than the right one.",
-    "There are two things to compare here.", "First, one should read the question with care.",
-    "Wait, that is not what was asked.", "At the top there is a label, but it is hard to read.",
-    "Counting from the left, the third one differs.", "Hmm, the shadow falls the other way.",
-    "The second sentence says the opposite of the first.", "So far nothing speaks against it.",
-    "Perhaps the number 12 belongs to the next row.", "A closer look at B shows the same thing.",
-    "It could also be C, if the scale were another.", "No: the legend has only three colours.",
-    "One of the people wears a hat, the others do not.", "That would be 3.5 times as much.",
-    "However, the caption mentions yes and no in turn.", "Both are about as far from the middle.",
-    "I think that the edge in front belongs to the table.", "Therefore the first idea was wrong.",
-)  # fmt: skip
+    "Let me look at the picture again.",
+    "The left half is darker than the right one.",
+    "There are two things to compare here.",
+    "First, one should read the question with care.",
+    "Wait, that is not what was asked.",
+    "At the top there is a label, but it is hard to read.",
+    "Counting from the left, the third one differs.",
+    "Hmm, the shadow falls the other way.",
+    "The second sentence says the opposite of the first.",
+    "So far nothing speaks against it.",
+    "Perhaps the number 12 belongs to the next row.",
+    "A closer look at B shows the same thing.",
+    "It could also be C, if the scale were another.",
+    "No: the legend has only three colours.",
+    "One of the people wears a hat, the others do not.",
+    "That would be 3.5 times as much.",
+    "However, the caption mentions yes and no in turn.",
+    "Both are about as far from the middle.",
+    "I think that the edge in front belongs to the table.",
+    "Therefore the first idea was wrong.",
+)
 _CUT = ("so the", "which means that it", "and then the second one is", "because if we", "Wait, the")
 LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "Chinese": ("根据图片，答案是{}。", "我认为正确的选项应该是{}，因为左边更暗。"),
@@ -111,16 +121,28 @@ def _long(random: Random, said: str) -> str:
 
 def _listed(random: Random, said: str) -> str:
     return random.choice(
-        (f"['{said}']", json.dumps([said, "other"]), f"[{said}]", f'["{said}"]', "[]",
-         json.dumps([{"answer": said, "score": 0.9}]))
-    )  # fmt: skip
+        (
+            f"['{said}']",
+            json.dumps([said, "other"]),
+            f"[{said}]",
+            f'["{said}"]',
+            "[]",
+            json.dumps([{"answer": said, "score": 0.9}]),
+        )
+    )
 
 
 def _object(random: Random, said: str) -> str:
     held = random.choice(
-        ({"answer": said}, {"answer": [said]}, {"reasoning": "It is so.", "answer": said},
-         {"final_answer": said, "confidence": 0.8}, {"choice": said}, {})
-    )  # fmt: skip
+        (
+            {"answer": said},
+            {"answer": [said]},
+            {"reasoning": "It is so.", "answer": said},
+            {"final_answer": said, "confidence": 0.8},
+            {"choice": said},
+            {},
+        )
+    )
     indent = random.choice((None, 2))
     text = json.dumps(held, ensure_ascii=False, indent=indent)
     return random.choice((text, f"```json\n{text}\n```"))
@@ -146,17 +168,36 @@ CLASSES = (*WRITERS, IN_LANGUAGES, LETTER_OPTIONS, EMPTY_OPTIONS)
 _SHORT = frozenset({"empty", "failed", "N/A", "one letter", "list", "JSON"})
 
 GROUPED = (
-    "mmbench.*", "mmbench@*", "mtl-mmbench*", "ccbench.*", "mmcr.*", "blink@rotations*",
-    "blink.authors", "mmvp.*", "mme.*", "hallusionbench.*", "vlm2bench.*", "dynamath.*",
-    "wemath.*", "mm-ifeval.*", "mmdu.*", "mega-bench.*", "chartmimic.*", "wilddoc.*", "gobench.*",
-    "mme-reasoning.*", "creation-*", "mvtamperbench.*", "cg-bench*",
-    "hrbench*.vlmevalkit", "cc-ocr.vlmevalkit",
-)  # fmt: skip
+    "mmbench.*",
+    "mmbench@*",
+    "mtl-mmbench*",
+    "ccbench.*",
+    "mmcr.*",
+    "blink@rotations*",
+    "blink.authors",
+    "mmvp.*",
+    "mme.*",
+    "hallusionbench.*",
+    "vlm2bench.*",
+    "dynamath.*",
+    "wemath.*",
+    "mm-ifeval.*",
+    "mmdu.*",
+    "mega-bench.*",
+    "chartmimic.*",
+    "wilddoc.*",
+    "gobench.*",
+    "mme-reasoning.*",
+    "creation-*",
+    "mvtamperbench.*",
+    "cg-bench*",
+    "hrbench*.vlmevalkit",
+    "cc-ocr.vlmevalkit",
+)
 """Sets whose rows belong together, or have ids of another kind."""
 ROTATED = ("mmbench.*", "mmbench@*", "mtl-mmbench*", "ccbench.*", "mmcr.*", "blink@rotations*")
 """Of these, sets in which a question stands once for each rotation of its options."""
-VARIED = ("creation-mmbench.*", "mathvista.authors", "mmlongbench-doc.*", "dude.*",
-          "slidevqa.vlmevalkit")  # fmt: skip
+VARIED = ("creation-mmbench.*", "mathvista.authors", "mmlongbench-doc.*", "dude.*", "slidevqa.vlmevalkit")
 """Sets whose verdicts are about words that others made of the reply: the reply is any prose."""
 EXTRACTED: Mapping[str, str] = {
     "mathvista.authors": "{}",
@@ -177,16 +218,14 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
             "vlm2bench.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
             "tablevqabench.vlmevalkit": "AttributeError: 'float' object has no attribute 'replace'",
             "mlvu.vlmevalkit": "TypeError: argument of type 'float' is not iterable",
-            "mme-realworld.vlmevalkit": "TypeError: expected string or bytes-like object, got "
-            "'float'",
+            "mme-realworld.vlmevalkit": "TypeError: expected string or bytes-like object, got 'float'",
             "mmmu-pro@setting=10,*": "AttributeError: 'float' object has no attribute 'strip'",
             "wilddoc.vlmevalkit": "AttributeError: 'float' object has no attribute 'decode'",
         }.items()
     },
     "dude.vlmevalkit": dict.fromkeys(
         ("failed", "empty", "N/A"),
-        "VLMEvalKit stops where it extracts nothing: AttributeError: 'float' object has no "
-        "attribute 'lower'",
+        "VLMEvalKit stops where it extracts nothing: AttributeError: 'float' object has no attribute 'lower'",
     ),
     "mvtamperbench.vlmevalkit": dict.fromkeys(
         (LETTER_OPTIONS, EMPTY_OPTIONS),
@@ -197,9 +236,7 @@ NOT_ASKED: Mapping[str, Mapping[str, str]] = {
 
 
 NOT_DRAWN: Mapping[str, str] = {
-    "chartmimic.vlmevalkit": (
-        "its programs draw other pictures under the libraries that judge it now"
-    ),
+    "chartmimic.vlmevalkit": ("its programs draw other pictures under the libraries that judge it now")
 }
 """Sets without hostile replies, and why."""
 
@@ -263,9 +300,7 @@ def classes_of(case: Case) -> set[str]:
         IN_LANGUAGES: bool(_languages_of(reply)),
         LETTER_OPTIONS: any(len(text) == 1 and text.isalpha() for text in options),
         EMPTY_OPTIONS: any(text in _NOTHING for text in options),
-        EMPTY_CELL: any(
-            text in _NOTHING and text not in _KEPT_BY_PANDAS for text in (reply, *options)
-        ),
+        EMPTY_CELL: any(text in _NOTHING and text not in _KEPT_BY_PANDAS for text in (reply, *options)),
     }
     return {name for name, true in held.items() if true}
 
@@ -273,9 +308,7 @@ def classes_of(case: Case) -> set[str]:
 @cache
 def _languages_of(reply: str) -> frozenset[str]:
     return frozenset(
-        name
-        for name, texts in _SAID_IN.items()
-        if any(all(part in reply for part in parts) for parts in texts)
+        name for name, texts in _SAID_IN.items() if any(all(part in reply for part in parts) for parts in texts)
     )
 
 
@@ -297,23 +330,16 @@ def _drawn_cases(spec: Spec, random: Random) -> list[Case]:
         return [by_id.get(case.id, case) for case in cases]
     first = max(int(case.id) for case in cases) + 1
     lost = [] if spec.alone else random.sample(plain, 2)
-    made += [replace(case, reply="", verdict="", style=f"{STYLE}missing", missing=True)
-             for case in lost]  # fmt: skip
+    made += [replace(case, reply="", verdict="", style=f"{STYLE}missing", missing=True) for case in lost]
     return cases + [replace(case, id=str(first + place)) for place, case in enumerate(made)]
 
 
-def _replies(
-    spec: Spec, random: Random, cases: Sequence[Case], wanted: Mapping[str, int]
-) -> list[Case]:
+def _replies(spec: Spec, random: Random, cases: Sequence[Case], wanted: Mapping[str, int]) -> list[Case]:
     """Cases of different questions, with their replies replaced."""
     writers = [(name, WRITERS[name]) for name in WRITERS if name in wanted for _ in range(_DRAWS)]
     for language, texts in LANGUAGES.items() if IN_LANGUAGES in wanted else ():
         writers.append((f"in {language}", _in(texts)))
-    short = [
-        one
-        for one in (case.reply.strip() for case in cases)
-        if 0 < len(one) <= 30 and "think>" not in one
-    ]
+    short = [one for one in (case.reply.strip() for case in cases) if 0 < len(one) <= 30 and "think>" not in one]
     forms = [form for key, form in EXTRACTED.items() if fnmatch(spec.name, key)]
     made = []
     for case, (name, write) in zip(random.sample(cases, len(writers)), writers, strict=True):
@@ -355,9 +381,7 @@ def _options(random: Random, cases: Sequence[Case], wanted: Mapping[str, int]) -
     return made
 
 
-def _rotated_options(
-    random: Random, cases: Sequence[Case], wanted: Mapping[str, int]
-) -> list[Case]:
+def _rotated_options(random: Random, cases: Sequence[Case], wanted: Mapping[str, int]) -> list[Case]:
     """All rotations of some questions, with other texts for their options and in their replies."""
     groups: dict[int, list[Case]] = {}
     for case in cases:
@@ -383,8 +407,9 @@ def _texts(random: Random, kind: str, labels: Sequence[str]) -> list[str]:
     if kind == LETTER_OPTIONS:
         letters = random.choice(("abcdefghijklm", "ABCDEFGHIJKLM", "blvetnopqrsw"))
         return random.sample(letters, len(labels))
-    texts = random.sample(("a cat", "two dogs", "12", "red", "no", "left", "the bus", "0.5", "ash",
-                           "many", "Paris"), len(labels))  # fmt: skip
+    texts = random.sample(
+        ("a cat", "two dogs", "12", "red", "no", "left", "the bus", "0.5", "ash", "many", "Paris"), len(labels)
+    )
     texts[random.randrange(len(texts))] = random.choice(_NOTHING)
     return texts
 

@@ -46,8 +46,7 @@ def with_options(cells: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str
             held[column] = str([_dress(item) + new for item, new in items])
     if "question" in cells:
         held["question"] = _LINE.sub(
-            lambda line: f"{line[1]}{line[2]}{texts[line[1]]}" if line[1] in texts else line[0],
-            str(cells["question"]),
+            lambda line: f"{line[1]}{line[2]}{texts[line[1]]}" if line[1] in texts else line[0], str(cells["question"])
         )
     return held
 

@@ -10,9 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from string import Template
 
 VALUES = {
-    "a": "'#1f77b4'", "b": "'darkorange'", "c": "'#2ca02c'",
-    "title": "Rain in spring", "label": "north", "name": "Month",
-}  # fmt: skip
+    "a": "'#1f77b4'",
+    "b": "'darkorange'",
+    "c": "'#2ca02c'",
+    "title": "Rain in spring",
+    "label": "north",
+    "name": "Month",
+}
 _FIGURE = "import matplotlib.pyplot as plt\nimport numpy as np\n\n"
 _AXES = _FIGURE + "fig, ax = plt.subplots(figsize=(4, 3))\n"
 _TEXTS = "ax.set_title('$title')\nax.set_xlabel('$name')\n"
@@ -21,8 +25,7 @@ _SOLID = _FIGURE + "fig = plt.figure(figsize=(4, 3))\nax = fig.add_subplot(proje
 CHARTS: Mapping[str, str] = {
     "line": _AXES + "ax.plot([1, 2, 3], [2, 4, 3], color=$a, label='$label')\n"
     "ax.plot([1, 2, 3], [1, 1, 2], '--', color=$b, label='south')\nax.legend()\n" + _TEXTS,
-    "bar": _AXES + "ax.bar(['x', 'y', 'z'], [3, 1, 2], color=[$a, $b, $c])\n"
-    "ax.text(0, 3, '$label')\n" + _TEXTS,
+    "bar": _AXES + "ax.bar(['x', 'y', 'z'], [3, 1, 2], color=[$a, $b, $c])\nax.text(0, 3, '$label')\n" + _TEXTS,
     "barh": _AXES + "ax.barh(['x', 'y'], [3, 1], color=$a, label='$label')\n"
     "ax.axvline(2, color=$b)\nax.legend()\n" + _TEXTS,
     "scatter": _AXES + "ax.scatter([1, 2, 3], [3, 1, 2], color=$a, label='$label')\n"
@@ -95,8 +98,7 @@ CHARTS: Mapping[str, str] = {
     "gantt": _AXES + "ax.broken_barh([(0, 2), (3, 1)], (0, 1), facecolors=$a)\n"
     "ax.broken_barh([(1, 2)], (2, 1), facecolors=$b)\nax.text(1, 1, '$label')\n" + _TEXTS,
     "mesh": _AXES + "ax.pcolor(np.arange(6).reshape(2, 3), cmap='cividis')\n"
-    "ax.tripcolor([0, 1, 2], [0, 1, 0], [1, 2, 3], cmap='magma')\nax.text(1, 1, '$label')\n"
-    + _TEXTS,
+    "ax.tripcolor([0, 1, 2], [0, 1, 0], [1, 2, 3], cmap='magma')\nax.text(1, 1, '$label')\n" + _TEXTS,
     "stack": _AXES + "ax.stackplot([1, 2, 3], [1, 2, 1], [2, 1, 2], colors=[$a, $b], "
     "labels=['$label', 'south'])\nax.legend()\n" + _TEXTS,
     "steps": _AXES + "ax.hist([1, 2, 2, 3], bins=3, histtype='step', edgecolor=$a)\n"
@@ -136,9 +138,7 @@ CHANGED: Mapping[str, Reply] = {
     "other colours": lambda chart: fenced(drawn(chart, a="'red'", b="'#00FFFF'", c="'purple'")),
     "near colours": lambda chart: fenced(drawn(chart, a="'#2070b0'", b="'orange'", c="'green'")),
     "one colour": lambda chart: fenced(drawn(chart, a="'k'", b="'k'", c="'k'")),
-    "swapped colours": lambda chart: fenced(
-        drawn(chart, a=VALUES["b"], b=VALUES["c"], c=VALUES["a"])
-    ),
+    "swapped colours": lambda chart: fenced(drawn(chart, a=VALUES["b"], b=VALUES["c"], c=VALUES["a"])),
 }
 """Replies whose program is that of the chart with other values."""
 
@@ -146,9 +146,7 @@ _SPECIAL: Mapping[str, Reply] = {
     "one more line": lambda chart: fenced(drawn(chart) + "plt.plot([1, 2], [1, 2], color='red')\n"),
     "one more text": lambda chart: fenced(drawn(chart) + "plt.figtext(0.1, 0.1, 'source: me')\n"),
     "twice the title": lambda chart: fenced(drawn(chart) + "plt.suptitle('Rain in spring')\n"),
-    "one more axes": lambda chart: fenced(
-        drawn(chart) + "plt.gcf().add_axes([0.7, 0.7, 0.2, 0.2])\n"
-    ),
+    "one more axes": lambda chart: fenced(drawn(chart) + "plt.gcf().add_axes([0.7, 0.7, 0.2, 0.2])\n"),
     "a figure behind": lambda chart: fenced(drawn(chart) + "plt.figure()\n"),
     "closed": lambda chart: fenced(drawn(chart) + "plt.close('all')\n"),
     "raises at the end": lambda chart: fenced(drawn(chart) + "raise ValueError('no')\n"),
@@ -160,20 +158,15 @@ _SPECIAL: Mapping[str, Reply] = {
     "exits before": lambda chart: fenced("exit()\n" + drawn(chart)),
     "shows": lambda chart: fenced(drawn(chart) + "plt.show()\n"),
     "shows, then fails": lambda chart: fenced(drawn(chart) + "plt.show()\nraise ValueError\n"),
-    "shows at once": lambda chart: fenced(
-        "import matplotlib.pyplot as plt\nplt.show()\n" + drawn(chart)
-    ),
-    "saves at once": lambda chart: fenced(
-        "import matplotlib.pyplot as plt\nplt.savefig('a.png')\n" + drawn(chart)
-    ),
+    "shows at once": lambda chart: fenced("import matplotlib.pyplot as plt\nplt.show()\n" + drawn(chart)),
+    "saves at once": lambda chart: fenced("import matplotlib.pyplot as plt\nplt.savefig('a.png')\n" + drawn(chart)),
     "draws in a function": lambda chart: fenced(
         "def draw():\n"
         + "".join(f"    {line}\n" for line in drawn(chart).splitlines())
         + "    plt.savefig('a.png')\n\ndraw()\n"
     ),
     "draws in main": lambda chart: fenced(
-        "if __name__ == '__main__':\n"
-        + "".join(f"    {line}\n" for line in drawn(chart).splitlines())
+        "if __name__ == '__main__':\n" + "".join(f"    {line}\n" for line in drawn(chart).splitlines())
     ),
     "figure saves": lambda chart: fenced(drawn(chart) + "plt.gcf().savefig('a.png')\n"),
     "no fence": lambda chart: drawn(chart),
@@ -216,21 +209,13 @@ _SPECIAL: Mapping[str, Reply] = {
     ),
     "a warning": lambda chart: fenced("import warnings\nwarnings.warn('old')\n" + drawn(chart)),
     "prints": lambda chart: fenced("print('x' * 100000)\n" + drawn(chart)),
-    "catches an error": lambda chart: fenced(
-        drawn(chart) + "try:\n    1 / 0\nexcept ZeroDivisionError:\n    pass\n"
-    ),
+    "catches an error": lambda chart: fenced(drawn(chart) + "try:\n    1 / 0\nexcept ZeroDivisionError:\n    pass\n"),
     "tight": lambda chart: fenced(drawn(chart) + "plt.tight_layout()\n"),
     "constrained": lambda chart: fenced(
-        _first_line_of(
-            drawn(chart), "import numpy", "plt.rcParams['figure.constrained_layout.use'] = True\n"
-        )
+        _first_line_of(drawn(chart), "import numpy", "plt.rcParams['figure.constrained_layout.use'] = True\n")
     ),
-    "annotates": lambda chart: fenced(
-        drawn(chart) + "for n in range(3):\n    plt.figtext(n / 5, 0.1, str(n))\n"
-    ),
-    "a legend of its own": lambda chart: fenced(
-        drawn(chart) + "plt.gcf().legend(['one', 'two'], loc='upper right')\n"
-    ),
+    "annotates": lambda chart: fenced(drawn(chart) + "for n in range(3):\n    plt.figtext(n / 5, 0.1, str(n))\n"),
+    "a legend of its own": lambda chart: fenced(drawn(chart) + "plt.gcf().legend(['one', 'two'], loc='upper right')\n"),
     "a histogram beside": lambda chart: fenced(
         drawn(chart) + "side = plt.gcf().add_axes([0.8, 0.8, 0.1, 0.1])\nside.hist([1, 2, 2])\n"
     ),

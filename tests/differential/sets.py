@@ -155,9 +155,7 @@ def _lines(spec: Spec, cases: Iterable[Case], verdicts: Mapping[str, Any]) -> li
             "licence": spec.oracle.licence,
             "path": spec.path,
         },
-        "metrics": {
-            ours: [theirs, verdicts["metrics"][theirs]] for ours, theirs in spec.metrics.items()
-        },
+        "metrics": {ours: [theirs, verdicts["metrics"][theirs]] for ours, theirs in spec.metrics.items()},
         "alone": spec.alone,
         "role": spec.role,
         "drawn": {"seed": spec.seed, "date": spec.date},

@@ -35,14 +35,18 @@ def choice(question: str, gold: str, *texts: str) -> Choice:
 QUESTIONS = (
     choice("Which tree stands behind the bench?", "B", "oak", "elm tree", "silver fir", "ash"),
     choice("How many boats are in the harbour?", "C", "3", "12", "7", "21"),
-    choice("What is the man holding?", "D", "A red umbrella", "A dog", "An apple",
-           "A newspaper"),
-    choice("Which animal is nearest to the camera?", "A", "The cat", "The horse", "The sheep",
-           "None"),
+    choice("What is the man holding?", "D", "A red umbrella", "A dog", "An apple", "A newspaper"),
+    choice("Which animal is nearest to the camera?", "A", "The cat", "The horse", "The sheep", "None"),
     choice("What is the colour of the sign?", "B", "Yellow and black", "White", "Green", "Blue"),
-    choice("What happens after the door opens?", "D", "He sits down.", "She leaves.",
-           "The light goes out.", "A dog runs in."),
-)  # fmt: skip
+    choice(
+        "What happens after the door opens?",
+        "D",
+        "He sits down.",
+        "She leaves.",
+        "The light goes out.",
+        "A dog runs in.",
+    ),
+)
 """Short and long options, options that begin with the article A, numbers, sentences, `None`."""
 
 Base = Callable[[str, str, str, str], str]

@@ -39,30 +39,50 @@ def open_question(question: str, golds: str, wrong: str, people: str = "") -> Op
 
 
 QUESTIONS = (
-    open_question("What is the brand of this camera?", "dakota|dakota digital", "dacota|nikon",
-                  "5*dakota|2*dakota digital|nous les gosses|clos culombu|Dakota."),
+    open_question(
+        "What is the brand of this camera?",
+        "dakota|dakota digital",
+        "dacota|nikon",
+        "5*dakota|2*dakota digital|nous les gosses|clos culombu|Dakota.",
+    ),
     open_question("What number is on the bus?", "12|twelve", "13|1200", "7*12|2*twelve|number 12"),
-    open_question("What does the sign say?", "Road Closed Ahead", "road close ahead|no entry",
-                  "4*road closed ahead|2*Road Closed|road closed, ahead|3*stop"),
-    open_question("What was the revenue in 2019?", "$1,250.50|1250.5", "1,200|3.4 million",
-                  "3*$1,250.50|2*1250.50|1,250.50|4*1250.5"),
+    open_question(
+        "What does the sign say?",
+        "Road Closed Ahead",
+        "road close ahead|no entry",
+        "4*road closed ahead|2*Road Closed|road closed, ahead|3*stop",
+    ),
+    open_question(
+        "What was the revenue in 2019?",
+        "$1,250.50|1250.5",
+        "1,200|3.4 million",
+        "3*$1,250.50|2*1250.50|1,250.50|4*1250.5",
+    ),
     open_question("What share of people said yes?", "42%|42", "43%|0.2", "6*42%|3*42|forty two"),
-    open_question("When was it signed?", "June 7, 1998|7 June 1998", "June 1, 1998|2001",
-                  "4*june 7, 1998|3*June 7 1998|3*1998"),
-    open_question("What time does the clock show?", "5:41|5:41 pm", "5.41|6:30",
-                  "8*5:41|5:41 pm|twenty to six"),
+    open_question(
+        "When was it signed?", "June 7, 1998|7 June 1998", "June 1, 1998|2001", "4*june 7, 1998|3*June 7 1998|3*1998"
+    ),
+    open_question("What time does the clock show?", "5:41|5:41 pm", "5.41|6:30", "8*5:41|5:41 pm|twenty to six"),
     open_question("How many people are there?", "2|two", "three|20", "5*2|4*two|a couple"),
-    open_question("Who wrote the book?", "J. R. R. Tolkien|Tolkien", "J.K. Rowling|Lewis",
-                  "4*j. r. r. tolkien|3*jrr tolkien|3*tolkien"),
+    open_question(
+        "Who wrote the book?",
+        "J. R. R. Tolkien|Tolkien",
+        "J.K. Rowling|Lewis",
+        "4*j. r. r. tolkien|3*jrr tolkien|3*tolkien",
+    ),
     open_question("Is there a dog?", "yes", "no|a dog", "6*yes|4*no"),
-    open_question("What is it?", "unanswerable", "a can of soup|blurry",
-                  "6*unanswerable|2*unsuitable|soup|can of soup"),
-    open_question("What stands in the second line?", "don't walk|dont walk", "do not walk|walk",
-                  "4*don't walk|3*dont walk|3*do not walk"),
-    open_question("What is the value in the first row?", "0.28|.28", "0.3|28",
-                  "6*0.28|2*.28|2*28"),
+    open_question(
+        "What is it?", "unanswerable", "a can of soup|blurry", "6*unanswerable|2*unsuitable|soup|can of soup"
+    ),
+    open_question(
+        "What stands in the second line?",
+        "don't walk|dont walk",
+        "do not walk|walk",
+        "4*don't walk|3*dont walk|3*do not walk",
+    ),
+    open_question("What is the value in the first row?", "0.28|.28", "0.3|28", "6*0.28|2*.28|2*28"),
     open_question("What is the ratio?", "-3.5", "-3.6|3.5", "6*-3.5|4*3.5"),
-)  # fmt: skip
+)
 """A name, numbers, several words, money, percent, dates, times, yes, an answer that declines,
 apostrophes, a decimal and a negative number."""
 

@@ -66,9 +66,7 @@ def _thousandths(form: str) -> Write:
 
 
 def _box(form: str, scale: float = 1, places: int = 3, by: float = 0.01) -> Write:
-    return lambda x, y, w, h: form.format(
-        *(f"{scale * side:.{places}f}" for side in (x - by, y - by, x + by, y + by))
-    )
+    return lambda x, y, w, h: form.format(*(f"{scale * side:.{places}f}" for side in (x - by, y - by, x + by, y + by)))
 
 
 _CLICK = "pyautogui.click(x={x}, y={y})"
@@ -128,9 +126,7 @@ POINTS: dict[str, Write] = {
         '{{"action": "left_click", "coordinate": [{x}, {y}]}}}}\n</tool_call>'
     ),
     "point tag": _fractions("<point>{x} {y}</point>"),
-    "point tag with attributes": lambda x, y, w, h: (
-        f'<point x="{100 * x:.1f}" y="{100 * y:.1f}" alt="it">it</point>'
-    ),
+    "point tag with attributes": lambda x, y, w, h: f'<point x="{100 * x:.1f}" y="{100 * y:.1f}" alt="it">it</point>',
     "start box tags": _thousandths("<|box_start|>({x},{y})<|box_end|>"),
     "box": _box("[{}, {}, {}, {}]"),
     "box, no blanks": _box("[{},{},{},{}]"),
@@ -147,9 +143,7 @@ POINTS: dict[str, Write] = {
     "box tag, blanks": _box("<box>({}, {}), ({}, {})</box>", 1000, 0),
     "box tag, fractions": _box("<box>({},{}),({},{})</box>"),
     "box tag, list": _box("<box>[[{}, {}, {}, {}]]</box>", 1000, 0),
-    "two box tags": _box(
-        "<box>({},{}),({},{})</box><box>(10,10),(20,20)</box>", 1000, 0
-    ),
+    "two box tags": _box("<box>({},{}),({},{})</box><box>(10,10),(20,20)</box>", 1000, 0),
     "box tag not closed": _box("<box>({},{}),({},{})", 1000, 0),
     "box with names": _box("x1={}, y1={}, x2={}, y2={}"),
     "JSON box": _box('{{"bbox_2d": [{}, {}, {}, {}]}}'),
@@ -179,7 +173,7 @@ POINTS: dict[str, Write] = {
     "lines": _fractions("x={x},\ny={y}"),
     "explanation": _fractions("It is on the left. x={x}, y={y} is its centre."),
     "range": _fractions("x={x}-0.9, y={y}-0.9"),
-}  # fmt: skip
+}
 _TURNS = 3
 
 
@@ -217,12 +211,7 @@ def _cells(screen: Screen, pro: bool) -> Mapping[str, Any]:
     x, y, width, height = screen.box
     common = {"image": _picture(screen), "image_path": screen.name, "question": "open it"}
     if not pro:
-        return {
-            **common,
-            "bbox": json.dumps(screen.box),
-            "data_type": screen.element,
-            "data_source": screen.source,
-        }
+        return {**common, "bbox": json.dumps(screen.box), "data_type": screen.element, "data_source": screen.source}
     corners = [max(x, 0), y, x + width, y + height]
     return {
         **common,

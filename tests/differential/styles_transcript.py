@@ -51,12 +51,8 @@ TRANSCRIPTS: dict[str, Base] = {
     "column span": lambda a, b: a.replace("<td>", '<td colspan="2">', 1),
     "row span": lambda a, b: a.replace("<td>", '<td rowspan="3">'),
     "header cells": lambda a, b: a.replace("<td>", "<th>").replace("</td>", "</th>"),
-    "thead": lambda a, b: a.replace("<table>", "<table><thead>").replace(
-        "</table>", "</thead></table>"
-    ),
-    "table body": lambda a, b: a.replace("<table>", "<table><tbody>").replace(
-        "</table>", "</tbody></table>"
-    ),
+    "thead": lambda a, b: a.replace("<table>", "<table><thead>").replace("</table>", "</thead></table>"),
+    "table body": lambda a, b: a.replace("<table>", "<table><tbody>").replace("</table>", "</tbody></table>"),
     "table not closed": lambda a, b: a.replace("</table>", ""),
     "cells not closed": lambda a, b: a.replace("</td>", ""),
     "rows not closed": lambda a, b: a.replace("</tr>", ""),
@@ -84,8 +80,7 @@ TRANSCRIPTS: dict[str, Base] = {
     "values only": _json(lambda value: list(value.values())),
     "numbers as numbers": _json(
         lambda value: {
-            k: float(v) if isinstance(v, str) and re.fullmatch(r"[\d.]+", v) else v
-            for k, v in value.items()
+            k: float(v) if isinstance(v, str) and re.fullmatch(r"[\d.]+", v) else v for k, v in value.items()
         }
     ),
     "Python literal": lambda a, b: a.replace('"', "'"),
@@ -105,16 +100,12 @@ def _form(**fields: Any) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-_TABLE = (
-    "<table><tr><td>Year</td><td>Net sales</td></tr><tr><td>2021</td><td>1,250.5</td></tr></table>"
-)
+_TABLE = "<table><tr><td>Year</td><td>Net sales</td></tr><tr><td>2021</td><td>1,250.5</td></tr></table>"
 _SPANS = (
     '<table><tr><td colspan="2">表一</td></tr><tr><td>甲</td><td>12</td></tr>'
     "<tr><td>乙，丙</td><td>3.5</td></tr></table>"
 )
-_RECEIPT = _form(
-    menu=[{"name": "Tea large", "price": "2.50"}, {"name": "Cake", "price": "3"}], total="5.50"
-)
+_RECEIPT = _form(menu=[{"name": "Tea large", "price": "2.50"}, {"name": "Cake", "price": "3"}], total="5.50")
 
 ROWS: tuple[tuple[Mapping[str, str], Open], ...] = tuple(
     (
@@ -137,15 +128,19 @@ ROWS: tuple[tuple[Mapping[str, str], Open], ...] = tuple(
         ("doc_parsing", "molecular", "molecular_handwriting", "CC(=O)Oc1ccccc1C(=O)O", "CCO"),
         ("kie", "constrained_category", "CORD", _RECEIPT, _RECEIPT.replace("Cake", "Cookie")),
         (
-            "kie", "constrained_category", "sroie2019_word",
+            "kie",
+            "constrained_category",
+            "sroie2019_word",
             _form(company="ACME SDN BHD", date="01/06/2018", address="12, JALAN 7/4", total="8.75"),
             _form(company="ACME", date="01/06/2018"),
         ),
         (
-            "kie", "open_category", "COLD_SIBR",
+            "kie",
+            "open_category",
+            "COLD_SIBR",
             _form(姓名="王 小明", 编号="A 12、B 3", 日期="２０２４年1月"),
             _form(姓名="王小明", 编号="A12"),
         ),
     )
-)  # fmt: skip
+)
 """Rows of CC-OCR of every task, with the gold and another text."""

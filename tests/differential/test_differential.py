@@ -42,9 +42,7 @@ def name_of(path: Path) -> str:
     "path",
     [
         pytest.param(
-            path,
-            id=name_of(path),
-            marks=[pytest.mark.release] * (name_of(path) in LARGE or name_of(path) in SLOW),
+            path, id=name_of(path), marks=[pytest.mark.release] * (name_of(path) in LARGE or name_of(path) in SLOW)
         )
         for path in SETS
     ],

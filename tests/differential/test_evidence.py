@@ -10,9 +10,7 @@ from tests.differential.sets import all_sets, read_set
 from snellen.benchmarks.declaration.evidence import load_evidence
 from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark, split_spec
 
-COMPARISONS = json.loads(
-    (Path(__file__).parents[2] / "docs/data/evidence.json").read_text(encoding="utf-8")
-)
+COMPARISONS = json.loads((Path(__file__).parents[2] / "docs/data/evidence.json").read_text(encoding="utf-8"))
 HELD = ("reproduced", "differential")
 """Levels at which somebody else's data or code says that the numbers are right."""
 
@@ -40,8 +38,7 @@ def test_none_is_called_exact_without_evidence() -> None:
     claimed = [
         known.name
         for known in list_benchmarks()
-        if open_benchmark(known.name).coverage == "exact"
-        and load_evidence()[known.name].level not in HELD
+        if open_benchmark(known.name).coverage == "exact" and load_evidence()[known.name].level not in HELD
     ]
     assert claimed == ["eyechart"], "eyechart is Snellen's own"
 

@@ -52,8 +52,7 @@ def spec_of(name: str) -> Spec:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.release] * (name not in FEW)) for name in NAMES],
+    "name", [pytest.param(name, marks=[pytest.mark.release] * (name not in FEW)) for name in NAMES]
 )
 def test_a_drawn_set_holds_its_quota(name: str) -> None:
     cases = list(drawn(spec_of(name), 7, "2026-11-24").cases())
@@ -62,13 +61,7 @@ def test_a_drawn_set_holds_its_quota(name: str) -> None:
 
 def test_ordinary_cases_alone_do_not_hold_it() -> None:
     cases = list(spec_of("mmstar.vlmevalkit").cases())
-    assert lacking("mmstar.vlmevalkit", cases).keys() >= {
-        "empty",
-        "failed",
-        "cut thought",
-        "long",
-        IN_LANGUAGES,
-    }
+    assert lacking("mmstar.vlmevalkit", cases).keys() >= {"empty", "failed", "cut thought", "long", IN_LANGUAGES}
 
 
 @pytest.mark.parametrize("name", ["mmstar.vlmevalkit", "mmbench.vlmevalkit", "docvqa.authors"])
@@ -91,9 +84,7 @@ def test_replies_are_of_their_class(name: str) -> None:
 
 def test_a_language_is_found_in_its_sentences_alone() -> None:
     for name, texts in LANGUAGES.items():
-        assert counted(Case("1", {}, "", text.format("B")) for text in texts)["languages"] == 1, (
-            name
-        )
+        assert counted(Case("1", {}, "", text.format("B")) for text in texts)["languages"] == 1, name
     assert counted([Case("1", {}, "", "The answer is B.")])["languages"] == 0
 
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 
 
 def wrapped_styles(
-    bases: Mapping[str, Callable[..., str]],
-    wrappers: Mapping[str, Callable[[str], str]],
-    step: int = 1,
+    bases: Mapping[str, Callable[..., str]], wrappers: Mapping[str, Callable[[str], str]], step: int = 1
 ) -> list[tuple[str, Callable[..., str]]]:
     """Every base alone, then each `step`-th in one of the wrappers, which rotate."""
     names = list(wrappers)

@@ -34,8 +34,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"
 GENERATED = {"cli.md", "benchmarks.md", "models.md", "reproduction.md"}
 
 BLOCK = re.compile(
-    r"(?P<marks>(?:^<!-- .+? -->\n)*)^```(?P<language>\w*)\n(?P<text>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
+    r"(?P<marks>(?:^<!-- .+? -->\n)*)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 MARK = re.compile(r"<!-- (file|exit|output of|not run): (.+?) -->")
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
@@ -174,9 +173,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_what_a_page_says_runs(page: Path, folder: Path) -> None:
-    console = sum(
-        block.language in ("console", "python") and not block.marks for block in blocks(page)
-    )
+    console = sum(block.language in ("console", "python") and not block.marks for block in blocks(page))
     assert follow(page) >= console
 
 
@@ -216,16 +213,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_generated_pages_are_in_step() -> None:
-    done = subprocess.run(
-        [sys.executable, str(DOCS / "generate.py"), "--check"], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, str(DOCS / "generate.py"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
 def test_generated_pages_have_no_hand_written_sister() -> None:
-    assert {page.name for page in DOCS.glob("*.md") if "generate.py" in page.read_text()} >= (
-        GENERATED
-    )
+    assert {page.name for page in DOCS.glob("*.md") if "generate.py" in page.read_text()} >= (GENERATED)
 
 
 def test_tree_in_the_readme_is_the_repository() -> None:

@@ -49,9 +49,7 @@ def test_one_command_runs_them_all(out: Path) -> None:
     may not."""
     counted = EVERY_KIND["counted"](out)
     for found, printed in zip(counted, PRINTED, strict=True):
-        assert (found.name, found.kind, found.metric) == (
-            printed.name, printed.kind, printed.metric
-        )  # fmt: skip
+        assert (found.name, found.kind, found.metric) == (printed.name, printed.kind, printed.metric)
         assert found.samples == printed.samples == sum(found.outcomes.values())
         assert (found.score is None) == (printed.score is None), found
         assert found.reasons == printed.reasons

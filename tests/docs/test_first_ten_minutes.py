@@ -77,9 +77,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
         yield server
 
 
-def test_what_the_page_says_is_what_happens(
-    local: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_page_says_is_what_happens(local: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
     for step in steps():
         if step.command.startswith("export "):
@@ -98,9 +96,7 @@ def test_what_the_page_says_is_what_happens(
     assert stopped + rest == 50
 
 
-def test_the_server_of_the_page_starts_as_the_page_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_server_of_the_page_starts_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TEAM_KEY", "local-key")
     port = free_port()

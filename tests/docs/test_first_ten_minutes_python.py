@@ -24,9 +24,7 @@ def run_lines(text: str, names: dict[str, Any]) -> tuple[int, list[str]]:
     return result.attempted, reports
 
 
-def test_what_the_page_says_is_what_happens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_page_says_is_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     typed = 0

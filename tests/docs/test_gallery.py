@@ -23,9 +23,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_images_are_in_step() -> None:
-    done = subprocess.run(
-        [sys.executable, str(DOCS / "gallery.py"), "--check"], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, str(DOCS / "gallery.py"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -71,22 +69,18 @@ def test_numbers_are_those_of_the_tables() -> None:
         assert value == float(english[model]["overall"])
     for model, held in NUMBERS["open_and_closed"].items():
         assert held == {name: float(english[model][name]) for name in held}
-    printed = {(row["board"].split()[0].lower(), row["model"].replace(" ", "")): float(row["score"])
-               for row in paper_rows("mme_leaderboards.csv")}  # fmt: skip
+    printed = {
+        (row["board"].split()[0].lower(), row["model"].replace(" ", "")): float(row["score"])
+        for row in paper_rows("mme_leaderboards.csv")
+    }
     for board in ("perception", "cognition"):
         for _, model, score in NUMBERS["mme_boards"][board]:
             assert score == pytest.approx(printed[board, model], abs=0.011)
 
 
 def test_means_by_image_type_are_plain_means_of_subtasks() -> None:
-    types = {
-        row["subtask"]: row["image_types"].split(";") for row in paper_rows("mmt_subtasks.csv")
-    }
+    types = {row["subtask"]: row["image_types"].split(";") for row in paper_rows("mmt_subtasks.csv")}
     scores = [row for row in mmt_accuracies() if row["model"] == "BLIP2"]
-    held = [
-        float(row["accuracy"]) for row in scores if "Depth Map" in types.get(row["subtask"], ())
-    ]
+    held = [float(row["accuracy"]) for row in scores if "Depth Map" in types.get(row["subtask"], ())]
     assert held
-    assert NUMBERS["image_types"]["BLIP2"]["Depth Map"] == pytest.approx(
-        sum(held) / len(held), abs=1e-3
-    )
+    assert NUMBERS["image_types"]["BLIP2"]["Depth Map"] == pytest.approx(sum(held) / len(held), abs=1e-3)

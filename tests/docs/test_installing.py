@@ -32,8 +32,6 @@ def test_one_line_installs_all_packages(tmp_path: Path) -> None:
         ("snellen hub --help", "usage: snellen hub"),
         ("snellen doctor", "snellen-hub: 0.1.0"),
     ):
-        done = subprocess.run(
-            shlex.split(command), cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
+        done = subprocess.run(shlex.split(command), cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode in (0, 1), done.stderr
         assert expected in done.stdout, command

@@ -121,15 +121,13 @@ def row(found: Collection[str], bad: Collection[str]) -> str:
 def test_the_checks_are_as_good_as_the_guide_says(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     data = planted.build(tmp_path / "planted")
-    asked = [word for model in data.models(planted.TEXT_ONLY_MODELS)
-             for word in ("--text-only", model)]  # fmt: skip
+    asked = [word for model in data.models(planted.TEXT_ONLY_MODELS) for word in ("--text-only", model)]
     asked += [word for model in data.models(planted.VISION_MODELS) for word in ("-m", model)]
     commands = [
         ["filter", str(data.data), "--out", "filtered", "-q", *asked],
         ["duplicates", str(data.data), "--out", "distinct", "-q"],
-        ["translate", str(data.data), "--language", "zh", "--check", str(data.translated),
-         "--out", "checked"],
-    ]  # fmt: skip
+        ["translate", str(data.data), "--language", "zh", "--check", str(data.translated), "--out", "checked"],
+    ]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for command in commands:
             # 1: something was found, or a reply is missing.
@@ -139,22 +137,16 @@ def test_the_checks_are_as_good_as_the_guide_says(tmp_path: Path, monkeypatch) -
     duplicates = data.ids_of("exact_duplicate", "near_duplicate_picture", "near_duplicate_question")
     unreadable = data.ids_of("broken_picture", "lost_picture")
     measured = {
-        "`filter`: `text-majority`": row(
-            flagged(filtered, "text-majority"), data.ids_of("answerable_from_text")
-        ),
-        "`filter`: `vision-none`": row(
-            flagged(filtered, "vision-none"), data.ids_of("wrong_key") | unreadable
-        ),
-        "`filter`: `no picture`": row(
-            flagged(filtered, "no picture"), data.ids_of("no_picture")
-        ),
+        "`filter`: `text-majority`": row(flagged(filtered, "text-majority"), data.ids_of("answerable_from_text")),
+        "`filter`: `vision-none`": row(flagged(filtered, "vision-none"), data.ids_of("wrong_key") | unreadable),
+        "`filter`: `no picture`": row(flagged(filtered, "no picture"), data.ids_of("no_picture")),
         "`duplicates`": row(flagged(distinct, "duplicate"), duplicates),
         "`duplicates`: `broken picture`": row(flagged(distinct, "broken picture"), unreadable),
         "`publish`: `no_licence`": row(
             flagged(tmp_path / "public-private", "no_licence"), data.ids_of("missing_licence")
         ),
         "`translate --check`": row(flagged(tmp_path / "checked"), data.slips),
-    }  # fmt: skip
+    }
     table = [plain(line.replace(" %", "%")) for line in PAGE.read_text().splitlines()]
     for check, numbers in measured.items():
         [line] = [line for line in table if line.startswith(f"| {check} |")]

@@ -35,9 +35,7 @@ def outputs_of(notebook: Any, source: str) -> list[Output]:
 
 
 def markup_of(notebook: Any, source: str) -> str:
-    results = [
-        out for out in outputs_of(notebook, source) if out["output_type"] == "execute_result"
-    ]
+    results = [out for out in outputs_of(notebook, source) if out["output_type"] == "execute_result"]
     return str(results[-1]["data"]["text/html"])
 
 

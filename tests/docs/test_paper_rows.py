@@ -33,11 +33,7 @@ PAPERS = ("VLMEvalKit", "MMBench", "MME", "MMT-Bench", "SEED-Bench-H", "Beyond t
 @cache
 def _tests_of(path: Path) -> frozenset[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return frozenset(
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def test_every_paper_has_its_rows() -> None:
@@ -53,9 +49,7 @@ def test_a_row_has_a_page_and_at_most_ten_commands(row: Any) -> None:
 
 
 def test_images_of_the_papers_numbers_are_in_step() -> None:
-    done = subprocess.run(
-        [sys.executable, str(DOCS / "paper_figures.py"), "--check"], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, str(DOCS / "paper_figures.py"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -44,9 +44,7 @@ def test_the_page_has_twenty_models_with_a_command_each() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_quoted_model_has_a_route_and_its_command_says_it(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_quoted_model_has_a_route_and_its_command_says_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     entry = find_entry(name)
     assert entry is not None
     best = routes_of(entry)[0]
@@ -64,9 +62,7 @@ def test_a_quoted_model_has_a_route_and_its_command_says_it(
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "gpt" in name or "Ovis2" in name])
-def test_a_name_alone_that_does_not_do_says_the_command_that_does(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_alone_that_does_not_do_says_the_command_that_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UsageError, match=r"OPENAI_API_KEY|-m vllm/AIDC-AI/Ovis2-34B:trust_remote"):
         open_model(name)

@@ -36,14 +36,10 @@ def test_routes_are_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "name"),
-    [one for steps in ROUTES.values() for one in steps],
-    ids=lambda part: getattr(part, "name", part),
+    ("file", "name"), [one for steps in ROUTES.values() for one in steps], ids=lambda part: getattr(part, "name", part)
 )
 def test_each_function_of_a_route_exists(file: Path, name: str) -> None:
     tree: ast.AST = ast.parse(file.read_text(encoding="utf-8"))
     for part in name.split("."):
-        tree = next(
-            node for node in ast.iter_child_nodes(tree) if getattr(node, "name", "") == part
-        )
+        tree = next(node for node in ast.iter_child_nodes(tree) if getattr(node, "name", "") == part)
     assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)

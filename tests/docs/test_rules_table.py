@@ -42,7 +42,5 @@ def test_the_table_of_rules_is_true(name: str, rules: tuple[bool, bool]) -> None
 
 
 def test_the_table_has_every_benchmark_with_a_rule_of_its_authors() -> None:
-    official = {
-        one.name for one in list_benchmarks() if "official" in open_benchmark(one.name).rules
-    }
+    official = {one.name for one in list_benchmarks() if "official" in open_benchmark(one.name).rules}
     assert official <= _table().keys()

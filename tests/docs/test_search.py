@@ -40,8 +40,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize(
-    ("query", "title"),
-    [("unparsed", "Outcomes"), ("torchrun", "Commands"), ("none of the options", "Error messages")],
+    ("query", "title"), [("unparsed", "Outcomes"), ("torchrun", "Commands"), ("none of the options", "Error messages")]
 )
 def test_search_finds_a_page(browser: Browser, site: str, query: str, title: str) -> None:
     page = browser.new_page()

@@ -12,9 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def load_translations() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "docs_translations", ROOT / "docs" / "translations.py"
-    )
+    spec = importlib.util.spec_from_file_location("docs_translations", ROOT / "docs" / "translations.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -57,7 +55,4 @@ def test_a_change_of_the_original_is_noticed(old: str, new: str, sentence: str) 
         "# 标题\n\n一句话，[链接](page.md)。\n\n```console\n```\n", ENGLISH, mark=True
     )
     assert translations.differences(translation, ENGLISH) == []
-    assert any(
-        sentence in found
-        for found in translations.differences(translation, ENGLISH.replace(old, new))
-    )
+    assert any(sentence in found for found in translations.differences(translation, ENGLISH.replace(old, new)))

@@ -84,8 +84,7 @@ class NotANumber:
     def answer(self, request):
         odd = int(request.ref.sample) % 2
         low = CandidateScore(float("nan") if odd else -2.0, 1)
-        return Ranked(tuple(CandidateScore(-1.0, 1) if c == "two" else low
-                            for c in request.candidates))  # fmt: skip
+        return Ranked(tuple(CandidateScore(-1.0, 1) if c == "two" else low for c in request.candidates))
 
 
 def ranked_questions(variant):

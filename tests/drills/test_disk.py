@@ -46,10 +46,7 @@ def all_answered_once(drill: Drill, out: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["120k", "1m"])
-@pytest.mark.attack(
-    "a disk that fills up",
-    "one sentence, nothing computed is lost",
-)
+@pytest.mark.attack("a disk that fills up", "one sentence, nothing computed is lost")
 def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path], size: str) -> None:
     drill = Drill(tmp_path, SAMPLES)
     out = small_disk(size) / "out"
@@ -72,17 +69,14 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
     all_answered_once(drill, Path("out"))
 
 
-def test_a_disk_that_is_full_from_the_start(
-    drill: Drill, small_disk: Callable[[str], Path]
-) -> None:
+def test_a_disk_that_is_full_from_the_start(drill: Drill, small_disk: Callable[[str], Path]) -> None:
     disk = small_disk("40k")
     assert "disk is full" in drill.run("right", out=disk / "out").sentence()
     assert not drill.sent()
 
 
 @pytest.mark.attack(
-    "a run is started again while the disk of its store is still full",
-    "one sentence, and nothing is asked",
+    "a run is started again while the disk of its store is still full", "one sentence, and nothing is asked"
 )
 def test_a_disk_that_is_still_full(tmp_path: Path, small_disk: Callable[[str], Path]) -> None:
     """The run folder lies elsewhere, where there is room."""
@@ -100,10 +94,7 @@ def test_a_disk_that_is_still_full(tmp_path: Path, small_disk: Callable[[str], P
     all_answered_once(drill, drill.home / "out")
 
 
-@pytest.mark.attack(
-    "a folder without the right to write",
-    "one sentence, exit code 2",
-)
+@pytest.mark.attack("a folder without the right to write", "one sentence, exit code 2")
 def test_a_folder_that_cannot_be_written(drill: Drill, as_a_user: tuple[str, ...]) -> None:
     closed = drill.home / "closed"
     closed.mkdir(mode=0o555)
@@ -134,9 +125,7 @@ def test_a_folder_that_cannot_be_read(drill: Drill, as_a_user: tuple[str, ...]) 
         said = drill.run("right", benchmark=benchmark, before=as_a_user).sentence()
         assert "cannot be read: Permission denied" in said
     report = subprocess.run(
-        [*as_a_user, *drill.words("right")[:3], "report", str(closed)],
-        capture_output=True,
-        text=True,
+        [*as_a_user, *drill.words("right")[:3], "report", str(closed)], capture_output=True, text=True
     )
     assert (report.returncode, report.stderr.count("\n")) == (2, 1), report.stderr
     assert f"cannot read {closed}: Permission denied" in report.stderr
@@ -164,10 +153,7 @@ def overwritten(content: bytes) -> bytes:
         pytest.param(overwritten, marks=pytest.mark.release),
     ],
 )
-@pytest.mark.attack(
-    "a store with flipped bits, cut or emptied",
-    "a sentence, or asked again; no wrong number",
-)
+@pytest.mark.attack("a store with flipped bits, cut or emptied", "a sentence, or asked again; no wrong number")
 def test_a_damaged_store(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     """The user is told, and need not pay again for what a run folder holds."""
     drill = Drill(tmp_path, 200)
@@ -187,10 +173,7 @@ def test_a_damaged_store(tmp_path: Path, damage: Callable[[bytes], bytes]) -> No
     assert len(drill.sent()) == 201
 
 
-@pytest.mark.attack(
-    "damaged rows in the store",
-    "they alone are asked again",
-)
+@pytest.mark.attack("damaged rows in the store", "they alone are asked again")
 def test_garbled_replies_are_asked_for_again(tmp_path: Path) -> None:
     """Those that are needed; the store keeps the rest."""
     drill = Drill(tmp_path, 200)

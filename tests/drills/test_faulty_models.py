@@ -13,10 +13,7 @@ def failures(drill: Drill) -> dict[str, str]:
     return {record.id: record.passes[-1].output.message for record in drill.only_run().failures()}
 
 
-@pytest.mark.attack(
-    "a model of one's own that raises",
-    "that sample alone fails",
-)
+@pytest.mark.attack("a model of one's own that raises", "that sample alone fails")
 def test_a_model_that_raises_fails_that_sample_alone(drill: Drill) -> None:
     ended = drill.run("raises_on_7")
     assert ended.code == 1
@@ -59,13 +56,8 @@ def test_log_likelihoods_that_are_no_numbers(drill: Drill) -> None:
 
 @pytest.mark.parametrize("model", ["hangs", "hangs_async"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.attack(
-    "a model of one's own that hangs",
-    "Ctrl-C and SIGTERM end the run",
-)
-def test_a_model_that_hangs_can_be_stopped(
-    drill: Drill, model: str, number: signal.Signals
-) -> None:
+@pytest.mark.attack("a model of one's own that hangs", "Ctrl-C and SIGTERM end the run")
+def test_a_model_that_hangs_can_be_stopped(drill: Drill, model: str, number: signal.Signals) -> None:
     process = drill.start(model)
     drill.wait_for_sent(1, process)
     ended = drill.stop(process, number)

@@ -118,12 +118,7 @@ class Kind:
     """Models that are asked, each with so many in flight."""
 
 
-KINDS = (
-    Kind("API"),
-    Kind("local", local=True),
-    Kind("judged", judged, "mm-vet", roles=2),
-    Kind("video", watched),
-)
+KINDS = (Kind("API"), Kind("local", local=True), Kind("judged", judged, "mm-vet", roles=2), Kind("video", watched))
 
 
 @dataclass(frozen=True)
@@ -156,9 +151,7 @@ def killed(kind: Kind, home: Path, server: Server) -> Row:
     server.delay = 0.05
     for kill in range(KILLS):
         before = len(asked())
-        process = drill.start(
-            model, "--out", "out", *more, benchmark=kind.benchmark, PATIENCE="0.05"
-        )
+        process = drill.start(model, "--out", "out", *more, benchmark=kind.benchmark, PATIENCE="0.05")
         while kill % 4 and len(asked()) == before:
             assert process.poll() is None, process.communicate()
             time.sleep(0.005)

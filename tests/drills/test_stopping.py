@@ -16,10 +16,7 @@ SAMPLES = 800
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.release)])
-@pytest.mark.attack(
-    "kill -9 again and again",
-    "the end is that of an undisturbed run",
-)
+@pytest.mark.attack("kill -9 again and again", "the end is that of an undisturbed run")
 def test_killed_again_and_again(tmp_path: Path, kills: int) -> None:
     """SIGKILL at random moments, in turn while starting up and while asking: each costs at most
     what was in flight, and no answer that was stored is asked for again."""
@@ -58,10 +55,7 @@ def test_sigterm_ends_like_ctrl_c(drill: Drill) -> None:
     assert len(drill.sent()) <= drill.samples + IN_FLIGHT
 
 
-@pytest.mark.attack(
-    "Ctrl-C again and again",
-    "what was finished is kept, and how to go on is said",
-)
+@pytest.mark.attack("Ctrl-C again and again", "what was finished is kept, and how to go on is said")
 def test_ctrl_c_again_and_again_says_how_to_go_on(drill: Drill) -> None:
     process = drill.start("patient", "--out", "out", PATIENCE="0.1")
     drill.wait_for_sent(12, process)
@@ -80,16 +74,10 @@ def _deaf_to_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-@pytest.mark.attack(
-    "SIGTERM where Ctrl-C is ignored",
-    "the run ends and can go on",
-)
+@pytest.mark.attack("SIGTERM where Ctrl-C is ignored", "the run ends and can go on")
 def test_sigterm_ends_a_job_of_a_script_too(drill: Drill) -> None:
     """A shell starts what a script puts in the background with SIGINT ignored."""
-    process = drill.start(
-        "patient", "--out", "out", PATIENCE="0.1",
-        limit=_deaf_to_ctrl_c,
-    )  # fmt: skip
+    process = drill.start("patient", "--out", "out", PATIENCE="0.1", limit=_deaf_to_ctrl_c)
     drill.wait_for_sent(12, process)
     stopped = drill.stop(process, signal.SIGTERM)
     assert stopped.code == 130

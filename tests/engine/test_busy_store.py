@@ -57,9 +57,7 @@ def test_other_requests_go_on_while_the_store_is_held(tmp_path: Path) -> None:
         assert max(gaps) < HELD / 2
 
 
-def test_a_store_that_stays_held_is_an_error_in_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_stays_held_is_an_error_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_broker, "WAIT", 0.3)
     path = tmp_path / "store.sqlite"
     asked = Generate(messages=(user(Text("Which?")),), ref=Ref("1"))

@@ -140,9 +140,7 @@ def test_units_stay_whole_and_strata_come_in_proportion() -> None:
     ]
     units = stratified_order(samples, seed=1)
     assert Counter(len(unit.samples) for unit in units) == {2: 200}
-    assert sorted(one.id for unit in units for one in unit.samples) == sorted(
-        one.id for one in samples
-    )
+    assert sorted(one.id for unit in units for one in unit.samples) == sorted(one.id for one in samples)
     for end in range(1, 201):
         rare = sum(unit.stratum == "rare" for unit in units[:end])
         assert abs(rare - end / 10) <= 1.0
@@ -171,9 +169,7 @@ def test_a_picture_with_questions_of_several_strata_is_in_that_of_most() -> None
     mixed = [shown(f"m{at}", "p", task="ab"[at > 0]) for at in range(3)]
     others = [shown(f"o{at}", f"q{at}", task="a") for at in range(3)]
     units = stratified_order([*mixed, *others], seed=0)
-    assert sorted((unit.stratum, len(unit.samples)) for unit in units) == [
-        ("a", 1), ("a", 1), ("a", 1), ("b", 3),
-    ]  # fmt: skip
+    assert sorted((unit.stratum, len(unit.samples)) for unit in units) == [("a", 1), ("a", 1), ("a", 1), ("b", 3)]
 
 
 def test_a_contest_of_one_picture_is_never_decided() -> None:
@@ -211,10 +207,7 @@ def mme(path: Path) -> Path:
 
 
 def test_what_is_out_of_proportion_widens_the_interval() -> None:
-    samples = [
-        Sample(id=str(at), kind="open", question="?", groups={"c": "ab"[at % 2]})
-        for at in range(40)
-    ]
+    samples = [Sample(id=str(at), kind="open", question="?", groups={"c": "ab"[at % 2]}) for at in range(40)]
     units = stratified_order(samples, seed=0)
     strata = AnytimeMean(units, bets_for_width(0.05))
     first, second = (next(one for one in units if one.stratum == name) for name in "ab")
@@ -253,9 +246,7 @@ def test_a_rule_that_there_is_not_is_explained(text: str) -> None:
         parse_stop_rule(text)
 
 
-def test_a_duel_needs_the_two_models_of_the_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_duel_needs_the_two_models_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["run", "-m", "random", "-b", "eyechart", "--out", str(tmp_path), "--until", "A>B"]
     assert main(argv) == 2
     assert "two models of a run" in capsys.readouterr().err

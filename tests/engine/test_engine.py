@@ -147,9 +147,7 @@ def test_failures_are_owed_and_asked_again(tmp_path: Path) -> None:
     assert mended.report().summary.headline.value == 100.0
 
 
-@pytest.mark.parametrize(
-    ("policy", "value"), [("exclude", 100.0), ("count-wrong", 50.0), ("withhold", None)]
-)
+@pytest.mark.parametrize(("policy", "value"), [("exclude", 100.0), ("count-wrong", 50.0), ("withhold", None)])
 def test_failure_policies(tmp_path: Path, policy: str, value: float | None) -> None:
     class HalfDead(First):
         identity = Identity("test", "half dead")
@@ -179,9 +177,7 @@ def test_a_fault_in_the_models_own_code_is_data(tmp_path: Path) -> None:
     outputs = [record.passes[0].output for record in run.failures()]
     (failure,) = set(outputs)
     assert isinstance(failure, Failure)
-    assert failure.message == (
-        "ZeroDivisionError: division by zero (test_engine.py, line 176, in answer_batch)"
-    )
+    assert failure.message == ("ZeroDivisionError: division by zero (test_engine.py, line 176, in answer_batch)")
     assert failure.traceback.splitlines()[0] == "Traceback (most recent call last):"
     assert len(outputs) == 3
 
@@ -204,9 +200,7 @@ def test_a_model_that_lacks_what_is_needed_is_skipped_with_the_reason(tmp_path: 
         ("index\tquestion\tanswer\n1\tq\tyes\n1\tr\tno\n", "rows 1 and 2 have the same id"),
     ],
 )
-def test_bad_data_is_told_before_anything_is_asked(
-    tmp_path: Path, text: str, sentence: str
-) -> None:
+def test_bad_data_is_told_before_anything_is_asked(tmp_path: Path, text: str, sentence: str) -> None:
     path = tmp_path / "bad.tsv"
     path.write_text(text)
     model = First()

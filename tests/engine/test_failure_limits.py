@@ -7,12 +7,7 @@ from itertools import chain, repeat
 import pytest
 
 from snellen.core.output import Failure, Generated, Output
-from snellen.engine.limits.abort import (
-    MAX_CONSECUTIVE_FAILURES,
-    AbortSignal,
-    FailureMonitor,
-    MaxFailures,
-)
+from snellen.engine.limits.abort import MAX_CONSECUTIVE_FAILURES, AbortSignal, FailureMonitor, MaxFailures
 
 ANSWER = Generated("A")
 
@@ -26,9 +21,7 @@ def noted(*parts: object, remote: bool = True, most: str | None = None) -> str:
     abort_signal = AbortSignal()
     limit = None if most is None else MaxFailures.parse(most)
     monitor = FailureMonitor("m", remote, limit, abort_signal)
-    outputs: chain[Output] = chain.from_iterable(
-        part if isinstance(part, repeat) else [part] for part in parts
-    )
+    outputs: chain[Output] = chain.from_iterable(part if isinstance(part, repeat) else [part] for part in parts)
     for output in outputs:
         monitor.add_output(output)
     return abort_signal.reason
@@ -42,24 +35,20 @@ LESS = LIMIT - 1
     ("parts", "end"),
     [
         ((failures(LESS),), ""),
-        ((failures(MAX_CONSECUTIVE_FAILURES),),
-         "the first 20 requests to m failed; the last error: it is down"),
-        ((failures(MAX_CONSECUTIVE_FAILURES, "refused_by_server"),),
-         "the first 20 requests to m failed"),
+        ((failures(MAX_CONSECUTIVE_FAILURES),), "the first 20 requests to m failed; the last error: it is down"),
+        ((failures(MAX_CONSECUTIVE_FAILURES, "refused_by_server"),), "the first 20 requests to m failed"),
         # Those in a row count, not those in all.
         ((failures(LESS), ANSWER, failures(LESS)), ""),
         ((ANSWER, failures(LESS), ANSWER, failures(LESS), ANSWER, failures(LESS)), ""),
-        ((failures(LESS), ANSWER, failures(MAX_CONSECUTIVE_FAILURES)),
-         "the last 20 requests to m failed"),
+        ((failures(LESS), ANSWER, failures(MAX_CONSECUTIVE_FAILURES)), "the last 20 requests to m failed"),
         # Another failure between two outages shows that the server is there.
         ((ANSWER, failures(LESS), *failures(1, "content_filter"), failures(LESS)), ""),
         # Failures of one request's own say nothing, and neither end an outage nor add to it.
         ((ANSWER, failures(100, "media")), ""),
-        ((ANSWER, failures(LESS), *failures(1, "too_long"), failures(1)),
-         "the last 20 requests to m failed"),
+        ((ANSWER, failures(LESS), *failures(1, "too_long"), failures(1)), "the last 20 requests to m failed"),
         ((failures(1, "authentication"),), "m refuses the key; the last error: it is down"),
     ],
-)  # fmt: skip
+)
 def test_a_remote_model(parts: tuple[object, ...], end: str) -> None:
     reason = noted(*parts)
     assert reason.startswith(end)

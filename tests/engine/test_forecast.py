@@ -71,9 +71,7 @@ def test_the_end_of_a_run_lies_in_the_range_that_its_first_scores_give() -> None
 def test_what_is_never_decided_is_said() -> None:
     few = stratified_order(SAMPLES[:100], 0)
     assert expected_comparison_stop(few, 5, 0.5) is None
-    assert "not expected to be decided by 100 samples" in comparison_forecast(
-        few, ComparisonRule("a", "b"), 0.5
-    )
+    assert "not expected to be decided by 100 samples" in comparison_forecast(few, ComparisonRule("a", "b"), 0.5)
     told = comparison_forecast(stratified_order(SAMPLES[:800], 0), ComparisonRule("a", "b"), 0.5)
     assert "if the two are 20 points apart" in told
     assert "not even by all if 5; all are counted" in told

@@ -81,9 +81,7 @@ def simulated(servers: list[Server], seed: int, flows: int) -> tuple[Forecast, f
     count = probe_count(ASKED, FLOWS)
     warm_up = min(flows, count // 3)
     first = choose_probe((SampleSize(*item) for item in sizes.items()), count, seed, warm_up)
-    ledger = CostLedger(
-        warm_up, most_ends(count, ASKED), sizes={name: sizes[name] for name in first}, is_begun=True
-    )
+    ledger = CostLedger(warm_up, most_ends(count, ASKED), sizes={name: sizes[name] for name in first}, is_begun=True)
     began = ledger._started_at
     order = [*first, *(name for name in ids if name not in set(first))]
     waiting = iter(order)
@@ -111,9 +109,8 @@ def simulated(servers: list[Server], seed: int, flows: int) -> tuple[Forecast, f
         if expected is None and ledger.is_complete:
             said = now
             expected = forecast(
-                ledger.sample_costs(), list(remaining.values()), {}, capacity, ledger.pace(),
-                ledger.timed_costs(),
-            )  # fmt: skip
+                ledger.sample_costs(), list(remaining.values()), {}, capacity, ledger.pace(), ledger.timed_costs()
+            )
         if (following := next(waiting, None)) is not None:
             heapq.heappush(events, (now, number, following, 0))
     assert expected is not None
@@ -131,8 +128,10 @@ def test_times_lie_in_their_intervals(name: str) -> None:
         errors.append(expected.seconds.expected / truth - 1)
         widths.append((expected.seconds.high - expected.seconds.low) / truth / 2)
     middle, width = statistics.fmean(errors), statistics.median(widths)
-    print(f"{name}: {held} of {SEEDS}, off by {min(errors):+.0%} to {max(errors):+.0%}, "
-          f"mean {middle:+.0%}, half-width {width:.0%}")  # fmt: skip
+    print(
+        f"{name}: {held} of {SEEDS}, off by {min(errors):+.0%} to {max(errors):+.0%}, "
+        f"mean {middle:+.0%}, half-width {width:.0%}"
+    )
     assert held >= 0.85 * SEEDS
     assert abs(middle) < 0.1
     assert width < 0.8

@@ -32,9 +32,7 @@ def raylet(tmp_path: Path) -> Iterator[socket.socket]:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run that goes on, by its folder, and the last of which is a note of what it spent."""
-    results = evaluate(
-        "random", "eyechart", limit=4, out=tmp_path / "out", html=False, command="snellen run ..."
-    )
+    results = evaluate("random", "eyechart", limit=4, out=tmp_path / "out", html=False, command="snellen run ...")
     return results.runs[0].path
 
 
@@ -59,9 +57,7 @@ def watched(run: Path, raylet: Path, says: bytes) -> str:
 def test_the_node_is_gone(run: Path, raylet: socket.socket, tmp_path: Path) -> None:
     raylet.close()
     assert watched(run, tmp_path / "raylet", b"") == (
-        f"snellen: {LOST_REASON}\n"
-        f"stopped; what was finished is kept in {run}\n"
-        "continue with: snellen run ...\n"
+        f"snellen: {LOST_REASON}\nstopped; what was finished is kept in {run}\ncontinue with: snellen run ...\n"
     )
     info = open_run(run).info
     assert (info.status, info.stopped) == ("interrupted", LOST_REASON)
@@ -75,16 +71,12 @@ def test_the_command_ended_by_itself(run: Path, raylet: socket.socket, tmp_path:
     assert open_run(run).info.status == "running"
 
 
-def test_the_command_was_killed_and_the_node_lives(
-    run: Path, raylet: socket.socket, tmp_path: Path
-) -> None:
+def test_the_command_was_killed_and_the_node_lives(run: Path, raylet: socket.socket, tmp_path: Path) -> None:
     assert watched(run, tmp_path / "raylet", b"") == ""
     assert open_run(run).info.status == "running"
 
 
-def test_a_run_that_another_process_writes_is_left_alone(
-    run: Path, raylet: socket.socket, tmp_path: Path
-) -> None:
+def test_a_run_that_another_process_writes_is_left_alone(run: Path, raylet: socket.socket, tmp_path: Path) -> None:
     raylet.close()
     going_on(run)
     with RunWriter(run):

@@ -19,8 +19,9 @@ def test_a_run_records_its_memory_and_the_page_shows_it(tmp_path: Path) -> None:
     (run,) = evaluate(["random"], ["eyechart"], limit=4, out=tmp_path).runs
     counts = run.info.counts
     assert counts.process_memory > 10_000_000
-    facts = {group.title: {one.name: one.value for one in group.facts}
-             for group in fact_sections(run.report(), run.path)}  # fmt: skip
+    facts = {
+        group.title: {one.name: one.value for one in group.facts} for group in fact_sections(run.report(), run.path)
+    }
     assert facts["Resources"]["process memory, highest"] == size(counts.process_memory)
     assert "wall time, latest start" in facts["Resources"]
     page = (run.path / "report.html").read_text()
@@ -49,8 +50,6 @@ def test_device_memory_is_what_torch_held() -> None:
     assert peak_memory().device >= held.numel() * held.element_size()
 
 
-@pytest.mark.parametrize(
-    ("count", "told"), [(900, "0.9 kB"), (2_500_000, "2.5 MB"), (1_250_000_000, "1.2 GB")]
-)
+@pytest.mark.parametrize(("count", "told"), [(900, "0.9 kB"), (2_500_000, "2.5 MB"), (1_250_000_000, "1.2 GB")])
 def test_sizes(count: int, told: str) -> None:
     assert size(count) == told

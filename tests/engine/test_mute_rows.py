@@ -22,8 +22,7 @@ def picture() -> str:
 
 def table(path: Path, *rows: tuple[str, str, str]) -> str:
     lines = ["index\tquestion\tanswer\timage", *("\t".join(row) for row in rows)]
-    path.write_text("".join(f"{number}\t{line}\n" if number else f"{line}\n"
-                            for number, line in enumerate(lines)))  # fmt: skip
+    path.write_text("".join(f"{number}\t{line}\n" if number else f"{line}\n" for number, line in enumerate(lines)))
     return str(path)
 
 
@@ -40,9 +39,7 @@ def test_a_row_whose_question_is_in_its_picture_is_asked(tmp_path: Path) -> None
         ([("", "Yes", "P"), ("", "No", "P")], "has no question to ask"),
     ],
 )
-def test_a_table_without_questions_is_refused(
-    rows: list[tuple[str, str, str]], row: str, tmp_path: Path
-) -> None:
+def test_a_table_without_questions_is_refused(rows: list[tuple[str, str, str]], row: str, tmp_path: Path) -> None:
     shown = [(question, answer, picture() if cell else "") for question, answer, cell in rows]
     data = table(tmp_path / "none.tsv", *shown)
     with pytest.raises(DataError, match=row) as told:

@@ -67,9 +67,7 @@ def test_one_at_a_time_keeps_the_order_of_the_data(tmp_path: Path) -> None:
     assert [record.id for record in run.records()] == model.asked
 
 
-def test_a_mistake_found_while_making_ready_ends_the_run_and_keeps_what_was_done(
-    tmp_path: Path,
-) -> None:
+def test_a_mistake_found_while_making_ready_ends_the_run_and_keeps_what_was_done(tmp_path: Path) -> None:
     model = Answering()
     model.concurrency = 1
 

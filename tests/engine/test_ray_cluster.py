@@ -80,10 +80,7 @@ def replies(records: list[Record]) -> dict[str, list[str]]:
 
 
 @pytest.mark.release
-@pytest.mark.attack(
-    "a Ray actor and a node die",
-    "the run goes on",
-)
+@pytest.mark.attack("a Ray actor and a node die", "the run goes on")
 def test_an_actor_and_a_node_may_die(cluster: Any) -> None:
     count = 120
     expected = replies(driven(open_model(MODEL), count))
@@ -111,9 +108,13 @@ def test_models_of_one_command_make_room_for_each_other(cluster: Any, tmp_path: 
     data = tmp_path / "own.tsv"
     data.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tone\ttwo\tB\n")
     runs = evaluate(
-        ["snellen/tiny", "snellen/tiny-early"], ["eyechart", str(data)], limit=6,
-        cluster=RayCluster(address=cluster.address, replicas=2), out=tmp_path / "out", html=False,
-    ).runs  # fmt: skip
+        ["snellen/tiny", "snellen/tiny-early"],
+        ["eyechart", str(data)],
+        limit=6,
+        cluster=RayCluster(address=cluster.address, replicas=2),
+        out=tmp_path / "out",
+        html=False,
+    ).runs
     assert [run.info.status for run in runs] == ["complete"] * 4
     assert all(run.info.counts.done == run.info.counts.samples for run in runs)
 
@@ -133,11 +134,7 @@ def test_what_a_replica_cannot_load_is_said_in_one_sentence(cluster: Any, tmp_pa
 
 def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None:
     own = tmp_path / "model.py"
-    own.write_text(
-        "class Loud:\n"
-        "    def answer(self, request):\n"
-        "        return request.messages[0].text().upper()\n"
-    )
+    own.write_text("class Loud:\n    def answer(self, request):\n        return request.messages[0].text().upper()\n")
     spread = ReplicatedModel("Loud", RayCluster(address=cluster.address), [own])
     own.unlink()
     question = Generate(messages=(user(Text("quiet")),), ref=Ref("q"))
@@ -175,8 +172,7 @@ def test_enough_is_asked_for_batches_that_have_grown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
-    [("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1"), ("here", "expected host:port")],
+    ("address", "said"), [("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1"), ("here", "expected host:port")]
 )
 def test_an_address_where_no_cluster_is(address: str, said: str) -> None:
     if ray.is_initialized():

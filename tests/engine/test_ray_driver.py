@@ -52,9 +52,7 @@ def cluster(log: Path) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLOW_MODEL_LOG", str(log))
         patch.setenv("SLOW_MODEL_SECONDS", "0.15")
-        made = Nodes(
-            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
-        )
+        made = Nodes(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         made.add_node(num_cpus=1)
         yield made
         ray.shutdown()
@@ -82,10 +80,7 @@ def nodes(tmp_path: Path) -> Iterator[Any]:
 def command(out: Path, *words: str, executor: str = "ray") -> subprocess.Popen[str]:
     whole = [sys.executable, "-m", "snellen", "run", *words, "--executor", executor]
     return subprocess.Popen(
-        [*whole, "--out", str(out), "--no-html"],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        [*whole, "--out", str(out), "--no-html"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
@@ -104,13 +99,8 @@ def wait_for(count: int, out: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.attack(
-    "the driver of a Ray run killed",
-    "nothing is lost or doubled",
-)
-def test_a_killed_driver_goes_on_and_nothing_is_lost_or_doubled(
-    killed: Any, log: Path, tmp_path: Path
-) -> None:
+@pytest.mark.attack("the driver of a Ray run killed", "nothing is lost or doubled")
+def test_a_killed_driver_goes_on_and_nothing_is_lost_or_doubled(killed: Any, log: Path, tmp_path: Path) -> None:
     data = tmp_path / "questions.tsv"
     rows = [f"{number}\tWhat is {number}?\tone\ttwo\tB" for number in range(ROWS)]
     data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
@@ -145,9 +135,13 @@ def test_after_a_kill_the_answers_are_those_of_one_process(killed: Any, tmp_path
     said = again.communicate(timeout=180)[1]
     assert again.returncode == 0, said
     evaluate(
-        ["snellen/tiny:batch_size=4"], ["eyechart"], limit=80, variant=Variant(circular="early"),
-        out=tmp_path / "alone", html=False,
-    )  # fmt: skip
+        ["snellen/tiny:batch_size=4"],
+        ["eyechart"],
+        limit=80,
+        variant=Variant(circular="early"),
+        out=tmp_path / "alone",
+        html=False,
+    )
     found, alone = records(out), records(tmp_path / "alone")
     assert [one.id for one in found] == [one.id for one in alone]
     assert len(found) == 80
@@ -235,14 +229,11 @@ def replied(record: Record) -> Generated:
 def test_a_run_goes_on_with_fewer_replicas_and_uses_a_node_that_comes(nodes: Any) -> None:
     # Connected here, so that the cluster can still be asked when the replicas have ended.
     ray.init(address=nodes.address, log_to_driver=False)
-    spread = ReplicatedModel(
-        "snellen/tiny:batch_size=1", RayCluster(address=nodes.address, replicas=3)
-    )
+    spread = ReplicatedModel("snellen/tiny:batch_size=1", RayCluster(address=nodes.address, replicas=3))
 
     async def ask(count: int) -> None:
         questions = [
-            Generate(messages=(user(Text(f"What is {number}?")),), ref=Ref(str(number)))
-            for number in range(count)
+            Generate(messages=(user(Text(f"What is {number}?")),), ref=Ref(str(number))) for number in range(count)
         ]
         outputs = await asyncio.gather(*map(spread.answer, questions))
         assert all(isinstance(one, Generated) for one in outputs)
@@ -276,9 +267,7 @@ def groups() -> list[dict[str, Any]]:
 
 
 @pytest.mark.release
-def test_what_a_node_lacks_is_said(
-    nodes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_a_node_lacks_is_said(nodes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """GPUs that no node has; then Snellen itself."""
     monkeypatch.setattr(placement, "_NODE_TIMEOUT", 0.0)
     said = "1 CPU and 2 GPUs on one node, .* the largest has 1 CPU and 0 GPUs; give --gpus-per"
@@ -303,9 +292,7 @@ def refused(cluster: RayCluster, said: str) -> None:
 @pytest.mark.release
 def test_a_machine_that_lacks_gpus_says_so_at_once(tmp_path: Path) -> None:
     began = time.monotonic()
-    process = command(
-        tmp_path, "-m", "snellen/tiny", "-b", "eyechart", "--limit", "2", executor="ray:gpus=99"
-    )
+    process = command(tmp_path, "-m", "snellen/tiny", "-b", "eyechart", "--limit", "2", executor="ray:gpus=99")
     said = process.communicate(timeout=120)[1]
     assert process.returncode == 2
     assert "no node of the Ray cluster has as much; the largest has" in said
@@ -333,9 +320,7 @@ def test_what_answers_but_is_no_cluster_is_named(kind: str) -> None:
         ray.shutdown()
     try:
         with pytest.raises(UsageError, match=f"what answers at {address} is no Ray cluster"):
-            asyncio.run(
-                ReplicatedModel("snellen/tiny", RayCluster(address=address)).answer(QUESTION)
-            )
+            asyncio.run(ReplicatedModel("snellen/tiny", RayCluster(address=address)).answer(QUESTION))
     finally:
         server.shutdown()
         server.server_close()
@@ -352,9 +337,8 @@ def test_without_ray_the_extra_is_named(tmp_path: Path) -> None:
         f"               '--executor', 'ray', '--out', {str(tmp_path)!r}]))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False,
-        env=os.environ,
-    )  # fmt: skip
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, env=os.environ
+    )
     assert done.returncode == 2
     assert "pip install 'snellen[ray]'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -86,10 +86,16 @@ def run(
     failures: str = "exclude",
 ) -> RunFolder:
     (found,) = evaluate(
-        [model], [str(home / "q.tsv")], out=home / "out", html=False, repeats=repeats,
-        sampling=sampling, variant=Variant(circular=circular, failures=failures), until=until,
+        [model],
+        [str(home / "q.tsv")],
+        out=home / "out",
+        html=False,
+        repeats=repeats,
+        sampling=sampling,
+        variant=Variant(circular=circular, failures=failures),
+        until=until,
         progress=progress,
-    ).runs  # fmt: skip
+    ).runs
     return found
 
 
@@ -98,9 +104,7 @@ def stored(home: Path) -> int:
         return len(store)
 
 
-def test_each_reply_is_stored_by_itself_and_the_first_ones_are_those_of_a_single_run(
-    home: Path,
-) -> None:
+def test_each_reply_is_stored_by_itself_and_the_first_ones_are_those_of_a_single_run(home: Path) -> None:
     once = run(home, Urn(), 1)
     model = Urn()
     many = run(home, model, 8)
@@ -253,9 +257,7 @@ def test_until_sees_the_mean_of_the_draws(home: Path) -> None:
 
 def test_a_plan_counts_every_draw(home: Path) -> None:
     def planned(repeats: int) -> float:
-        found = plan(
-            ["random"], [str(home / "q.tsv")], out=home / "out", repeats=repeats
-        ).lines[0]  # fmt: skip
+        found = plan(["random"], [str(home / "q.tsv")], out=home / "out", repeats=repeats).lines[0]
         assert found.estimate is not None
         return found.estimate.requests
 
@@ -299,8 +301,6 @@ def test_sampling_that_a_model_cannot_honour(
 
 
 def test_the_seed_of_random_is_its_own(home: Path) -> None:
-    found = evaluate(
-        ["random:seed=3"], [str(home / "q.tsv")], out=home / "out", html=False, repeats=16
-    ).runs[0]
+    found = evaluate(["random:seed=3"], [str(home / "q.tsv")], out=home / "out", html=False, repeats=16).runs[0]
     assert found.info.config.identity.facts == {"seed": "3"}
     assert any(len({one.answer for one in record.repeats}) == 2 for record in found.records())

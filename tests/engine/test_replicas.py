@@ -144,8 +144,7 @@ def test_questions_asked_together_are_not_torn_apart() -> None:
 
     async def main() -> None:
         pool = ReplicaPool([slot_of(one) for one in replicas])
-        asked = [question(f"{picture} {number}", f"picture {picture}")
-                 for number in range(2) for picture in range(16)]  # fmt: skip
+        asked = [question(f"{picture} {number}", f"picture {picture}") for number in range(2) for picture in range(16)]
         await asyncio.gather(*map(pool.answer, asked))
         pool.close()
 

@@ -88,10 +88,7 @@ def lines(found: RunFolder, name: str = "samples.jsonl") -> list[bytes]:
         ),
     ],
 )
-@pytest.mark.attack(
-    "rows twice, or about samples that are not asked",
-    "counted once, or not at all, with a notice",
-)
+@pytest.mark.attack("rows twice, or about samples that are not asked", "counted once, or not at all, with a notice")
 def test_a_row_too_many_is_not_counted(
     home: Path, spoil: Callable[[list[bytes]], list[bytes]], left_out: int, sentence: str
 ) -> None:
@@ -115,10 +112,7 @@ def test_rows_twice_are_read_once_where_the_run_is_not_started_again(home: Path)
 
 
 @pytest.mark.parametrize("broken", [frozenset[str](), frozenset("123")])
-@pytest.mark.attack(
-    "pictures changed between stop and start",
-    "their questions are asked again",
-)
+@pytest.mark.attack("pictures changed between stop and start", "their questions are asked again")
 def test_rows_about_other_pictures_are_asked_again(home: Path, broken: frozenset[str]) -> None:
     old = run(home, Model(broken))
     paint(home, 255)
@@ -135,8 +129,7 @@ def test_rows_about_other_pictures_are_asked_again(home: Path, broken: frozenset
 
 
 @pytest.mark.attack(
-    "files changed from which frames, pages or other pictures are made",
-    "their questions are asked again",
+    "files changed from which frames, pages or other pictures are made", "their questions are asked again"
 )
 def test_rows_about_pictures_made_of_others_are_asked_again(home: Path) -> None:
     blurred = Variant(control="blur")
@@ -200,20 +193,14 @@ def test_whether_a_row_is_about_other_pictures(sample: Sample, asked: str, chang
 
 
 @pytest.mark.parametrize("damage", ["x'00ff'", "'words'", "7", "x''"])
-@pytest.mark.attack(
-    "one stored reply damaged",
-    "one request",
-)
+@pytest.mark.attack("one stored reply damaged", "one request")
 def test_a_damaged_reply_is_asked_for_again(home: Path, damage: str) -> None:
     found = run(home, Model())
     clean = found.report().summary
     for file in found.path.iterdir():
         file.unlink()
     with sqlite3.connect(home / "out/store.sqlite") as store:
-        store.execute(
-            f"UPDATE responses SET output = {damage} "
-            "WHERE digest = (SELECT max(digest) FROM responses)"
-        )
+        store.execute(f"UPDATE responses SET output = {damage} WHERE digest = (SELECT max(digest) FROM responses)")
     store.close()
     model = Model()
     again = run(home, model)
@@ -225,10 +212,7 @@ def test_a_damaged_reply_is_asked_for_again(home: Path, damage: str) -> None:
     assert (run(home, healed).info.repairs, healed.sent) == ((), [])
 
 
-@pytest.mark.attack(
-    "the lock removed while a run goes on",
-    "the run that lost it stops",
-)
+@pytest.mark.attack("the lock removed while a run goes on", "the run that lost it stops")
 def test_a_run_whose_lock_was_removed_stops(home: Path) -> None:
     """What the second one finds is what the first had written until then."""
     locks = home / "out"
@@ -255,10 +239,7 @@ def run_beside(home: Path) -> RunFolder:
         return threads.submit(run, home, Model()).result(timeout=60)
 
 
-@pytest.mark.attack(
-    "kill -9 before anything was noted",
-    "what was spent is known",
-)
+@pytest.mark.attack("kill -9 before anything was noted", "what was spent is known")
 def test_what_was_spent_is_known_after_a_kill(tmp_path: Path) -> None:
     early, late = RoleUsage(sent=3, answered=2), RoleUsage(sent=9, answered=8)
     with RunWriter(tmp_path) as writer:
@@ -269,10 +250,7 @@ def test_what_was_spent_is_known_after_a_kill(tmp_path: Path) -> None:
             file.write(torn)
         with RunWriter(tmp_path) as writer:
             assert writer.recover_spent({}) == {MAIN: late}
-            assert writer.recover_spent({MAIN: early, "judge": early}) == {
-                MAIN: late,
-                "judge": early,
-            }
+            assert writer.recover_spent({MAIN: early, "judge": early}) == {MAIN: late, "judge": early}
             # `run.json` was written after the last line.
             later = RoleUsage(sent=10, answered=9)
             assert writer.recover_spent({MAIN: later}) == {MAIN: later}
@@ -290,17 +268,12 @@ def test_bounds_of_a_run_that_ended_early_say_of_how_many(home: Path) -> None:
     told = [notice for notice in notices(report) if "bounds" in notice]
     assert len(told) == 1
     assert "asked" not in told[0]
-    early = msgspec.structs.replace(
-        report, run=msgspec.structs.replace(report.run, status="interrupted")
-    )
+    early = msgspec.structs.replace(report, run=msgspec.structs.replace(report.run, status="interrupted"))
     told = [notice for notice in notices(early) if "bounds" in notice]
     assert told[0].endswith(" of the 10 asked")
 
 
-@pytest.mark.attack(
-    "kill -9 between a reply and its note",
-    "what was spent is counted to the last reply",
-)
+@pytest.mark.attack("kill -9 between a reply and its note", "what was spent is counted to the last reply")
 def test_replies_that_were_stored_and_not_noted_are_counted(home: Path) -> None:
     found = run(home, Model())
     whole = found.info.spent[MAIN]

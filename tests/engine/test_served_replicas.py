@@ -117,30 +117,20 @@ def test_what_dead_replicas_left_is_removed_and_what_others_hold_is_kept(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     gone = psutil.Popen([sys.executable, "-c", "pass"])
     gone.wait()
-    for name in (f"snellen-replica-{gone.pid}", "snellen-replica-x3k2",
-                 f"snellen-replica-{os.getpid()}", "another"):  # fmt: skip
+    for name in (f"snellen-replica-{gone.pid}", "snellen-replica-x3k2", f"snellen-replica-{os.getpid()}", "another"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "server.log").write_text("ready")
     remove_stale_logs()
-    assert sorted(one.name for one in tmp_path.iterdir()) == [
-        "another", f"snellen-replica-{os.getpid()}",
-    ]  # fmt: skip
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["another", f"snellen-replica-{os.getpid()}"]
 
 
 @pytest.mark.parametrize(
-    ("provider", "words"),
-    [
-        ("vllm", "--tensor-parallel-size 4"),
-        ("sglang", "--tp-size 4"),
-        ("lmdeploy", "--tp 4"),
-    ],
+    ("provider", "words"), [("vllm", "--tensor-parallel-size 4"), ("sglang", "--tp-size 4"), ("lmdeploy", "--tp 4")]
 )
 def test_a_server_is_told_of_its_gpus(provider: str, words: str) -> None:
     assert presets(4)[provider].command == f"{presets()[provider].command} {words}"
     assert presets(1)[provider] == presets()[provider]
-    four, one = (
-        Servers(Path(), gpus=gpus).open_managed(f"{provider}/some/model") for gpus in (4, 1)
-    )
+    four, one = (Servers(Path(), gpus=gpus).open_managed(f"{provider}/some/model") for gpus in (4, 1))
     assert four is not None
     assert one is not None
     assert four.identity == one.identity

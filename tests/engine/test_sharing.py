@@ -68,10 +68,7 @@ async def ask_all(path: Path, model: Model, count: int, wait: float = 0.0) -> li
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.12])
-@pytest.mark.attack(
-    "two runs that ask the same of one store at the same time",
-    "each request is sent once",
-)
+@pytest.mark.attack("two runs that ask the same of one store at the same time", "each request is sent once")
 def test_each_request_is_sent_by_one_of_two_runs(tmp_path: Path, wait: float) -> None:
     """Also where the second comes while the first is in the middle of its work."""
 
@@ -89,10 +86,7 @@ def test_what_one_run_fails_at_the_other_asks(tmp_path: Path) -> None:
     async def both() -> None:
         path = tmp_path / "store.sqlite"
         first, second = await asyncio.gather(ask_all(path, one, 1), ask_all(path, other, 1))
-        assert sorted(type(answer).__name__ for answer in (*first, *second)) == [
-            "Failure",
-            "Generated",
-        ]
+        assert sorted(type(answer).__name__ for answer in (*first, *second)) == ["Failure", "Generated"]
 
     one, other = Model(failing=1), Model()
     asyncio.run(both())
@@ -125,9 +119,7 @@ def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         "while True: time.sleep(0.05); mine.renew(())"
     )
     store = str(tmp_path / "store.sqlite")
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, store], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", program, store], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "there\n"
     yield process
@@ -165,9 +157,7 @@ def test_nobody_waits_for_one_that_was_stopped(
     mine.leave()
 
 
-def test_nobody_waits_for_ever(
-    tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_waits_for_ever(tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrent_runs, "MAX_WAIT", 0.2)
 
     async def wait() -> Output | None:

@@ -35,13 +35,8 @@ class Start:
     def open(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "snellen", "run", "--load", str(MODEL), "-m", "slow"]
         command += ["-b", str(self.data), "--out", str(self.home / "out"), "--no-html"]
-        environment = os.environ | {
-            "SLOW_MODEL_LOG": str(self.log),
-            "SLOW_MODEL_SECONDS": str(self.seconds),
-        }
-        return subprocess.Popen(
-            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        environment = os.environ | {"SLOW_MODEL_LOG": str(self.log), "SLOW_MODEL_SECONDS": str(self.seconds)}
+        return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def sent(self) -> list[str]:
         return self.log.read_text().split() if self.log.exists() else []
@@ -100,10 +95,7 @@ def test_ctrl_c_is_quick_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Pat
     assert len(start.sent()) <= SAMPLES + IN_FLIGHT
 
 
-@pytest.mark.attack(
-    "a torn last line in samples.jsonl",
-    "one sample is owed, the rest is kept",
-)
+@pytest.mark.attack("a torn last line in samples.jsonl", "one sample is owed, the rest is kept")
 def test_a_torn_line_is_recovered(tmp_path: Path) -> None:
     start = Start(tmp_path, seconds=0.0)
     start.open().communicate()
@@ -117,10 +109,7 @@ def test_a_torn_line_is_recovered(tmp_path: Path) -> None:
     assert len(start.sent()) == SAMPLES
 
 
-@pytest.mark.attack(
-    "two processes on one run folder",
-    "the second one says so and ends",
-)
+@pytest.mark.attack("two processes on one run folder", "the second one says so and ends")
 def test_two_processes_on_one_run_do_not_corrupt_it(tmp_path: Path) -> None:
     start = Start(tmp_path, seconds=0.4)
     first = start.open()

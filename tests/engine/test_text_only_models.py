@@ -68,8 +68,6 @@ def test_blind_it_is_asked_everything(tmp_path: Path, benchmark: str) -> None:
     model = Reader()
     data = benchmark if benchmark == "eyechart" else written(tmp_path, ("1", "red.png"))
     blind = Variant(control="blind")
-    results = snellen.evaluate(
-        model, data, out=tmp_path / "out", variant=blind, limit=3, html=False
-    )
+    results = snellen.evaluate(model, data, out=tmp_path / "out", variant=blind, limit=3, html=False)
     assert [run.info.status for run in results.runs] == ["complete"]
     assert model.asked

@@ -39,9 +39,7 @@ class NotedScores:
     def on_start(self, name: str, total: int, done: int) -> None:
         self.scores.clear()
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         self.scores.append(score)
 
     def on_finish(self, status: Status) -> None:
@@ -49,14 +47,10 @@ class NotedScores:
 
 
 @pytest.mark.parametrize(("mode", "known"), [(None, 40), ("early", 1), ("full", 1)])
-def test_rotations_have_no_score_on_the_way(
-    data: str, tmp_path: Path, mode: str | None, known: int
-) -> None:
+def test_rotations_have_no_score_on_the_way(data: str, tmp_path: Path, mode: str | None, known: int) -> None:
     noted = NotedScores()
     variant = Variant(circular=mode)
-    (run,) = evaluate(
-        ["random"], [data], out=tmp_path / "out", variant=variant, html=False, progress=noted
-    ).runs
+    (run,) = evaluate(["random"], [data], out=tmp_path / "out", variant=variant, html=False, progress=noted).runs
     assert sum(score is not None for score in noted.scores) == known
     last = noted.scores[-1]
     assert last is not None
@@ -116,9 +110,7 @@ def test_bounds_of_a_headline_that_is_no_mean_stay() -> None:
 
 
 @pytest.mark.parametrize(("may_stop", "most"), [(False, None), (True, 16)])
-def test_a_local_model_that_may_stop_has_two_batches_queued(
-    may_stop: bool, most: int | None
-) -> None:
+def test_a_local_model_that_may_stop_has_two_batches_queued(may_stop: bool, most: int | None) -> None:
     models = {MAIN: open_model("snellen/tiny:device=cpu,batch_size=8")}
     flows = concurrent_flows(models, may_stop=may_stop)
     assert flows == most if most is not None else flows > 16

@@ -306,9 +306,7 @@ def test_content_rules_follow_the_texts_not_their_order(texts: list[str], reply:
     assert (first and COLOURS[first]) == (second and shuffled[second])
 
 
-@pytest.mark.parametrize(
-    "bit", [" ", "\n", "answer is ", "(A) ", "A or ", "red ", "**", "<answer>", "_"]
-)
+@pytest.mark.parametrize("bit", [" ", "\n", "answer is ", "(A) ", "A or ", "red ", "**", "<answer>", "_"])
 def test_a_reply_that_never_ends_is_read_in_linear_time(bit: str) -> None:
     reply = "The answer is" + bit * (30_000 // len(bit)) + "x"
     start = time.perf_counter()

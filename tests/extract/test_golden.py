@@ -72,9 +72,7 @@ TEXTS = {
 
 BLINK_FLOORS = [
     # system, precision and coverage without option texts, precision and coverage with them
-    pytest.param(
-        *("GPT4Turbo", 0.995, 0.83, 0.995, 0.85), marks=pytest.mark.external_golden("blink_val")
-    ),
+    pytest.param(*("GPT4Turbo", 0.995, 0.83, 0.995, 0.85), marks=pytest.mark.external_golden("blink_val")),
     ("GPT4o", 0.985, 0.88, 0.985, 0.87),
     ("GeminiProVision", 1.0, 0.955, 1.0, 0.97),
     ("GeminiProVision_concatenate_images", 1.0, 0.98, 1.0, 0.98),
@@ -91,9 +89,7 @@ BLINK_FLOORS = [
 
 
 @pytest.mark.parametrize(("system", "precision", "coverage", "precise", "covered"), BLINK_FLOORS)
-def test_blink(
-    golden: Golden, system: str, precision: float, coverage: float, precise: float, covered: float
-) -> None:
+def test_blink(golden: Golden, system: str, precision: float, coverage: float, precise: float, covered: float) -> None:
     rows = list(rows_of(golden("blink_val") / f"{system}.jsonl.gz"))
     for floors, texts in (((precision, coverage), {}), ((precise, covered), TEXTS)):
         read = right = 0
@@ -108,10 +104,7 @@ def test_blink(
 
 @pytest.mark.parametrize(
     ("system", "read", "agreeing"),
-    [
-        ("llava1.5_13b", 844, 844),
-        pytest.param("qwen_vl", 730, 0.993, marks=pytest.mark.external_golden("mmmu_val")),
-    ],
+    [("llava1.5_13b", 844, 844), pytest.param("qwen_vl", 730, 0.993, marks=pytest.mark.external_golden("mmmu_val"))],
 )
 def test_mmmu(golden: Golden, system: str, read: int, agreeing: float) -> None:
     rows = [
@@ -120,9 +113,7 @@ def test_mmmu(golden: Golden, system: str, read: int, agreeing: float) -> None:
         if row["question_type"] == "multiple-choice" and not row["official_random_fallback"]
     ]
     labels = [value_of(parse_choice(row["response"], row["index2ans"])) for row in rows]
-    known = [
-        (label, row["official_parsed"]) for label, row in zip(labels, rows, strict=True) if label
-    ]
+    known = [(label, row["official_parsed"]) for label, row in zip(labels, rows, strict=True) if label]
     agreed = sum(label == official for label, official in known)
     assert len(known) >= read
     assert agreed >= agreeing if agreeing > 1 else agreed / len(known) >= agreeing
@@ -166,9 +157,7 @@ def test_scienceqa_and_seedbench_scores(golden: Golden) -> None:
     official = json.loads((path / "official_scores.json").read_text())
     known = [row for row in rows_of(path / "predictions.csv") if row["answer_if_known"]]
     image = [row for row in known if not row["question_id"].startswith("v")]
-    hits = [
-        value_of(parse_choice(row["prediction"], {})) == row["answer_if_known"] for row in image
-    ]
+    hits = [value_of(parse_choice(row["prediction"], {})) == row["answer_if_known"] for row in image]
     assert len(hits) == official["image_n"]
     assert 100 * sum(hits) / len(hits) == pytest.approx(official["image"])
 

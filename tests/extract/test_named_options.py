@@ -83,26 +83,17 @@ LABELS_ALONE = [
 UNREAD = [
     # asked, and under a condition
     ("Si las hojas son lisas... ¿será **B. Elm**?", TREES),
-    (
-        "If the leaves are thin, it is:\n\n**C. Silver birch**\n\nIf not:\n\n**A. Ash**\n\nOr so.",
-        TREES,
-    ),
+    ("If the leaves are thin, it is:\n\n**C. Silver birch**\n\nIf not:\n\n**A. Ash**\n\nOr so.", TREES),
     # several options are weighed
     ("Entre **A. Ash** y **B. Elm** hay poca diferencia.", TREES),
     ("可能是 **A. Ash**。也可能是 **B. Elm**。也可能是 **C. Silver birch**。", TREES),
     # lists of the options, headings, and a question that is repeated
     ("Analicemos las opciones:\n\n**A. Ash**\n* Hojas rectas.\n\n**B. Elm**\n* Torcidas.", TREES),
-    (
-        "他の選択肢について説明します:\n\nA. **梅の木**:\n - 春に咲く。\n\nC. **松の木**:\n - 緑。",
-        JAPANESE,
-    ),
+    ("他の選択肢について説明します:\n\nA. **梅の木**:\n - 春に咲く。\n\nC. **松の木**:\n - 緑。", JAPANESE),
     ("符合描述的表述为:A:只有春天开花;B:每年落叶一次;C:果实可以食用;D:木材沉于水中", CHINESE),
     ("A, B, D\n解析:\nA:只有春天开花，这一项", CHINESE),
     ("A:只有春天开花，这句话是错误的。正确的表述应该是C:果实可以食用", CHINESE),
-    (
-        "A、C、D 选项表述错误。花期在春天。因此，选项 A 是正确的。B 选项表述错误。",
-        CHINESE,
-    ),
+    ("A、C、D 选项表述错误。花期在春天。因此，选项 A 是正确的。B 选项表述错误。", CHINESE),
     ("A: 只有春天开花\nB: 每年落", CHINESE),
     # a company of that name, and a text that is not the label's
     ("正确答案为：A 公司应赔偿十元", CHINESE),
@@ -114,27 +105,21 @@ UNREAD = [
 
 
 @pytest.mark.parametrize(("reply", "options", "label"), STATED)
-def test_a_statement_with_label_and_text_is_read(
-    reply: str, options: dict[str, str], label: str
-) -> None:
+def test_a_statement_with_label_and_text_is_read(reply: str, options: dict[str, str], label: str) -> None:
     answer = parse_choice(reply, options)
     assert isinstance(answer, ParsedAnswer)
     assert answer.value == label
 
 
 @pytest.mark.parametrize(("reply", "options", "label"), LABELS_ALONE)
-def test_a_label_that_a_language_calls_the_answer_is_read(
-    reply: str, options: dict[str, str], label: str
-) -> None:
+def test_a_label_that_a_language_calls_the_answer_is_read(reply: str, options: dict[str, str], label: str) -> None:
     answer = parse_choice(reply, options)
     assert isinstance(answer, ParsedAnswer)
     assert answer.value == label
 
 
 @pytest.mark.parametrize(("reply", "options"), DENIED + UNREAD)
-def test_what_denies_weighs_or_lists_options_stays_unread(
-    reply: str, options: dict[str, str]
-) -> None:
+def test_what_denies_weighs_or_lists_options_stays_unread(reply: str, options: dict[str, str]) -> None:
     assert not isinstance(parse_choice(reply, options), ParsedAnswer)
 
 

@@ -9,12 +9,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.output import ParsedAnswer
-from snellen.extract.published.official import (
-    opening_parser,
-    parse_before_bracket,
-    parse_mme_realworld,
-    parse_mmstar,
-)
+from snellen.extract.published.official import opening_parser, parse_before_bracket, parse_mme_realworld, parse_mmstar
 from snellen.extract.published.tempcompass import parse_sentence_match
 
 
@@ -39,26 +34,16 @@ def test_opening_letters_as_published_scripts_read_them(
     reply: str, realworld: str | None, mmstar: str | None, bracket: str | None
 ) -> None:
     options = {"A": "red dog", "B": "blue", "C": "green", "D": "grey"}
-    read = [
-        reader(reply, options)
-        for reader in (parse_mme_realworld, parse_mmstar, parse_before_bracket)
-    ]
-    assert [one.value if isinstance(one, ParsedAnswer) else None for one in read] == [
-        realworld,
-        mmstar,
-        bracket,
-    ]
+    read = [reader(reply, options) for reader in (parse_mme_realworld, parse_mmstar, parse_before_bracket)]
+    assert [one.value if isinstance(one, ParsedAnswer) else None for one in read] == [realworld, mmstar, bracket]
 
 
 @pytest.mark.parametrize(
-    ("reply", "right"),
-    [("", "ABC"), ("(b) red", "B"), ("C. red", "C"), (" B", "ABC"), ("red", ""), ("It is A", "")],
+    ("reply", "right"), [("", "ABC"), ("(b) red", "B"), ("C. red", "C"), (" B", "ABC"), ("red", ""), ("It is A", "")]
 )
 def test_mvbench_holds_the_first_word_against_the_gold(reply: str, right: str) -> None:
     options = {"A": "dog", "B": "red", "C": "blue"}
-    found = [
-        isinstance(opening_parser(gold)(reply, options, "stop"), ParsedAnswer) for gold in "ABC"
-    ]
+    found = [isinstance(opening_parser(gold)(reply, options, "stop"), ParsedAnswer) for gold in "ABC"]
     assert found == [gold in right for gold in "ABC"]
 
 

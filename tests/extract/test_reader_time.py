@@ -24,19 +24,37 @@ READERS: dict[str, Callable[[str], Answer]] = {
     "last answer": lambda reply: parse_video_holmes(reply, OPTIONS),
 }
 PHRASES = (
-    "answer: ", "the answer is ", "答案是", "选A", "\\boxed{", "A. ", "A)\n", "(A", "A\n",
-    "A B C D ", "not ", "yes no ", "<answer>", '{"answer": "', '"answer"', "A is B is ",
-    "Option A is correct. Wait, ", "<think>", "((((", "\n", "    ", "1.", "however ", "option ",
+    "answer: ",
+    "the answer is ",
+    "答案是",
+    "选A",
+    "\\boxed{",
+    "A. ",
+    "A)\n",
+    "(A",
+    "A\n",
+    "A B C D ",
+    "not ",
+    "yes no ",
+    "<answer>",
+    '{"answer": "',
+    '"answer"',
+    "A is B is ",
+    "Option A is correct. Wait, ",
+    "<think>",
+    "((((",
+    "\n",
+    "    ",
+    "1.",
+    "however ",
+    "option ",
     "a red car ",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("phrase", PHRASES)
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.attack(
-    "100,000 characters of one phrase",
-    "read in half a second",
-)
+@pytest.mark.attack("100,000 characters of one phrase", "read in half a second")
 def test_a_loop_is_read_in_half_a_second(reader: str, phrase: str) -> None:
     reply = phrase * (LENGTH // len(phrase))
     # Time of this process alone, and twice what it takes on a core of its own: a busy machine is

@@ -18,11 +18,7 @@ LETTERS = {"A": "A", "B": "B", "C": "C", "D": "D"}
 MOVED = {"A": "B", "B": "C", "C": "D", "D": "A"}
 FORMULAS = {"A": r"$\frac{1}{2}$", "B": r"$\frac{3}{4}$", "C": r"$\sqrt{2}$", "D": r"$90^\circ$"}
 SAME = {"A": "9", "B": "18", "C": "18"}
-LONG = {
-    "A": "The Atlantic slave trade",
-    "B": "The gold rush of California",
-    "C": "The fall of Constantinople",
-}
+LONG = {"A": "The Atlantic slave trade", "B": "The gold rush of California", "C": "The fall of Constantinople"}
 UNKNOWN: dict[str, str] = {}
 
 B_SAID = [
@@ -316,16 +312,8 @@ OTHERS = [
     ("The answer is 18.", SAME, "B"),
     ("C. 18", SAME, "C"),
     ("C", SAME, "C"),
-    (
-        "The most likely cause is (A) The Atlantic slave trade. The others (B and C) came later.",
-        LONG,
-        "A",
-    ),
-    (
-        "It was the Atlantic slave trade. " + "Many people were carried across the sea. " * 15,
-        LONG,
-        "A",
-    ),
+    ("The most likely cause is (A) The Atlantic slave trade. The others (B and C) came later.", LONG, "A"),
+    ("It was the Atlantic slave trade. " + "Many people were carried across the sea. " * 15, LONG, "A"),
     (
         "Many things happened then, also the gold rush of California. "
         + "People moved. " * 30

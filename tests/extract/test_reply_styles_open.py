@@ -117,8 +117,7 @@ SAID_NEITHER = [
 
 
 @pytest.mark.parametrize(
-    ("reply", "value"),
-    [*((reply, "Yes") for reply in SAID_YES), *((reply, "No") for reply in SAID_NO)],
+    ("reply", "value"), [*((reply, "Yes") for reply in SAID_YES), *((reply, "No") for reply in SAID_NO)]
 )
 def test_yes_or_no_is_said(reply: str, value: str) -> None:
     assert value_of(parse_yes_no(reply)) == value
@@ -169,9 +168,7 @@ def test_a_number_is_given(reply: str, number: str) -> None:
     assert value_of(parse_numeric_answer(reply)) == number
 
 
-@pytest.mark.parametrize(
-    "reply", ["3 or 4", "between 3 and 4", "<answer>3 or 4</answer> 3", "none", "<think>3"]
-)
+@pytest.mark.parametrize("reply", ["3 or 4", "between 3 and 4", "<answer>3 or 4</answer> 3", "none", "<think>3"])
 def test_no_number_is_guessed(reply: str) -> None:
     assert value_of(parse_numeric_answer(reply)) is None
 
@@ -286,9 +283,24 @@ def test_thinking_that_never_ends_is_no_answer() -> None:
 
 @pytest.mark.parametrize(
     "bit",
-    [" ", "\n", "**", "_", "<output>", "</answer>", "\\boxed{", '"answer": ', "final answer\n",
-     "therefore ", "</think>", "<think>", "\\text{", "true ", "not "],
-)  # fmt: skip
+    [
+        " ",
+        "\n",
+        "**",
+        "_",
+        "<output>",
+        "</answer>",
+        "\\boxed{",
+        '"answer": ',
+        "final answer\n",
+        "therefore ",
+        "</think>",
+        "<think>",
+        "\\text{",
+        "true ",
+        "not ",
+    ],
+)
 def test_a_reply_that_never_ends_is_read_in_linear_time(bit: str) -> None:
     reply = "The answer is" + bit * (8_000 // len(bit)) + "x"
     start = time.perf_counter()

@@ -77,12 +77,9 @@ def test_readers_that_look_at_the_gold(reply: str, mvbench: str, mlvu: str) -> N
         ("C", "C", "C", "C"),
     ],
 )
-def test_the_rule_for_choices_by_release(
-    reply: str, early: str | None, middle: str | None, late: str | None
-) -> None:
+def test_the_rule_for_choices_by_release(reply: str, early: str | None, middle: str | None, late: str | None) -> None:
     read = [
-        value(parse_choice_vlmevalkit(reply, OPTIONS, release=month))
-        for month in ("2025-04", "2026-02", "2026-08")
+        value(parse_choice_vlmevalkit(reply, OPTIONS, release=month)) for month in ("2025-04", "2026-02", "2026-08")
     ]
     assert read == [early, middle, late]
 

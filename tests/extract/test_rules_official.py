@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Truncated, Unparsed
-from snellen.extract.published.official import (
-    parse_blink,
-    parse_equal,
-    parse_mmbench,
-    parse_scienceqa,
-)
+from snellen.extract.published.official import parse_blink, parse_equal, parse_mmbench, parse_scienceqa
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 
@@ -47,16 +42,12 @@ def test_mmbench_had_e_as_its_pseudo_choice() -> None:
     assert value(parse_mmbench("E", {**OPTIONS, "E": "pink"})) == "E"
 
 
-@pytest.mark.parametrize(
-    ("reply", "label"), [("A", "A"), (" A\n", "A"), ("A.", None), ("a", None), ("E", None)]
-)
+@pytest.mark.parametrize(("reply", "label"), [("A", "A"), (" A\n", "A"), ("A.", None), ("a", None), ("E", None)])
 def test_seed_bench_takes_the_label_alone(reply: str, label: str | None) -> None:
     assert value(parse_equal(reply, OPTIONS)) == label
 
 
-@pytest.mark.parametrize(
-    ("reply", "label"), [("(A)", "A"), ("A", None), ("(C) Point C", None), ("(Z)", None)]
-)
+@pytest.mark.parametrize(("reply", "label"), [("(A)", "A"), ("A", None), ("(C) Point C", None), ("(Z)", None)])
 def test_blink_takes_the_label_in_parentheses_alone(reply: str, label: str | None) -> None:
     assert value(parse_blink(reply, OPTIONS)) == label
     assert value(parse_blink(reply, {})) == label

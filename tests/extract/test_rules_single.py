@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.knowledge.phyx import (
-    equal_phyx,
-    parse_phyx,
-    phyx_choice_parser,
-)
+from snellen.benchmarks.knowledge.phyx import equal_phyx, parse_phyx, phyx_choice_parser
 from snellen.benchmarks.perception.spatial457 import equal_spatial457, parse_spatial457
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.published.official import parse_medxpertqa, parse_mmsi
@@ -37,9 +33,7 @@ def value(answer: Answer) -> str | None:
         ("", None, None, None),
     ],
 )
-def test_listed_choices(
-    reply: str, mmsi: str | None, medxpertqa: str | None, phyx: str | None
-) -> None:
+def test_listed_choices(reply: str, mmsi: str | None, medxpertqa: str | None, phyx: str | None) -> None:
     assert value(parse_mmsi(reply, OPTIONS)) == mmsi
     assert value(parse_medxpertqa(reply, OPTIONS)) == medxpertqa
     assert value(phyx_choice_parser(("B",))(reply, OPTIONS, "stop")) == phyx

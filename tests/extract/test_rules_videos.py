@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.output import Empty, ParsedAnswer, Truncated, Unparsed
-from snellen.extract.published.videos import (
-    parse_video_holmes,
-    parse_video_holmes_vlmevalkit,
-    quality_parser,
-)
+from snellen.extract.published.videos import parse_video_holmes, parse_video_holmes_vlmevalkit, quality_parser
 
 SIX = dict(zip("ABCDEF", ("a cat", "Boat", "car", "dog", "egg", "fly"), strict=True))
 
@@ -33,10 +29,7 @@ SIX = dict(zip("ABCDEF", ("a cat", "Boat", "car", "dog", "egg", "fly"), strict=T
 def test_video_holmes_looks_for_letters_in_the_last_answer(
     reply: str, official: str | None, vlmevalkit: str | None
 ) -> None:
-    for parse, label in (
-        (parse_video_holmes, official),
-        (parse_video_holmes_vlmevalkit, vlmevalkit),
-    ):
+    for parse, label in ((parse_video_holmes, official), (parse_video_holmes_vlmevalkit, vlmevalkit)):
         answer = parse(reply, SIX)
         assert (answer.value if isinstance(answer, ParsedAnswer) else None) == label
 

@@ -64,8 +64,7 @@ def test_a_label_counts_among_the_last_four_words(label: str | None, words: int)
 
 
 @pytest.mark.parametrize(
-    ("reply", "label"),
-    [("It is cat, the answer is cat", "C"), ("the answer is a cat", "A"), ("Answer is dog", "D")],
+    ("reply", "label"), [("It is cat, the answer is cat", "C"), ("the answer is a cat", "A"), ("Answer is dog", "D")]
 )
 def test_the_letter_after_answer_is_needs_no_end(reply: str, label: str) -> None:
     assert value(parse_choice_vlmevalkit(reply, OPTIONS)) == label

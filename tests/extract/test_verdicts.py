@@ -33,9 +33,7 @@ def test_a_grade(reply: str, grade: float) -> None:
     assert found.values == {"grade": grade}
 
 
-@pytest.mark.parametrize(
-    "reply", ["", "1.2", "-0.1", "0.4 or 0.6", "good", "nan", "0.5 of 3 parts"]
-)
+@pytest.mark.parametrize("reply", ["", "1.2", "-0.1", "0.4 or 0.6", "good", "nan", "0.5 of 3 parts"])
 def test_no_grade_is_never_a_number(reply: str) -> None:
     assert parse_grade(reply, 0, 1) is None
 
@@ -99,9 +97,7 @@ def test_marks_of_an_object() -> None:
     assert clipped.values == {"Overall Score": 10.0, "Richness": 0.0}
 
 
-@pytest.mark.parametrize(
-    "reply", ['{"Overall Score": 7}', "7", "{", '{"Overall Score": true, "Richness": 1}']
-)
+@pytest.mark.parametrize("reply", ['{"Overall Score": 7}', "7", "{", '{"Overall Score": true, "Richness": 1}'])
 def test_marks_are_all_there_or_none(reply: str) -> None:
     assert parse_grades(reply, ("Overall Score", "Richness"), 0, 10) is None
 
@@ -150,9 +146,7 @@ def test_a_short_answer(reply: str, answer: str | None) -> None:
     assert (None if found is None else found.text) == answer
 
 
-@pytest.mark.parametrize(
-    ("said", "grade"), [(".5", 0.5), (".1.", 0.1), ("6e-1", 0.6), ("Score: .25", 0.25)]
-)
+@pytest.mark.parametrize(("said", "grade"), [(".5", 0.5), (".1.", 0.1), ("6e-1", 0.6), ("Score: .25", 0.25)])
 def test_a_grade_may_begin_with_its_dot_or_have_an_exponent(said: str, grade: float) -> None:
     read = parse_grade(said, 0.0, 1.0)
     assert read is not None

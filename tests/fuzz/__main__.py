@@ -60,9 +60,7 @@ def _fuzz(name: str, corpus: Path, seconds: int, keep: bool) -> int:
         _added(KEPT, name, tried, spent)
     broken = len(list((corpus / f"{name}.broken").glob("*")))
     print(
-        f"{name:<27} {tried:>9,} inputs, {total.examples:>11,} examples in all; "
-        f"{broken} broke a property",
-        flush=True,
+        f"{name:<27} {tried:>9,} inputs, {total.examples:>11,} examples in all; {broken} broke a property", flush=True
     )
     if done.returncode or not found:
         print("\n".join(done.stderr.splitlines()[-25:]), file=sys.stderr)

@@ -116,9 +116,7 @@ def _described(path: Path) -> object:
     return is_description(str(path)), read_toml(str(path))
 
 
-PICTURE = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQCqKp4nAAAAAElFTkSuQmCC"
-)
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQCqKp4nAAAAAElFTkSuQmCC"
 TSV = (
     "index\tquestion\tA\tB\tanswer\tcategory\timage\n"
     f'1\tWhich?\tred\t"two\nlines"\tA\tcolour\t{PICTURE}\n'
@@ -135,32 +133,51 @@ DOCUMENTS = (
     json.dumps(ROWS).encode(),
     json.dumps({"1": "yes", "2": None, "3": 4}).encode(),
     json.dumps({"v.mp4": {"order": [{"question": "q", "prediction": "A"}]}}).encode(),
-    json.dumps(
-        [{"video_id": "1", "questions": [{"question_id": "1-1", "response": "A"}]}]
-    ).encode(),
+    json.dumps([{"video_id": "1", "questions": [{"question_id": "1-1", "response": "A"}]}]).encode(),
 )
 LMMS_EVAL = b"".join(
     json.dumps(row).encode() + b"\n"
     for row in (
         {"doc_id": 0, "target": "A", "resps": [["B"]], "filtered_resps": ["B"], "doc": {"id": 7}},
-        {"doc_id": 1, "target": "answer", "resps": [[[-1.5, True]], [[-2, False]]],
-         "filtered_resps": [[-1.5, "True"], [-2, "False"]], "arguments": [["What?"]],
-         "mme_score": {"question_id": "a", "category": "c", "gt_answer": "Yes"}},
+        {
+            "doc_id": 1,
+            "target": "answer",
+            "resps": [[[-1.5, True]], [[-2, False]]],
+            "filtered_resps": [[-1.5, "True"], [-2, "False"]],
+            "arguments": [["What?"]],
+            "mme_score": {"question_id": "a", "category": "c", "gt_answer": "Yes"},
+        },
     )
-)  # fmt: skip
+)
 SAMPLE = json.dumps(
-    {"id": 1, "epoch": 1, "input": [{"role": "user", "content": [{"type": "text", "text": "?"}]}],
-     "choices": ["a", "b"], "target": ["A"], "metadata": {"level": 1}, "attachments": {"x": "long"},
-     "output": {"choices": [{"message": {"content": "attachment://x"}, "stop_reason": "stop"}]}}
-).encode()  # fmt: skip
+    {
+        "id": 1,
+        "epoch": 1,
+        "input": [{"role": "user", "content": [{"type": "text", "text": "?"}]}],
+        "choices": ["a", "b"],
+        "target": ["A"],
+        "metadata": {"level": 1},
+        "attachments": {"x": "long"},
+        "output": {"choices": [{"message": {"content": "attachment://x"}, "stop_reason": "stop"}]},
+    }
+).encode()
 INSPECT = json.dumps(
     {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": [json.loads(SAMPLE)]}
 ).encode()
 SEED = json.dumps(
-    {"questions": [{"question_id": "1", "question": "Q <img>?",
-                    "choice_a": "x", "choice_b": "y", "data_id": ["a.png", "v.mp4"]}],
-     "question_type": {"Scene": 1}}
-).encode()  # fmt: skip
+    {
+        "questions": [
+            {
+                "question_id": "1",
+                "question": "Q <img>?",
+                "choice_a": "x",
+                "choice_b": "y",
+                "data_id": ["a.png", "v.mp4"],
+            }
+        ],
+        "question_type": {"Scene": 1},
+    }
+).encode()
 MME = b"a.jpg\tIs it?\tYes\tyes\na.jpg\tIs it not?\tNo\tno\n"
 
 
@@ -168,11 +185,7 @@ def _workbook() -> bytes:
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
-    for row in (
-        ("index", "question", "prediction", "A"),
-        (1, "Which?", "A", 2.5),
-        (2, "?", None, True),
-    ):
+    for row in (("index", "question", "prediction", "A"), (1, "Which?", "A", 2.5), (2, "?", None, True)):
         sheet.append(row)
     out = io.BytesIO()
     book.save(out)
@@ -180,9 +193,13 @@ def _workbook() -> bytes:
 
 
 def _parquet() -> bytes:
-    rows = {"index": [1, 2], "question": ["a", "b"], "prediction": ["A", None],
-            "image": [{"bytes": b"\x89PNG", "path": None}, {"bytes": None, "path": "x.png"}],
-            "choices": [["x", "y"], []]}  # fmt: skip
+    rows = {
+        "index": [1, 2],
+        "question": ["a", "b"],
+        "prediction": ["A", None],
+        "image": [{"bytes": b"\x89PNG", "path": None}, {"bytes": None, "path": "x.png"}],
+        "choices": [["x", "y"], []],
+    }
     out = io.BytesIO()
     pq.write_table(pa.table(rows), out, compression="none")
     return out.getvalue()
@@ -192,23 +209,10 @@ XLSX, PARQUET = _workbook(), _parquet()
 ARCHIVE = archive({"header.json": b"{}", "samples/1_epoch_1.json": SAMPLE}, 0)
 PACKED = archive({"samples/1_epoch_1.json": SAMPLE})
 SHEET = b"id,pass,question,options,reply,label\r\n1,0,Which?,A. x,\"'=1\",B\r\n'=2,1,?,,,\r\n"
-ERROR_SHEET = (
-    b"run,model,sample,subtask,labels,note,labeller\r\nr,m,1,s,perception;reasoning,n,me\r\n"
-)
-SRT = (
-    b"1\n00:00:01,000 --> 00:00:02,500\nHello <b>there</b>\n\n"
-    b"2\n00:00:03,000 --> 00:00:04,000\n&amp;\n"
-)
+ERROR_SHEET = b"run,model,sample,subtask,labels,note,labeller\r\nr,m,1,s,perception;reasoning,n,me\r\n"
+SRT = b"1\n00:00:01,000 --> 00:00:02,500\nHello <b>there</b>\n\n2\n00:00:03,000 --> 00:00:04,000\n&amp;\n"
 TOML = b'name = "x"\nversion = "1"\n[columns]\nid = "uid"\n[[more]]\na = [1, 2.5, 1979-05-27]\n'
-_JSON = (
-    b'"id":',
-    b'"prediction":',
-    b'"answer":',
-    b'"questions":',
-    b'"error":',
-    b'"choices":',
-    b"1e400",
-)
+_JSON = (b'"id":', b'"prediction":', b'"answer":', b'"questions":', b'"error":', b'"choices":', b"1e400")
 
 TARGETS: tuple[Target, ...] = (
     Target("table-tsv", _table("x.tsv"), (TSV,), (b"data:image/png;base64,", b"image_path")),
@@ -227,12 +231,8 @@ TARGETS: tuple[Target, ...] = (
     Target("predictions-parquet", _predictions("x.parquet"), (PARQUET,)),
     Target("predictions-gz", _predictions("x.jsonl.gz"), (gzip.compress(JSONL, mtime=0),)),
     Target("lmms-eval", _predictions("x.jsonl"), (LMMS_EVAL,), (b'"doc":', b'"resps":', *_JSON)),
-    Target(
-        "inspect-archive", _predictions("x.eval"), (ARCHIVE, PACKED), (b"PK\x03\x04", b"\x5d\0")
-    ),
-    Target(
-        "inspect-json", _predictions("x.json"), (INSPECT,), (b'"output":', b'"samples":', *_JSON)
-    ),
+    Target("inspect-archive", _predictions("x.eval"), (ARCHIVE, PACKED), (b"PK\x03\x04", b"\x5d\0")),
+    Target("inspect-json", _predictions("x.json"), (INSPECT,), (b'"output":', b'"samples":', *_JSON)),
     Target("mme-results", _predictions("task/x.txt"), (MME,)),
     Target("seed-questions", _file(".json", _seed_json), (SEED,), (b'"data_id":', b'"choice_c":')),
     Target("toml", _file(".toml", _described), (TOML,), (b"[[", b"]]", b"=", b'"""')),

@@ -87,11 +87,7 @@ def _any_flow(data: bytes) -> object:
 _SEEDS = tuple(
     bytes((lead, lead * 7 % 256)) + reply
     for lead in range(0, 256, 32)
-    for reply in (
-        b"The answer is B.\0Score: 0.5",
-        b"Yes\0[[A]] 10 1",
-        b"1,200.5 \\boxed{3}\0Correct",
-    )
+    for reply in (b"The answer is B.\0Score: 0.5", b"Yes\0[[A]] 10 1", b"1,200.5 \\boxed{3}\0Correct")
 )
 
 

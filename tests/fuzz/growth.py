@@ -26,10 +26,23 @@ SOURCES = Path(snellen.__file__).parent
 FOLDERS = ("benchmarks", "extract", "scoring", "generated_code")
 _TEXTS = {"reply", "text", "answer", "program", "verdict", "output"}
 STATEMENTS = (
-    "选项A：", "选项A", "答案是A，", "the answer is B. ", "Option A: ", "A. cat\n", "not A, ",
-    "**B** ", "is not yes ", "A and B, ", "A cat ", "答えはAです。", "정답은 A입니다. ", "E. coli ",
-    "I ", "A ",
-)  # fmt: skip
+    "选项A：",
+    "选项A",
+    "答案是A，",
+    "the answer is B. ",
+    "Option A: ",
+    "A. cat\n",
+    "not A, ",
+    "**B** ",
+    "is not yes ",
+    "A and B, ",
+    "A cat ",
+    "答えはAです。",
+    "정답은 A입니다. ",
+    "E. coli ",
+    "I ",
+    "A ",
+)
 _REFUSALS = (SnellenError, ValueError, RecursionError, LookupError, StopIteration, re.error)
 LENGTH = 5_000
 MOST = 2.5
@@ -69,11 +82,7 @@ def _reads_a_text(given: ast.arguments) -> bool:
     if len(needed) - len(given.defaults) != 1 or None in given.kw_defaults:
         return False
     first = needed[0]
-    return (
-        first.arg in _TEXTS
-        and first.annotation is not None
-        and ast.unparse(first.annotation) == "str"
-    )
+    return first.arg in _TEXTS and first.annotation is not None and ast.unparse(first.annotation) == "str"
 
 
 @cache

@@ -10,11 +10,35 @@ from tests.fuzz.target import Target
 
 LONGEST = 100_000
 _ODD = (
-    b"\x00", b"\xff", b"\n", b"\r", b"\t", b'"', b"'", b"\\", b",", b"[", b"]", b"{", b"}",
+    b"\x00",
+    b"\xff",
+    b"\n",
+    b"\r",
+    b"\t",
+    b'"',
+    b"'",
+    b"\\",
+    b",",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
     b"\\ud800",
-    b"\xef\xbb\xbf", b"\xff\xfe", b"NaN", b"1e999", b"null", b"-0", b"9" * 30, b"\x1b[31m", b"../",
-    b"\xed\xa0\x80", b"[" * 2000, b"{" * 2000, b'"' * 999, b"\t" * 999,
-)  # fmt: skip
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"NaN",
+    b"1e999",
+    b"null",
+    b"-0",
+    b"9" * 30,
+    b"\x1b[31m",
+    b"../",
+    b"\xed\xa0\x80",
+    b"[" * 2000,
+    b"{" * 2000,
+    b'"' * 999,
+    b"\t" * 999,
+)
 
 
 def mutated(data: bytes, words: Sequence[bytes], lot: random.Random) -> bytes:

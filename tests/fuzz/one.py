@@ -18,8 +18,7 @@ import time
 import traceback
 from pathlib import Path
 
-MADE = ("replies-choice", "replies-open", "replies-verdict", "replies-grade", "replies-maths",
-        "replies-flow")  # fmt: skip
+MADE = ("replies-choice", "replies-open", "replies-verdict", "replies-grade", "replies-maths", "replies-flow")
 """Targets whose inputs are made by a grammar: known before anything of Snellen is imported, which
 atheris must do."""
 
@@ -47,10 +46,16 @@ def _by_atheris(name: str, kept: Path, broken: Path, seconds: int) -> int:
     words.write_text("".join(f'"{_escaped(word)}"\n' for word in target.words or (b"0",)))
     # libFuzzer ends the process: it says itself how many inputs it tried.
     arguments = [
-        name, str(kept), f"-max_total_time={seconds}", f"-max_len={LONGEST // 10}",
-        f"-artifact_prefix={broken}{os.sep}", f"-dict={words}", "-print_final_stats=1",
-        "-rss_limit_mb=4096", "-timeout=60",
-    ]  # fmt: skip
+        name,
+        str(kept),
+        f"-max_total_time={seconds}",
+        f"-max_len={LONGEST // 10}",
+        f"-artifact_prefix={broken}{os.sep}",
+        f"-dict={words}",
+        "-print_final_stats=1",
+        "-rss_limit_mb=4096",
+        "-timeout=60",
+    ]
     atheris.Setup(arguments, lambda data: check(target, data))
     atheris.Fuzz()
     return 0

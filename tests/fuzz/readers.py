@@ -17,11 +17,7 @@ from snellen.benchmarks.knowledge import phyx
 from snellen.benchmarks.mathematics.mathvista import typed_values
 from snellen.benchmarks.open_answers.mega_bench.grading import latex as mega_latex
 from snellen.benchmarks.open_answers.mega_bench.grading import numbers as mega_numbers
-from snellen.benchmarks.open_answers.mega_bench.grading.metrics import (
-    LATEX_METRICS,
-    METRICS,
-    score_field,
-)
+from snellen.benchmarks.open_answers.mega_bench.grading.metrics import LATEX_METRICS, METRICS, score_field
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import PARSERS, parse_reply
 from snellen.benchmarks.perception import spatial457
 from snellen.core.output import ParsedAnswer
@@ -39,14 +35,7 @@ from snellen.extract import (
     verdicts,
     yes_no,
 )
-from snellen.extract.published import (
-    mathvision,
-    mmmu,
-    official,
-    tempcompass,
-    vlmevalkit,
-    vlmevalkit_own,
-)
+from snellen.extract.published import mathvision, mmmu, official, tempcompass, vlmevalkit, vlmevalkit_own
 from snellen.models.reasoning import split_reasoning
 from snellen.scoring import (
     document,
@@ -78,25 +67,42 @@ def _with_options(read: Callable[[str, Mapping[str, str]], object]) -> Read:
 CHOICES: dict[str, Read] = {
     read.__name__ + place: _with_options(read)  # type: ignore[arg-type]
     for place, reads in {
-        "": (choice.parse_choice, mmmu.parse_mmmu, mmmu.parse_mmmu_pro, mmmu.parse_mmmu_or_draw,
-             mmmu.parse_mmmu_pro_or_draw, official.parse_mmsi, official.parse_medxpertqa,
-             official.parse_mmbench, official.parse_equal, official.parse_blink,
-             official.parse_mme_realworld, official.parse_mmstar,
-             official.parse_cvbench, official.parse_before_bracket,
-             official.parse_scienceqa, vlmevalkit.parse_choice_vlmevalkit,
-             tempcompass.parse_tempcompass_choice),
-        " of VLMEvalKit": (vlmevalkit_own.parse_first_capital,
-                           vlmevalkit_own.parse_mme_realworld,
-                           vlmevalkit_own.parse_after_answer),
+        "": (
+            choice.parse_choice,
+            mmmu.parse_mmmu,
+            mmmu.parse_mmmu_pro,
+            mmmu.parse_mmmu_or_draw,
+            mmmu.parse_mmmu_pro_or_draw,
+            official.parse_mmsi,
+            official.parse_medxpertqa,
+            official.parse_mmbench,
+            official.parse_equal,
+            official.parse_blink,
+            official.parse_mme_realworld,
+            official.parse_mmstar,
+            official.parse_cvbench,
+            official.parse_before_bracket,
+            official.parse_scienceqa,
+            vlmevalkit.parse_choice_vlmevalkit,
+            tempcompass.parse_tempcompass_choice,
+        ),
+        " of VLMEvalKit": (
+            vlmevalkit_own.parse_first_capital,
+            vlmevalkit_own.parse_mme_realworld,
+            vlmevalkit_own.parse_after_answer,
+        ),
     }.items()
     for read in reads
-}  # fmt: skip
+}
 CHOICES |= {
     given.__name__: _with_options(given(("B",)))
-    for given in (phyx.phyx_choice_parser, official.opening_parser,
-                  vlmevalkit_own.first_word_parser,
-                  vlmevalkit_own.bracket_parser)
-}  # fmt: skip
+    for given in (
+        phyx.phyx_choice_parser,
+        official.opening_parser,
+        vlmevalkit_own.first_word_parser,
+        vlmevalkit_own.bracket_parser,
+    )
+}
 WORDS_READ: dict[str, Read] = {
     "parse_multi_label": lambda reply: multi_label.parse_multi_label(reply, "ABCD"),
     "parse_yes_no": yes_no.parse_yes_no,
@@ -133,15 +139,14 @@ WORDS_READ: dict[str, Read] = {
     "find_conclusion": marks.find_conclusion,
     "is_only_thinking": clean.is_only_thinking,
     "parse_reply": lambda reply: [
-        parse_reply(reply, parser, gold)
-        for parser in PARSERS
-        for gold in ({"a": "x"}, {"a": "x\ny"})
+        parse_reply(reply, parser, gold) for parser in PARSERS for gold in ({"a": "x"}, {"a": "x\ny"})
     ],
     "split_reasoning": lambda reply: [
         split_reasoning(reply, stop, opened)  # type: ignore[arg-type]
-        for stop in ("stop", "length") for opened in (False, True)
+        for stop in ("stop", "length")
+        for opened in (False, True)
     ],
-}  # fmt: skip
+}
 VERDICTS: dict[str, Read] = {
     "parse_grade": lambda reply: verdicts.parse_grade(reply, 0.0, 1.0),
     "parse_grade whole": lambda reply: verdicts.parse_grade(reply, 0.0, 10.0, integers_only=True),
@@ -158,9 +163,7 @@ VERDICTS: dict[str, Read] = {
     "parse_labels": verdicts.parse_labels,
     "contains_verdict": quotes.contains_verdict,
     # A verdict is as long as a judge may write, the reply any length.
-    "without_quotes": lambda reply: quotes.without_quotes(
-        f'He says "{reply[:40]}". {reply[:10_000]}', reply
-    ),
+    "without_quotes": lambda reply: quotes.without_quotes(f'He says "{reply[:40]}". {reply[:10_000]}', reply),
 }
 _GOLDS = ("3", "a red car", "$1,200", "['a', '1.5']", "50%")
 
@@ -182,18 +185,18 @@ _KINDS = ("integer", "float", "text", "list")
 def _captioned(reply: str) -> object:
     words = tokenise.caption_words(reply)
     return (
-        words, bleu.bleu_counts(words, _REFERENCES).scores(), rouge_l.rouge_l(words, _REFERENCES),
+        words,
+        bleu.bleu_counts(words, _REFERENCES).scores(),
+        rouge_l.rouge_l(words, _REFERENCES),
         cider.cider(words, _REFERENCES, _KNOWN),
-    )  # fmt: skip
+    )
 
 
 GRADES: dict[str, Read] = {
     "matches": _graded_list(open_answer.matches_gold),
     "same_labels": _graded_list(open_answer.has_same_labels),
     "matches_mmmu": lambda reply: [
-        mmmu.matches_mmmu(reply, (gold,), whole_words=words)
-        for gold in _GOLDS
-        for words in (False, True)
+        mmmu.matches_mmmu(reply, (gold,), whole_words=words) for gold in _GOLDS for words in (False, True)
     ],
     "anls": _graded_list(edit_distance.anls),
     "anls_by_script": _graded_list(edit_distance.anls_by_script),
@@ -208,13 +211,19 @@ GRADES: dict[str, Read] = {
     "anls_in_one_piece": _graded(document.anls_vlmevalkit_joined_lines),
     "exact": lambda reply: [
         one(reply, _GOLDS)
-        for one in (exact.equal_converted, exact.equal_folded, exact.equal_without_dot,
-                    exact.contains_gold, exact.contains_gold_authors)
+        for one in (
+            exact.equal_converted,
+            exact.equal_folded,
+            exact.equal_without_dot,
+            exact.contains_gold,
+            exact.contains_gold_authors,
+        )
     ],
     "answer_type_of": typed_values.answer_type_of,
     "same_value": lambda reply: [
         typed_values.same_value(reply, gold, kind)  # type: ignore[arg-type]
-        for gold in _GOLDS for kind in _KINDS
+        for gold in _GOLDS
+        for kind in _KINDS
     ],
     "normalised of MathVista": lambda reply: [
         typed_values.normalise_extraction(reply, kind, gold, choices)  # type: ignore[arg-type]
@@ -223,8 +232,7 @@ GRADES: dict[str, Read] = {
     ],
     "numbers_of": typed_values.parse_number_list,
     "holds_gold": lambda reply: [
-        ocrbench.contains_a_gold(reply, _GOLDS, expression=expression)
-        for expression in (False, True)
+        ocrbench.contains_a_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
     ],
     "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
@@ -238,19 +246,24 @@ GRADES: dict[str, Read] = {
     "same_figure": _graded(table_answers.same_figure),
     "restored": lambda reply: [
         restore(reply, gold, chinese=chinese)
-        for restore in (text_restoration.score_restoration,
-                        text_restoration.score_restoration_published)
-        for gold in ("the red car is here", "红色汽车") for chinese in (False, True)
+        for restore in (text_restoration.score_restoration, text_restoration.score_restoration_published)
+        for gold in ("the red car is here", "红色汽车")
+        for chinese in (False, True)
     ],
     "typed_score": lambda reply: [
         grade(reply, gold, form)
-        for gold in _GOLDS for form in _FORMATS
+        for gold in _GOLDS
+        for form in _FORMATS
         for grade in (typed_answer.typed_score, typed_answer.typed_score_by_script)
     ],
     "vqa": lambda reply: [
         one(reply, _GOLDS)
-        for one in (vqa_accuracy.vqa_accuracy, vqa_accuracy.vqa_accuracy_authors,
-                    vqa_accuracy.vqa_accuracy_m4c, vqa_accuracy.vqa_accuracy_vlmevalkit)
+        for one in (
+            vqa_accuracy.vqa_accuracy,
+            vqa_accuracy.vqa_accuracy_authors,
+            vqa_accuracy.vqa_accuracy_m4c,
+            vqa_accuracy.vqa_accuracy_vlmevalkit,
+        )
     ],
     "captions": _captioned,
     "set_precision": _graded(lambda reply, gold: score_field("set_precision", reply, gold, {})),
@@ -260,12 +273,10 @@ GRADES: dict[str, Read] = {
         if metric not in (*LATEX_METRICS, "set_precision")
         for gold in ("['a', '1.5']", "{'a': 'x', 'b': '[1, 2]'}")
     ],
-}  # fmt: skip
+}
 MATHS = {
     "undressed": mathematics.strip_markup,
-    "equal": lambda reply: [
-        mathematics.equal(reply, gold) for gold in ("3", "x+1", "\\frac{1}{2}")
-    ],
+    "equal": lambda reply: [mathematics.equal(reply, gold) for gold in ("3", "x+1", "\\frac{1}{2}")],
     "equal_official": lambda reply: [
         mathematics.equal_official(reply, gold) for gold in ("3", "(1,2)", "\\frac{1}{2}")
     ],
@@ -320,10 +331,16 @@ def _sound(name: str, found: object) -> object:
 
 
 _SEEDS = (
-    b"The answer is B.", b"A", b"Yes, it is.", "<think>It may be A.</think>\n答案是 C".encode(),
-    b"\\boxed{\\frac{1}{2}}", b'{"answer": "a red car", "score": 5}', b"Score: 1.0\nRating: [[5]]",
-    b"1,200.50 dollars", b"['a', '1.5']",
-)  # fmt: skip
+    b"The answer is B.",
+    b"A",
+    b"Yes, it is.",
+    "<think>It may be A.</think>\n答案是 C".encode(),
+    b"\\boxed{\\frac{1}{2}}",
+    b'{"answer": "a red car", "score": 5}',
+    b"Score: 1.0\nRating: [[5]]",
+    b"1,200.50 dollars",
+    b"['a', '1.5']",
+)
 TARGETS: tuple[Target, ...] = tuple(
     Target(name, _all(readers), _SEEDS, WORDS, (), functions=len(readers), made=encoded_reply)
     for name, readers in FAMILIES.items()

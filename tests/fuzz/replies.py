@@ -28,9 +28,7 @@ _PROFILE = profiles()["openai"]
 ASKED = RemoteModelConfig("tiny", _PROFILE, read_setup("openai", _PROFILE, {}))
 _REF = Ref("1")
 _ASKS = (Message("user", (Text("Which?"),)),)
-_PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQCqKp4nAAAAAElFTkSuQmCC"
-)
+_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQCqKp4nAAAAAElFTkSuQmCC"
 
 
 class _Body(NamedTuple):
@@ -115,38 +113,51 @@ def _events(*values: object) -> bytes:
 
 
 _USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}}
-_LOGPROBS = {
-    "content": [{"token": "A", "logprob": -0.5, "top_logprobs": [{"token": "A", "logprob": -0.5}]}]
-}
+_LOGPROBS = {"content": [{"token": "A", "logprob": -0.5, "top_logprobs": [{"token": "A", "logprob": -0.5}]}]}
 _SAID = {"content": "A", "reasoning_content": "B"}
-_CHAT = {
-    "choices": [{"message": _SAID, "finish_reason": "stop", "logprobs": _LOGPROBS}],
+_CHAT = {"choices": [{"message": _SAID, "finish_reason": "stop", "logprobs": _LOGPROBS}], "usage": _USAGE}
+_PARTS = {"choices": [{"message": {"content": [{"type": "text", "text": "A"}]}, "finish_reason": "length"}]}
+_REFUSAL = {"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "content_filter"}]}
+_TEXT = {
+    "choices": [
+        {
+            "text": "A",
+            "finish_reason": "stop",
+            "logprobs": {"tokens": ["A"], "token_logprobs": [-1.0], "top_logprobs": [{"A": -1.0}], "text_offset": [0]},
+        }
+    ],
     "usage": _USAGE,
 }
-_PARTS = {
+_CLAUDE = {
+    "content": [{"type": "thinking", "thinking": "B"}, {"type": "text", "text": "A"}],
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 5, "output_tokens": 2},
+}
+_TOP = {"topCandidates": [{"candidates": [{"token": "A", "logProbability": -0.5}]}]}
+_GOOGLE = {
+    "candidates": [
+        {
+            "content": {"parts": [{"text": "B", "thought": True}, {"text": "A"}]},
+            "finishReason": "STOP",
+            "logprobsResult": _TOP,
+        }
+    ],
+    "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2},
+}
+_BLOCKED = {"promptFeedback": {"blockReason": "SAFETY"}}
+_ERROR = {"error": {"message": "slow down", "code": 429, "type": "rate_limit", "details": [{"retryDelay": "1.5s"}]}}
+_PICTURES = {"data": [{"b64_json": _PIXEL}], "usage": {"input_tokens": 3, "output_tokens": 4}}
+_IN_CHAT = {
     "choices": [
-        {"message": {"content": [{"type": "text", "text": "A"}]}, "finish_reason": "length"}
+        {
+            "message": {
+                "content": "",
+                "images": [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PIXEL}"}}],
+            },
+            "finish_reason": "stop",
+        }
     ]
 }
-_REFUSAL = {
-    "choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "content_filter"}]
-}
-_TEXT = {"choices": [{"text": "A", "finish_reason": "stop", "logprobs": {
-    "tokens": ["A"], "token_logprobs": [-1.0], "top_logprobs": [{"A": -1.0}], "text_offset": [0]}}],
-    "usage": _USAGE}  # fmt: skip
-_CLAUDE = {"content": [{"type": "thinking", "thinking": "B"}, {"type": "text", "text": "A"}],
-           "stop_reason": "end_turn", "usage": {"input_tokens": 5, "output_tokens": 2}}  # fmt: skip
-_TOP = {"topCandidates": [{"candidates": [{"token": "A", "logProbability": -0.5}]}]}
-_GOOGLE = {"candidates": [{"content": {"parts": [{"text": "B", "thought": True}, {"text": "A"}]},
-                           "finishReason": "STOP", "logprobsResult": _TOP}],
-           "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2}}  # fmt: skip
-_BLOCKED = {"promptFeedback": {"blockReason": "SAFETY"}}
-_ERROR = {"error": {"message": "slow down", "code": 429, "type": "rate_limit", "details": [
-    {"retryDelay": "1.5s"}]}}  # fmt: skip
-_PICTURES = {"data": [{"b64_json": _PIXEL}], "usage": {"input_tokens": 3, "output_tokens": 4}}
-_IN_CHAT = {"choices": [{"message": {"content": "", "images": [
-    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PIXEL}"}}]},
-    "finish_reason": "stop"}]}  # fmt: skip
 _MODELS = {"data": [{"id": "tiny"}, {"id": "large"}], "models": [{"name": "models/x"}]}
 _STREAM = _events(
     {"choices": [{"delta": {"role": "assistant", "content": "A"}}]},
@@ -161,12 +172,46 @@ _CLAUDE_STREAM = _events(
     {"type": "message_stop"},
 )
 _NAMES = (
-    "choices", "message", "content", "finish_reason", "delta", "text", "logprobs", "type",
-    "top_logprobs", "token", "logprob", "error", "code", "index", "status", "detail", "details",
-    "retryDelay", "base_resp", "status_code", "usage", "prompt_tokens", "candidates", "parts",
-    "finishReason", "promptFeedback", "inlineData", "stop_reason", "images", "image_url", "url",
-    "refusal", "data", "id", "b64_json", "models", "has_more", "last_id", "nextPageToken",
-)  # fmt: skip
+    "choices",
+    "message",
+    "content",
+    "finish_reason",
+    "delta",
+    "text",
+    "logprobs",
+    "type",
+    "top_logprobs",
+    "token",
+    "logprob",
+    "error",
+    "code",
+    "index",
+    "status",
+    "detail",
+    "details",
+    "retryDelay",
+    "base_resp",
+    "status_code",
+    "usage",
+    "prompt_tokens",
+    "candidates",
+    "parts",
+    "finishReason",
+    "promptFeedback",
+    "inlineData",
+    "stop_reason",
+    "images",
+    "image_url",
+    "url",
+    "refusal",
+    "data",
+    "id",
+    "b64_json",
+    "models",
+    "has_more",
+    "last_id",
+    "nextPageToken",
+)
 _WORDS = (
     *(f'"{name}":'.encode() for name in _NAMES),
     *(b"null", b"true", b"[]", b"{}", b"[[]]", b'"stop"', b"1e999", b"-1", b"1" * 40),
@@ -194,6 +239,4 @@ _ONES: tuple[tuple[str, Callable[[bytes], object], tuple[bytes, ...]], ...] = (
     ("provider-ranks", _with(_ranked), _json(_TEXT, _CHAT)),
     ("provider-models", _with(list_models), _json(_MODELS)),
 )
-TARGETS: tuple[Target, ...] = tuple(
-    Target(name, read, seeds, _WORDS, _RAISES) for name, read, seeds in _ONES
-)
+TARGETS: tuple[Target, ...] = tuple(Target(name, read, seeds, _WORDS, _RAISES) for name, read, seeds in _ONES)

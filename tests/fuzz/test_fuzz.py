@@ -21,11 +21,7 @@ def test_a_reader_gives_a_value_or_one_sentence(name: str) -> None:
     target = TARGETS[name]
 
     @settings(
-        max_examples=EXAMPLES,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
+        max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
     )
     @given(contents(target))
     def holds(data: bytes) -> None:
@@ -44,10 +40,7 @@ def test_a_sound_example_is_read(name: str) -> None:
 
 def test_what_the_check_finds() -> None:
     lot = random.Random(0)
-    for read, message in (
-        (lambda data: lot.random(), "read twice"),
-        (lambda data: sum(range(10**6)), "took"),
-    ):
+    for read, message in ((lambda data: lot.random(), "read twice"), (lambda data: sum(range(10**6)), "took")):
         with pytest.raises(Broken, match=message):
             check(Target("x", read, (b"",), seconds=0.0 if message == "took" else 5.0), b"")
     with pytest.raises(ZeroDivisionError):

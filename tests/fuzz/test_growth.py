@@ -19,8 +19,7 @@ def slow(name: str, least: int = 0, step: int = 1) -> dict[str, float]:
     texts = [("", phrase, end) for phrase in phrases(name) for end in ("", END)]
     texts += [(head, phrase, END) for head in beginnings(name) for phrase in "\n x"]
     found = {
-        f"{head}{phrase}..{end}": growth(read, phrase, head=head, end=end)
-        for head, phrase, end in texts[least::step]
+        f"{head}{phrase}..{end}": growth(read, phrase, head=head, end=end) for head, phrase, end in texts[least::step]
     }
     return {text: ratio for text, ratio in found.items() if ratio > MOST}
 
@@ -96,11 +95,7 @@ def test_phrases_that_took_seconds_or_minutes(name: str, phrase: str) -> None:
 
 @pytest.mark.parametrize("head", ["```", "```json"])
 @pytest.mark.parametrize(
-    "name",
-    [
-        "snellen.benchmarks.open_answers.mega_bench.grading.objects last_object",
-        "replies-open parse_reply",
-    ],
+    "name", ["snellen.benchmarks.open_answers.mega_bench.grading.objects last_object", "replies-open parse_reply"]
 )
 def test_white_space_in_a_block_without_end(name: str, head: str) -> None:
     assert growth(readers()[name], "\n", 1000, head, END) <= MOST

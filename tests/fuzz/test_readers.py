@@ -67,21 +67,26 @@ def check_time(family: str, name: str, phrases: Sequence[str]) -> None:
 
 
 @pytest.mark.parametrize(("family", "name"), READERS)
-@pytest.mark.attack(
-    "100,000 characters of a phrase, for every reader and every grade",
-    "each is done in half a second",
-)
+@pytest.mark.attack("100,000 characters of a phrase, for every reader and every grade", "each is done in half a second")
 def test_a_loop_takes_half_a_second(family: str, name: str) -> None:
     check_time(family, name, [LOOPS[READERS.index((family, name)) % len(LOOPS)]])
 
 
 SLOW_BEFORE = (
-    ("matches_mmmu", "1"), ("matches_mmmu", "A\n"), ("phyx_choice_parser", "the answer is "),
-    ("parse_mme_realworld of VLMEvalKit", "<answer>"), ("parse_grade", "1."),
-    ("parse_grades", "{}"), ("parse_extracted_document_answer", "**"), ("contains_verdict", "\n"),
+    ("matches_mmmu", "1"),
+    ("matches_mmmu", "A\n"),
+    ("phyx_choice_parser", "the answer is "),
+    ("parse_mme_realworld of VLMEvalKit", "<answer>"),
+    ("parse_grade", "1."),
+    ("parse_grades", "{}"),
+    ("parse_extracted_document_answer", "**"),
+    ("contains_verdict", "\n"),
     ("without_quotes", "\r\n"),
-    ("same_items", "["), ("same_items", "[1, "), ("typed_score", "(A"), ("typed_score", " "),
-)  # fmt: skip
+    ("same_items", "["),
+    ("same_items", "[1, "),
+    ("typed_score", "(A"),
+    ("typed_score", " "),
+)
 
 
 @pytest.mark.parametrize(("name", "phrase"), SLOW_BEFORE)
@@ -133,8 +138,7 @@ def test_empty_replies_score_what_is_declared(empty: str) -> None:
         rule = name.rpartition(" ")[2]
         have = "has" if right == 1 else "have"
         assert summary.notices[-1] == (
-            f"{right} of {len(records)} samples {have} an empty reply that is scored as right: "
-            f"so does the rule {rule}"
+            f"{right} of {len(records)} samples {have} an empty reply that is scored as right: so does the rule {rule}"
         ), name
         credited[name] = right
     assert credited == {name: counts[bool(empty)] for name, counts in CREDITED.items()}

@@ -23,9 +23,7 @@ from snellen.generated_code.program import ProgramJob, ProgramReport
 from snellen.generated_code.runner import WorkerLost, Workers
 
 RUN_PROGRAM = "snellen.generated_code.program:run_program"
-LIMITS = ProgramLimits(
-    cpu_seconds=10, wall_seconds=20.0, memory_mb=768, file_mb=32, folder_mb=64, files=1000
-)
+LIMITS = ProgramLimits(cpu_seconds=10, wall_seconds=20.0, memory_mb=768, file_mb=32, folder_mb=64, files=1000)
 BRIEF = msgspec.structs.replace(LIMITS, wall_seconds=2.0)
 """For programs that would go on for ever, and say nothing by their end."""
 _CALLS = """
@@ -136,10 +134,7 @@ class Targets:
             if path.is_file()
         }
         held: dict[str, object] = {"files": files}
-        held["folders"] = [
-            sorted(path.name for path in folder.iterdir())
-            for folder in (self.folder, self.libraries)
-        ]
+        held["folders"] = [sorted(path.name for path in folder.iterdir()) for folder in (self.folder, self.libraries)]
         held["process"] = self.process.poll()
         if self.process.poll() is None:
             stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -200,9 +195,7 @@ def run_hostile(workers: Workers, program: HostileProgram, user: int) -> str:
         changed = [name for name, value in targets.state().items() if before[name] != value]
         left = targets.left()
         if changed or left:
-            return "; ".join(
-                [f"changed {what}" for what in changed] + [f"left {left}"] * bool(left)
-            )
+            return "; ".join([f"changed {what}" for what in changed] + [f"left {left}"] * bool(left))
         return "" if program.ends or said != "error: ValueError: done" else "done"
 
 

@@ -76,10 +76,7 @@ def measure(names: Sequence[str], word: str = "") -> dict[str, object]:
 
 def measure_as_user(arguments: Sequence[str]) -> dict[str, object]:
     """`measure` by another user, in a mount namespace in which that one can read this Python."""
-    hidden = next(
-        (parent for parent in reversed(Path(sys.base_prefix).parents)
-         if not parent.stat().st_mode & 1), None,
-    )  # fmt: skip
+    hidden = next((parent for parent in reversed(Path(sys.base_prefix).parents) if not parent.stat().st_mode & 1), None)
     with tempfile.TemporaryDirectory(prefix="snellen-user-") as folder:
         Path(folder).chmod(0o777)
         python = Path(folder, "python")
@@ -93,19 +90,26 @@ def measure_as_user(arguments: Sequence[str]) -> dict[str, object]:
                 f"mkdir -p {prefix}",
                 f"mount --bind {aside} {prefix}",
             ]
-        command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups",
-                   sys.executable, "-m", "tests.generated_code.layer_table", "--json",
-                   *arguments]  # fmt: skip
+        command = [
+            "setpriv",
+            f"--reuid={USER}",
+            f"--regid={USER}",
+            "--clear-groups",
+            sys.executable,
+            "-m",
+            "tests.generated_code.layer_table",
+            "--json",
+            *arguments,
+        ]
         steps.append(f"cd {shlex.quote(str(ROOT))}; exec {shlex.join(command)}")
-        environment = os.environ | {
-            "HOME": folder,
-            "TMPDIR": folder,
-            "OPENAI_API_KEY": "sk-planted",
-        }
+        environment = os.environ | {"HOME": folder, "TMPDIR": folder, "OPENAI_API_KEY": "sk-planted"}
         said = subprocess.run(
             ["unshare", "--mount", "sh", "-ec", "\n".join(steps)],
-            env=environment, stdout=subprocess.PIPE, text=True, check=True,
-        )  # fmt: skip
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
     measured: dict[str, object] = json.loads(said.stdout)
     return measured
 
@@ -120,10 +124,7 @@ def main(argv: Sequence[str]) -> None:
     if given.json:
         print(json.dumps(measure(names, given.word)))
         return
-    by_user: Mapping[str, object] = {
-        "root": measure(names, given.word),
-        "user": measure_as_user([*argv]),
-    }
+    by_user: Mapping[str, object] = {"root": measure(names, given.word), "user": measure_as_user([*argv])}
     if given.word or given.missing:
         return
     commit = subprocess.run(

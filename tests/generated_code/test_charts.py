@@ -30,15 +30,29 @@ def test_one_figure_of_many_charts(runner: ProgramRunner) -> None:
     )
     drawn = contents(runner, program)
     assert drawn.calls == {
-        "plot": 2, "bar": 1, "hist": 1, "scatter": 2, "pie": 1, "imshow": 1, "fill_between": 1,
+        "plot": 2,
+        "bar": 1,
+        "hist": 1,
+        "scatter": 2,
+        "pie": 1,
+        "imshow": 1,
+        "fill_between": 1,
         "plot polar": 1,
-    }  # fmt: skip
+    }
     red, blue = "#FF0000", "#0000FF"
     assert set(drawn.colours) == {
-        ("line", blue), ("bar", "#000000"), ("bar", "#FFFFFF"), ("hist", "#008000"),
-        ("scatter", "plasma"), ("pie", red), ("pie", blue), ("imshow", "gray"),
-        ("_fill_between_x_or_y", red), ("plot polar", red), ("scatter 3d", red),
-    }  # fmt: skip
+        ("line", blue),
+        ("bar", "#000000"),
+        ("bar", "#FFFFFF"),
+        ("hist", "#008000"),
+        ("scatter", "plasma"),
+        ("pie", red),
+        ("pie", blue),
+        ("imshow", "gray"),
+        ("_fill_between_x_or_y", red),
+        ("plot polar", red),
+        ("scatter 3d", red),
+    }
     assert (len(drawn.places), drawn.axes) == (12, 12)
 
 
@@ -47,25 +61,32 @@ def test_one_figure_of_many_charts(runner: ProgramRunner) -> None:
     ("program", "calls", "colours"),
     [
         ("ax.plot([1, 2], color='red')", {"plot": 1}, {("line", "#FF0000")}),
-        ("ax.bar([1, 2], [1, 2], color=['k', 'w'])", {"bar": 1},
-         {("bar", "#000000"), ("bar", "#FFFFFF")}),
+        ("ax.bar([1, 2], [1, 2], color=['k', 'w'])", {"bar": 1}, {("bar", "#000000"), ("bar", "#FFFFFF")}),
         ("ax.barh([1], [1], color='k', alpha=0.5)", {"barh": 1}, {("bar", "#000000")}),
         ("ax.hist([1, 1, 2], color='g')", {"hist": 1}, {("hist", "#008000")}),
         ("ax.scatter([1], [1], c=[1], cmap='plasma')", {"scatter": 1}, {("scatter", "plasma")}),
         ("ax.imshow([[1]], cmap='gray')", {"imshow": 1}, {("imshow", "gray")}),
         ("ax.pie([1, 2], colors=['r', 'b'])", {"pie": 1}, {("pie", "#FF0000"), ("pie", "#0000FF")}),
-        ("ax.fill_between([1, 2], 1, color='r')", {"fill_between": 1},
-         {("_fill_between_x_or_y", "#FF0000")}),
+        ("ax.fill_between([1, 2], 1, color='r')", {"fill_between": 1}, {("_fill_between_x_or_y", "#FF0000")}),
         ("ax.plot([1], color='r')[0].set_color('b')", {"plot": 1}, {("line", "#0000FF")}),
-        ("a = plt.figure().add_subplot(polar=True)\na.plot([1, 2], color='r')", {"plot polar": 1},
-         {("plot polar", "#FF0000")}),
-        ("a = plt.figure().add_subplot(projection='3d')\na.plot([1], [1], [1], color='r')",
-         {"plot 3d": 1}, {("plot 3d", "#FF0000")}),
+        (
+            "a = plt.figure().add_subplot(polar=True)\na.plot([1, 2], color='r')",
+            {"plot polar": 1},
+            {("plot polar", "#FF0000")},
+        ),
+        (
+            "a = plt.figure().add_subplot(projection='3d')\na.plot([1], [1], [1], color='r')",
+            {"plot 3d": 1},
+            {("plot 3d", "#FF0000")},
+        ),
         ("ax.bar([1], [1], facecolor='red')", {"bar": 1}, {("bar", "#FF0000")}),
-        ("try:\n    ax.plot([1], [1, 2])\nexcept ValueError:\n    pass\nax.plot([1], color='r')",
-         {"plot": 1}, {("line", "#FF0000")}),
+        (
+            "try:\n    ax.plot([1], [1, 2])\nexcept ValueError:\n    pass\nax.plot([1], color='r')",
+            {"plot": 1},
+            {("line", "#FF0000")},
+        ),
     ],
-)  # fmt: skip
+)
 def test_calls_and_colours(
     runner: ProgramRunner, program: str, calls: dict[str, int], colours: set[tuple[str, str]]
 ) -> None:

@@ -119,9 +119,7 @@ def test_it_reads_no_files_of_the_user(runner: ProgramRunner, tmp_path: Path) ->
     assert "error: " in message(runner, parent)
 
 
-def test_it_sees_no_keys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: ProgramRunner
-) -> None:
+def test_it_sees_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: ProgramRunner) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     assert "OPENAI_API_KEY" not in worker_environment(str(tmp_path), tmp_path)
     told = message(runner, "import os\nraise ValueError(sorted(os.environ))")
@@ -135,9 +133,7 @@ def test_it_has_no_network(runner: ProgramRunner) -> None:
         port = server.getsockname()[1]
         connect = f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 5)"
         assert "PermissionError" in message(runner, connect)
-    assert "PermissionError" in message(
-        runner, "import socket\nsocket.socket(socket.AF_UNIX).connect('/run/x')"
-    )
+    assert "PermissionError" in message(runner, "import socket\nsocket.socket(socket.AF_UNIX).connect('/run/x')")
 
 
 def test_it_starts_no_process(runner: ProgramRunner) -> None:
@@ -173,10 +169,7 @@ def test_a_forged_report_harms_nobody(runner: ProgramRunner) -> None:
     long = write.format("(1 << 40).to_bytes(8, 'little')")
     assert message(runner, long) == "report: its report is longer than 64 MB"
     garbled = write.format("(3).to_bytes(8, 'little') + b'abc'")
-    assert (
-        message(runner, "import os\nos.kill(os.getpid(), 40)")
-        == "killed: it was ended by signal 40"
-    )
+    assert message(runner, "import os\nos.kill(os.getpid(), 40)") == "killed: it was ended by signal 40"
     assert message(runner, garbled).startswith("report: its report is not that of a chart")
     assert message(runner, CHART) == ""
 
@@ -192,9 +185,7 @@ def test_numbers_that_are_drawn_are_the_same_again(runner: ProgramRunner) -> Non
 
 
 @pytest.mark.release
-def test_a_lost_worker_is_replaced(
-    runner: ProgramRunner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_lost_worker_is_replaced(runner: ProgramRunner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     worker = runner.programs._worker()
     worker._process.kill()
     worker._process.wait()

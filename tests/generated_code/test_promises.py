@@ -18,13 +18,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from PIL import Image
-from tests.generated_code.hostile_programs import (
-    RUN_PROGRAM,
-    load_programs,
-    named_processes,
-    run_hostile,
-    run_user,
-)
+from tests.generated_code.hostile_programs import RUN_PROGRAM, load_programs, named_processes, run_hostile, run_user
 from tests.generated_code.refused_layers import EVERY_LAYER, source, start_workers
 
 from snellen.core.errors import UsageError
@@ -32,14 +26,7 @@ from snellen.generated_code import promises
 from snellen.generated_code.limited import CallFailed, call_limited
 from snellen.generated_code.limits import ProgramLimits
 from snellen.generated_code.program import ProgramJob, ProgramReport
-from snellen.generated_code.protection import (
-    EMPTY_ROOT,
-    FILTER,
-    LANDLOCK,
-    LAYERS,
-    NAMESPACES,
-    RESOURCE_LIMITS,
-)
+from snellen.generated_code.protection import EMPTY_ROOT, FILTER, LANDLOCK, LAYERS, NAMESPACES, RESOURCE_LIMITS
 from snellen.generated_code.runner import ProgramRunner, WorkerLost, WorkerProcess, Workers
 
 pytestmark = pytest.mark.timeout(300)
@@ -119,9 +106,7 @@ def test_a_missing_layer_is_made_up_for_by_others_or_noticed(
 
 
 @pytest.mark.parametrize(("refused", "missing"), [((), LAYERS[1:]), (("limits",), LAYERS)])
-def test_another_system_has_resource_limits_if_all_were_set(
-    refused: Sequence[str], missing: Sequence[str]
-) -> None:
+def test_another_system_has_resource_limits_if_all_were_set(refused: Sequence[str], missing: Sequence[str]) -> None:
     code = (
         f"{source(refused)}\nimport sys\nfrom pathlib import Path\n"
         "from snellen.generated_code.limits import ProgramLimits\n"
@@ -156,9 +141,7 @@ def test_what_does_not_hold_is_one_sentence(workers: Workers) -> None:
 
 
 @pytest.mark.parametrize("workers", [""], indirect=True)
-def test_an_attack_that_does_not_end_shows_nothing(
-    workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_attack_that_does_not_end_shows_nothing(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(promises, "_LIMITS", ProgramLimits(wall_seconds=0.0))
     broken = promises.broken_promises(workers)
     assert set(broken) >= {"files", "memory", "leftovers"}
@@ -188,9 +171,7 @@ def test_programs_run_where_root_cannot_become_another_user(workers: Workers) ->
 
 
 @pytest.mark.parametrize("refused", ["filter", EVERY_LAYER])
-def test_a_program_that_clears_its_parent_death_signal_is_ended(
-    refused: str, started: dict[str, Workers]
-) -> None:
+def test_a_program_that_clears_its_parent_death_signal_is_ended(refused: str, started: dict[str, Workers]) -> None:
     name = f"orphan{os.getpid()}{len(refused)}"
     program = (
         f"import ctypes, os, time\nlibc = ctypes.CDLL(None)\nlibc.prctl(15, b'{name}', 0, 0, 0)\n"
@@ -240,9 +221,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("program", "reason"), MALFORMED.items(), ids=range(len(MALFORMED)))
-def test_a_malformed_report_is_a_failure_with_a_reason(
-    runner: ProgramRunner, program: str, reason: str
-) -> None:
+def test_a_malformed_report_is_a_failure_with_a_reason(runner: ProgramRunner, program: str, reason: str) -> None:
     failure = runner.run(program).failure
     assert failure is not None
     assert failure.kind == "report"
@@ -268,9 +247,7 @@ def picture(shade: int) -> str:
     return base64.b64encode(data.getvalue()).decode()
 
 
-def run_snellen(
-    folder: Path, refused: str, value: str, *programs: str
-) -> subprocess.CompletedProcess[str]:
+def run_snellen(folder: Path, refused: str, value: str, *programs: str) -> subprocess.CompletedProcess[str]:
     """`snellen run` with a model of such replies, in a process that is refused some layers."""
     row = json.loads(LAYOUT.read_text().splitlines()[0])
     rows = [row | {"index": str(at), "image": picture(at)} for at in range(len(programs))]
@@ -314,10 +291,7 @@ def test_unprotected_programs_run_and_the_run_says_so(tmp_path: Path) -> None:
     assert "Traceback" not in said.stdout + said.stderr
     assert "(run_code=unprotected" in said.stdout
     (page,) = tmp_path.glob("out/*/report.html")
-    for part in (
-        "programs ran unprotected, where this does not hold: it reads and changes",
-        ">unprotected</dd>",
-    ):
+    for part in ("programs ran unprotected, where this does not hold: it reads and changes", ">unprotected</dd>"):
         assert part in page.read_text()
     (run,) = tmp_path.glob("out/*/run.json")
     assert '"run_code":"unprotected"' in run.read_text().replace(" ", "")
@@ -331,22 +305,14 @@ def test_unprotected_programs_run_and_the_run_says_so(tmp_path: Path) -> None:
             for record in map(json.loads, samples.read_text().splitlines())
         }
         assert scored == {"0": (0.75, "drawn"), "1": (0.0, "killed")}
-        failed = [
-            json.loads(line)
-            for line in samples.with_name("failures.jsonl").read_text().splitlines()
-        ]
-        why = {
-            record["id"]: (record["outcome"], record["passes"][0]["verdicts"][0]["output"])
-            for record in failed
-        }
+        failed = [json.loads(line) for line in samples.with_name("failures.jsonl").read_text().splitlines()]
+        why = {record["id"]: (record["outcome"], record["passes"][0]["verdicts"][0]["output"]) for record in failed}
         assert {outcome for outcome, _ in why.values()} == {"failed"}
         assert why["2"][1]["message"].startswith("its report is not that of a chart: ")
         assert why["3"][1]["message"] == "its report ends half-way"
 
 
-def test_a_worker_that_cannot_start_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_cannot_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = len(list(Path("/proc/self/fd").iterdir()))
     with monkeypatch.context() as patch:

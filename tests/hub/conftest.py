@@ -57,8 +57,7 @@ def _questions(folder: Path) -> None:
     from PIL import Image as Pictures
 
     features = Features(
-        {name: Value("string") for name in ("index", "question", "A", "B", "answer")}
-        | {"image": Image()}
+        {name: Value("string") for name in ("index", "question", "A", "B", "answer")} | {"image": Image()}
     )
     (folder / "data").mkdir(parents=True)
     for split, count in (("train", 2), ("test", 4)):

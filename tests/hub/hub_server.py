@@ -118,8 +118,7 @@ class _Answers(http.server.BaseHTTPRequestHandler):
         if not self._known(repository, revision):
             return
         entries = [repository.entry(file) for file in repository.files()]
-        folders = [{"type": "directory", "path": one, "size": 0, "oid": "0" * 40}
-                   for one in repository.folders()]  # fmt: skip
+        folders = [{"type": "directory", "path": one, "size": 0, "oid": "0" * 40} for one in repository.folders()]
         if what == "revision":
             facts = {
                 "id": name,
@@ -159,8 +158,7 @@ class _Answers(http.server.BaseHTTPRequestHandler):
             return
         file = "/".join(rest[2:])
         if file not in repository.files():
-            self._refuse(HTTPStatus.NOT_FOUND, "EntryNotFound", "Entry not found",
-                         {"X-Repo-Commit": repository.commit})  # fmt: skip
+            self._refuse(HTTPStatus.NOT_FOUND, "EntryNotFound", "Entry not found", {"X-Repo-Commit": repository.commit})
             return
         data = (repository.folder / file).read_bytes()
         digest = hashlib.sha256(data).hexdigest()
@@ -183,9 +181,7 @@ class _Answers(http.server.BaseHTTPRequestHandler):
         headers["Content-Range"] = f"bytes {start}-{end}/{len(data)}"
         self._send(HTTPStatus.PARTIAL_CONTENT, data[start : end + 1], headers)
 
-    def _refuse(
-        self, status: HTTPStatus, code: str, message: str, headers: dict[str, str] | None = None
-    ) -> None:
+    def _refuse(self, status: HTTPStatus, code: str, message: str, headers: dict[str, str] | None = None) -> None:
         told = {"X-Error-Code": code, "X-Error-Message": message} | (headers or {})
         self._send(status, json.dumps({"error": message}).encode(), told)
 

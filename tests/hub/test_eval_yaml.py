@@ -8,12 +8,7 @@ import pytest
 import yaml
 from hub_command import Command
 
-from snellen.benchmarks.declaration.eval_yaml import (
-    NamedStep,
-    plan_prompt,
-    read_eval_yaml,
-    select_task,
-)
+from snellen.benchmarks.declaration.eval_yaml import NamedStep, plan_prompt, read_eval_yaml, select_task
 from snellen.core.errors import DataError, UsageError
 from snellen.store.runs import RunFolder, find_runs
 
@@ -138,18 +133,17 @@ def test_the_only_task_need_not_be_named() -> None:
         ([], "{question}"),
         (["generate"], "{question}"),
         ([("prompt_template", {"template": "A {prompt} B"})], "A {question} B"),
+        ([("prompt_template", {"template": "A {prompt}"}), ("user_message", {"template": "C"})], "A {question}\nC"),
         (
-            [("prompt_template", {"template": "A {prompt}"}), ("user_message", {"template": "C"})],
-            "A {question}\nC",
-        ),
-        (
-            [("prompt_template", {"template": "A {prompt}"}),
-             ("multiple_choice", {"template": "{letters}: {question} {choices}"})],
+            [
+                ("prompt_template", {"template": "A {prompt}"}),
+                ("multiple_choice", {"template": "{letters}: {question} {choices}"}),
+            ],
             "{letters}: A {question} {choices}",
         ),
         ([("prompt_template", {"template": "{x} {prompt} {y}", "x": 1})], "1 {question} {y}"),
     ],
-)  # fmt: skip
+)
 def test_solvers_make_one_prompt(solvers, frame: str) -> None:
     steps = [NamedStep(one) if isinstance(one, str) else NamedStep(*one) for one in solvers]
     assert plan_prompt(steps, WHERE).frame == frame
@@ -157,11 +151,7 @@ def test_solvers_make_one_prompt(solvers, frame: str) -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [
-        NamedStep("self_critique"),
-        NamedStep("use_tools"),
-        NamedStep("multiple_choice", {"multiple_correct": True}),
-    ],
+    [NamedStep("self_critique"), NamedStep("use_tools"), NamedStep("multiple_choice", {"multiple_correct": True})],
 )
 def test_a_solver_that_asks_more_is_refused(step: NamedStep) -> None:
     with pytest.raises(UsageError, match=step.name):

@@ -23,9 +23,7 @@ class Fetched:
 
     def __init__(self, snellen: Command, hub: Hub) -> None:
         before = len(hub.asked)
-        done = snellen(
-            "run", "-m", MODEL, "-b", DATA, "--out", "online", "--generation", "max_new_tokens=4"
-        )
+        done = snellen("run", "-m", MODEL, "-b", DATA, "--out", "online", "--generation", "max_new_tokens=4")
         assert done.returncode == 0, done.stderr
         self.asked = hub.asked[before:]
         self.run = only_run(snellen.home / "online")
@@ -128,9 +126,7 @@ def test_a_server_that_is_down(fetched: Fetched, snellen: Command) -> None:
 
 
 @pytest.mark.release
-def test_offline_a_revision_is_that_revision_or_refused(
-    fetched: Fetched, snellen: Command, hub: Hub
-) -> None:
+def test_offline_a_revision_is_that_revision_or_refused(fetched: Fetched, snellen: Command, hub: Hub) -> None:
     commit = hub.repositories["datasets", "acme/questions"].commit
     words = ("run", "-m", "random", "-q", "--no-html", "--out", "revisions", "-b")
     for revision in ("main", commit):
@@ -170,9 +166,7 @@ def publish(hub: Hub, home: Path) -> Callable[[str], dict[str, str]]:
     return install
 
 
-def test_pulling_a_published_file(
-    publish: Callable[[str], dict[str, str]], snellen: Command, hub: Hub
-) -> None:
+def test_pulling_a_published_file(publish: Callable[[str], dict[str, str]], snellen: Command, hub: Hub) -> None:
     environment = publish("right")
     first = snellen("data", "pull", "acme", **environment)
     assert (first.returncode, first.stderr) == (0, "")
@@ -186,9 +180,7 @@ def test_pulling_a_published_file(
     assert len(hub.asked) == asked
 
 
-def test_a_published_file_that_is_another_now(
-    publish: Callable[[str], dict[str, str]], snellen: Command
-) -> None:
+def test_a_published_file_that_is_another_now(publish: Callable[[str], dict[str, str]], snellen: Command) -> None:
     wrong = "0" * 32
     environment = publish(wrong)
     done = snellen("data", "pull", "acme", **environment)

@@ -43,9 +43,7 @@ async def session(*arguments: object) -> AsyncIterator[Any]:
     from mcp.client.stdio import stdio_client
 
     parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "snellen", "mcp", *map(str, arguments)],
-        env={**os.environ},
+        command=sys.executable, args=["-m", "snellen", "mcp", *map(str, arguments)], env={**os.environ}
     )
     async with stdio_client(parameters) as streams, ClientSession(*streams) as client:
         await client.initialize()
@@ -137,10 +135,7 @@ def test_pages_of_samples_with_pictures(results: Path) -> None:
     talk(use, results)
 
 
-@pytest.mark.attack(
-    "a program that asks the MCP server for other files, or for a run",
-    "it is refused in one sentence",
-)
+@pytest.mark.attack("a program that asks the MCP server for other files, or for a run", "it is refused in one sentence")
 def test_what_is_not_allowed(results: Path, tmp_path: Path) -> None:
     run = names(results)[0]
     secret = tmp_path / "secret.tsv"
@@ -152,9 +147,7 @@ def test_what_is_not_allowed(results: Path, tmp_path: Path) -> None:
         for spec in (secret, f"../{secret.name}", "/etc/passwd"):
             said = await refused(client, "plan", models=["random"], benchmarks=[str(spec)])
             assert "lies outside the folders" in said
-        said = await refused(
-            client, "plan", models=["random"], benchmarks=[f"eyechart:file={secret}"]
-        )
+        said = await refused(client, "plan", models=["random"], benchmarks=[f"eyechart:file={secret}"])
         assert "may not choose" in said
         said = await refused(client, "plan", models=[f"replay/{secret}"], benchmarks=["eyechart"])
         assert "is a file of this machine" in said

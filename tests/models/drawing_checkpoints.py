@@ -34,11 +34,7 @@ def janus_tokenizer() -> PreTrainedTokenizerFast:
         pad_token="<pad>",
         bos_token="<|begin|>",
         eos_token="<|end|>",
-        extra_special_tokens={
-            "image_token": "<image>",
-            "boi_token": "<begin_of_image>",
-            "eoi_token": "<end_of_image>",
-        },
+        extra_special_tokens={"image_token": "<image>", "boi_token": "<begin_of_image>", "eoi_token": "<end_of_image>"},
         chat_template=TEMPLATE,
     )
 
@@ -114,21 +110,14 @@ def clip(folder: Path) -> Path:
     )
     torch.manual_seed(4)
     CLIPModel(config).save_pretrained(folder)
-    CLIPImageProcessorPil(
-        size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
-    ).save_pretrained(folder)
+    CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}).save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
 
 
 def diffusion(folder: Path) -> Path:
     """A Stable Diffusion pipeline: text encoder, U-Net, decoder and scheduler, all tiny."""
-    from diffusers import (
-        AutoencoderKL,
-        DDIMScheduler,
-        StableDiffusionPipeline,
-        UNet2DConditionModel,
-    )
+    from diffusers import AutoencoderKL, DDIMScheduler, StableDiffusionPipeline, UNet2DConditionModel
 
     words = tokenizer()
     words.model_max_length = 32

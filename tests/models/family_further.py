@@ -77,9 +77,8 @@ def deepseek_hybrid() -> Made:
         tie_word_embeddings=False,
     )
     pictures = resizer(
-        "deepseek_vl_hybrid", "DeepseekVLHybridImageProcessor", size=square(),
-        high_res_size=square(64), min_size=8,
-    )  # fmt: skip
+        "deepseek_vl_hybrid", "DeepseekVLHybridImageProcessor", size=square(), high_res_size=square(64), min_size=8
+    )
     processor = hf.DeepseekVLHybridProcessor(
         pictures, tokenizer, chat_template=template("<image_placeholder>"), num_image_tokens=16
     )
@@ -129,11 +128,7 @@ def granite_vision() -> Made:
 
 
 def qianfan_ocr() -> Made:
-    named = {
-        "start_image_token": "<img>",
-        "end_image_token": "</img>",
-        "context_image_token": "<IMG_CONTEXT>",
-    }
+    named = {"start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>"}
     tokenizer = words(**named)
     config = hf.QianfanOCRConfig(
         vision_config={
@@ -149,12 +144,8 @@ def qianfan_ocr() -> Made:
         image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
         image_seq_length=4,
     )
-    pictures = resizer(
-        "got_ocr2", "GotOcr2ImageProcessor", size=square(), crop_to_patches=True, max_patches=3
-    )
-    processor = hf.QianfanOCRProcessor(
-        pictures, tokenizer, image_seq_length=4, chat_template=template()
-    )
+    pictures = resizer("got_ocr2", "GotOcr2ImageProcessor", size=square(), crop_to_patches=True, max_patches=3)
+    processor = hf.QianfanOCRProcessor(pictures, tokenizer, image_seq_length=4, chat_template=template())
     return Made(hf.QianfanOCRForConditionalGeneration(config), processor)
 
 
@@ -171,8 +162,13 @@ def perception() -> Made:
             "global_pool": "",
             "initializer_range": 0.3,
             "model_args": {
-                "embed_dim": 32, "depth": 2, "num_heads": 2, "img_size": [32, 32],
-                "patch_size": 8, "ref_feat_shape": [4, 4], "use_post_transformer_norm": True,
+                "embed_dim": 32,
+                "depth": 2,
+                "num_heads": 2,
+                "img_size": [32, 32],
+                "patch_size": 8,
+                "ref_feat_shape": [4, 4],
+                "use_post_transformer_norm": True,
             },
         },
         text_config=text(tokenizer),
@@ -180,13 +176,18 @@ def perception() -> Made:
         image_token_id=image,
         video_token_id=video,
         tie_word_embeddings=False,
-    )  # fmt: skip
+    )
     pictures = resizer("perception_lm", "PerceptionLMImageProcessor", tile_size=32, max_num_tiles=4)
     film = "PerceptionLMVideoProcessor"
     processor = with_video(
-        hf.PerceptionLMProcessor, film, pictures, tokenizer, patch_size=8, pooling_ratio=2,
+        hf.PerceptionLMProcessor,
+        film,
+        pictures,
+        tokenizer,
+        patch_size=8,
+        pooling_ratio=2,
         chat_template=template("<|image|>"),
-    )  # fmt: skip
+    )
     return Made(hf.PerceptionLMForConditionalGeneration(config), processor, film)
 
 

@@ -74,9 +74,7 @@ def glmga() -> Made:
     )
     kept = {"shortest_edge": 2 * 16 * 16, "longest_edge": 2 * 64 * 64}
     pictures = resizer("glmga", "GlmgaImageProcessor", patch_size=8, size=kept)
-    processor = with_video(
-        hf.Glm46VProcessor, "GlmgaVideoProcessor", pictures, tokenizer, chat_template=GLM_TEMPLATE
-    )
+    processor = with_video(hf.Glm46VProcessor, "GlmgaVideoProcessor", pictures, tokenizer, chat_template=GLM_TEMPLATE)
     return Made(hf.Glm46VForConditionalGeneration(config), processor, "GlmgaVideoProcessor")
 
 
@@ -102,9 +100,7 @@ def glm5() -> Made:
             index_kpool=2,
             mlp_layer_types=["dense", "sparse"],
         ),
-        vision_config=tower(
-            intermediate_size=48, out_hidden_size=32, image_size=64, projection_intermediate_size=48
-        ),
+        vision_config=tower(intermediate_size=48, out_hidden_size=32, image_size=64, projection_intermediate_size=48),
         image_token_id=image,
         video_token_id=video,
         image_start_token_id=start,
@@ -112,13 +108,9 @@ def glm5() -> Made:
         video_start_token_id=first,
         video_end_token_id=last,
     )
-    pictures = resizer(
-        "glm5_next", "Glm5NextImageProcessor", patch_size=8, min_image_tokens=1, max_image_tokens=16
-    )
+    pictures = resizer("glm5_next", "Glm5NextImageProcessor", patch_size=8, min_image_tokens=1, max_image_tokens=16)
     film = "Glm5NextVideoProcessor"
-    processor = with_video(
-        hf.Glm5NextProcessor, film, pictures, tokenizer, chat_template=GLM_TEMPLATE
-    )
+    processor = with_video(hf.Glm5NextProcessor, film, pictures, tokenizer, chat_template=GLM_TEMPLATE)
     return Made(hf.Glm5NextForConditionalGeneration(config), processor, film)
 
 
@@ -127,20 +119,20 @@ def exaone() -> Made:
     given = signs(tokenizer)
     config = hf.Exaone4_5_Config(
         text_config=text(
-            tokenizer, "exaone4", sliding_window=512, initializer_range=0.8,
+            tokenizer,
+            "exaone4",
+            sliding_window=512,
+            initializer_range=0.8,
             layer_types=["sliding_attention", "full_attention"],
         ),
         vision_config=tower(
-            intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32,
-            num_key_value_heads=1,
+            intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32, num_key_value_heads=1
         ),
         image_token_id=given["image_token_id"],
         video_token_id=given["video_token_id"],
-    )  # fmt: skip
-    video = "Qwen2VLVideoProcessor"
-    processor = with_video(
-        hf.Exaone4_5_Processor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE
     )
+    video = "Qwen2VLVideoProcessor"
+    processor = with_video(hf.Exaone4_5_Processor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE)
     return Made(hf.Exaone4_5_ForConditionalGeneration(config), processor, video)
 
 
@@ -158,15 +150,12 @@ def paddleocr() -> Made:
             "patch_size": 8,
             "initializer_range": 0.3,
         },
-        **signs(tokenizer)
-        | {"image_token_id": tokenizer.convert_tokens_to_ids(named["image_token"])},
+        **signs(tokenizer) | {"image_token_id": tokenizer.convert_tokens_to_ids(named["image_token"])},
         tie_word_embeddings=False,
     )
     pictures = resizer("paddleocr_vl", "PaddleOCRVLImageProcessor", patch_size=8, size=SIZE)
     processor = hf.PaddleOCRVLProcessor(
-        pictures,
-        tokenizer,
-        chat_template=template(named["image_token"], "<|vision_start|>", "<|vision_end|>"),
+        pictures, tokenizer, chat_template=template(named["image_token"], "<|vision_start|>", "<|vision_end|>")
     )
     return Made(hf.PaddleOCRVLForConditionalGeneration(config), processor)
 
@@ -178,9 +167,20 @@ def kimi() -> Made:
     start, end = tokenizer.convert_tokens_to_ids(["<|media_begin|>", "<|media_end|>"])
     config = hf.Kimi_K25Config(
         text_config=text(
-            tokenizer, "deepseek_v3", **SPARSE, kv_lora_rank=16, q_lora_rank=16,
-            qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=16, n_group=1, topk_group=1,
-            first_k_dense_replace=1, n_shared_experts=1, num_key_value_heads=2, head_dim=8,
+            tokenizer,
+            "deepseek_v3",
+            **SPARSE,
+            kv_lora_rank=16,
+            q_lora_rank=16,
+            qk_rope_head_dim=8,
+            qk_nope_head_dim=8,
+            v_head_dim=16,
+            n_group=1,
+            topk_group=1,
+            first_k_dense_replace=1,
+            n_shared_experts=1,
+            num_key_value_heads=2,
+            head_dim=8,
         ),
         vision_config={
             "hidden_size": 32,
@@ -197,14 +197,16 @@ def kimi() -> Made:
         vision_start_token_id=start,
         vision_end_token_id=end,
         tie_word_embeddings=False,
-    )  # fmt: skip
+    )
     pictures = resizer("kimi_k25", "Kimi_K25ImageProcessor", patch_size=8)
     film = "Kimi_K25VideoProcessor"
     processor = with_video(
-        hf.Kimi_K25Processor, film, pictures, tokenizer,
-        chat_template=template("<|media_pad|>", "<|media_begin|>image<|media_content|>",
-                               "<|media_end|>"),
-    )  # fmt: skip
+        hf.Kimi_K25Processor,
+        film,
+        pictures,
+        tokenizer,
+        chat_template=template("<|media_pad|>", "<|media_begin|>image<|media_content|>", "<|media_end|>"),
+    )
     return Made(hf.Kimi_K25ForConditionalGeneration(config), processor, film)
 
 

@@ -72,9 +72,7 @@ def llava_onevision() -> Made:
         video_token_id=tokenizer.convert_tokens_to_ids("<video>"),
         image_grid_pinpoints=grid,
     )
-    pictures = resizer(
-        "llava_onevision", "LlavaOnevisionImageProcessor", size=square(), image_grid_pinpoints=grid
-    )
+    pictures = resizer("llava_onevision", "LlavaOnevisionImageProcessor", size=square(), image_grid_pinpoints=grid)
     processor = with_video(
         hf.LlavaOnevisionProcessor,
         VIDEO,

@@ -11,9 +11,9 @@ from family_parts import Family, Made, resizer, square, template, text, vision, 
 def mllama() -> Made:
     tokenizer = words("<|image|>", "<|python_tag|>", bos="<|begin|>")
     image = tokenizer.convert_tokens_to_ids("<|image|>")
-    settings = text(
-        tokenizer, "mllama_text_model", num_hidden_layers=3, cross_attention_layers=[1]
-    ) | {"bos_token_id": tokenizer.bos_token_id}
+    settings = text(tokenizer, "mllama_text_model", num_hidden_layers=3, cross_attention_layers=[1]) | {
+        "bos_token_id": tokenizer.bos_token_id
+    }
     config = hf.MllamaConfig(
         vision_config={
             "hidden_size": 32,
@@ -33,9 +33,7 @@ def mllama() -> Made:
         image_token_index=image,
     )
     pictures = resizer("mllama", "MllamaImageProcessor", size=square(), max_image_tiles=2)
-    processor = hf.MllamaProcessor(
-        pictures, tokenizer, chat_template="<|begin|>" + template("<|image|>")
-    )
+    processor = hf.MllamaProcessor(pictures, tokenizer, chat_template="<|begin|>" + template("<|image|>"))
     made = hf.MllamaForConditionalGeneration(config)
     open_gates(made)
     return Made(made, processor)
@@ -82,12 +80,10 @@ def phi4() -> Made:
         },
     )
     processor = hf.Phi4MultimodalProcessor(
-        resizer(
-            "phi4_multimodal", "Phi4MultimodalImageProcessor", dynamic_hd=1
-        ),
+        resizer("phi4_multimodal", "Phi4MultimodalImageProcessor", dynamic_hd=1),
         hf.Phi4MultimodalFeatureExtractor(),
         tokenizer,
-    )  # fmt: skip
+    )
     processor.chat_template = template("<|image|>")
     return Made(hf.Phi4MultimodalForCausalLM(config), processor)
 
@@ -139,19 +135,18 @@ def cohere2_vision() -> Made:
     config = hf.Cohere2VisionConfig(
         vision_config=vision("siglip_vision_model", vision_use_head=False),
         text_config=text(
-            tokenizer, "cohere2", sliding_window=512,
-            layer_types=["sliding_attention", "full_attention"], logit_scale=1.0,
+            tokenizer,
+            "cohere2",
+            sliding_window=512,
+            layer_types=["sliding_attention", "full_attention"],
+            logit_scale=1.0,
         ),
         image_token_id=tokenizer.convert_tokens_to_ids("<|IMG_PATCH|>"),
         alignment_intermediate_size=64,
         tie_word_embeddings=False,
-    )  # fmt: skip
-    pictures = resizer(
-        "cohere2_vision", "Cohere2VisionImageProcessor", size=square(), patch_size=2, max_patches=3
     )
-    processor = hf.Cohere2VisionProcessor(
-        pictures, tokenizer, chat_template=template("<|IMG_PATCH|>")
-    )
+    pictures = resizer("cohere2_vision", "Cohere2VisionImageProcessor", size=square(), patch_size=2, max_patches=3)
+    processor = hf.Cohere2VisionProcessor(pictures, tokenizer, chat_template=template("<|IMG_PATCH|>"))
     return Made(hf.Cohere2VisionForConditionalGeneration(config), processor)
 
 
@@ -161,18 +156,17 @@ def aya_vision() -> Made:
     config = hf.AyaVisionConfig(
         vision_config=vision("siglip_vision_model", vision_use_head=False),
         text_config=text(
-            tokenizer, "cohere2", sliding_window=512,
-            layer_types=["sliding_attention", "full_attention"], logit_scale=1.0,
+            tokenizer,
+            "cohere2",
+            sliding_window=512,
+            layer_types=["sliding_attention", "full_attention"],
+            logit_scale=1.0,
         ),
         image_token_index=tokenizer.convert_tokens_to_ids("<|IMG_PATCH|>"),
         tie_word_embeddings=False,
-    )  # fmt: skip
-    pictures = resizer(
-        "got_ocr2", "GotOcr2ImageProcessor", size=square(), crop_to_patches=True, max_patches=3
     )
-    processor = hf.AyaVisionProcessor(
-        pictures, tokenizer, patch_size=16, img_size=32, chat_template=template()
-    )
+    pictures = resizer("got_ocr2", "GotOcr2ImageProcessor", size=square(), crop_to_patches=True, max_patches=3)
+    processor = hf.AyaVisionProcessor(pictures, tokenizer, patch_size=16, img_size=32, chat_template=template())
     return Made(hf.AyaVisionForConditionalGeneration(config), processor)
 
 
@@ -191,9 +185,16 @@ def lfm2() -> Made:
         tie_word_embeddings=False,
     )
     pictures = resizer(
-        "lfm2_vl", "Lfm2VlImageProcessor", encoder_patch_size=8, tile_size=32, max_image_tokens=4,
-        min_image_tokens=2, max_num_patches=16, min_tiles=2, max_tiles=4,
-    )  # fmt: skip
+        "lfm2_vl",
+        "Lfm2VlImageProcessor",
+        encoder_patch_size=8,
+        tile_size=32,
+        max_image_tokens=4,
+        min_image_tokens=2,
+        max_num_patches=16,
+        min_tiles=2,
+        max_tiles=4,
+    )
     processor = hf.Lfm2VlProcessor(pictures, tokenizer, chat_template=template())
     return Made(hf.Lfm2VlForConditionalGeneration(config), processor)
 
@@ -208,10 +209,7 @@ def deepseek_vl() -> Made:
     )
     pictures = resizer("deepseek_vl", "DeepseekVLImageProcessor", size=square(), min_size=8)
     processor = hf.DeepseekVLProcessor(
-        pictures,
-        tokenizer,
-        chat_template=template("<image_placeholder>"),
-        num_image_tokens=16,
+        pictures, tokenizer, chat_template=template("<image_placeholder>"), num_image_tokens=16
     )
     return Made(hf.DeepseekVLForConditionalGeneration(config), processor)
 

@@ -17,9 +17,7 @@ def molmo2() -> Made:
     settings = text(tokenizer, additional_vocab_size=4)
     del settings["model_type"]
     config = hf.Molmo2Config(
-        vision_config=vision(
-            "molmo2_vision", image_size=[32, 32], head_dim=16, num_key_value_heads=2
-        ),
+        vision_config=vision("molmo2_vision", image_size=[32, 32], head_dim=16, num_key_value_heads=2),
         adapter_config={
             "vision_feature_layer": [-1, 0],
             "hidden_size": 32,
@@ -39,17 +37,10 @@ def molmo2() -> Made:
         frame_end_token_id=last,
     )
     pictures = resizer(
-        "molmo2",
-        "Molmo2ImageProcessor",
-        size=square(),
-        patch_size=8,
-        max_crops=2,
-        overlap_margins=[1, 1],
+        "molmo2", "Molmo2ImageProcessor", size=square(), patch_size=8, max_crops=2, overlap_margins=[1, 1]
     )
     film = "Molmo2VideoProcessor"
-    processor = with_video(
-        hf.Molmo2Processor, film, pictures, tokenizer, chat_template=template("<|image|>")
-    )
+    processor = with_video(hf.Molmo2Processor, film, pictures, tokenizer, chat_template=template("<|image|>"))
     return Made(hf.Molmo2ForConditionalGeneration(config), processor, film)
 
 
@@ -57,9 +48,7 @@ def step3p7() -> Made:
     marks = ("<im_patch>", "<im_start>", "<im_end>", "<patch_start>", "<patch_end>")
     tokenizer = words(*marks, "<patch_newline>")
     config = hf.Step3p7Config(
-        vision_config=vision(
-            "step3p5_vision", image_size=64, mlp_ratio=2.0, max_position_embeddings=64
-        ),
+        vision_config=vision("step3p5_vision", image_size=64, mlp_ratio=2.0, max_position_embeddings=64),
         text_config=text(
             tokenizer,
             "step3p5",
@@ -75,12 +64,7 @@ def step3p7() -> Made:
         image_token_id=tokenizer.convert_tokens_to_ids("<im_patch>"),
     )
     pictures = resizer(
-        "step3p7",
-        "Step3p7ImageProcessor",
-        size=square(64),
-        patch_size=32,
-        vision_patch_size=8,
-        max_image_size=128,
+        "step3p7", "Step3p7ImageProcessor", size=square(64), patch_size=32, vision_patch_size=8, max_image_size=128
     )
     processor = hf.Step3p7Processor(pictures, tokenizer, chat_template=template("<im_patch>"))
     return Made(shaken(hf.Step3p7ForConditionalGeneration(config)), processor)
@@ -122,10 +106,7 @@ def granite_docling() -> Made:
     tokenizer = words("<image>", "<fake_token_around_image>", "<global-img>")
     config = hf.GraniteDoclingConfig(
         vision_config=vision(
-            "granite_docling_vision",
-            out_hidden_size=32,
-            scale_factor=2,
-            deepstack_visual_indexes=[0],
+            "granite_docling_vision", out_hidden_size=32, scale_factor=2, deepstack_visual_indexes=[0]
         ),
         text_config=text(
             tokenizer,
@@ -139,12 +120,8 @@ def granite_docling() -> Made:
         tie_word_embeddings=False,
         pad_token_id=tokenizer.pad_token_id,
     )
-    pictures = resizer(
-        "granite_docling", "GraniteDoclingImageProcessor", size=square(), max_patches=3
-    )
-    processor = hf.GraniteDoclingProcessor(
-        pictures, tokenizer, image_seq_len=4, chat_template=template()
-    )
+    pictures = resizer("granite_docling", "GraniteDoclingImageProcessor", size=square(), max_patches=3)
+    processor = hf.GraniteDoclingProcessor(pictures, tokenizer, image_seq_len=4, chat_template=template())
     return Made(shaken(hf.GraniteDoclingForConditionalGeneration(config)), processor)
 
 
@@ -212,13 +189,7 @@ def gemma4_unified() -> Made:
             "output_proj_dims": 32,
             "initializer_range": 0.3,
         },
-        text_config=text(
-            tokenizer,
-            "gemma4_unified_text",
-            sliding_window=512,
-            layer_types=WINDOWS,
-            global_head_dim=16,
-        ),
+        text_config=text(tokenizer, "gemma4_unified_text", sliding_window=512, layer_types=WINDOWS, global_head_dim=16),
         audio_config=None,
         tie_word_embeddings=False,
         image_token_id=soft,
@@ -231,11 +202,7 @@ def gemma4_unified() -> Made:
     )
     film = "Gemma4UnifiedVideoProcessor"
     pictures = resizer(
-        "gemma4_unified",
-        "Gemma4UnifiedImageProcessor",
-        patch_size=8,
-        pooling_kernel_size=2,
-        max_soft_tokens=70,
+        "gemma4_unified", "Gemma4UnifiedImageProcessor", patch_size=8, pooling_kernel_size=2, max_soft_tokens=70
     )
     processor = with_video(
         hf.Gemma4UnifiedProcessor,

@@ -157,10 +157,7 @@ def vision(model_type: str, **more: Any) -> Any:
 def resizer(family: str, name: str, **settings: Any) -> Any:
     """An image processor of a module of transformers: the one of Pillow, where there is one."""
     module = f"transformers.models.{family}"
-    for file, suffix in (
-        (f"image_processing_pil_{family}", "Pil"),
-        (f"image_processing_{family}", ""),
-    ):
+    for file, suffix in ((f"image_processing_pil_{family}", "Pil"), (f"image_processing_{family}", "")):
         try:
             found = getattr(importlib.import_module(f"{module}.{file}"), name + suffix)
         except (ModuleNotFoundError, AttributeError):

@@ -6,17 +6,7 @@ import transformers as hf
 from family_grids import SPARSE
 from family_parts import Family, Made, resizer, template, text, vision, with_video, words
 from family_plain import shaken
-from family_qwen_like import (
-    QWEN,
-    QWEN_TEMPLATE,
-    ROPE,
-    SIZE,
-    pictures_of_qwen,
-    qwen3,
-    signs,
-    tower,
-    tower_of_qwen3,
-)
+from family_qwen_like import QWEN, QWEN_TEMPLATE, ROPE, SIZE, pictures_of_qwen, qwen3, signs, tower, tower_of_qwen3
 from family_tiled import WINDOWS
 
 
@@ -37,11 +27,7 @@ def hyperclova() -> Made:
     )
     film = "Qwen2VLVideoProcessor"
     processor = with_video(
-        hf.HyperCLOVAXVisionV2Processor,
-        film,
-        pictures_of_qwen(),
-        tokenizer,
-        chat_template=QWEN_TEMPLATE,
+        hf.HyperCLOVAXVisionV2Processor, film, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE
     )
     return Made(hf.HyperCLOVAXVisionV2ForConditionalGeneration(config), processor, film)
 
@@ -65,9 +51,7 @@ def lfm3() -> Made:
         **signs(tokenizer),
     )
     film = "Qwen3VLVideoProcessor"
-    processor = with_video(
-        hf.Lfm3VlProcessor, film, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE
-    )
+    processor = with_video(hf.Lfm3VlProcessor, film, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE)
     return Made(hf.Lfm3VlForConditionalGeneration(config), processor, film)
 
 
@@ -89,9 +73,7 @@ def cosmos_edge() -> Made:
     )
     pictures = resizer("cosmos3_edge", "Cosmos3EdgeImageProcessor", patch_size=8, size=SIZE)
     film = "Cosmos3EdgeVideoProcessor"
-    processor = with_video(
-        hf.Cosmos3EdgeProcessor, film, pictures, tokenizer, chat_template=QWEN_TEMPLATE
-    )
+    processor = with_video(hf.Cosmos3EdgeProcessor, film, pictures, tokenizer, chat_template=QWEN_TEMPLATE)
     return Made(shaken(hf.Cosmos3EdgeForConditionalGeneration(config)), processor, film)
 
 
@@ -121,11 +103,7 @@ def cohere_compass() -> Made:
     pictures = resizer("cohere_compass", "CohereCompassImageProcessor", patch_size=8, size=SIZE)
     film = "CohereCompassVideoProcessor"
     processor = with_video(
-        hf.CohereCompassProcessor,
-        film,
-        pictures,
-        tokenizer,
-        chat_template=template(marks[0], marks[2], marks[3]),
+        hf.CohereCompassProcessor, film, pictures, tokenizer, chat_template=template(marks[0], marks[2], marks[3])
     )
     return Made(hf.CohereCompassForConditionalGeneration(config), processor, film)
 
@@ -151,25 +129,15 @@ def muse_glimmer() -> Made:
         out_hidden_size=128,
         projector_hidden_size=32,
     )
-    pictures = resizer(
-        "muse_glimmer", "MuseGlimmerImageProcessor", patch_size=8, max_image_tokens=16
-    )
+    pictures = resizer("muse_glimmer", "MuseGlimmerImageProcessor", patch_size=8, max_image_tokens=16)
     film = "MuseGlimmerVideoProcessor"
-    processor = with_video(
-        hf.MuseGlimmerProcessor, film, pictures, tokenizer, chat_template=template("<|patch|>")
-    )
+    processor = with_video(hf.MuseGlimmerProcessor, film, pictures, tokenizer, chat_template=template("<|patch|>"))
     return Made(shaken(hf.MuseGlimmerForConditionalGeneration(config)), processor, film)
 
 
 def muse_spark() -> Made:
     marks = ("<|patch|>", "<|video|>", "<|audio|>", "<|image_start|>", "<|image_end|>")
-    marks += (
-        "<|vid_frame_separator|>",
-        "<|vid_start|>",
-        "<|vid_end|>",
-        "<|soft_audio_start|>",
-        "<|soft_audio_end|>",
-    )
+    marks += ("<|vid_frame_separator|>", "<|vid_start|>", "<|vid_end|>", "<|soft_audio_start|>", "<|soft_audio_end|>")
     tokenizer = words(*marks)
     image, video, audio, *_ = tokenizer.convert_tokens_to_ids(list(marks))
     config = hf.MuseSparkConfig(
@@ -205,9 +173,7 @@ def muse_spark() -> Made:
         out_hidden_size=128,
         projector_hidden_size=32,
     )
-    pictures = resizer(
-        "muse_glimmer", "MuseGlimmerImageProcessor", patch_size=8, max_image_tokens=16
-    )
+    pictures = resizer("muse_glimmer", "MuseGlimmerImageProcessor", patch_size=8, max_image_tokens=16)
     film = "MuseGlimmerVideoProcessor"
     processor = with_video(
         hf.MuseSparkProcessor,
@@ -249,9 +215,7 @@ def minimax() -> Made:
     )
     pictures = resizer("minimax_m3_vl", "MiniMaxM3VLImageProcessor", patch_size=8, size=SIZE)
     film = "MiniMaxM3VLVideoProcessor"
-    processor = with_video(
-        hf.MiniMaxM3VLProcessor, film, pictures, tokenizer, chat_template=template(marks[0])
-    )
+    processor = with_video(hf.MiniMaxM3VLProcessor, film, pictures, tokenizer, chat_template=template(marks[0]))
     return Made(hf.MiniMaxM3SparseForConditionalGeneration(config), processor, film)
 
 

@@ -76,10 +76,7 @@ def instructblip(language: Any = opt) -> Made:
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
     )
     processor = hf.InstructBlipProcessor(
-        resizer("blip", "BlipImageProcessor", size=square()),
-        tokenizer,
-        words(),
-        num_query_tokens=4,
+        resizer("blip", "BlipImageProcessor", size=square()), tokenizer, words(), num_query_tokens=4
     )
     return Made(shaken(hf.InstructBlipForConditionalGeneration(config)), processor)
 
@@ -116,9 +113,7 @@ def paligemma() -> Made:
 
 
 def chameleon() -> Made:
-    tokenizer = words(
-        bos="<s>", image_token="<image>", boi_token="<racm3:break>", eoi_token="<eoss>"
-    )
+    tokenizer = words(bos="<s>", image_token="<image>", boi_token="<racm3:break>", eoi_token="<eoss>")
     tokenizer.add_special_tokens({"sep_token": "<reserved08706>"})
     digits = str.maketrans("0123456789", "ABCDEFGHIJ")
     tokenizer.add_tokens([f"IMGIMG{str(code).translate(digits)}Z" for code in range(16)])
@@ -137,9 +132,7 @@ def chameleon() -> Made:
             "num_res_blocks": 1,
         },
     )
-    pictures = resizer(
-        "chameleon", "ChameleonImageProcessor", size={"shortest_edge": 8}, crop_size=square(8)
-    )
+    pictures = resizer("chameleon", "ChameleonImageProcessor", size={"shortest_edge": 8}, crop_size=square(8))
     processor = hf.ChameleonProcessor(pictures, tokenizer, image_seq_length=16)
     return Made(hf.ChameleonForConditionalGeneration(config), processor)
 

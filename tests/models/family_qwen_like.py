@@ -51,14 +51,10 @@ def pictures_of_qwen(**more: Any) -> Any:
 def qwen2() -> Made:
     tokenizer = words(*QWEN)
     config = hf.Qwen2VLConfig(
-        text_config=qwen_text(tokenizer),
-        vision_config=tower(embed_dim=32, mlp_ratio=2),
-        **signs(tokenizer),
+        text_config=qwen_text(tokenizer), vision_config=tower(embed_dim=32, mlp_ratio=2), **signs(tokenizer)
     )
     video = "Qwen2VLVideoProcessor"
-    processor = with_video(
-        hf.Qwen2VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE
-    )
+    processor = with_video(hf.Qwen2VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE)
     return Made(hf.Qwen2VLForConditionalGeneration(config), processor, video)
 
 
@@ -66,48 +62,30 @@ def qwen2_5() -> Made:
     tokenizer = words(*QWEN)
     config = hf.Qwen2_5_VLConfig(
         text_config=qwen_text(tokenizer),
-        vision_config=tower(
-            intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32
-        ),
+        vision_config=tower(intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32),
         **signs(tokenizer),
     )
     video = "Qwen2VLVideoProcessor"
-    processor = with_video(
-        hf.Qwen2_5_VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE
-    )
+    processor = with_video(hf.Qwen2_5_VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE)
     return Made(hf.Qwen2_5_VLForConditionalGeneration(config), processor, video)
 
 
 def tower_of_qwen3() -> dict[str, Any]:
-    return tower(
-        intermediate_size=48,
-        out_hidden_size=32,
-        num_position_embeddings=64,
-        deepstack_visual_indexes=[0],
-    )
+    return tower(intermediate_size=48, out_hidden_size=32, num_position_embeddings=64, deepstack_visual_indexes=[0])
 
 
 def qwen3(kind: str = "Qwen3VL", **more: Any) -> Made:
     tokenizer = words(*QWEN)
     config = getattr(hf, f"{kind}Config")(
-        text_config=qwen_text(tokenizer, **more),
-        vision_config=tower_of_qwen3(),
-        **signs(tokenizer),
+        text_config=qwen_text(tokenizer, **more), vision_config=tower_of_qwen3(), **signs(tokenizer)
     )
     video = "Qwen3VLVideoProcessor"
-    processor = with_video(
-        hf.Qwen3VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE
-    )
+    processor = with_video(hf.Qwen3VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE)
     model = getattr(hf, f"{kind}ForConditionalGeneration")(config)
     return Made(model, processor, video)
 
 
-MOE = {
-    "num_experts": 4,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": 32,
-    "decoder_sparse_step": 1,
-}
+MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 1}
 
 
 def qwen3_moe() -> Made:
@@ -144,9 +122,7 @@ def glm4v(kind: str = "Glm4v", number: str = "glm4v", asked: str = "", **more: A
     kept = {"shortest_edge": 2 * 16 * 16, "longest_edge": 2 * 64 * 64}
     pictures = resizer(number, f"{asked}ImageProcessor", patch_size=8, size=kept)
     name = f"{asked}VideoProcessor"
-    processor = with_video(
-        getattr(hf, f"{asked}Processor"), name, pictures, tokenizer, chat_template=GLM_TEMPLATE
-    )
+    processor = with_video(getattr(hf, f"{asked}Processor"), name, pictures, tokenizer, chat_template=GLM_TEMPLATE)
     return Made(getattr(hf, f"{kind}ForConditionalGeneration")(config), processor, name)
 
 

@@ -8,14 +8,7 @@ import transformers as hf
 from family_grids import LINEAR, SPARSE
 from family_parts import Family, Made, resizer, square, template, text, vision, with_video, words
 from family_plain import shaken
-from family_qwen_like import (
-    MOE,
-    ROPE,
-    pictures_of_qwen,
-    qwen_text,
-    tower,
-    tower_of_qwen3,
-)
+from family_qwen_like import MOE, ROPE, pictures_of_qwen, qwen_text, tower, tower_of_qwen3
 
 SAM = {
     "hidden_size": 32,
@@ -49,12 +42,8 @@ def deepseek_ocr2() -> Made:
         ),
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
     )
-    pictures = resizer(
-        "deepseek_ocr2", "DeepseekOcr2ImageProcessor", size=square(128), tile_size=96, max_patches=2
-    )
-    processor = hf.DeepseekOcr2Processor(
-        pictures, tokenizer, patch_size=2, chat_template=template()
-    )
+    pictures = resizer("deepseek_ocr2", "DeepseekOcr2ImageProcessor", size=square(128), tile_size=96, max_patches=2)
+    processor = hf.DeepseekOcr2Processor(pictures, tokenizer, patch_size=2, chat_template=template())
     return Made(shaken(hf.DeepseekOcr2ForConditionalGeneration(config)), processor)
 
 
@@ -66,21 +55,12 @@ def unlimited_ocr() -> Made:
             "encoder_config": vision("", image_size=128, patch_size=16),
         },
         text_config=text(
-            tokenizer,
-            "unlimited_ocr_text",
-            **SPARSE,
-            n_shared_experts=1,
-            num_key_value_heads=2,
-            sliding_window=64,
+            tokenizer, "unlimited_ocr_text", **SPARSE, n_shared_experts=1, num_key_value_heads=2, sliding_window=64
         ),
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
     )
-    pictures = resizer(
-        "unlimited_ocr", "UnlimitedOcrImageProcessor", size=square(128), tile_size=64, max_patches=4
-    )
-    processor = hf.UnlimitedOcrProcessor(
-        pictures, tokenizer, patch_size=4, chat_template=template()
-    )
+    pictures = resizer("unlimited_ocr", "UnlimitedOcrImageProcessor", size=square(128), tile_size=64, max_patches=4)
+    processor = hf.UnlimitedOcrProcessor(pictures, tokenizer, patch_size=4, chat_template=template())
     return Made(shaken(hf.UnlimitedOcrForConditionalGeneration(config)), processor)
 
 
@@ -109,16 +89,10 @@ def minicpm(kind: str, number: str, mode: str, **more: Any) -> Made:
         **more,
     )
     asked, where = (kind, number) if number == "minicpm_ocr" else ("MiniCPMV4_6", "minicpmv4_6")
-    pictures = resizer(
-        where, f"{asked}ImageProcessor", patch_size=8, scale_resolution=64, downsample_mode=mode
-    )
+    pictures = resizer(where, f"{asked}ImageProcessor", patch_size=8, scale_resolution=64, downsample_mode=mode)
     video = f"{asked}VideoProcessor"
     processor = with_video(
-        getattr(hf, f"{kind}Processor"),
-        video,
-        pictures,
-        tokenizer,
-        chat_template=template("<image_pad>"),
+        getattr(hf, f"{kind}Processor"), video, pictures, tokenizer, chat_template=template("<image_pad>")
     )
     made = getattr(hf, f"{kind}ForConditionalGeneration")(config)
     return Made(shaken(made), processor, video)
@@ -141,13 +115,7 @@ HEARING = {
     "audio_bos_token": "<|audio_bos|>",
     "audio_eos_token": "<|audio_eos|>",
 }
-EAR = {
-    "d_model": 32,
-    "encoder_layers": 1,
-    "encoder_attention_heads": 2,
-    "encoder_ffn_dim": 32,
-    "output_dim": 32,
-}
+EAR = {"d_model": 32, "encoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 32, "output_dim": 32}
 
 
 def omni() -> Made:
@@ -155,9 +123,7 @@ def omni() -> Made:
     image, audio, video, bos, _, start, end = tokenizer.convert_tokens_to_ids([*HEARING.values()])
     config = hf.Qwen2_5OmniThinkerConfig(
         text_config=qwen_text(tokenizer),
-        vision_config=tower(
-            intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32
-        ),
+        vision_config=tower(intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32),
         audio_config=EAR,
         image_token_index=image,
         audio_token_index=audio,
@@ -275,9 +241,7 @@ def inkling2() -> Made:
         image_token_id=tokenizer.convert_tokens_to_ids("<|unused_200054|>"),
     )
     pictures = resizer("inkling2", "Inkling2ImageProcessor", size=square(16))
-    processor = hf.Inkling2Processor(
-        pictures, tokenizer, chat_template=template("<|unused_200054|>")
-    )
+    processor = hf.Inkling2Processor(pictures, tokenizer, chat_template=template("<|unused_200054|>"))
     return Made(shaken(hf.Inkling2ForConditionalGeneration(config)), processor)
 
 

@@ -29,9 +29,7 @@ def janus() -> Made:
         tie_word_embeddings=False,
     )
     pictures = resizer("janus", "JanusImageProcessor", size=square(), min_size=8)
-    processor = hf.JanusProcessor(
-        pictures, tokenizer, chat_template=template(), num_image_tokens=16
-    )
+    processor = hf.JanusProcessor(pictures, tokenizer, chat_template=template(), num_image_tokens=16)
     return Made(shaken(hf.JanusForConditionalGeneration(config)), processor)
 
 
@@ -43,13 +41,9 @@ def video_llama3() -> Made:
         image_token_id=tokenizer.convert_tokens_to_ids("<|image_pad|>"),
         video_token_id=tokenizer.convert_tokens_to_ids("<|video_pad|>"),
     )
-    pictures = resizer(
-        "video_llama_3", "VideoLlama3ImageProcessor", patch_size=8, merge_size=1, size=SIZE
-    )
+    pictures = resizer("video_llama_3", "VideoLlama3ImageProcessor", patch_size=8, merge_size=1, size=SIZE)
     video = "VideoLlama3VideoProcessor"
-    processor = with_video(
-        hf.VideoLlama3Processor, video, pictures, tokenizer, chat_template=QWEN_TEMPLATE
-    )
+    processor = with_video(hf.VideoLlama3Processor, video, pictures, tokenizer, chat_template=QWEN_TEMPLATE)
     return Made(hf.VideoLlama3ForConditionalGeneration(config), processor, video)
 
 
@@ -71,23 +65,16 @@ def ernie() -> Made:
         moe_k=2,
         moe_num_shared_experts=1,
         mlp_layer_types=["dense", "sparse"],
-        rope_parameters={
-            "rope_type": "default", "mrope_section": [2, 2, 4], "rope_theta": 10000.0,
-        },
-    )  # fmt: skip
+        rope_parameters={"rope_type": "default", "mrope_section": [2, 2, 4], "rope_theta": 10000.0},
+    )
     ids = {f"{name}_id": tokenizer.convert_tokens_to_ids(sign) for name, sign in named.items()}
     config = hf.Ernie4_5_VLMoeConfig(
         text_config=settings,
-        vision_config=tower(
-            intermediate_size=48,
-            rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
-        ),
+        vision_config=tower(intermediate_size=48, rope_parameters={"rope_type": "default", "rope_theta": 10000.0}),
         tie_word_embeddings=False,
         **ids,
     )
-    pictures = resizer(
-        "ernie4_5_vl_moe", "Ernie4_5_VLMoeImageProcessor", patch_size=8, merge_size=2, size=SIZE
-    )
+    pictures = resizer("ernie4_5_vl_moe", "Ernie4_5_VLMoeImageProcessor", patch_size=8, merge_size=2, size=SIZE)
     video = "Ernie4_5_VLMoeVideoProcessor"
     processor = with_video(
         hf.Ernie4_5_VLMoeProcessor,
@@ -100,11 +87,7 @@ def ernie() -> Made:
 
 
 def hunyuan() -> Made:
-    named = {
-        "image_token": "<image>",
-        "image_start_token": "<img_start>",
-        "image_end_token": "<img_end>",
-    }
+    named = {"image_token": "<image>", "image_start_token": "<img_start>", "image_end_token": "<img_end>"}
     tokenizer = words("<newline>", **named)
     image, start, end = tokenizer.convert_tokens_to_ids(list(named.values()))
     config = hf.HunYuanVLConfig(
@@ -114,22 +97,26 @@ def hunyuan() -> Made:
             rope_parameters={
                 "rope_type": "xdrope",
                 "factor": 1.0,
-                "alpha": 1000.0, "xdrope_section": [2, 2, 2, 2], "rope_theta": 10000.0,
+                "alpha": 1000.0,
+                "xdrope_section": [2, 2, 2, 2],
+                "rope_theta": 10000.0,
             },
         ),
         vision_config=vision(
-            "hunyuan_vl_vision", out_hidden_size=32, text_hidden_size=32, max_image_size=64,
-            min_image_size=16, img_max_token_num=64,
+            "hunyuan_vl_vision",
+            out_hidden_size=32,
+            text_hidden_size=32,
+            max_image_size=64,
+            min_image_size=16,
+            img_max_token_num=64,
         ),
         image_token_id=image,
         im_start_id=start,
         im_end_id=end,
         im_newline_id=tokenizer.convert_tokens_to_ids("<newline>"),
         tie_word_embeddings=False,
-    )  # fmt: skip
-    pictures = resizer(
-        "hunyuan_vl", "HunYuanVLImageProcessor", patch_size=8, merge_size=2, size=SIZE
     )
+    pictures = resizer("hunyuan_vl", "HunYuanVLImageProcessor", patch_size=8, merge_size=2, size=SIZE)
     processor = hf.HunYuanVLProcessor(
         pictures, tokenizer, chat_template=template("<image>", "<img_start>", "<img_end>")
     )
@@ -155,13 +142,9 @@ def minicpmv() -> Made:
         image_token_id=tokenizer.convert_tokens_to_ids("<image_pad>"),
         video_token_id=tokenizer.convert_tokens_to_ids("<video_pad>"),
     )
-    pictures = resizer(
-        "minicpmv4_6", "MiniCPMV4_6ImageProcessor", patch_size=8, scale_resolution=64
-    )
+    pictures = resizer("minicpmv4_6", "MiniCPMV4_6ImageProcessor", patch_size=8, scale_resolution=64)
     video = "MiniCPMV4_6VideoProcessor"
-    processor = with_video(
-        hf.MiniCPMV4_6Processor, video, pictures, tokenizer, chat_template=template("<image_pad>")
-    )
+    processor = with_video(hf.MiniCPMV4_6Processor, video, pictures, tokenizer, chat_template=template("<image_pad>"))
     return Made(hf.MiniCPMV4_6ForConditionalGeneration(config), processor, video)
 
 
@@ -176,9 +159,7 @@ def emu3() -> Made:
     tokenizer = words("<|extra_200|>", bos="<|begin|>", **named)
     codes = [f"<|visual token {number:06d}|>" for number in range(16)]
     tokenizer.add_tokens([*codes, *(f"<unused{number}>" for number in range(20))])
-    settings = text(
-        tokenizer, "emu3_text_model", attention_dropout=0.0, bos_token_id=tokenizer.bos_token_id
-    )
+    settings = text(tokenizer, "emu3_text_model", attention_dropout=0.0, bos_token_id=tokenizer.bos_token_id)
     config = hf.Emu3Config(
         text_config=settings,
         vq_config={
@@ -194,21 +175,22 @@ def emu3() -> Made:
         },
         vocabulary_map=tokenizer.get_vocab(),
     )
-    pictures = resizer(
-        "emu3", "Emu3ImageProcessor", min_pixels=32 * 32, max_pixels=48 * 48, spatial_factor=8
-    )
+    pictures = resizer("emu3", "Emu3ImageProcessor", min_pixels=32 * 32, max_pixels=48 * 48, spatial_factor=8)
     processor = hf.Emu3Processor(pictures, tokenizer, chat_template=template())
     return Made(shaken(hf.Emu3ForConditionalGeneration(config)), processor)
 
 
 def llama4() -> Made:
     tokenizer = words(
-        "<|image_start|>", "<|image_end|>", "<|image|>", "<|patch|>", "<|tile_x_separator|>",
-        "<|tile_y_separator|>", bos="<|begin|>",
-    )  # fmt: skip
-    start, end, patch = tokenizer.convert_tokens_to_ids(
-        ["<|image_start|>", "<|image_end|>", "<|patch|>"]
+        "<|image_start|>",
+        "<|image_end|>",
+        "<|image|>",
+        "<|patch|>",
+        "<|tile_x_separator|>",
+        "<|tile_y_separator|>",
+        bos="<|begin|>",
     )
+    start, end, patch = tokenizer.convert_tokens_to_ids(["<|image_start|>", "<|image_end|>", "<|patch|>"])
     config = hf.Llama4Config(
         text_config=text(
             tokenizer,
@@ -219,17 +201,18 @@ def llama4() -> Made:
             bos_token_id=tokenizer.bos_token_id,
         ),
         vision_config=vision(
-            "llama4_vision_model", intermediate_size=128, vision_output_dim=32,
-            projector_input_dim=32, projector_output_dim=32,
+            "llama4_vision_model",
+            intermediate_size=128,
+            vision_output_dim=32,
+            projector_input_dim=32,
+            projector_output_dim=32,
         ),
         image_token_index=patch,
         boi_token_index=start,
         eoi_token_index=end,
-    )  # fmt: skip
-    pictures = resizer("llama4", "Llama4ImageProcessor", size=square(), max_patches=3)
-    processor = hf.Llama4Processor(
-        pictures, tokenizer, patch_size=8, chat_template="<|begin|>" + template("<|image|>")
     )
+    pictures = resizer("llama4", "Llama4ImageProcessor", size=square(), max_patches=3)
+    processor = hf.Llama4Processor(pictures, tokenizer, patch_size=8, chat_template="<|begin|>" + template("<|image|>"))
     return Made(hf.Llama4ForConditionalGeneration(config), processor)
 
 

@@ -24,17 +24,10 @@ def internvl() -> Made:
         image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
         image_seq_length=4,
     )
-    pictures = resizer(
-        "got_ocr2", "GotOcr2ImageProcessor", size=square(), crop_to_patches=True, max_patches=3
-    )
+    pictures = resizer("got_ocr2", "GotOcr2ImageProcessor", size=square(), crop_to_patches=True, max_patches=3)
     video = "InternVLVideoProcessor"
     processor = with_video(
-        hf.InternVLProcessor,
-        video,
-        pictures,
-        tokenizer,
-        image_seq_length=4,
-        chat_template=template("<IMG_CONTEXT>"),
+        hf.InternVLProcessor, video, pictures, tokenizer, image_seq_length=4, chat_template=template("<IMG_CONTEXT>")
     )
     return Made(hf.InternVLForConditionalGeneration(config), processor, video)
 
@@ -63,9 +56,7 @@ def idefics2() -> Made:
 
 def tiles(family: str, name: str) -> Any:
     edge = {"longest_edge": 32}
-    return resizer(
-        family, name, size={"longest_edge": 64}, max_image_size=edge, do_image_splitting=True
-    )
+    return resizer(family, name, size={"longest_edge": 64}, max_image_size=edge, do_image_splitting=True)
 
 
 def idefics3() -> Made:
@@ -78,10 +69,7 @@ def idefics3() -> Made:
         tie_word_embeddings=False,
     )
     processor = hf.Idefics3Processor(
-        tiles("idefics3", "Idefics3ImageProcessor"),
-        tokenizer,
-        image_seq_len=4,
-        chat_template=template(),
+        tiles("idefics3", "Idefics3ImageProcessor"), tokenizer, image_seq_len=4, chat_template=template()
     )
     return Made(hf.Idefics3ForConditionalGeneration(config), processor)
 
@@ -113,11 +101,7 @@ def smolvlm() -> Made:
     return Made(hf.SmolVLMForConditionalGeneration(config), processor, video)
 
 
-GEMMA = {
-    "image_token": "<image_soft_token>",
-    "boi_token": "<start_of_image>",
-    "eoi_token": "<end_of_image>",
-}
+GEMMA = {"image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>"}
 WINDOWS = ["sliding_attention", "full_attention"]
 
 
@@ -148,17 +132,18 @@ SOUNDS = {"audio_token": "<audio_soft_token>", "boa_token": "<boa>", "eoa_token"
 def gemma4() -> Made:
     named = GEMMA | SOUNDS | {"video_token": "<video>"}
     tokenizer = words(**named)
-    soft, start, end, sound, before, after, film = tokenizer.convert_tokens_to_ids(
-        list(named.values())
-    )
+    soft, start, end, sound, before, after, film = tokenizer.convert_tokens_to_ids(list(named.values()))
     config = hf.Gemma4Config(
         vision_config=vision(
-            "gemma4_vision", num_key_value_heads=1, head_dim=16, position_embedding_size=64,
-            pooling_kernel_size=2,
+            "gemma4_vision", num_key_value_heads=1, head_dim=16, position_embedding_size=64, pooling_kernel_size=2
         ),
         text_config=text(
-            tokenizer, "gemma4_text", sliding_window=512, layer_types=WINDOWS,
-            hidden_size_per_layer_input=8, vocab_size_per_layer_input=len(tokenizer),
+            tokenizer,
+            "gemma4_text",
+            sliding_window=512,
+            layer_types=WINDOWS,
+            hidden_size_per_layer_input=8,
+            vocab_size_per_layer_input=len(tokenizer),
             global_head_dim=16,
         ),
         audio_config=None,
@@ -170,11 +155,9 @@ def gemma4() -> Made:
         boa_token_id=before,
         eoa_token_index=after,
         video_token_id=film,
-    )  # fmt: skip
-    video = "Gemma4VideoProcessor"
-    pictures = resizer(
-        "gemma4", "Gemma4ImageProcessor", patch_size=8, pooling_kernel_size=2, max_soft_tokens=70
     )
+    video = "Gemma4VideoProcessor"
+    pictures = resizer("gemma4", "Gemma4ImageProcessor", patch_size=8, pooling_kernel_size=2, max_soft_tokens=70)
     processor = with_video(
         hf.Gemma4Processor,
         video,

@@ -102,9 +102,7 @@ def try_out(family: Family, folder: Path) -> Trial:
         pictures=family.pictures,
         words_alone=family.words_alone,
         template="profile" if loaded.uses_profile_prompt else "checkpoint",
-        sharing=re.sub(r" by [\d.]+% of the largest|: .*", "", remarks[0].split(": ", 1)[1])
-        if remarks
-        else "yes",
+        sharing=re.sub(r" by [\d.]+% of the largest|: .*", "", remarks[0].split(": ", 1)[1]) if remarks else "yes",
     )
 
 
@@ -203,9 +201,7 @@ def by_hand(model: HuggingFace, request: Rank) -> list[float]:
         steps = steps_of(model, request, len(tail), forcing)
         if forcing.left:
             pytest.fail("its generate does not let itself be forced")
-        found.append(
-            sum(float(step.log_softmax(-1)[one]) for step, one in zip(steps, tail, strict=True))
-        )
+        found.append(sum(float(step.log_softmax(-1)[one]) for step, one in zip(steps, tail, strict=True)))
     return found
 
 

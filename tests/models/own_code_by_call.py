@@ -15,9 +15,7 @@ PICTURES = {"crop_size": 28, "size": {"shortest_edge": 28}}
 """Sizes of a small CLIPImageProcessor."""
 
 
-def _internvl_like(
-    folder: Path, code: str, changes: dict[str, str], config: dict[str, Any]
-) -> Path:
+def _internvl_like(folder: Path, code: str, changes: dict[str, str], config: dict[str, Any]) -> Path:
     """A checkpoint whose `chat` is InternVL's: its code, with other names of files and classes."""
     words = _words("<img>", "</img>", "<IMG_CONTEXT>")
     words.save_pretrained(folder)
@@ -47,9 +45,7 @@ def sail_vl(folder: Path) -> Path:
         },
         "model_type": "internvl_chat",
     }
-    return _internvl_like(
-        folder, "sail_vl", {"InternVLChat": "SailVL", "internvl_chat": "sailvl"}, config
-    )
+    return _internvl_like(folder, "sail_vl", {"InternVLChat": "SailVL", "internvl_chat": "sailvl"}, config)
 
 
 def ristretto(folder: Path) -> Path:
@@ -80,9 +76,7 @@ def minimonkey(folder: Path) -> Path:
     return _internvl_like(folder, "minimonkey", {}, config)
 
 
-def _small(
-    folder: Path, code: str, architecture: str, config_class: str, files: tuple[str, str], auto: str
-) -> Path:
+def _small(folder: Path, code: str, architecture: str, config_class: str, files: tuple[str, str], auto: str) -> Path:
     """A checkpoint of `small_parts`: a small Qwen2 behind four tokens a picture."""
     words = _words("<ImageHere>")
     words.save_pretrained(folder)
@@ -108,9 +102,8 @@ def xcomposer2(folder: Path) -> Path:
     """InternLM-XComposer2 and 2.5."""
     files = ("configuration_internlm_xcomposer2", "modeling_internlm_xcomposer2")
     return _small(
-        folder, "xcomposer2", "InternLMXComposer2ForCausalLM", "InternLMXcomposer2Config", files,
-        "AutoModelForCausalLM",
-    )  # fmt: skip
+        folder, "xcomposer2", "InternLMXComposer2ForCausalLM", "InternLMXcomposer2Config", files, "AutoModelForCausalLM"
+    )
 
 
 def qwen_vl(folder: Path) -> Path:
@@ -128,17 +121,13 @@ def h2ovl(folder: Path) -> Path:
 def points(folder: Path) -> Path:
     """POINTS."""
     files = ("configuration_points_chat", "modeling_points_chat")
-    return _small(
-        folder, "points", "POINTSChatModel", "POINTSChatConfig", files, "AutoModelForCausalLM"
-    )
+    return _small(folder, "points", "POINTSChatModel", "POINTSChatConfig", files, "AutoModelForCausalLM")
 
 
 def flash_vl(folder: Path) -> Path:
     """FlashVL."""
     files = ("configuration_FlashVL", "modeling_FlashVL")
-    return _small(
-        folder, "flash_vl", "FlashVLDynamicISS", "FlashVLDynamicISSConfig", files, "AutoModel"
-    )
+    return _small(folder, "flash_vl", "FlashVLDynamicISS", "FlashVLDynamicISSConfig", files, "AutoModel")
 
 
 def moondream2(folder: Path) -> Path:
@@ -151,9 +140,8 @@ def tinyllava(folder: Path) -> Path:
     """TinyLLaVA."""
     files = ("configuration", "modeling_tinyllava_phi")
     return _small(
-        folder, "tinyllava", "TinyLlavaForConditionalGeneration", "TinyLlavaConfig", files,
-        "AutoModelForCausalLM",
-    )  # fmt: skip
+        folder, "tinyllava", "TinyLlavaForConditionalGeneration", "TinyLlavaConfig", files, "AutoModelForCausalLM"
+    )
 
 
 BUILDERS: dict[str, Callable[[Path], Path]] = {

@@ -54,9 +54,7 @@ def _language(words: PreTrainedTokenizerFast) -> dict[str, Any]:
     }
 
 
-def _write(
-    folder: Path, code: str, config: Mapping[str, Any], seed: int, auto: Any = AutoModel
-) -> None:
+def _write(folder: Path, code: str, config: Mapping[str, Any], seed: int, auto: Any = AutoModel) -> None:
     """The code, the configuration and random weights, saved by that code."""
     for path in (CODE / code).glob("*.py"):
         shutil.copy(path, folder)
@@ -130,10 +128,7 @@ def _ovis(folder: Path, words: PreTrainedTokenizerFast, code: str, formatter: st
     words.save_pretrained(folder)
     config = {
         "architectures": ["Ovis"],
-        "auto_map": {
-            "AutoConfig": "configuration_ovis.OvisConfig",
-            "AutoModelForCausalLM": "modeling_ovis.Ovis",
-        },
+        "auto_map": {"AutoConfig": "configuration_ovis.OvisConfig", "AutoModelForCausalLM": "modeling_ovis.Ovis"},
         "model_type": "ovis",
         "conversation_formatter_class": formatter,
         "hidden_size": 32,
@@ -220,13 +215,9 @@ def kimi_vl(folder: Path) -> Path:
         "images": "image_processing_kimi_vl.KimiVLImageProcessor",
     }
     words = _words("<|media_start|>", "<|media_content|>", "<|media_pad|>", "<|media_end|>")
-    words.chat_template = PARTS.replace(
-        "PICTURE", "<|media_start|>image<|media_content|><|media_pad|><|media_end|>"
-    )
+    words.chat_template = PARTS.replace("PICTURE", "<|media_start|>image<|media_content|><|media_pad|><|media_end|>")
     media = words.convert_tokens_to_ids("<|media_pad|>")
-    return _processed(
-        folder, words, "kimi_vl", names, model_type="kimi_vl", media_placeholder_token_id=media
-    )
+    return _processed(folder, words, "kimi_vl", names, model_type="kimi_vl", media_placeholder_token_id=media)
 
 
 def molmo(folder: Path) -> Path:

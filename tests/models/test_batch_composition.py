@@ -43,8 +43,7 @@ class Model(NamedTuple):
 
 
 @pytest.fixture(
-    scope="module",
-    params=[*NAMES[:2], *(pytest.param(name, marks=pytest.mark.release) for name in NAMES[2:])],
+    scope="module", params=[*NAMES[:2], *(pytest.param(name, marks=pytest.mark.release) for name in NAMES[2:])]
 )
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
     family = FAMILIES[request.param]
@@ -57,9 +56,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Model(shared, alone)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from(range(len(POOL))), min_size=1, max_size=7), max_size=4))
 def test_no_answer_depends_on_its_batch(model: Model, batches: list[list[int]]) -> None:
     """The model goes from batch to batch and example to example with what it kept."""
@@ -73,9 +70,7 @@ def test_no_answer_depends_on_its_batch(model: Model, batches: list[list[int]]) 
 def same(output: Output, alone: Output) -> None:
     if isinstance(alone, Generated):
         assert isinstance(output, Generated)
-        assert (output.text, output.stop_reason, output.usage) == (
-            alone.text, alone.stop_reason, alone.usage,
-        )  # fmt: skip
+        assert (output.text, output.stop_reason, output.usage) == (alone.text, alone.stop_reason, alone.usage)
         return
     assert isinstance(output, Ranked)
     assert isinstance(alone, Ranked)

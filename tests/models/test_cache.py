@@ -43,9 +43,7 @@ def parts(one: PrefixKV) -> dict[int, Any]:
     steps=st.lists(st.integers(1, 50), min_size=1, max_size=4),
     data=st.data(),
 )
-def test_as_a_dynamic_cache_of_the_same_tokens(
-    lengths: list[int], steps: list[int], data: st.DataObject
-) -> None:
+def test_as_a_dynamic_cache_of_the_same_tokens(lengths: list[int], steps: list[int], data: st.DataObject) -> None:
     """What is read on goes behind what was kept, row by row, also when rows leave."""
     rows = [kept(length, seed) for seed, length in enumerate(lengths)]
     cache, mask = batch_caches(rows, 3)
@@ -57,8 +55,7 @@ def test_as_a_dynamic_cache_of_the_same_tokens(
     for number, step in enumerate(steps):
         generator = torch.Generator().manual_seed(100 + number)
         for layer, (heads, key, value) in enumerate(SHAPES):
-            new = [torch.randn(len(alive), heads, step, size, generator=generator)
-                   for size in (key, value)]  # fmt: skip
+            new = [torch.randn(len(alive), heads, step, size, generator=generator) for size in (key, value)]
             shown = cache.update(*new, layer)
             for side in (0, 1):
                 assert shown[side].shape[2] == longest + step

@@ -17,30 +17,26 @@ from snellen.cli.main import main
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.models.naming.builtin import builtin_names, is_builtin
-from snellen.models.naming.catalog import (
-    FOLDER,
-    CatalogEntry,
-    catalog,
-    facts_of,
-    find_entry,
-    sources,
-)
+from snellen.models.naming.catalog import FOLDER, CatalogEntry, catalog, facts_of, find_entry, sources
 from snellen.models.naming.filters import choose, model_filter
-from snellen.models.naming.registry import (
-    ModelSpec,
-    describe_model,
-    full_name,
-    open_model,
-    options_of,
-    split_spec,
-)
+from snellen.models.naming.registry import ModelSpec, describe_model, full_name, open_model, options_of, split_spec
 from snellen.prompts.recipes import find_recipe
 
 QWEN2_5_REVISION = "cc594898137f460bfe9f0759e9844b3ce807cfb5"
 FACTS = (
-    "types", "inputs", "parameters", "language_model", "vision_encoder", "context", "released",
-    "licence", "revision", "options", "max_new_tokens", "price",
-)  # fmt: skip
+    "types",
+    "inputs",
+    "parameters",
+    "language_model",
+    "vision_encoder",
+    "context",
+    "released",
+    "licence",
+    "revision",
+    "options",
+    "max_new_tokens",
+    "price",
+)
 """Facts that need a source wherever an entry states them."""
 LISTED = {entry.name: entry for entry in catalog()}
 FAMILIES = sorted({entry.family for entry in catalog()})
@@ -136,20 +132,17 @@ def test_dates_are_iso() -> None:
     ("name", "parts"),
     [
         ("GPT4o_20241120", ModelSpec("openai", "gpt-4o-2024-11-20", {})),
-        ("Qwen2.5-VL-7B-Instruct", ModelSpec("hf", "Qwen/Qwen2.5-VL-7B-Instruct",
-                                             {"revision": QWEN2_5_REVISION})),
+        ("Qwen2.5-VL-7B-Instruct", ModelSpec("hf", "Qwen/Qwen2.5-VL-7B-Instruct", {"revision": QWEN2_5_REVISION})),
         ("hf/Qwen/Qwen2.5-VL-7B-Instruct", ModelSpec("hf", "Qwen/Qwen2.5-VL-7B-Instruct", {})),
         ("llava_v1.5_7b", ModelSpec("hf", "llava-hf/llava-1.5-7b-hf", {})),
         ("InternVL2-8B", ModelSpec("hf", "OpenGVLab/InternVL2-8B", {})),
-        ("idefics2:dtype=float16",
-         ModelSpec("hf", "HuggingFaceM4/idefics2-8b", {"dtype": "float16"})),
+        ("idefics2:dtype=float16", ModelSpec("hf", "HuggingFaceM4/idefics2-8b", {"dtype": "float16"})),
         ("blip2-opt-2.7b", ModelSpec("hf", "Salesforce/blip2-opt-2.7b", {"images": "first"})),
-        ("blip2-opt-2.7b:images=native",
-         ModelSpec("hf", "Salesforce/blip2-opt-2.7b", {"images": "native"})),
+        ("blip2-opt-2.7b:images=native", ModelSpec("hf", "Salesforce/blip2-opt-2.7b", {"images": "native"})),
         ("o3", ModelSpec("openai", "o3-2025-04-16", {"max_new_tokens": "16384"})),
         ("openai/o3-2025-04-16", ModelSpec("openai", "o3-2025-04-16", {})),
     ],
-)  # fmt: skip
+)
 def test_a_name_of_the_catalog_is_a_spec_with_its_options(name: str, parts: ModelSpec) -> None:
     assert split_spec(name) == parts
 
@@ -243,7 +236,7 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
         ("name!~instruct,family=qwen", "Qwen-VL-Chat", "Qwen2-VL-7B-Instruct"),
         ("context >= 1000000", "gemini-2.5-pro", "gpt-4o-2024-11-20"),
     ],
-)  # fmt: skip
+)
 def test_filters(text: str, among: str, not_among: str) -> None:
     assert {among, not_among} <= LISTED.keys()
     names = names_of(text)
@@ -299,9 +292,12 @@ def test_list_models_by_a_filter(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "models", "--filter", "name=GPT4o_20241120", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["price"] == {
-        "input": 2.5, "output": 10.0, "cached": 1.25, "note": "",
+        "input": 2.5,
+        "output": 10.0,
+        "cached": 1.25,
+        "note": "",
         "page": "https://developers.openai.com/api/docs/pricing",
-    }  # fmt: skip
+    }
     assert main(["list", "models", "--filter", "colour=red"]) == 2
     assert "unknown fact 'colour'" in capsys.readouterr().err
     assert main(["list", "benchmarks", "--filter", "open"]) == 2
@@ -333,12 +329,11 @@ def test_every_file_of_the_catalog_belongs_to_it() -> None:
     assert files == {entry.family for entry in catalog()}
 
 
-def test_a_leaderboard_of_the_models_a_filter_chooses(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_leaderboard_of_the_models_a_filter_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ["model,subtask,acc,acc_plus"]
-    rows += [f"{name},existence,{acc},{acc}" for name, acc in
-             (("Qwen-VL-Chat", 80), ("mPLUG-Owl2", 90), ("Nobody", 100))]  # fmt: skip
+    rows += [
+        f"{name},existence,{acc},{acc}" for name, acc in (("Qwen-VL-Chat", 80), ("mPLUG-Owl2", 90), ("Nobody", 100))
+    ]
     (tmp_path / "mme.csv").write_text("\n".join(rows) + "\n")
     board = ["leaderboard", str(tmp_path / "mme.csv"), "--format", "csv"]
     assert main(board) == 0

@@ -42,21 +42,15 @@ def language_inputs(model: HuggingFace, pictures: tuple[bytes, ...]) -> Any:
     seen: list[Any] = []
     whole = loaded.model
     inner = (whole if hasattr(whole, "language_model") else whole.model).language_model
-    hook = inner.register_forward_pre_hook(
-        lambda _, args, given: seen.append(given["inputs_embeds"]), with_kwargs=True
-    )
+    hook = inner.register_forward_pre_hook(lambda _, args, given: seen.append(given["inputs_embeds"]), with_kwargs=True)
     with torch.inference_mode():
         loaded.model(**encode(loaded, [prompt.text], [prompt.images], "left"))
     hook.remove()
     return seen[0][0]
 
 
-@pytest.mark.parametrize(
-    ("families", "name", "tokens"), [(LLAVAS, "LLaVA-1.5", 16), (PLAIN, "BLIP-2 (OPT)", 4)]
-)
-def test_embeddings_of_single_pictures_follow_each_other(
-    families: Any, name: str, tokens: int, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("families", "name", "tokens"), [(LLAVAS, "LLaVA-1.5", 16), (PLAIN, "BLIP-2 (OPT)", 4)])
+def test_embeddings_of_single_pictures_follow_each_other(families: Any, name: str, tokens: int, tmp_path: Path) -> None:
     model = of(families, name, tmp_path, POLICY)
     together = language_inputs(model, PICTURES)
     single = [language_inputs(model, (one,)) for one in PICTURES]
@@ -118,17 +112,16 @@ def test_what_stitching_is_worth_against_concatenation(tmp_path: Path, capsys: A
     command compares them, although the first is an option of the benchmark."""
     of(LLAVAS, "LLaVA-1.5", tmp_path, "native")
     folder = tmp_path / "model"
-    rows = [
-        row(number, "face_retrieval", "image_retrieval", image=several(["red", "blue"]))
-        for number in range(4)
-    ]
+    rows = [row(number, "face_retrieval", "image_retrieval", image=several(["red", "blue"])) for number in range(4)]
     data = write(tmp_path / "mmt.tsv", rows)
     for model_images, images in (("native", "native"), (POLICY, "native"), (POLICY, "stitch")):
         evaluate(
-            [f"hf/{folder}:images={model_images},device=cpu"], [f"mmt-bench:images={images}"],
-            out=tmp_path / "runs", html=False,
+            [f"hf/{folder}:images={model_images},device=cpu"],
+            [f"mmt-bench:images={images}"],
+            out=tmp_path / "runs",
+            html=False,
             variant=Variant(data=str(data), max_new_tokens=4),
-        )  # fmt: skip
+        )
     found = gains(find_runs(tmp_path / "runs"), "images", base="stitch")
     assert {(gain.base, gain.value) for gain in found} == {("stitch", "native"), ("stitch", POLICY)}
     assert main(["analyse", "gains", str(tmp_path / "runs"), "--by", f"images={POLICY}"]) == 0

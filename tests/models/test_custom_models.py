@@ -142,10 +142,7 @@ def test_a_class_is_made_when_it_is_asked_and_once(tmp_path: Path) -> None:
     ("spec", "options"),
     [
         ("Set:path=~/x", (Path("~/x").expanduser(), 3, 1.0, False, "fast", None, "A")),
-        (
-            "Set:path=a,size=8,scale=0.5,loud=yes,mode=slow,top=4,word=B",
-            (Path("a"), 8, 0.5, True, "slow", 4, "B"),
-        ),
+        ("Set:path=a,size=8,scale=0.5,loud=yes,mode=slow,top=4,word=B", (Path("a"), 8, 0.5, True, "slow", 4, "B")),
         ("Set:path=a,loud=off,top=none", (Path("a"), 3, 1.0, False, "fast", None, "A")),
         ("Open:anything=goes,size=8", {"anything": "goes", "size": "8"}),
     ],

@@ -87,13 +87,9 @@ def test_drawing_is_the_models_own(drawing: Folder) -> None:
         ours = draw_codes(loaded, prompt, 4.0, lambda logits: logits.argmax(-1))
         inputs = loaded.processor(text=[prompt.text], generation_mode="image", return_tensors="pt")
         config = loaded.model.generation_config
-        config.generation_kwargs = {
-            "boi_token_id": loaded.tokenizer.convert_tokens_to_ids("<begin_of_image>")
-        }
+        config.generation_kwargs = {"boi_token_id": loaded.tokenizer.convert_tokens_to_ids("<begin_of_image>")}
         config.bos_token_id = loaded.tokenizer.bos_token_id
-        theirs = loaded.model.generate(
-            **inputs, generation_mode="image", do_sample=False, guidance_scale=4.0
-        )
+        theirs = loaded.model.generate(**inputs, generation_mode="image", do_sample=False, guidance_scale=4.0)
         assert ours.tolist() == theirs.tolist()
         assert len(set(ours[0].tolist())) > 1
         assert torch.is_tensor(theirs)
@@ -114,9 +110,7 @@ def test_a_drawing_depends_on_its_request_alone(drawing: Folder, family: str) ->
 
 def test_pictures_in_the_prompt_reach_the_drawing(drawing: Folder) -> None:
     model = open_model(f"hf/{drawing('janus')}")
-    outputs = answers(
-        model, draw("next?"), draw("next?", noise(1)), draw("next?", noise(2), noise(1))
-    )
+    outputs = answers(model, draw("next?"), draw("next?", noise(1)), draw("next?", noise(2), noise(1)))
     assert len({drawn(output) for output in outputs}) == 3
 
 
@@ -190,9 +184,7 @@ def test_similarity_is_clips_cosine(drawing: Folder) -> None:
     model = open_model(f"clip/{folder}:batch_size=3")
     (output,) = answers(model, compare(data[0], *data))
     assert isinstance(output, Compared)
-    inputs = CLIPImageProcessorPil.from_pretrained(folder)(
-        [decode_image(one) for one in data], return_tensors="pt"
-    )
+    inputs = CLIPImageProcessorPil.from_pretrained(folder)([decode_image(one) for one in data], return_tensors="pt")
     with torch.inference_mode():
         features = CLIPModel.from_pretrained(folder).get_image_features(**inputs).pooler_output
     expected = torch.nn.functional.cosine_similarity(features[:1], features)
@@ -208,9 +200,7 @@ def test_a_picture_that_is_none_fails_alone(drawing: Folder) -> None:
     assert isinstance(good, Compared)
 
 
-def test_folders_that_are_something_else(
-    drawing: Folder, checkpoint: Folder, tmp_path: Path
-) -> None:
+def test_folders_that_are_something_else(drawing: Folder, checkpoint: Folder, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no model_index\.json"):
         open_model(f"diffusers/{checkpoint('llama')}")
     with pytest.raises(UsageError, match="there is no folder"):
@@ -271,9 +261,14 @@ def test_rows_are_the_models_own(drawing: Folder) -> None:
         return [mapping.eol_token_id] if place % 4 == 3 else mapping.image_tokens
 
     theirs = loaded.model.generate(
-        ids[:1], attention_mask=mask[:1], negative_prompt_ids=ids[1:],
-        negative_prompt_attention_mask=mask[1:], guidance_scale=3.0, do_sample=False,
-        max_new_tokens=8, prefix_allowed_tokens_fn=allowed,
-    )  # fmt: skip
+        ids[:1],
+        attention_mask=mask[:1],
+        negative_prompt_ids=ids[1:],
+        negative_prompt_attention_mask=mask[1:],
+        guidance_scale=3.0,
+        do_sample=False,
+        max_new_tokens=8,
+        prefix_allowed_tokens_fn=allowed,
+    )
     assert ours[0].tolist() == theirs[0, start:].tolist()
     assert len(set(ours[0].tolist())) > 2

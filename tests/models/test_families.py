@@ -15,18 +15,29 @@ from family_trial import answered, opened, questions, same, try_out
 from snellen.core.errors import UsageError
 
 USUAL = {
-    "Gemma 3", "GLM-4.5V", "Idefics3", "InternVL3", "Kimi-K2.5", "LLaVA-1.5", "LLaVA-NeXT",
-    "LLaVA-OneVision", "Mistral 3", "PaddleOCR-VL", "Qwen2.5-VL", "Qwen3-VL", "Qwen3-VL MoE",
-    "Qwen3.5", "SmolVLM",
-}  # fmt: skip
+    "Gemma 3",
+    "GLM-4.5V",
+    "Idefics3",
+    "InternVL3",
+    "Kimi-K2.5",
+    "LLaVA-1.5",
+    "LLaVA-NeXT",
+    "LLaVA-OneVision",
+    "Mistral 3",
+    "PaddleOCR-VL",
+    "Qwen2.5-VL",
+    "Qwen3-VL",
+    "Qwen3-VL MoE",
+    "Qwen3.5",
+    "SmolVLM",
+}
 """One of every manner of tiling, positions and caches; a release tries all families."""
 
 
 # Processors of some families give torch tensors to numpy in a way that numpy is leaving behind.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in USUAL else pytest.mark.release) for name in FAMILIES],
+    "name", [pytest.param(name, marks=() if name in USUAL else pytest.mark.release) for name in FAMILIES]
 )
 def test_a_family(name: str, tmp_path: Path) -> None:
     family = FAMILIES[name]
@@ -55,9 +66,7 @@ def test_every_family_was_run_somewhere() -> None:
 
 def test_no_architecture_is_passed_over() -> None:
     """Of the versions of transformers that families are tried with."""
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as KNOWN,
-    )
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as KNOWN
 
     record, left_out = recorded(), json.loads(LEFT_OUT.read_text(encoding="utf-8"))
     tried = {entry["model_type"] for entry in record.values()}

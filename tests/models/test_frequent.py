@@ -25,21 +25,16 @@ def write(path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("model", "answers"),
-    [("frequent", "AAACCC"), ("frequent:by=category", "AAACCC"), ("frequent:by=all", "AAAAAA")],
+    ("model", "answers"), [("frequent", "AAACCC"), ("frequent:by=category", "AAACCC"), ("frequent:by=all", "AAAAAA")]
 )
-def test_each_group_has_the_answer_that_is_right_most_often(
-    tmp_path: Path, model: str, answers: str
-) -> None:
+def test_each_group_has_the_answer_that_is_right_most_often(tmp_path: Path, model: str, answers: str) -> None:
     data = write(tmp_path / "hues.tsv", ROWS)
     results = evaluate(model, data, out=tmp_path / "out", html=False)
     assert "".join(each.reply or "" for each in results[0].samples()) == answers
 
 
 def test_kinds_of_questions_have_answers_of_their_own(tmp_path: Path) -> None:
-    text = (
-        "index\tquestion\tanswer\n1\tWhat is it?\tcat\n2\tWhat is it?\tcat\n3\tWhat is it?\tdog\n"
-    )
+    text = "index\tquestion\tanswer\n1\tWhat is it?\tcat\n2\tWhat is it?\tcat\n3\tWhat is it?\tdog\n"
     results = evaluate("frequent", write(tmp_path / "pets.tsv", text), out=tmp_path, html=False)
     assert [each.reply for each in results[0].samples()] == ["cat"] * 3
     assert results[0].score == pytest.approx(200 / 3)
@@ -75,9 +70,7 @@ def test_options_that_mean_nothing_are_refused(tmp_path: Path, name: str, words:
         evaluate(name, data, out=tmp_path / "out", html=False)
 
 
-def test_a_plan_knows_that_nothing_is_asked_of_a_server(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_knows_that_nothing_is_asked_of_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write(tmp_path / "hues.tsv", ROWS)
     assert main(["plan", "-m", "frequent", "-b", data, "--out", str(tmp_path / "out")]) == 0
     assert "frequent" in capsys.readouterr().out

@@ -55,9 +55,7 @@ def text_only(requests: Sequence[Generate]) -> list[Generate]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
-def test_a_batch_does_not_change_answers(
-    checkpoint: Folder, family: str, temperature: float
-) -> None:
+def test_a_batch_does_not_change_answers(checkpoint: Folder, family: str, temperature: float) -> None:
     model = opened(checkpoint(family))
     requests = text_only(MIXED) if family == "llama" else MIXED
     requests = [
@@ -89,10 +87,7 @@ def test_pictures_and_their_places_reach_the_model(checkpoint: Folder, family: s
         (first, Text("red"), second),
         (first, Text("red")),
     ]
-    requests = [
-        Rank(messages=(user(*parts),), media=media, ref=Ref("q"), candidates=("A",))
-        for parts in orders
-    ]
+    requests = [Rank(messages=(user(*parts),), media=media, ref=Ref("q"), candidates=("A",)) for parts in orders]
     outputs = model.answer_batch(requests)
     scores = {o.candidates[0].logprob for o in outputs if isinstance(o, Ranked)}
     assert len(scores) == 4
@@ -149,9 +144,7 @@ def test_a_broken_picture_fails_alone(checkpoint: Folder, tmp_path: Path) -> Non
     model = opened(checkpoint("llava"))
     absent = ask("What is it?", noise(1))
     digest = next(iter(absent.media))
-    absent = Generate(
-        messages=absent.messages, ref=Ref("x"), media={digest: FileSource(str(tmp_path / "no.png"))}
-    )
+    absent = Generate(messages=absent.messages, ref=Ref("x"), media={digest: FileSource(str(tmp_path / "no.png"))})
     good = MIXED[2]
     outputs = model.answer_batch([good, ask("What is it?", b"GIF89a torn"), absent, good])
     kinds = [output.kind if isinstance(output, Failure) else "text" for output in outputs]
@@ -169,12 +162,7 @@ def test_what_a_model_cannot_take_is_unsupported(checkpoint: Folder) -> None:
     outputs = [
         *llama.answer_batch([Generate(messages=messages, media=media, ref=Ref("q"))]),
         *llava.answer_batch(
-            [
-                Generate(messages=(video,), ref=Ref("q")),
-                ask("Here <image> is a sign"),
-                ask("word " * 600),
-                ask("fine"),
-            ]
+            [Generate(messages=(video,), ref=Ref("q")), ask("Here <image> is a sign"), ask("word " * 600), ask("fine")]
         ),
     ]
     assert [getattr(output, "kind", "text") for output in outputs] == [*["unsupported"] * 4, "text"]
@@ -186,9 +174,7 @@ def test_stop_strings_and_the_token_limit(checkpoint: Folder) -> None:
     question = "What color is it?"
     [whole] = texts(model.answer_batch([ask(question, settings=Generation(max_new_tokens=10))]))
     stop = whole[2:4]
-    [cut] = model.answer_batch(
-        [ask(question, settings=Generation(max_new_tokens=10, stop=(stop,)))]
-    )
+    [cut] = model.answer_batch([ask(question, settings=Generation(max_new_tokens=10, stop=(stop,)))])
     assert isinstance(cut, Generated)
     assert cut.text == whole.split(stop)[0].strip()
     assert cut.stop_reason == "stop"
@@ -221,9 +207,7 @@ def test_the_first_image_policy(checkpoint: Folder) -> None:
     assert not first.capabilities.many_images
     assert first.identity != native.identity
     several = ask("What is it?", noise(1), noise(2), noise(3))
-    assert texts(first.answer_batch([several])) == texts(
-        native.answer_batch([ask("What is it?", noise(1))])
-    )
+    assert texts(first.answer_batch([several])) == texts(native.answer_batch([ask("What is it?", noise(1))]))
 
 
 def test_identity_is_stable_and_follows_the_weights(checkpoint: Folder, tmp_path: Path) -> None:
@@ -272,15 +256,9 @@ def folder_without(source: Path, target: Path, *names: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("absent", "sentence"),
-    [
-        ("config.json", "has no config.json"),
-        ("model.safetensors", "holds no weights"),
-    ],
+    ("absent", "sentence"), [("config.json", "has no config.json"), ("model.safetensors", "holds no weights")]
 )
-def test_an_incomplete_folder(
-    checkpoint: Folder, tmp_path: Path, absent: str, sentence: str
-) -> None:
+def test_an_incomplete_folder(checkpoint: Folder, tmp_path: Path, absent: str, sentence: str) -> None:
     folder = folder_without(checkpoint("llava"), tmp_path / "m", absent)
     with pytest.raises(UsageError, match=sentence):
         open_hf(str(folder), {})
@@ -299,9 +277,7 @@ def test_no_chat_template(checkpoint: Folder, tmp_path: Path) -> None:
     assert [(each.what, each.sentence) for each in missing] == [("model", str(told.value))]
 
 
-def test_the_weights_are_not_read_for_a_checkpoint_without_chat_template(
-    checkpoint: Folder, tmp_path: Path
-) -> None:
+def test_the_weights_are_not_read_for_a_checkpoint_without_chat_template(checkpoint: Folder, tmp_path: Path) -> None:
     folder = folder_without(checkpoint("llava"), tmp_path / "m", "chat_template.jinja")
     (folder / "model.safetensors").write_bytes(b"torn")
     with pytest.raises(UsageError, match="has no chat template"):
@@ -318,9 +294,7 @@ def test_the_weights_are_not_read_for_a_checkpoint_without_chat_template(
         ("processor_config.json", '{"chat_template": "{{ messages }}"}'),
     ],
 )
-def test_files_that_may_hold_a_chat_template(
-    checkpoint: Folder, tmp_path: Path, file: str, content: str
-) -> None:
+def test_files_that_may_hold_a_chat_template(checkpoint: Folder, tmp_path: Path, file: str, content: str) -> None:
     folder = folder_without(checkpoint("llava"), tmp_path / "m", "chat_template.jinja")
     assert not find_checkpoint(str(folder)).declares_chat_template()
     (folder / file).parent.mkdir(exist_ok=True)
@@ -384,9 +358,7 @@ def test_hub_id_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 
 @pytest.mark.release
-def test_hub_id_in_the_hubs_cache(
-    checkpoint: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hub_id_in_the_hubs_cache(checkpoint: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = "0123456789abcdef0123456789abcdef01234567"
     home = tmp_path / "hub" / "models--org--llava"
     shutil.copytree(checkpoint("llava"), home / "snapshots" / commit)
@@ -402,16 +374,12 @@ def test_hub_id_in_the_hubs_cache(
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     folder = Path(__file__).parent
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=folder
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder)
     [local] = texts(opened(checkpoint("llava")).answer_batch([ask("What color is it?")]))
     assert done.stdout == f"org/llava {commit}\n{local!r}\n", done.stderr
 
 
-def test_a_missing_library_names_the_extra(
-    checkpoint: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_names_the_extra(checkpoint: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"needs transformers.*pip install 'snellen\[hf\]'"):
         opened(checkpoint("llava"))

@@ -88,14 +88,16 @@ def test_two_models_reach_level_3(joined: str, folders: dict[str, Path], tmp_pat
     assert by_dimension(again).keys() == records.keys()
 
 
-def test_a_join_draws_several_times_until_a_rule_is_met(
-    joined: str, folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_join_draws_several_times_until_a_rule_is_met(joined: str, folders: dict[str, Path], tmp_path: Path) -> None:
     data = str(seed_h(tmp_path, only=PART_3[:2], per_dimension=6))
     options: dict[str, Any] = {
-        "out": tmp_path / "out", "variant": Variant(data=data), "clip": f"clip/{folders['clip']}",
-        "repeats": 2, "until": "±40", "html": False,
-    }  # fmt: skip
+        "out": tmp_path / "out",
+        "variant": Variant(data=data),
+        "clip": f"clip/{folders['clip']}",
+        "repeats": 2,
+        "until": "±40",
+        "html": False,
+    }
     benchmark = "seedbench:version=H,level=L3,draw_steps=2"
     (run,) = evaluate(joined, benchmark, **options).runs
     assert run.info.status == "complete"
@@ -113,23 +115,23 @@ def test_a_join_draws_several_times_until_a_rule_is_met(
     assert len(list(again.records())) == len(lines)
 
 
-def test_everything_is_described_if_asked_for(
-    joined: str, folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_everything_is_described_if_asked_for(joined: str, folders: dict[str, Path], tmp_path: Path) -> None:
     (run,) = level_3(f"{joined},describe=always", tmp_path, folders["clip"]).runs
     described, drawn, _ = by_dimension(run)["Text-to-Image Generation"][0].passes
     assert isinstance(described.output, Generated)
     assert drawn.prompt == (user(Text(described.output.text.strip())),)
 
 
-def test_pictures_are_drawn_again_from_prompts(
-    joined: str, folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_pictures_are_drawn_again_from_prompts(joined: str, folders: dict[str, Path], tmp_path: Path) -> None:
     data = Path(__file__).parents[1] / "benchmarks" / "layouts" / "mmgenbench.tsv"
     (run,) = evaluate(
-        joined, "mmgenbench:draw_steps=2", out=tmp_path, variant=Variant(data=str(data)),
-        clip=f"clip/{folders['clip']}", html=False,
-    ).runs  # fmt: skip
+        joined,
+        "mmgenbench:draw_steps=2",
+        out=tmp_path,
+        variant=Variant(data=str(data)),
+        clip=f"clip/{folders['clip']}",
+        html=False,
+    ).runs
     assert run.info.status == "complete"
     records = list(run.records())
     assert [len(record.passes) for record in records] == [3, 3, 3]
@@ -185,9 +187,7 @@ def test_a_failure_of_either_part_is_typed(folders: dict[str, Path], tmp_path: P
     broken = JoinedModel(wrap_model(_Words(Failure("timeout", "too slow")), "slow"), drawer)
     (run,) = level_3({"slow pair": broken}, tmp_path, folders["clip"]).runs
     assert run.info.model == "slow pair"
-    failed = next(
-        one for one in run.failures() if one.groups["dimension"] == "Next Image Prediction"
-    )
+    failed = next(one for one in run.failures() if one.groups["dimension"] == "Next Image Prediction")
     assert (failed.outcome, failed.failure) == ("failed", "timeout")
     (asked,) = failed.passes
     assert asked.prompt[0].parts[-1] == Text(INSTRUCTION)
@@ -229,8 +229,9 @@ def test_what_is_known_of_a_join(joined: str) -> None:
     assert changed.identity.digest() != info.identity.digest()
     nested = "join:text=vllm/A/B:base_url=http://h/v1,dtype=float16,draw=openai/gpt-image-1"
     assert split_options(nested)[1] == {
-        "text": "vllm/A/B:base_url=http://h/v1,dtype=float16", "draw": "openai/gpt-image-1",
-    }  # fmt: skip
+        "text": "vllm/A/B:base_url=http://h/v1,dtype=float16",
+        "draw": "openai/gpt-image-1",
+    }
     assert short_name(nested) == "join:text=vllm/A/B:dtype=float16,draw=openai/gpt-image-1"
 
 

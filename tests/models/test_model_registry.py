@@ -11,13 +11,7 @@ import pytest
 from snellen.core.errors import UnknownName, UsageError
 from snellen.models.naming.builtin import builtin_names, builtin_provider
 from snellen.models.naming.provider import ModelListing
-from snellen.models.naming.registry import (
-    ModelSpec,
-    describe_model,
-    open_model,
-    registered_models,
-    split_spec,
-)
+from snellen.models.naming.registry import ModelSpec, describe_model, open_model, registered_models, split_spec
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -43,9 +37,7 @@ def test_split_spec(spec: str, parts: ModelSpec) -> None:
     assert split_spec(spec) == parts
 
 
-def test_a_folder_with_a_config_is_a_local_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_with_a_config_is_a_local_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_model").mkdir()
     (tmp_path / "my_model" / "config.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
@@ -90,9 +82,7 @@ def test_options_of_the_call_win_over_those_in_the_name() -> None:
 
 
 def test_every_builtin_name_is_that_of_its_provider() -> None:
-    assert {name: builtin_provider(name).name for name in builtin_names()} == {
-        name: name for name in builtin_names()
-    }
+    assert {name: builtin_provider(name).name for name in builtin_names()} == {name: name for name in builtin_names()}
 
 
 def test_nothing_built_in_is_an_entry_point() -> None:

@@ -104,9 +104,7 @@ class Whole:
     ],
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
-def test_one_model_of_any_form_answers(
-    evaluate: Callable[..., Results], model: Any, name: str
-) -> None:
+def test_one_model_of_any_form_answers(evaluate: Callable[..., Results], model: Any, name: str) -> None:
     (run,) = evaluate(model).runs
     assert run.info.model == name
     assert run.info.status == "complete"
@@ -114,11 +112,7 @@ def test_one_model_of_any_form_answers(
 
 
 def test_several_models_by_list_and_by_name(evaluate: Callable[..., Results]) -> None:
-    assert [run.info.model for run in evaluate(["random", always_a, Whole]).runs] == [
-        "random",
-        "always_a",
-        "whole",
-    ]
+    assert [run.info.model for run in evaluate(["random", always_a, Whole]).runs] == ["random", "always_a", "whole"]
     by_name = {"chance": "random:seed=1", "a": Constant("A"), "b": Constant("B")}
     scores = {run.info.model: run.report().summary.headline.value for run in evaluate(by_name).runs}
     assert scores == {"chance": scores["chance"], "a": 100.0, "b": 0.0}
@@ -176,9 +170,7 @@ class AsyncBatches:
         ("no-such-model", "unknown model 'no-such-model'"),
     ],
 )
-def test_anything_else_gets_a_sentence(
-    evaluate: Callable[..., Results], model: Any, sentence: str
-) -> None:
+def test_anything_else_gets_a_sentence(evaluate: Callable[..., Results], model: Any, sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
         evaluate(model)
     assert sentence in str(caught.value)
@@ -314,9 +306,7 @@ def test_stored_replies_are_those_of_the_same_code(evaluate: Callable[..., Resul
     assert sent({"x": Constant("B")}) == 4
 
 
-def test_one_judge_extractor_or_file_needs_no_list(
-    evaluate: Callable[..., Results], tmp_path: Path
-) -> None:
+def test_one_judge_extractor_or_file_needs_no_list(evaluate: Callable[..., Results], tmp_path: Path) -> None:
     def read(request: Generate) -> str:
         return "A"
 
@@ -327,18 +317,14 @@ def test_one_judge_extractor_or_file_needs_no_list(
     assert run.report().summary.headline.value == 100.0
 
 
-def test_an_installed_library_elsewhere_is_no_code_of_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_library_elsewhere_is_no_code_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of Debian's dist-packages or of PYTHONPATH: replies are then good for any process."""
     for folder, is_opaque in (("lib/python3/dist-packages", False), ("mine", True)):
         place = tmp_path / folder
         place.mkdir(parents=True)
         name = f"vendored_{place.name.replace('-', '_')}"
         (place / f"{name}.py").write_text(
-            "import threading\n"
-            "_lock = threading.Lock()\n"
-            "def complete(text):\n    with _lock:\n        return 'A'\n"
+            "import threading\n_lock = threading.Lock()\ndef complete(text):\n    with _lock:\n        return 'A'\n"
         )
         monkeypatch.syspath_prepend(str(place))
         complete = __import__(name).complete
@@ -364,9 +350,7 @@ class _Table(dict[str, int]):
 
 
 @pytest.mark.parametrize("make", [_Proxy, lambda: _Table(one=1)], ids=["proxy", "dict"])
-def test_objects_that_answer_attributes_with_errors_have_a_digest(
-    make: Callable[[], object],
-) -> None:
+def test_objects_that_answer_attributes_with_errors_have_a_digest(make: Callable[[], object]) -> None:
     assert digest_code(make()) == digest_code(make())
 
 

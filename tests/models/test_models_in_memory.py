@@ -11,25 +11,13 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    AutoModelForImageTextToText,
-    AutoProcessor,
-    AutoTokenizer,
-    pipeline,
-)
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer, pipeline
 
 import snellen
 from snellen.core.errors import UsageError
 from snellen.models.hf.bundled import WEIGHTS
 from snellen.models.hf.in_memory import InMemoryModel, wrap_checkpoint
-from snellen.models.hf.weights_digest import (
-    combine_hashes,
-    hash_tensors,
-    hash_weights,
-    sums_by_numpy,
-    sums_by_torch,
-)
+from snellen.models.hf.weights_digest import combine_hashes, hash_tensors, hash_weights, sums_by_numpy, sums_by_torch
 from snellen.models.naming.registry import open_model
 
 FOLDER = str(WEIGHTS / "tiny")
@@ -59,9 +47,7 @@ def requests(folder: Any) -> dict[str, tuple[str, ...]]:
     return {record.id: record.requests for record in folder.records()}
 
 
-def test_replies_and_requests_are_those_of_the_folder(
-    model: Any, processor: Any, tmp_path: Path
-) -> None:
+def test_replies_and_requests_are_those_of_the_folder(model: Any, processor: Any, tmp_path: Path) -> None:
     by_name = run(f"hf/{FOLDER}", tmp_path / "by-name")
     in_memory = run(snellen.wrap_model(model, processor=processor), tmp_path / "in-memory")
     assert in_memory.info.status == "complete"
@@ -77,9 +63,7 @@ def text_generation() -> Any:
     return pipeline("image-text-to-text", model=FOLDER)
 
 
-def test_a_pipeline_and_a_tuple_are_the_same_model(
-    model: Any, processor: Any, text_generation: Any
-) -> None:
+def test_a_pipeline_and_a_tuple_are_the_same_model(model: Any, processor: Any, text_generation: Any) -> None:
     expected = open_model(f"hf/{FOLDER}").identity
     for form in (model, (model, processor), text_generation):
         wrapped = snellen.wrap_model(form)
@@ -176,14 +160,7 @@ def change_the_type(model: Any, processor: Any) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        change_a_weight,
-        change_the_end,
-        change_the_size,
-        change_the_template,
-        change_the_configuration,
-        change_the_type,
-    ],
+    [change_a_weight, change_the_end, change_the_size, change_the_template, change_the_configuration, change_the_type],
 )
 def test_whatever_may_change_a_reply_changes_the_identity(
     model: Any, processor: Any, change: Callable[[Any, Any], None]
@@ -265,9 +242,7 @@ def test_a_distributed_model_is_the_model_inside(model: Any) -> None:
     assert snellen.wrap_model(parallel).identity == snellen.wrap_model(model).identity
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int8, torch.bool]
-)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int8, torch.bool])
 @pytest.mark.parametrize("size", [1, 7, (1 << 18) + 3])
 def test_one_element_changes_the_hash(dtype: torch.dtype, size: int) -> None:
     tensor = torch.zeros(size, dtype=dtype)
@@ -322,10 +297,7 @@ def test_a_tensor_that_is_made_of_others_is_hashed_by_its_parts() -> None:
     with torch.no_grad():
         module.weight.b[1] = 2.0
     after = hash_weights(module)
-    assert (after["weight.a"], after["weight.b"] == before["weight.b"]) == (
-        before["weight.a"],
-        False,
-    )
+    assert (after["weight.a"], after["weight.b"] == before["weight.b"]) == (before["weight.a"], False)
 
 
 class Net(torch.nn.Module):
@@ -379,9 +351,7 @@ def test_a_function_that_uses_a_model_follows_its_weights(model: Any, tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["pipeline", "model", "model and tokenizer"])
-def test_a_text_model_comes_with_its_tokenizer(
-    checkpoint: Callable[[str], Path], form: str, tmp_path: Path
-) -> None:
+def test_a_text_model_comes_with_its_tokenizer(checkpoint: Callable[[str], Path], form: str, tmp_path: Path) -> None:
     folder = str(checkpoint("llama"))
     text_model = AutoModelForCausalLM.from_pretrained(folder)
     handed = {

@@ -102,9 +102,8 @@ def test_internvl_is_asked_as_its_model_card_says(folders: dict[str, Path]) -> N
             pixels, counts = tile_images(images, tiles, torch.float32, "cpu")
             assert counts == [len(row) for row in rows]
         reply: str = model.chat(
-            tokenizer, pixels, question, {"max_new_tokens": 6, "do_sample": False},
-            num_patches_list=counts,
-        )  # fmt: skip
+            tokenizer, pixels, question, {"max_new_tokens": 6, "do_sample": False}, num_patches_list=counts
+        )
         return reply
 
     answers = opened(folder).answer_batch(
@@ -132,9 +131,14 @@ def test_minicpmv_is_asked_as_its_model_card_says(folders: dict[str, Path]) -> N
 
     def chat(*content: object) -> str:
         reply: str = model.chat(
-            None, [{"role": "user", "content": list(content)}], tokenizer, processor,
-            sampling=False, max_new_tokens=6, num_beams=1,
-        )  # fmt: skip
+            None,
+            [{"role": "user", "content": list(content)}],
+            tokenizer,
+            processor,
+            sampling=False,
+            max_new_tokens=6,
+            num_beams=1,
+        )
         return reply
 
     answers = opened(folder).answer_batch(
@@ -144,27 +148,18 @@ def test_minicpmv_is_asked_as_its_model_card_says(folders: dict[str, Path]) -> N
             ask("Which one?", ONE, WIDE, settings=SHORT),
         ]
     )
-    expected = [
-        chat(picture(ONE), "What is it?"),
-        chat("Hello"),
-        chat(picture(ONE), picture(WIDE), "Which one?"),
-    ]
+    expected = [chat(picture(ONE), "What is it?"), chat("Hello"), chat(picture(ONE), picture(WIDE), "Which one?")]
     assert [text_of(answer) for answer in answers] == expected
     assert len(set(expected)) == 3
 
 
 @pytest.mark.parametrize("name", sorted(BUILDERS.keys() - SINGLE_QUESTIONS))
-def test_earlier_turns_and_a_system_text_reach_the_code(
-    folders: dict[str, Path], name: str
-) -> None:
+def test_earlier_turns_and_a_system_text_reach_the_code(folders: dict[str, Path], name: str) -> None:
     model = open_adapter(name, folders[name])
 
     def answer(*messages: Message) -> str:
         request = Generate(
-            messages=messages,
-            media={digest_bytes(ONE): InlineSource(ONE)},
-            ref=Ref("q"),
-            settings=SHORT,
+            messages=messages, media={digest_bytes(ONE): InlineSource(ONE)}, ref=Ref("q"), settings=SHORT
         )
         return text_of(model.answer_batch([request])[0])
 
@@ -173,22 +168,16 @@ def test_earlier_turns_and_a_system_text_reach_the_code(
     other = Message("assistant", (Text("A blue circle of some size."),))
     last = user(Text("Are you sure?"))
     system = Message("system", (Text("Answer with one letter."),))
-    replies = [
-        answer(last), answer(first, said, last), answer(first, other, last), answer(system, last)
-    ]  # fmt: skip
+    replies = [answer(last), answer(first, said, last), answer(first, other, last), answer(system, last)]
     assert len(set(replies)) == 4
     assert answer(first, said, last) == replies[1], "the same request, another reply"
 
 
 @pytest.mark.parametrize("name", sorted(BUILDERS))
-def test_requests_that_the_code_cannot_take_fail_by_type(
-    folders: dict[str, Path], name: str
-) -> None:
+def test_requests_that_the_code_cannot_take_fail_by_type(folders: dict[str, Path], name: str) -> None:
     model = open_adapter(name, folders[name])
     mark = code_adapters()[name].reserved[0]
-    two_questions = Generate(
-        messages=(user(Text("a")), user(Text("b"))), media={}, ref=Ref("q"), settings=SHORT
-    )
+    two_questions = Generate(messages=(user(Text("a")), user(Text("b"))), media={}, ref=Ref("q"), settings=SHORT)
     failures = model.answer_batch(
         [
             rank("Is it red?", ("yes", "no"), ONE),
@@ -203,14 +192,10 @@ def test_requests_that_the_code_cannot_take_fail_by_type(
 
 
 @pytest.mark.parametrize("name", sorted(BUILDERS))
-def test_only_the_first_picture_is_given_where_that_is_asked_for(
-    folders: dict[str, Path], name: str
-) -> None:
+def test_only_the_first_picture_is_given_where_that_is_asked_for(folders: dict[str, Path], name: str) -> None:
     first = open_adapter(name, folders[name], images="first")
     assert not first.capabilities.many_images
-    several, single = first.answer_batch(
-        [ask("Which?", ONE, WIDE, settings=SHORT), ask("Which?", ONE, settings=SHORT)]
-    )
+    several, single = first.answer_batch([ask("Which?", ONE, WIDE, settings=SHORT), ask("Which?", ONE, settings=SHORT)])
     assert text_of(several) == text_of(single)
     several_allowed = code_adapters()[name].max_images != 1
     assert (first.identity != open_adapter(name, folders[name]).identity) == several_allowed
@@ -221,9 +206,7 @@ def test_draws_depend_on_their_seed_alone(folders: dict[str, Path], name: str) -
     model = open_adapter(name, folders[name])
     hot = Generation(max_new_tokens=6, temperature=1.5, seed=1)
     cold = Generation(max_new_tokens=6, temperature=1.5, seed=2)
-    one, two, again = model.answer_batch(
-        [ask("What?", ONE, settings=each) for each in (hot, cold, hot)]
-    )
+    one, two, again = model.answer_batch([ask("What?", ONE, settings=each) for each in (hot, cold, hot)])
     assert text_of(one) == text_of(again) != text_of(two)
 
 
@@ -232,9 +215,7 @@ def test_draws_depend_on_their_seed_alone(folders: dict[str, Path], name: str) -
     "a sentence that names the option; none of its code runs",
 )
 @pytest.mark.parametrize("name", sorted(BUILDERS))
-def test_no_code_of_a_checkpoint_runs_without_consent(
-    folders: dict[str, Path], name: str, tmp_path: Path
-) -> None:
+def test_no_code_of_a_checkpoint_runs_without_consent(folders: dict[str, Path], name: str, tmp_path: Path) -> None:
     folder = folders[name]
     traced = tmp_path / "ran"
     for path in folder.glob("*.py"):
@@ -251,9 +232,7 @@ def test_no_code_of_a_checkpoint_runs_without_consent(
             path.write_text(kept.partition("\n")[2], encoding="utf-8")
 
 
-def test_code_that_does_not_run_with_this_transformers_says_so_once(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_code_that_does_not_run_with_this_transformers_says_so_once(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = tmp_path / "old"
     shutil.copytree(folders["internvl_chat"], folder)
     code = folder / "modeling_internvl_chat.py"

@@ -30,12 +30,7 @@ SHORT = Generation(max_new_tokens=6)
 ONE, WIDE = noise(1), noise(2, 120, 40)
 GREEDY: dict[str, Any] = {"max_new_tokens": 6, "do_sample": False}
 BEAMLESS = {**GREEDY, "num_beams": 1}
-PICTURES: dict[str, tuple[bytes, ...]] = {
-    "one": (ONE,),
-    "wide": (WIDE,),
-    "none": (),
-    "two": (ONE, WIDE),
-}
+PICTURES: dict[str, tuple[bytes, ...]] = {"one": (ONE,), "wide": (WIDE,), "none": (), "two": (ONE, WIDE)}
 QUESTION = "What is it?"
 
 
@@ -78,9 +73,13 @@ def chat_of_tiles(hand: ByHand, pictures: tuple[bytes, ...], **more: Any) -> str
         pixels, counts = tile_images(images, tiles, torch.float32, "cpu")
     question = marked("<image>\n", "Image-{n}: <image>\n", len(pictures))
     reply: str = hand.model.chat(
-        tokenizer=hand.tokenizer, pixel_values=pixels, question=question,
-        generation_config=dict(BEAMLESS), num_patches_list=counts, **more,
-    )  # fmt: skip
+        tokenizer=hand.tokenizer,
+        pixel_values=pixels,
+        question=question,
+        generation_config=dict(BEAMLESS),
+        num_patches_list=counts,
+        **more,
+    )
     return reply
 
 
@@ -108,9 +107,7 @@ def xcomposer2(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
 
 def xcomposer2d5(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
     query = marked("<ImageHere>", "Image{n} <ImageHere>; ", len(pictures))
-    reply, _ = hand.model.chat(
-        hand.tokenizer, query, hand.files(pictures), use_meta=True, **BEAMLESS
-    )
+    reply, _ = hand.model.chat(hand.tokenizer, query, hand.files(pictures), use_meta=True, **BEAMLESS)
     return str(reply)
 
 
@@ -141,17 +138,20 @@ def monkey(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
 def h2ovl(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
     question = marked("<image>\n", "<image-{n}>: <image>\n", len(pictures))
     reply, _ = hand.model.chat(
-        hand.tokenizer, image_files=hand.files(pictures), question=question,
-        generation_config=dict(BEAMLESS), max_tiles=6, history=None, return_history=True,
-    )  # fmt: skip
+        hand.tokenizer,
+        image_files=hand.files(pictures),
+        question=question,
+        generation_config=dict(BEAMLESS),
+        max_tiles=6,
+        history=None,
+        return_history=True,
+    )
     return str(reply)
 
 
 def points(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
     processor = CLIPImageProcessor.from_pretrained(hand.folder)
-    reply: str = hand.model.chat(
-        picture(pictures[0]), QUESTION, hand.tokenizer, processor, True, dict(BEAMLESS), 8
-    )
+    reply: str = hand.model.chat(picture(pictures[0]), QUESTION, hand.tokenizer, processor, True, dict(BEAMLESS), 8)
     return reply
 
 
@@ -171,9 +171,7 @@ def moondream2(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
 
 def tinyllava(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
     (image,) = hand.files(pictures) or [None]
-    reply, _ = hand.model.chat(
-        prompt=QUESTION, image=image, tokenizer=hand.tokenizer, max_new_tokens=6
-    )
+    reply, _ = hand.model.chat(prompt=QUESTION, image=image, tokenizer=hand.tokenizer, max_new_tokens=6)
     return str(reply)
 
 

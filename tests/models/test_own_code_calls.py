@@ -12,12 +12,7 @@ import pytest
 import torch
 from own_code_checkpoints import BUILDERS, open_adapter
 from questions_for_models import ask, noise
-from transformers import (
-    AutoModelForCausalLM,
-    AutoProcessor,
-    AutoTokenizer,
-    GenerationConfig,
-)
+from transformers import AutoModelForCausalLM, AutoProcessor, AutoTokenizer, GenerationConfig
 
 from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.output import Failure, Generated
@@ -86,10 +81,14 @@ def test_ovis_is_asked_as_its_model_card_says(folder_of: Folders) -> None:
         _, tokens, pixels = model.preprocess_inputs(query, images, max_partition=parts)
         mask = torch.ne(tokens, words.pad_token_id)
         output = model.generate(
-            tokens.unsqueeze(0), pixel_values=[pixels], attention_mask=mask.unsqueeze(0),
-            eos_token_id=model.generation_config.eos_token_id, pad_token_id=words.pad_token_id,
-            use_cache=True, **GREEDY,
-        )  # fmt: skip
+            tokens.unsqueeze(0),
+            pixel_values=[pixels],
+            attention_mask=mask.unsqueeze(0),
+            eos_token_id=model.generation_config.eos_token_id,
+            pad_token_id=words.pad_token_id,
+            use_cache=True,
+            **GREEDY,
+        )
         return str(words.decode(output[0], skip_special_tokens=True))
 
     expected = [
@@ -110,11 +109,13 @@ def test_ovis1_5_is_asked_as_its_authors_do(folder_of: Folders) -> None:
         _, tokens = model.get_conversation_formatter().format_query(query)
         pixels = [visual.preprocess_image(picture(data)) for data in pictures]
         output = model.generate(
-            tokens.unsqueeze(0), pixel_values=[torch.cat(pixels) if pixels else None],
+            tokens.unsqueeze(0),
+            pixel_values=[torch.cat(pixels) if pixels else None],
             attention_mask=torch.ne(tokens, words.pad_token_id).unsqueeze(0),
-            eos_token_id=model.generation_config.eos_token_id, pad_token_id=words.pad_token_id,
+            eos_token_id=model.generation_config.eos_token_id,
+            pad_token_id=words.pad_token_id,
             **GREEDY,
-        )  # fmt: skip
+        )
         return str(words.decode(output[0], skip_special_tokens=True))
 
     expected = [
@@ -139,13 +140,9 @@ def test_ovis2_5_is_asked_as_its_model_card_says(folder_of: Folders, thinking: b
 
     def chat(question: str, *pictures: bytes) -> str:
         tokens, pixels, grids = model.preprocess_inputs(
-            messages=parts_of(question, *pictures),
-            add_generation_prompt=True,
-            enable_thinking=thinking,
+            messages=parts_of(question, *pictures), add_generation_prompt=True, enable_thinking=thinking
         )
-        output = model.generate(
-            inputs=tokens, pixel_values=pixels, grid_thws=grids, enable_thinking=thinking, **GREEDY
-        )
+        output = model.generate(inputs=tokens, pixel_values=pixels, grid_thws=grids, enable_thinking=thinking, **GREEDY)
         return str(model.text_tokenizer.decode(output[0], skip_special_tokens=True))
 
     if thinking:
@@ -154,10 +151,7 @@ def test_ovis2_5_is_asked_as_its_model_card_says(folder_of: Folders, thinking: b
         assert isinstance(output, Generated)
         assert output.text == chat("What is it?", ONE).strip() != replies("ovis2_5", folder)[0]
         return
-    expected = [
-        chat("What is it?", ONE), chat("What is it?", WIDE), chat("Hello"),
-        chat("Which one?", ONE, WIDE),
-    ]  # fmt: skip
+    expected = [chat("What is it?", ONE), chat("What is it?", WIDE), chat("Hello"), chat("Which one?", ONE, WIDE)]
     assert same(replies("ovis2_5", folder), expected)
 
 
@@ -178,18 +172,13 @@ def test_phi3_v_is_asked_as_its_model_card_says(folder_of: Folders) -> None:
         processor = AutoProcessor.from_pretrained(folder, trust_remote_code=True, num_crops=crops)
         marks = "".join(f"<|image_{number}|>\n" for number in range(1, len(pictures) + 1))
         prompt = processor.tokenizer.apply_chat_template(
-            [{"role": "user", "content": marks + question}],
-            tokenize=False,
-            add_generation_prompt=True,
+            [{"role": "user", "content": marks + question}], tokenize=False, add_generation_prompt=True
         )
         images = [picture(data) for data in pictures] or None
         inputs = processor(prompt, images, return_tensors="pt")
         return generate_new(model, inputs, eos_token_id=processor.tokenizer.eos_token_id)
 
-    expected = [
-        chat("What is it?", ONE), chat("What is it?", WIDE), chat("Hello"),
-        chat("Which one?", ONE, WIDE),
-    ]  # fmt: skip
+    expected = [chat("What is it?", ONE), chat("What is it?", WIDE), chat("Hello"), chat("Which one?", ONE, WIDE)]
     assert same(replies("phi3_v", folder), expected)
 
 
@@ -199,16 +188,11 @@ def test_kimi_vl_is_asked_as_its_model_card_says(folder_of: Folders) -> None:
     processor = AutoProcessor.from_pretrained(folder, trust_remote_code=True)
 
     def chat(question: str, *pictures: bytes) -> str:
-        text = processor.apply_chat_template(
-            parts_of(question, *pictures), tokenize=False, add_generation_prompt=True
-        )
+        text = processor.apply_chat_template(parts_of(question, *pictures), tokenize=False, add_generation_prompt=True)
         images = [picture(data) for data in pictures] or None
         return generate_new(model, processor(images=images, text=text, return_tensors="pt"))
 
-    expected = [
-        chat("What is it?", ONE), chat("What is it?", WIDE), chat("Hello"),
-        chat("Which one?", ONE, WIDE),
-    ]  # fmt: skip
+    expected = [chat("What is it?", ONE), chat("What is it?", WIDE), chat("Hello"), chat("Which one?", ONE, WIDE)]
     assert same(replies("kimi_vl", folder), expected)
 
 
@@ -216,9 +200,10 @@ def test_pictures_as_marks_in_the_text_are_those_as_parts(folder_of: Folders) ->
     own = open_adapter("kimi_vl", folder_of("kimi_vl")).load()
     images = [picture(ONE), picture(WIDE)]
     turns = (
-        Turn("user", (images[0], "What is it?")), Turn("assistant", ("A square.",)),
+        Turn("user", (images[0], "What is it?")),
+        Turn("assistant", ("A square.",)),
         Turn("user", (images[1], "And this?")),
-    )  # fmt: skip
+    )
     conversation = Conversation("Be brief.", turns)
     parts = code_adapters()["kimi_vl"]
     mark = "<|media_start|>image<|media_content|><|media_pad|><|media_end|>\n"
@@ -246,20 +231,25 @@ def test_ovis_u1_is_asked_as_vlmevalkit_does(folder_of: Folders) -> None:
 
     def chat(query: str, *pictures: bytes) -> str:
         _, tokens, pixels, grids = model.preprocess_inputs(
-            query, [picture(data) for data in pictures],
-            enable_thinking=False, min_pixels=200704, max_pixels=2408448,
-        )  # fmt: skip
+            query, [picture(data) for data in pictures], enable_thinking=False, min_pixels=200704, max_pixels=2408448
+        )
         output = model.generate(
-            tokens.unsqueeze(0), pixel_values=pixels, grid_thws=grids,
+            tokens.unsqueeze(0),
+            pixel_values=pixels,
+            grid_thws=grids,
             attention_mask=torch.ne(tokens, words.pad_token_id).unsqueeze(0),
-            eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id, **GREEDY,
-        )  # fmt: skip
+            eos_token_id=words.eos_token_id,
+            pad_token_id=words.pad_token_id,
+            **GREEDY,
+        )
         return str(words.decode(output[0], skip_special_tokens=True))
 
     expected = [
-        chat("<image>\nWhat is it?", ONE), chat("<image>\nWhat is it?", WIDE), chat("Hello"),
+        chat("<image>\nWhat is it?", ONE),
+        chat("<image>\nWhat is it?", WIDE),
+        chat("Hello"),
         chat("<image>\n<image>\nWhich one?", ONE, WIDE),
-    ]  # fmt: skip
+    ]
     assert same(replies("ovis_u1", folder), expected)
 
 
@@ -271,25 +261,27 @@ def test_valley_is_asked_as_vlmevalkit_does(folder_of: Folders) -> None:
     def chat(text: str, *pictures: bytes) -> str:
         count = max(1, len(pictures))
         inputs = processor(
-            {
-                "conversations": [{"role": "user", "content": text}],
-                "images": [picture(data) for data in pictures],
-            },
+            {"conversations": [{"role": "user", "content": text}], "images": [picture(data) for data in pictures]},
             min_pixels=1280 * 28 * 28 // count,
             max_pixels=16384 * 28 * 28 // count,
         )
         output = model.generate(
-            input_ids=inputs["input_ids"], images=inputs["images"],
-            image_sizes=inputs["image_sizes"], pixel_values=inputs["pixel_values"],
-            image_grid_thw=inputs["image_grid_thw"], **GREEDY,
-        )  # fmt: skip
+            input_ids=inputs["input_ids"],
+            images=inputs["images"],
+            image_sizes=inputs["image_sizes"],
+            pixel_values=inputs["pixel_values"],
+            image_grid_thw=inputs["image_grid_thw"],
+            **GREEDY,
+        )
         new = output[0, inputs["input_ids"].shape[1] :]
         return str(processor.tokenizer.decode(new, skip_special_tokens=True))
 
     expected = [
-        chat(" <image> What is it?", ONE), chat(" <image> What is it?", WIDE), chat("Hello"),
+        chat(" <image> What is it?", ONE),
+        chat(" <image> What is it?", WIDE),
+        chat("Hello"),
         chat(" <image>  <image> Which one?", ONE, WIDE),
-    ]  # fmt: skip
+    ]
     assert same(replies("valley", folder), expected)
 
 
@@ -302,9 +294,7 @@ def molmo_by_hand(folder: Path) -> Callable[..., str]:
         inputs = processor.process(images=images, text=text)
         inputs = {name: value.unsqueeze(0) for name, value in inputs.items()}
         output = model.generate_from_batch(
-            inputs,
-            GenerationConfig(max_new_tokens=6, stop_strings="<|endoftext|>"),
-            tokenizer=processor.tokenizer,
+            inputs, GenerationConfig(max_new_tokens=6, stop_strings="<|endoftext|>"), tokenizer=processor.tokenizer
         )
         new = output[0, inputs["input_ids"].size(1) :]
         return str(processor.tokenizer.decode(new, skip_special_tokens=True))

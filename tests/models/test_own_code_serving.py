@@ -23,12 +23,7 @@ from questions_for_models import ask, noise
 from snellen.core.output import Generated
 from snellen.core.request import Generation
 from snellen.engine.servers.managed import Servers
-from snellen.models.environments.chat_server import (
-    ReplySettings,
-    ServedCheckpoint,
-    import_file,
-    read_chat,
-)
+from snellen.models.environments.chat_server import ReplySettings, ServedCheckpoint, import_file, read_chat
 from snellen.models.hf.own_code.adapter import adapter_names, code_adapters
 from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.environments import environment_file, environment_recipes
@@ -72,9 +67,7 @@ def message(text: str, *pictures: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("adapter", ["ovis", "kimi_vl", "molmo"])
-def test_replies_are_those_of_the_adapter_in_snellens_own_process(
-    adapter: str, tmp_path: Path
-) -> None:
+def test_replies_are_those_of_the_adapter_in_snellens_own_process(adapter: str, tmp_path: Path) -> None:
     folder = BUILDERS[adapter](tmp_path)
     module = import_file(environment_file("own_code_4_48"))
     model = module.load(ServedCheckpoint(folder.name, str(folder), "", own_code=True))
@@ -168,9 +161,7 @@ def test_the_adapter_is_part_of_the_identity_of_a_model_in_an_environment(tmp_pa
         ("adept/fuyu-8b", "fuyu", True),
     ],
 )
-def test_names_lead_to_the_environment_with_their_transformers(
-    id: str, file: str, one_image: bool
-) -> None:
+def test_names_lead_to_the_environment_with_their_transformers(id: str, file: str, one_image: bool) -> None:
     routes = checkpoint_routes(id)
     assert file in [route.target for route in routes if route.kind == "environment"]
     server = find_environment(id)

@@ -70,9 +70,7 @@ def adapter(checkpoint: Folder, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-def test_an_adapter_changes_answers_and_identity(
-    checkpoint: Folder, adapter: Path, tmp_path: Path
-) -> None:
+def test_an_adapter_changes_answers_and_identity(checkpoint: Folder, adapter: Path, tmp_path: Path) -> None:
     from peft import PeftModel
 
     base, tuned = opened(checkpoint("llava")), opened(checkpoint("llava"), adapter=str(adapter))
@@ -83,9 +81,7 @@ def test_an_adapter_changes_answers_and_identity(
     expected = answers(apart)
     assert beside.active_adapter == "default"
     found = answers(tuned)
-    assert [one for one in found if isinstance(one, str)] == [
-        one for one in expected if isinstance(one, str)
-    ]
+    assert [one for one in found if isinstance(one, str)] == [one for one in expected if isinstance(one, str)]
     assert found[-3:] == pytest.approx(expected[-3:], abs=1e-3)
     assert answers(base)[-3:] != pytest.approx(found[-3:], abs=1e-2)
     assert base.identity != tuned.identity
@@ -116,14 +112,10 @@ def test_layers_spread_by_accelerate_answer_alike(checkpoint: Folder) -> None:
     assert spread.load().device == "cpu"
 
 
-def test_quantisation_names_what_is_to_be_installed(
-    checkpoint: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quantisation_names_what_is_to_be_installed(checkpoint: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     real = importlib.util.find_spec
     absent = ("torchao", "bitsandbytes")
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name in absent else real(name)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else real(name))
     with pytest.raises(MissingExtra, match=r"needs torchao.*pip install 'snellen\[quantised\]'"):
         opened(checkpoint("llava"), quantisation="8bit")
     with pytest.raises(MissingExtra, match="needs bitsandbytes"):
@@ -132,9 +124,7 @@ def test_quantisation_names_what_is_to_be_installed(
 
 # torch finds a way out of date in which bitsandbytes writes down one function.
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
-@pytest.mark.parametrize(
-    ("bits", "kind", "off"), [("8bit", "Linear8bitLt", 1.0), ("4bit", "Linear4bit", 5.0)]
-)
+@pytest.mark.parametrize(("bits", "kind", "off"), [("8bit", "Linear8bitLt", 1.0), ("4bit", "Linear4bit", 5.0)])
 def test_weights_rounded_by_bitsandbytes(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -145,9 +135,7 @@ def test_weights_rounded_by_bitsandbytes(
 ) -> None:
     """Of the bundled model: smaller matrices cannot be rounded to four bits."""
     real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "torchao" else real(name)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torchao" else real(name))
     whole, rounded = bundled(), bundled(quantisation=bits)
     exact, found = answers(whole)[-3:], answers(rounded)[-3:]
     assert found != exact

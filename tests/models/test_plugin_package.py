@@ -20,10 +20,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     shutil.copytree(ROOT / "examples" / "plugin", home / "source")
     alone = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", *alone, "--target", home / "site",
-         home / "source"],
-        check=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "pip", "install", "-q", *alone, "--target", home / "site", home / "source"], check=True
+    )
     return {**os.environ, "PYTHONPATH": str(home / "site")}
 
 
@@ -35,9 +33,7 @@ def said(environment: dict[str, str], *words: object) -> subprocess.CompletedPro
 def test_it_is_listed_with_the_first_line_of_its_docstring(environment: dict[str, str]) -> None:
     lines = said(environment, "list", "models").stdout.splitlines()
     (line,) = [line for line in lines if line.startswith("longest ")]
-    assert line.split(maxsplit=1)[1].strip() == (
-        "Always the longest option, without a look at the picture."
-    )
+    assert line.split(maxsplit=1)[1].strip() == ("Always the longest option, without a look at the picture.")
 
 
 def test_it_is_run_by_name(environment: dict[str, str], tmp_path: Path) -> None:

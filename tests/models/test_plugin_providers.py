@@ -11,12 +11,7 @@ import pytest
 from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UsageError
 from snellen.models.naming.plugins import plugin_providers
-from snellen.models.naming.registry import (
-    all_options,
-    find_provider,
-    open_model,
-    registered_models,
-)
+from snellen.models.naming.registry import all_options, find_provider, open_model, registered_models
 
 MODULE = '''
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
@@ -65,9 +60,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (tmp_path / "plugins_of_a_test.py").write_text(MODULE)
     metadata = tmp_path / "plugins_of_a_test-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: plugins-of-a-test\nVersion: 1.0\n"
-    )
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins-of-a-test\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.syspath_prepend(str(tmp_path))
     caches = (plugin_entry_points, plugin_providers)
@@ -80,8 +73,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 @pytest.mark.parametrize(
-    ("spec", "seed"),
-    [("echo/abc", "3"), ("left/abcd", "4"), ("right/a", "1"), ("dice/x", "6"), ("random", "0")],
+    ("spec", "seed"), [("echo/abc", "3"), ("left/abcd", "4"), ("right/a", "1"), ("dice/x", "6"), ("random", "0")]
 )
 def test_a_provider_a_tuple_of_them_and_a_function_open_models(spec: str, seed: str) -> None:
     assert open_model(spec).identity.facts == {"seed": seed}

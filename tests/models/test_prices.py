@@ -12,15 +12,10 @@ from snellen.models.naming.prices import parse_price, price_of, user_prices
 from snellen.settings import Settings
 
 NO_FILE = Settings(cache=Path("cache"))
-GPT_4O = Price(
-    2.5, 10, 1.25, date="2026-11-21", source="https://developers.openai.com/api/docs/pricing"
-)
+GPT_4O = Price(2.5, 10, 1.25, date="2026-11-21", source="https://developers.openai.com/api/docs/pricing")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["openai/gpt-4o-2024-11-20", "GPT4o_20241120", "gpt-4o-2024-11-20:temperature=0"],
-)
+@pytest.mark.parametrize("name", ["openai/gpt-4o-2024-11-20", "GPT4o_20241120", "gpt-4o-2024-11-20:temperature=0"])
 def test_a_price_by_any_name(name: str) -> None:
     assert price_of(name, NO_FILE) == GPT_4O
 

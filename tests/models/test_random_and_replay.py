@@ -20,9 +20,7 @@ def question(text: str, *, ref: Ref = Q, choices: tuple[str, ...] = ()) -> Gener
 
 def replies(seed: int, n: int) -> list[str]:
     model = Random(seed)
-    outputs = (
-        asyncio.run(model.answer(question(f"{i}?", choices=tuple("ABCD")))) for i in range(n)
-    )
+    outputs = (asyncio.run(model.answer(question(f"{i}?", choices=tuple("ABCD")))) for i in range(n))
     return [output.text for output in outputs if isinstance(output, Generated)]
 
 

@@ -36,10 +36,7 @@ from snellen.models.reasoning import SplitReply, split_reasoning
             SplitReply("C", "x", "stop"),
         ),
         ("<think>The answer is B", SplitReply("", "The answer is B", "length")),
-        (
-            "The tag <think> opens a thought.",
-            SplitReply("The tag <think> opens a thought.", None, "stop"),
-        ),
+        ("The tag <think> opens a thought.", SplitReply("The tag <think> opens a thought.", None, "stop")),
         (
             "Write <think>x</think> around thoughts.",
             SplitReply("Write <think>x</think> around thoughts.", None, "stop"),
@@ -61,9 +58,7 @@ def test_a_cut_reply_to_a_prompt_that_opened_a_thought_is_a_thought() -> None:
 
 
 def test_an_answer_cut_behind_its_thought_stays_cut() -> None:
-    assert split_reasoning("<think>x</think>The ans", "length") == SplitReply(
-        "The ans", "x", "length"
-    )
+    assert split_reasoning("<think>x</think>The ans", "length") == SplitReply("The ans", "x", "length")
 
 
 @pytest.mark.parametrize("reply", ["<think>The answer is B. Answer: B", "<think>"])
@@ -101,9 +96,7 @@ def test_the_local_backend_splits_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("opening", "text"), [("<think>\n", ""), ("", None)])
-def test_a_local_model_whose_template_opens_the_thought(
-    tmp_path: Path, opening: str, text: str | None
-) -> None:
+def test_a_local_model_whose_template_opens_the_thought(tmp_path: Path, opening: str, text: str | None) -> None:
     """A reply that the token limit cut before the thought was closed is no answer."""
     folder = tmp_path / "thinking"
     shutil.copytree(WEIGHTS / "tiny", folder)
@@ -111,9 +104,7 @@ def test_a_local_model_whose_template_opens_the_thought(
     template.write_text(template.read_text() + opening)
     model: Any = open_model(f"hf/{folder}:batch_size=1,device=cpu")
     settings = Generation(max_new_tokens=1)
-    request = Generate(
-        messages=(user(Text("Which shape is this?")),), ref=Ref("1"), settings=settings
-    )
+    request = Generate(messages=(user(Text("Which shape is this?")),), ref=Ref("1"), settings=settings)
     [output] = model.answer_batch([request])
     assert isinstance(output, Generated)
     assert output.stop_reason == "length"

@@ -32,9 +32,7 @@ GREY = encoded(Image.new("L", (3, 2), 128), "PNG")
 CLEAR = encoded(Image.new("RGBA", (2, 2), (0, 255, 0, 255)), "PNG")
 PHOTOGRAPH = rotated_photograph()
 DATA = {digest_bytes(data): InlineSource(data) for data in (GREY, CLEAR, PHOTOGRAPH, b"film")}
-GREY_IMAGE, CLEAR_IMAGE, PHOTO_IMAGE = (
-    Media("image", digest_bytes(data)) for data in (GREY, CLEAR, PHOTOGRAPH)
-)
+GREY_IMAGE, CLEAR_IMAGE, PHOTO_IMAGE = (Media("image", digest_bytes(data)) for data in (GREY, CLEAR, PHOTOGRAPH))
 FILM = Media("video", digest_bytes(b"film"))
 MESSAGES = (
     Message("system", (Text("Be short."),)),
@@ -46,11 +44,7 @@ MESSAGES = (
 def test_images_are_those_that_the_backends_decode() -> None:
     request = Generate(messages=MESSAGES, ref=REF, media=DATA)
     images = request.images()
-    assert [(image.mode, image.size) for image in images] == [
-        ("RGB", (3, 2)),
-        ("RGB", (4, 6)),
-        ("RGB", (2, 2)),
-    ]
+    assert [(image.mode, image.size) for image in images] == [("RGB", (3, 2)), ("RGB", (4, 6)), ("RGB", (2, 2))]
     parts = (GREY_IMAGE, PHOTO_IMAGE, CLEAR_IMAGE)
     cached = [ImageCache().get(part.digest, DATA) for part in parts]
     assert [image.tobytes() for image in images] == [image.tobytes() for image in cached]
@@ -63,16 +57,13 @@ def test_text_is_that_of_all_messages_and_videos_are_bytes() -> None:
 
 
 def test_a_comparison_has_images_and_no_text() -> None:
-    request = Compare(
-        picture=GREY_IMAGE.digest, candidates=(CLEAR_IMAGE.digest,), ref=REF, media=DATA
-    )
+    request = Compare(picture=GREY_IMAGE.digest, candidates=(CLEAR_IMAGE.digest,), ref=REF, media=DATA)
     assert [image.size for image in request.images()] == [(3, 2), (2, 2)]
     assert request.text() == ""
 
 
 @pytest.mark.parametrize(
-    ("media", "sentence"),
-    [({}, "did not come with the request"), ({GREY_IMAGE.digest: InlineSource(b"?")}, "no PNG")],
+    ("media", "sentence"), [({}, "did not come with the request"), ({GREY_IMAGE.digest: InlineSource(b"?")}, "no PNG")]
 )
 def test_an_image_that_is_missing_or_damaged(media: dict[str, InlineSource], sentence: str) -> None:
     request = Generate(messages=(user(GREY_IMAGE),), ref=REF, media=media)

@@ -39,27 +39,18 @@ class Hub:
 
     def run(self, model: str) -> subprocess.CompletedProcess[str]:
         """`snellen run -m MODEL` on two questions."""
-        command = [
-            sys.executable,
-            "-m",
-            "snellen",
-            "run",
-            "-m",
-            model,
-            "-b",
-            "hue.tsv",
-            "--no-html",
-        ]
+        command = [sys.executable, "-m", "snellen", "run", "-m", model, "-b", "hue.tsv", "--no-html"]
         inherited = os.environ.get("PYTHONPATH", "")
         path = os.pathsep.join([str(self.folder / "packages"), inherited]).rstrip(os.pathsep)
         environment = {
-            **os.environ, "HF_HOME": str(self.folder), "HF_HUB_OFFLINE": "1", "PYTHONPATH": path,
+            **os.environ,
+            "HF_HOME": str(self.folder),
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": path,
             "OMP_NUM_THREADS": "1",
             "PATH": os.pathsep.join([str(self.folder / "programs"), os.environ["PATH"]]),
-        }  # fmt: skip
-        return subprocess.run(
-            command, capture_output=True, text=True, cwd=self.folder, env=environment
-        )
+        }
+        return subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=environment)
 
 
 @pytest.fixture

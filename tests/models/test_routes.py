@@ -69,9 +69,7 @@ def test_every_family_is_used_and_every_layout_is_one_of_a_family() -> None:
 
 
 def test_every_source_says_where_and_when_and_is_used() -> None:
-    used = {family.source for family in families()} | {
-        layout.source for layout in layouts().values()
-    }
+    used = {family.source for family in families()} | {layout.source for layout in layouts().values()}
     used |= {recipe.source for recipe in environment_recipes().values()}
     used |= {family.twin_source for family in families()} | {*SERVERS, "diffusers"}
     assert used - {""} == route_sources().keys()
@@ -139,12 +137,10 @@ SAME = {
     "HCXVisionV2ForCausalLM": ("HyperCLOVAXVisionV2ForConditionalGeneration",),
     "Qwen2_5OmniThinkerForConditionalGeneration": ("Qwen2_5OmniForConditionalGeneration",),
     "Qwen3OmniMoeThinkerForConditionalGeneration": ("Qwen3OmniMoeForConditionalGeneration",),
-    "PixtralForConditionalGeneration": (
-        "Mistral3ForConditionalGeneration", "MistralLarge3ForCausalLM",
-    ),
+    "PixtralForConditionalGeneration": ("Mistral3ForConditionalGeneration", "MistralLarge3ForCausalLM"),
     "InternLM3ForCausalLM": ("LlamaForCausalLM",),
     "MistralForCausalLM": ("Mistral3ForConditionalGeneration",),
-}  # fmt: skip
+}
 """vLLM's own names for an architecture that config.json declares under another."""
 
 
@@ -159,10 +155,7 @@ SAME = {
         ("OpenGVLab/InternVL2_5-8B-MPO", ["twin", "server"], "OpenGVLab/InternVL2_5-8B-MPO-hf"),
         ("openbmb/MiniCPM-V-2_6", ["code", "server"], "minicpmv"),
         ("liuhaotian/llava-v1.5-13b", ["twin"], "llava-hf/llava-1.5-13b-hf"),
-        (
-            "lmms-lab/llava-onevision-qwen2-72b-ov-sft", ["twin"],
-            "llava-hf/llava-onevision-qwen2-72b-ov-hf",
-        ),
+        ("lmms-lab/llava-onevision-qwen2-72b-ov-sft", ["twin"], "llava-hf/llava-onevision-qwen2-72b-ov-hf"),
         ("deepseek-ai/Janus-Pro-7B", ["twin"], "deepseek-community/Janus-Pro-7B"),
         ("mistralai/Pixtral-12B-2409", ["twin", "server"], "mistral-community/pixtral-12b"),
         ("nyu-visionx/cambrian-8b", ["environment", "none"], "cambrian"),
@@ -170,7 +163,7 @@ SAME = {
         ("adept/fuyu-8b", ["environment", "none"], "fuyu"),
         ("NOBODY/knows-this", [], ""),
     ],
-)  # fmt: skip
+)
 def test_routes_of_checkpoints(id: str, kinds: list[str], target: str) -> None:
     routes = checkpoint_routes(id)
     assert [route.kind for route in routes][: len(kinds)] == kinds
@@ -184,9 +177,7 @@ def test_a_twin_is_opened_and_named() -> None:
     assert twin.values == {"dtype": "float32"}
     assert "InternVL3-8B is loaded as its converted twin" in twin.remark
     phi = destination("microsoft/Phi-4-multimodal-instruct", {})
-    assert (phi.name, phi.values) == (
-        "microsoft/Phi-4-multimodal-instruct", {"revision": "refs/pr/70"},
-    )  # fmt: skip
+    assert (phi.name, phi.values) == ("microsoft/Phi-4-multimodal-instruct", {"revision": "refs/pr/70"})
     own = destination("OpenGVLab/Ovis2-1B", {"trust_remote_code": "yes"})
     assert own.name == "OpenGVLab/Ovis2-1B"
 
@@ -258,9 +249,7 @@ def test_a_folder_that_lacks_files_says_so_before_it_is_loaded(
 def test_models_are_chosen_by_their_route(capsys: pytest.CaptureFixture[str]) -> None:
     entries = choose(catalog(), "route=twin")
     assert len(entries) == first_routes()["twin"]
-    assert {entry.id for entry in choose(catalog(), "server=lmdeploy,route=code")} >= {
-        "OpenGVLab/InternVL2_5-4B"
-    }
+    assert {entry.id for entry in choose(catalog(), "server=lmdeploy,route=code")} >= {"OpenGVLab/InternVL2_5-4B"}
     assert main(["list", "models", "--filter", "name=InternVL3-8B"]) == 0
     assert "twin OpenGVLab/InternVL3-8B-hf" in capsys.readouterr().out
     assert main(["list", "models", "--filter", "name=InternVL3-8B", "--json"]) == 0

@@ -78,9 +78,7 @@ def test_several_threads_make_the_same_rows_and_decode_each_picture_once(
     assert len({threads[0] for threads in decoded.values()}) > 1, "one thread did it all"
 
 
-def test_pictures_are_decoded_side_by_side(
-    checkpoint: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_are_decoded_side_by_side(checkpoint: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = loaded_from(checkpoint("llava"))
     inside, most, lock = 0, 0, threading.Lock()
     plain = tokenise.render
@@ -122,9 +120,7 @@ def test_no_more_is_made_ahead_than_there_is_room_for(checkpoint: Folder) -> Non
     for request in REQUESTS[1:]:
         preparing.start(request)
     assert len(preparing._futures) == 1
-    assert preparing._bytes_used == sum(
-        part.nbytes for part in preparing.get(REQUESTS[0])[0].media.values()
-    )
+    assert preparing._bytes_used == sum(part.nbytes for part in preparing.get(REQUESTS[0])[0].media.values())
     assert preparing._bytes_used == 0
 
 

@@ -26,10 +26,9 @@ def tiny() -> HuggingFace:
 def said(model: HuggingFace, settings: list[Generation], repeats: list[int]) -> list[str]:
     """Replies to one question, in one batch."""
     question = ask("Which of these is right?\nA. red\nB. green", noise(1))
-    outputs = model.answer_batch([
-        replace(question, settings=one, repeat=repeat)
-        for one, repeat in zip(settings, repeats, strict=True)
-    ])  # fmt: skip
+    outputs = model.answer_batch(
+        [replace(question, settings=one, repeat=repeat) for one, repeat in zip(settings, repeats, strict=True)]
+    )
     found = []
     for output in outputs:
         assert isinstance(output, Generated)
@@ -79,10 +78,7 @@ def test_penalties_count_each_tokens_own_past() -> None:
 
     from snellen.models.hf.generate import _Penalties
 
-    prompt = {
-        "input_ids": torch.tensor([[0, 1, 2]]),
-        "attention_mask": torch.tensor([[0, 1, 1]]),
-    }
+    prompt = {"input_ids": torch.tensor([[0, 1, 2]]), "attention_mask": torch.tensor([[0, 1, 1]])}
     scores = torch.tensor([[4.0, 4.0, -4.0, 4.0, 4.0]])
     ids = torch.tensor([[0, 1, 2, 3, 3]])
     repeated = _Penalties(Generation(repetition_penalty=2.0), prompt, 3)(ids, scores)

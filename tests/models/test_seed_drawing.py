@@ -91,9 +91,7 @@ def test_a_pipeline_answers_the_captions_alone(folders: dict[str, Path], tmp_pat
     assert run.report().summary.headline.value is None
 
 
-def test_a_clip_that_cannot_be_loaded_stops_before_anything_is_asked(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_clip_that_cannot_be_loaded_stops_before_anything_is_asked(folders: dict[str, Path], tmp_path: Path) -> None:
     from snellen.core.errors import UsageError
 
     with pytest.raises(UsageError, match=r"the clip .* does not answer"):

@@ -75,10 +75,7 @@ def test_ranking_is_a_plain_forward_pass(checkpoint: Folder, tmp_path: Path, bun
         output = record.passes[0].output
         assert isinstance(output, Ranked)
         pictures = [ref.source.read() for ref in rows[record.id].media]
-        expected = [
-            plain_forward(folder, record.question, pictures, text)
-            for text in record.options.values()
-        ]
+        expected = [plain_forward(folder, record.question, pictures, text) for text in record.options.values()]
         got = [score.logprob / score.tokens for score in output.candidates]
         assert got == pytest.approx(expected, abs=1e-4)
         assert record.answer == "ABCD"[expected.index(max(expected))]
@@ -114,10 +111,7 @@ def test_levels_of_a_model_that_draws_nothing(checkpoint: Folder, tmp_path: Path
     folder = checkpoint("llava")
     data = seed_h(tmp_path, per_dimension=1)
     (run,) = evaluate(
-        [f"hf/{folder}"],
-        ["seedbench:version=H,level=L3"],
-        out=tmp_path / "out",
-        variant=Variant(data=str(data)),
+        [f"hf/{folder}"], ["seedbench:version=H,level=L3"], out=tmp_path / "out", variant=Variant(data=str(data))
     ).runs
     assert run.info.status == "complete"
     summary = run.report().summary
@@ -135,9 +129,7 @@ def test_levels_of_a_model_that_draws_nothing(checkpoint: Folder, tmp_path: Path
     assert (run.path / "report.html").is_file()
 
 
-def test_a_model_of_one_picture_has_no_multi_image_dimensions(
-    checkpoint: Folder, tmp_path: Path
-) -> None:
+def test_a_model_of_one_picture_has_no_multi_image_dimensions(checkpoint: Folder, tmp_path: Path) -> None:
     records = run_h(f"hf/{checkpoint('llava')}:images=first", tmp_path, per_dimension=1)
     asked = {record.groups["subpart"] for record in records if record.unscored is None}
     assert asked == {"Single-Image & Text Comprehension"}
@@ -155,9 +147,7 @@ class Silent:
 
 def test_without_likelihoods_generate_is_offered(tmp_path: Path) -> None:
     data = str(seed_h(tmp_path, per_dimension=1))
-    results = evaluate(
-        [Silent()], ["seedbench:version=H"], out=tmp_path / "out", variant=Variant(data=data)
-    )
+    results = evaluate([Silent()], ["seedbench:version=H"], out=tmp_path / "out", variant=Variant(data=data))
     (skipped,) = results.skipped
     assert "log-likelihood" in skipped.reason
     assert "seedbench:protocol=generate" in skipped.reason
@@ -169,9 +159,7 @@ def test_generate_is_a_protocol_of_its_own(tmp_path: Path) -> None:
     assert "accuracy_sum" not in records[0].values
     assert "Options:" in records[0].passes[0].prompt[0].text()
     (folder,) = (tmp_path / "out").glob("silent--seedbench--*")
-    assert json.loads((folder / "run.json").read_text())["config"]["parameters"]["protocol"] == (
-        "generate"
-    )
+    assert json.loads((folder / "run.json").read_text())["config"]["parameters"]["protocol"] == ("generate")
 
 
 class Unsure(Silent):
@@ -192,9 +180,7 @@ class Unsure(Silent):
 def test_nan_is_counted_as_invalid_per_dimension(tmp_path: Path) -> None:
     names = ["Scene Understanding", "Meme Comprehension"]
     data = seed_h(tmp_path, only=names)
-    (run,) = evaluate(
-        [Unsure()], ["seedbench:version=H"], out=tmp_path / "out", variant=Variant(data=str(data))
-    ).runs
+    (run,) = evaluate([Unsure()], ["seedbench:version=H"], out=tmp_path / "out", variant=Variant(data=str(data))).runs
     assert run.info.status == "incomplete"
     cells = run.report().summary.groups["dimension"]
     assert cells["Scene Understanding"].note == ""

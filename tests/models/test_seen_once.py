@@ -48,9 +48,7 @@ def ranking(picture: bytes) -> Asked:
 
 @pytest.mark.parametrize("asked", [rotations, pairs, document, ranking])
 @pytest.mark.parametrize("at_once", [False, True], ids=["in turn", "together"])
-def test_each_picture_is_encoded_once(
-    checkpoint: Folder, asked: Callable[[bytes], Asked], at_once: bool
-) -> None:
+def test_each_picture_is_encoded_once(checkpoint: Folder, asked: Callable[[bytes], Asked], at_once: bool) -> None:
     """With batches too small for all the pictures, and for all questions about one."""
     model = open_model(f"hf/{checkpoint('llava')}", {"batch_size": "4"})
     assert isinstance(model, HuggingFace)
@@ -58,9 +56,7 @@ def test_each_picture_is_encoded_once(
     model.answer_batch([ask("What?", noise(91)), ask("What?", noise(92)), *ranking(noise(91))])
     seen: list[int] = []
     tower = model.load().model.model.vision_tower
-    hook = tower.register_forward_hook(
-        lambda _, given, out: seen.append(len(out.last_hidden_state))
-    )
+    hook = tower.register_forward_hook(lambda _, given, out: seen.append(len(out.last_hidden_state)))
     groups = [asked(picture) for picture in PICTURES]
     if at_once:
         # Questions of a benchmark: all of them wait at the same time, in turns about each picture.

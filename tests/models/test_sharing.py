@@ -46,11 +46,7 @@ def text_of_qwen() -> dict[str, Any]:
         "initializer_range": 0.4,
         "bos_token_id": None,
         "eos_token_id": 17,
-        "rope_parameters": {
-            "rope_type": "default",
-            "mrope_section": [2, 3, 3],
-            "rope_theta": 10000.0,
-        },
+        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0},
     }
 
 
@@ -83,19 +79,14 @@ def qwen2() -> Any:
 
 
 def qwen2_5() -> Any:
-    vision = vision_of_qwen(
-        intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32
-    )
+    vision = vision_of_qwen(intermediate_size=48, out_hidden_size=32, fullatt_block_indexes=[1], window_size=32)
     config = Qwen2_5_VLConfig(text_config=text_of_qwen(), vision_config=vision, **SIGNS)
     return Qwen2_5_VLForConditionalGeneration(config)
 
 
 def qwen3() -> Any:
     vision = vision_of_qwen(
-        intermediate_size=48,
-        out_hidden_size=32,
-        num_position_embeddings=64,
-        deepstack_visual_indexes=[0],
+        intermediate_size=48, out_hidden_size=32, num_position_embeddings=64, deepstack_visual_indexes=[0]
     )
     config = Qwen3VLConfig(text_config=text_of_qwen(), vision_config=vision, **SIGNS)
     return Qwen3VLForConditionalGeneration(config)
@@ -113,9 +104,7 @@ def qwen_row(height: int, width: int, tail: list[int], name: str) -> TokenisedPr
             "pixel_values": torch.randn(height * width, 3 * 2 * 8 * 8, generator=generator),
             "image_grid_thw": torch.tensor([[1, height, width]]),
         },
-        token_type_inputs={
-            "mm_token_type_ids": torch.tensor([int(token == IMAGE) for token in ids])
-        },
+        token_type_inputs={"mm_token_type_ids": torch.tensor([int(token == IMAGE) for token in ids])},
         image_digests=(name,),
     )
 
@@ -196,22 +185,16 @@ def test_answers_are_the_same_with_and_without(checkpoint: Folder, family: str) 
     shared, apart = opened(folder), opened(folder, sharing="off")
     # Twice: with everything new, then from what was kept.
     for _ in range(2):
-        for mine, plain in zip(
-            shared.answer_batch(requests), apart.answer_batch(requests), strict=True
-        ):
+        for mine, plain in zip(shared.answer_batch(requests), apart.answer_batch(requests), strict=True):
             if isinstance(mine, Ranked) and isinstance(plain, Ranked):
-                assert [one.tokens for one in mine.candidates] == [
-                    one.tokens for one in plain.candidates
-                ]
+                assert [one.tokens for one in mine.candidates] == [one.tokens for one in plain.candidates]
                 assert [one.logprob for one in mine.candidates] == pytest.approx(
                     [one.logprob for one in plain.candidates], abs=1e-4
                 )
             else:
                 assert isinstance(mine, Generated)
                 assert isinstance(plain, Generated)
-                assert (mine.text, mine.stop_reason, mine.usage) == (
-                    plain.text, plain.stop_reason, plain.usage,
-                )  # fmt: skip
+                assert (mine.text, mine.stop_reason, mine.usage) == (plain.text, plain.stop_reason, plain.usage)
     assert shared.remarks == ()
     assert shared.identity == apart.identity
 
@@ -260,9 +243,7 @@ def test_a_model_that_reads_prompts_both_ways_is_asked_apart() -> None:
     )
     model = PaliGemmaForConditionalGeneration(config).eval()
     loaded = LoadedModel(model, None, None, "cpu", frozenset(), None, 1)
-    answering = SharedGeneration(
-        loaded, BatchSizers(*(BatchSizer(4, 4, MainMemory()) for _ in BatchSizers._fields))
-    )
+    answering = SharedGeneration(loaded, BatchSizers(*(BatchSizer(4, 4, MainMemory()) for _ in BatchSizers._fields)))
     rows = [
         TokenisedPrompt(
             ids=(IMAGE,) * 4 + (10, *range(30, 50), last),
@@ -289,15 +270,12 @@ def test_batches_are_smaller_once_memory_was_short(checkpoint: Folder) -> None:
         if sizes[-1] > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-    hook = inner.register_forward_pre_hook(
-        lambda _, args, given: forward(*args, **given), with_kwargs=True
-    )
+    hook = inner.register_forward_pre_hook(lambda _, args, given: forward(*args, **given), with_kwargs=True)
     again = model.answer_batch(QUESTIONS)
     first = len(sizes)
     final = model.answer_batch(QUESTIONS)
     hook.remove()
-    texts = [[one.text for one in outputs if isinstance(one, Generated)]
-             for outputs in (expected, again, final)]  # fmt: skip
+    texts = [[one.text for one in outputs if isinstance(one, Generated)] for outputs in (expected, again, final)]
     assert texts[0] == texts[1] == texts[2]
     assert len(texts[0]) == len(QUESTIONS)
     assert max(sizes[:first]) > 2

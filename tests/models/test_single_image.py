@@ -48,10 +48,14 @@ def questions(folder: Path, *numbers: int) -> Path:
             names.append(name)
         rows.append(
             {
-                "index": str(index), "question": f"Which ({index})?", "A": "red", "B": "blue",
-                "answer": "A", "image_path": names,
+                "index": str(index),
+                "question": f"Which ({index})?",
+                "A": "red",
+                "B": "blue",
+                "answer": "A",
+                "image_path": names,
             }
-        )  # fmt: skip
+        )
     path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
     return path
 
@@ -66,9 +70,7 @@ def test_no_benchmark_is_skipped_for_a_model_of_one_image() -> None:
         if reason:
             refusing[listing.name] = reason
     # Their reasons are others: likelihoods, and images as answers.
-    assert not {name for name, reason in refusing.items() if "image" in reason.lower()} - {
-        "seedbench"
-    }, refusing
+    assert not {name for name, reason in refusing.items() if "image" in reason.lower()} - {"seedbench"}, refusing
 
 
 def test_the_first_image_alone_reaches_the_model_and_the_run_says_so(tmp_path: Path) -> None:
@@ -80,8 +82,7 @@ def test_the_first_image_alone_reaches_the_model_and_the_run_says_so(tmp_path: P
     assert [source.read() for source in first.media.values()] == [noise(0)]
     assert "Which (0)?" in first.messages[-1].text()
     assert run.info.remarks == (
-        "the model takes one image: 2 questions of several were asked with the first alone, their "
-        "texts joined",
+        "the model takes one image: 2 questions of several were asked with the first alone, their texts joined",
     )
 
 

@@ -44,9 +44,7 @@ class Metered:
         self.top = max(self.top, prompts * tokens * self.per_token)
 
 
-def grown(
-    sizing: BatchSizer, meter: Metered, seconds: Callable[[int], float], batches: int
-) -> None:
+def grown(sizing: BatchSizer, meter: Metered, seconds: Callable[[int], float], batches: int) -> None:
     """Full batches of prompts of 100 tokens; `seconds` is what a batch of some size takes."""
     for _ in range(batches):
         count = sizing.max_prompts(100)
@@ -156,14 +154,10 @@ def test_main_memory_is_what_the_system_tells() -> None:
 def test_of_several_gpus_the_fullest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As torch would tell of them: one has 30 GB left and 10 GB held unused, the other 5 GB."""
     told = {"cuda:0": (30, 20, 10, 15), "cuda:1": (5, 40, 40, 44)}
-    for place, name in enumerate(("mem_get_info", "memory_reserved", "memory_allocated",
-                                  "max_memory_allocated")):  # fmt: skip
+    for place, name in enumerate(("mem_get_info", "memory_reserved", "memory_allocated", "max_memory_allocated")):
         monkeypatch.setattr(
-            torch.cuda,
-            name,
-            lambda device, place=place: (told[device][0], 80) if not place
-            else told[device][place],
-        )  # fmt: skip
+            torch.cuda, name, lambda device, place=place: (told[device][0], 80) if not place else told[device][place]
+        )
     meter = memory_meter(["cuda:1", "cpu", "cuda:0", "cuda:1"])
     assert (meter.used_bytes(), meter.peak_bytes()) == (50, 59)
     assert meter.free_bytes() == 2 * int(0.9 * 5)

@@ -18,10 +18,7 @@ ENDLESS = (
     "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     "{% endfor %}{% endfor %}{% endfor %}"
 )
-FILLING = (
-    "{% set n = namespace(x='x' * 1000000) %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}"
-    "{% endfor %}"
-)
+FILLING = "{% set n = namespace(x='x' * 1000000) %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}"
 VALUES = {"messages": [{"role": "user", "content": "?"}], "add_generation_prompt": True}
 
 
@@ -58,9 +55,7 @@ def test_one_that_does_not_is_given_up(trial: TemplateTrial, template: str) -> N
 
 
 @pytest.mark.release
-def test_the_command_ends_with_a_sentence(
-    checkpoint: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_command_ends_with_a_sentence(checkpoint: Callable[[str], Path], tmp_path: Path) -> None:
     folder = checkpoint("llama")
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -68,9 +63,12 @@ def test_the_command_ends_with_a_sentence(
     (tmp_path / "q.tsv").write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tx\ty\tA\n")
     done = subprocess.run(
         [sys.executable, "-m", "snellen", "run", "-m", str(tmp_path), "-b", "q.tsv", "-q"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
         env=os.environ | {"SNELLEN_MAX_TEMPLATE_S": "2"},
-    )  # fmt: skip
+    )
     assert done.returncode == 2
     assert "is not rendered within 2 s" in done.stderr
     assert "Traceback" not in done.stderr

@@ -22,16 +22,10 @@ SHORT = Generation(max_new_tokens=6)
 @pytest.mark.parametrize(
     ("type", "architecture", "family"),
     [
-        (
-            "qwen2_5_omni", "Qwen2_5OmniForConditionalGeneration",
-            Family("Qwen2.5-Omni", omni, since=(5, 23)),
-        ),
-        (
-            "qwen3_omni_moe", "Qwen3OmniMoeForConditionalGeneration",
-            Family("Qwen3-Omni", omni3, since=(5, 23)),
-        ),
+        ("qwen2_5_omni", "Qwen2_5OmniForConditionalGeneration", Family("Qwen2.5-Omni", omni, since=(5, 23))),
+        ("qwen3_omni_moe", "Qwen3OmniMoeForConditionalGeneration", Family("Qwen3-Omni", omni3, since=(5, 23))),
     ],
-)  # fmt: skip
+)
 def test_a_whole_checkpoint_answers_as_its_thinker(
     type: str, architecture: str, family: Family, tmp_path: Path
 ) -> None:

@@ -17,9 +17,7 @@ from snellen.core.request import Generate
 from snellen.models.hf.lora import LoraOptions, TrainingExample, target_layers, tune
 
 EVERY = [
-    family
-    for module in (family_llava_like, family_plain, family_qwen_like, family_tiled)
-    for family in module.FAMILIES
+    family for module in (family_llava_like, family_plain, family_qwen_like, family_tiled) for family in module.FAMILIES
 ]
 REPLIES = ("A", "red square", "B", "green")
 

@@ -44,22 +44,14 @@ def qwen2() -> Made:
     settings: dict[str, Any] = {
         "hidden_size": 64,
         "head_dim": 32,
-        "rope_parameters": {
-            "rope_type": "default",
-            "mrope_section": [4, 6, 6],
-            "rope_theta": 10000.0,
-        },
+        "rope_parameters": {"rope_type": "default", "mrope_section": [4, 6, 6], "rope_theta": 10000.0},
     }
     text = {**qwen_text(tokenizer), **settings}
     config = hf.Qwen2VLConfig(
-        text_config=text,
-        vision_config=tower(embed_dim=64, mlp_ratio=2, hidden_size=64),
-        **signs(tokenizer),
+        text_config=text, vision_config=tower(embed_dim=64, mlp_ratio=2, hidden_size=64), **signs(tokenizer)
     )
     video = "Qwen2VLVideoProcessor"
-    processor = with_video(
-        hf.Qwen2VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE
-    )
+    processor = with_video(hf.Qwen2VLProcessor, video, pictures_of_qwen(), tokenizer, chat_template=QWEN_TEMPLATE)
     return Made(hf.Qwen2VLForConditionalGeneration(config), processor, video)
 
 
@@ -68,10 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = Family("Qwen2-VL", qwen2).build(tmp_path_factory.mktemp("vllm") / "model")
     described = built / "processor_config.json"
     settings = json.loads(described.read_text())
-    settings["video_processor"] |= {
-        "patch_size": 8,
-        "size": {"longest_edge": 16384, "shortest_edge": 256},
-    }
+    settings["video_processor"] |= {"patch_size": 8, "size": {"longest_edge": 16384, "shortest_edge": 256}}
     described.write_text(json.dumps(settings))
     template = built / "chat_template.jinja"
     video = "{%- elif c['type'] == 'video' -%}<|vision_start|><|video_pad|><|vision_end|>"
@@ -131,17 +120,27 @@ def test_options_become_arguments_of_the_engine_and_facts_of_the_model(folder: P
         "images": "native",
     }
     chosen = {
-        "dtype": "auto", "tensor_parallel": "2", "gpu_memory": "0.5", "context": "4096",
-        "quantisation": "fp8", "max_pixels": "50176", "thinking": "off", "concurrency": "8",
+        "dtype": "auto",
+        "tensor_parallel": "2",
+        "gpu_memory": "0.5",
+        "context": "4096",
+        "quantisation": "fp8",
+        "max_pixels": "50176",
+        "thinking": "off",
+        "concurrency": "8",
         "images": "first",
-    }  # fmt: skip
+    }
     options = read_vllm_options(chosen, checkpoint)
     arguments = options.engine_arguments("folder", on_cpu=False)
     expected = {
-        "dtype": "float32", "tensor_parallel_size": 2, "gpu_memory_utilization": 0.5,
-        "max_model_len": 4096, "quantization": "fp8", "max_num_seqs": 8,
+        "dtype": "float32",
+        "tensor_parallel_size": 2,
+        "gpu_memory_utilization": 0.5,
+        "max_model_len": 4096,
+        "quantization": "fp8",
+        "max_num_seqs": 8,
         "mm_processor_kwargs": {"max_pixels": 50176},
-    }  # fmt: skip
+    }
     assert {name: arguments[name] for name in expected} == expected
     assert options.template_values == {"enable_thinking": False}
     facts = vllm_identity_facts(checkpoint, options)
@@ -208,9 +207,7 @@ def test_weights_that_cannot_fit(folder: Path) -> None:
 SHORT = Generation(max_new_tokens=8)
 QUESTIONS: list[Generate | Rank] = [
     ask("yes or no? " * 6, settings=SHORT),
-    ask(
-        "Which option is right? A. red B. green", settings=Generation(max_new_tokens=8, logprobs=3)
-    ),
+    ask("Which option is right? A. red B. green", settings=Generation(max_new_tokens=8, logprobs=3)),
     rank("Is it red?", ("red", "a dark green square", "yes")),
     ask("What?", settings=Generation(max_new_tokens=8, repetition_penalty=1.3, presence_penalty=1)),
     ask("What color is it?", noise(1), settings=SHORT),
@@ -220,10 +217,7 @@ QUESTIONS: list[Generate | Rank] = [
     about(clip(1, 2, 3, 4), candidates=("red", "a dark green square")),
     about(clip(4, 3, 2, 1), candidates=("red", "a dark green square")),
 ]
-DRAWN = [
-    ask("yes or no?", settings=Generation(max_new_tokens=8, temperature=0.9, seed=seed))
-    for seed in (1, 1, 2)
-]
+DRAWN = [ask("yes or no?", settings=Generation(max_new_tokens=8, temperature=0.9, seed=seed)) for seed in (1, 1, 2)]
 
 
 @pytest.fixture(scope="module")
@@ -335,9 +329,7 @@ def test_its_identity_and_what_it_takes(folder: Path) -> None:
 def test_processes_of_an_interrupted_run_end(in_order: bool) -> None:
     """What holds the GPU's memory must not outlive the command, even if that was killed."""
     engine = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    guard = subprocess.Popen(
-        [sys.executable, watchdog.__file__, str(engine.pid)], stdin=subprocess.PIPE
-    )
+    guard = subprocess.Popen([sys.executable, watchdog.__file__, str(engine.pid)], stdin=subprocess.PIPE)
     guard.communicate(b"ended\n" if in_order else b"", timeout=30)
     assert (engine.poll() is None) is in_order
     engine.kill()

@@ -134,9 +134,7 @@ def idefics3(folder: Path) -> Path:
     Idefics3ForConditionalGeneration(config).save_pretrained(folder)
     Idefics3Processor(
         Idefics3ImageProcessorPil(
-            size={"longest_edge": 32},
-            max_image_size={"longest_edge": 32},
-            do_image_splitting=False,
+            size={"longest_edge": 32}, max_image_size={"longest_edge": 32}, do_image_splitting=False
         ),
         words,
         image_seq_len=4,

@@ -10,9 +10,7 @@ from tests.paper_rows.user import User
 
 
 @pytest.fixture
-def user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[User]:
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[User]:
     monkeypatch.chdir(tmp_path)
     # Tables as a wide terminal shows them.
     monkeypatch.setenv("COLUMNS", "200")

@@ -50,15 +50,11 @@ def test_outcomes_bounds_and_withheld_headlines(user: User) -> None:
     # All four wrong, or all four right.
     assert summary["bounds"] == {"worst": 100 * 7 / 40, "best": 100 * 11 / 40}
     user.run(
-        "snellen run --load my_model.py -m Fails -b mine.jsonl --failures count-wrong --no-html "
-        "--out wrong",
-        code=1,
+        "snellen run --load my_model.py -m Fails -b mine.jsonl --failures count-wrong --no-html --out wrong", code=1
     )
     assert user.score("Fails", "wrong") == 100 * 7 / 40
     printed = user.run(
-        "snellen run --load my_model.py -m Fails -b mine.jsonl --failures withhold>5% --no-html "
-        "--out none",
-        code=1,
+        "snellen run --load my_model.py -m Fails -b mine.jsonl --failures withhold>5% --no-html --out none", code=1
     )
     assert user.score("Fails", "none") is None
     assert "4 of 40 samples failed or are missing, more than 5 %" in printed.text
@@ -85,10 +81,7 @@ def test_why_two_runs_differ(user: User) -> None:
     user.write_choices("mine.jsonl", "ABCD" * 10)
     user.write("known.py", KNOWN)
     user.run("snellen run --load known.py -m Known -b mine.jsonl --no-html --out a")
-    user.run(
-        "snellen run --load known.py -m Known:plain=20,reworded=30 -b mine.jsonl:prompt=llava "
-        "--no-html --out b"
-    )
+    user.run("snellen run --load known.py -m Known:plain=20,reworded=30 -b mine.jsonl:prompt=llava --no-html --out b")
     two = user.run("snellen why a b --each 0 --json").json()
     assert two["observed"]["difference"] == 100 * (30 - 10) / 40
     [together] = two["shares"]
@@ -119,10 +112,7 @@ def test_cards(user: User) -> None:
     other = user.run("snellen info mine.jsonl --card --json").json()
     assert "metric" in _differing(plain["parts"], other["parts"])
     assert "prompt" not in _differing(plain["parts"], other["parts"])
-    assert (
-        user.run("snellen info mmbench --card --json").json()["parts"].keys()
-        == plain["parts"].keys()
-    )
+    assert user.run("snellen info mmbench --card --json").json()["parts"].keys() == plain["parts"].keys()
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
@@ -133,20 +123,22 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
 def test_rules_of_other_tools(user: User) -> None:
     options = {"A": "red", "B": "green", "C": "blue"}
     replies = {"1": ("C", "The answer is blue"), "2": ("B", "B"), "3": ("A", "I think (A) or so")}
-    user.write("theirs.json", json.dumps([
-        {"index": name, "question": f"{name}: which?", **options, "answer": gold,
-         "prediction": reply}
-        for name, (gold, reply) in replies.items()
-    ]))  # fmt: skip
+    user.write(
+        "theirs.json",
+        json.dumps(
+            [
+                {"index": name, "question": f"{name}: which?", **options, "answer": gold, "prediction": reply}
+                for name, (gold, reply) in replies.items()
+            ]
+        ),
+    )
     found = user.run("snellen score theirs.json --rule all --json").json()
     scores = {rule: one["headline"]["value"] for rule, one in found["rules"].items()}
     # VLMEvalKit takes the letter that follows "answer is", the B of blue.
     assert scores == pytest.approx({"snellen": 100.0, "vlmevalkit": 200 / 3})
     [apart] = found["disagreements"]
     assert apart["id"] == "1"
-    assert {rule: one["value"] for rule, one in apart["readings"].items()} == {
-        "snellen": "C", "vlmevalkit": "B",
-    }  # fmt: skip
+    assert {rule: one["value"] for rule, one in apart["readings"].items()} == {"snellen": "C", "vlmevalkit": "B"}
     alone = user.run("snellen score theirs.json --rule vlmevalkit --json").json()
     assert alone["headline"]["value"] == scores["vlmevalkit"]
 
@@ -197,9 +189,7 @@ def _tango(won: int, lost: int, n: int, difference: float) -> float:
     linear = -won - lost + (2 * n - won + lost) * difference
     constant = -lost * difference * (1 - difference)
     share = (math.sqrt(linear**2 - 8 * n * constant) - linear) / (4 * n)
-    return (won - lost - n * difference) / math.sqrt(
-        n * (2 * share + difference * (1 - difference))
-    )
+    return (won - lost - n * difference) / math.sqrt(n * (2 * share + difference * (1 - difference)))
 
 
 THREE_OF_FOUR = """
@@ -250,8 +240,16 @@ def write_shades(user: User, count: int = 40) -> dict[str, str]:
     for at in range(count):
         url = encoded_image(at)
         red, blue = at * 37 % 256, at % 256
-        rows.append({"index": at, "question": f"Which colour has number {at}?", "A": "red",
-                     "B": "blue", "answer": "A" if red > blue else "B", "image": url})  # fmt: skip
+        rows.append(
+            {
+                "index": at,
+                "question": f"Which colour has number {at}?",
+                "A": "red",
+                "B": "blue",
+                "answer": "A" if red > blue else "B",
+                "image": url,
+            }
+        )
     user.write_rows("shades.jsonl", rows)
     return {str(row["index"]): str(row["answer"]) for row in rows}
 
@@ -262,9 +260,7 @@ def test_what_a_score_owes_to_the_images(user: User) -> None:
     user.write("my_model.py", SEES)
     user.run("snellen run --load my_model.py -m Sees -b shades.jsonl --no-html")
     user.run("snellen run --load my_model.py -m Sees -b shades.jsonl --control blind --no-html")
-    user.run(
-        "snellen run --load my_model.py -m Sees -b shades.jsonl --control wrong-image:3 --no-html"
-    )
+    user.run("snellen run --load my_model.py -m Sees -b shades.jsonl --control wrong-image:3 --no-html")
     found = user.run("snellen analyse gains snellen-results --json").json()
     gains = {gain["value"]: gain for gain in found["gains"]}
     # Blind it says A.
@@ -289,10 +285,7 @@ def test_plan_from_a_probe(user: User) -> None:
         return "A"
 
     url = user.serve(answer)
-    user.run(
-        "snellen plan -m URL#tiny -b mine.jsonl --price tiny:input=1000,output=2000 --probe --json",
-        URL=url,
-    )
+    user.run("snellen plan -m URL#tiny -b mine.jsonl --price tiny:input=1000,output=2000 --probe --json", URL=url)
     probed = {words for words in asked if "number" in words}
     planned = user.run(
         "snellen plan -m URL#tiny -b mine.jsonl --price tiny:input=1000,output=2000 --json", URL=url
@@ -303,8 +296,7 @@ def test_plan_from_a_probe(user: User) -> None:
     assert planned["lines"][0]["estimate"]["requests"] == 60 - len(probed)
     assert planned["dollars"] == pytest.approx(0.015 * (60 - len(probed)))
     user.run(
-        "snellen run -m URL#tiny -b mine.jsonl --price tiny:input=1000,output=2000 "
-        "--budget 0.45usd --no-html",
+        "snellen run -m URL#tiny -b mine.jsonl --price tiny:input=1000,output=2000 --budget 0.45usd --no-html",
         URL=url,
         code=1,
     )
@@ -312,10 +304,7 @@ def test_plan_from_a_probe(user: User) -> None:
     numbers = Counter(words for words in asked if "number" in words)
     assert len(numbers) <= 30
     assert set(numbers.values()) == {1}
-    user.run(
-        "snellen run -m URL#tiny -b mine.jsonl --price tiny:input=1000,output=2000 --no-html",
-        URL=url,
-    )
+    user.run("snellen run -m URL#tiny -b mine.jsonl --price tiny:input=1000,output=2000 --no-html", URL=url)
     numbers = Counter(words for words in asked if "number" in words)
     assert (len(numbers), set(numbers.values())) == (60, {1})
     assert user.score("tiny") == 25.0
@@ -328,17 +317,12 @@ def test_two_backends(user: User) -> None:
     other = user.serve(lambda body: "B" if re.search("number 1[0-9]", words_of(body)) else "A")
     again = user.serve(lambda body: "A")
     same = user.run(
-        "snellen parity -m FIRST#tiny -m SECOND#tiny -b mine.jsonl --json",
-        FIRST=always,
-        SECOND=again,
+        "snellen parity -m FIRST#tiny -m SECOND#tiny -b mine.jsonl --json", FIRST=always, SECOND=again
     ).json()
     replies = {check["aspect"]: check for check in same["checks"]}["reply"]
     assert (same["equal"], replies["equal"], replies["compared"]) == (True, 20, 20)
     apart = user.run(
-        "snellen parity -m FIRST#tiny -m SECOND#tiny -b mine.jsonl --json",
-        FIRST=always,
-        SECOND=other,
-        code=1,
+        "snellen parity -m FIRST#tiny -m SECOND#tiny -b mine.jsonl --json", FIRST=always, SECOND=other, code=1
     ).json()
     replies = {check["aspect"]: check for check in apart["checks"]}["reply"]
     # The second says B to the ten questions from 10 on.
@@ -353,32 +337,30 @@ def test_extractors_are_measured(user: User) -> None:
     rows = []
     for at in range(24):
         is_letter = at < 8
-        rows.append({
-            "index": at,
-            "question": f"Which is number {at}?",
-            "A": f"pear {at}",
-            "B": f"plum {at}",
-            "answer": "A",
-            "prediction": "A" if is_letter else f"It grows in the garden of house {at}.",
-            "people": "A" if is_letter or at % 8 else "Z",
-        })  # fmt: skip
+        rows.append(
+            {
+                "index": at,
+                "question": f"Which is number {at}?",
+                "A": f"pear {at}",
+                "B": f"plum {at}",
+                "answer": "A",
+                "prediction": "A" if is_letter else f"It grows in the garden of house {at}.",
+                "people": "A" if is_letter or at % 8 else "Z",
+            }
+        )
     user.write_rows("labelled.jsonl", rows)
     url = user.serve(lambda body: "A")
     found = user.run(
-        "snellen score labelled.jsonl --extractor URL#tiny --columns label_answer=people --json",
-        URL=url,
+        "snellen score labelled.jsonl --extractor URL#tiny --columns label_answer=people --json", URL=url
     ).json()
     table, *_ = found["readings"]["tables"]
     measured = {(row["reader"], row["measure"]): row for row in table["rows"]}
     rule = measured["rule snellen", "precision"]
-    assert (rule["share"], rule["replies"], rule["95 %"]) == (
-        100.0, 8, pytest.approx(wilson(8, 8))
-    )  # fmt: skip
+    assert (rule["share"], rule["replies"], rule["95 %"]) == (100.0, 8, pytest.approx(wilson(8, 8)))
     # Of 22 replies that say something, the rule reads 8.
     recall = measured["rule snellen", "recall"]
     assert (recall["share"], recall["replies"]) == (pytest.approx(100 * 8 / 22), 22)
-    [model] = {reader for reader, _ in measured if "tiny" in reader and "+" not in reader
-               and "rule" not in reader}  # fmt: skip
+    [model] = {reader for reader, _ in measured if "tiny" in reader and "+" not in reader and "rule" not in reader}
     read = measured[model, "precision"]
     assert (read["share"], read["replies"]) == (pytest.approx(100 * 14 / 16), 16)
     assert read["95 %"] == pytest.approx(wilson(14, 16))
@@ -390,11 +372,9 @@ def test_what_numbers_rest_on(user: User) -> None:
     with gzip.open(ROOT / "tests/differential/sets/mmbench.authors.jsonl.gz", "rt") as file:
         head, *cases = map(json.loads, file)
     user.write_rows("data.jsonl", [{"index": case["id"], **case["cells"]} for case in cases])
-    user.write_rows("out.jsonl", [{"index": case["id"], "prediction": case["reply"]}
-                                  for case in cases])  # fmt: skip
+    user.write_rows("out.jsonl", [{"index": case["id"], "prediction": case["reply"]} for case in cases])
     scored = user.run(
-        "snellen score mmbench --data data.jsonl --predictions out.jsonl "
-        "--rule official --out scored --json"
+        "snellen score mmbench --data data.jsonl --predictions out.jsonl --rule official --out scored --json"
     ).json()
     # The rotations of a question have a verdict together.
     theirs = {case["id"]: case["credit"] for case in cases if case["credit"] is not None}
@@ -403,9 +383,7 @@ def test_what_numbers_rest_on(user: User) -> None:
     assert verdicts == theirs
     commit = head["source"]["commit"][:7]
     described = user.run("snellen info mmbench").text
-    assert f"{len(theirs)} of {len(theirs)} verdicts of EvolvingLMMs-Lab/lmms-eval {commit}" in (
-        described
-    )
+    assert f"{len(theirs)} of {len(theirs)} verdicts of EvolvingLMMs-Lab/lmms-eval {commit}" in (described)
     assert "\nevidence       reproduced: " in described
 
 
@@ -435,8 +413,7 @@ def test_several_draws(user: User) -> None:
             marks = [at < of_question for at in range(4)]
             choices = list(itertools.combinations(marks, k))
             best += sum(any(choice) for choice in choices) / len(choices)
-            most += sum((2 * sum(choice) > k) + (2 * sum(choice) == k) / 2 for choice in choices
-                        ) / len(choices)  # fmt: skip
+            most += sum((2 * sum(choice) > k) + (2 * sum(choice) == k) / 2 for choice in choices) / len(choices)
         assert draws["best"][str(k)] == pytest.approx(100 * best / 20)
         assert draws["majority"][str(k)] == pytest.approx(100 * most / 20)
     same = sum(math.comb(one, 2) + math.comb(4 - one, 2) for one in right) / (6 * 20)
@@ -509,8 +486,7 @@ def test_checkpoints_while_they_train(user: User) -> None:
     assert final.startswith(f"step 200: {user.score('tiny', 'alone'):.1f} ")
     make_checkpoint(user.folder / "ckpts", 300, BROKEN)
     later = user.run(
-        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once --on-regression fail",
-        code=1,
+        "snellen watch ckpts:device=cpu -b eyechart --limit 48 --for once --on-regression fail", code=1
     ).text
     [broken] = [line for line in later.splitlines() if line.startswith("step")]
     assert broken.startswith("step 300: ")
@@ -523,10 +499,7 @@ def test_making_a_benchmark(user: User) -> None:
     example = ROOT / "examples" / "making_a_benchmark"
     shutil.copytree(example, user.folder, dirs_exist_ok=True)
     subprocess.run([sys.executable, "draw_pictures.py"], cwd=user.folder, check=True)
-    user.write(
-        "tables.key",
-        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0-Pw==",
-    )
+    user.write("tables.key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0-Pw==")
     sys.path.insert(0, str(example))
     try:
         handler = import_module("scripted_api").Handler
@@ -541,9 +514,7 @@ def test_making_a_benchmark(user: User) -> None:
     # 24 pictures with three questions; one picture is a near copy; six have an error planted, of
     # which Ann mends three and drops three; one picture has no licence.
     stages = {name: _items(user, name) for name in ("questions", "duplicates", "review")}
-    assert {name: len(items) for name, items in stages.items()} == {
-        "questions": 72, "duplicates": 69, "review": 66,
-    }  # fmt: skip
+    assert {name: len(items) for name, items in stages.items()} == {"questions": 72, "duplicates": 69, "review": 66}
     changed = [item for item, key in stages["review"].items() if stages["duplicates"][item] != key]
     assert len(changed) == 3
     pictures = (user.folder / "pictures.csv").read_text().splitlines()
@@ -551,8 +522,9 @@ def test_making_a_benchmark(user: User) -> None:
     # Published are 63, of which the answers of the part kept back are in no public file.
     from pyarrow.parquet import read_table
 
-    parts = {part: read_table(user.folder / "tables" / "data" / f"{part}.parquet").to_pylist()
-             for part in ("dev", "test")}  # fmt: skip
+    parts = {
+        part: read_table(user.folder / "tables" / "data" / f"{part}.parquet").to_pylist() for part in ("dev", "test")
+    }
     assert len(parts["dev"]) + len(parts["test"]) == 66 - 3
     assert all(row["answer"] for row in parts["dev"])
     assert not any(row.get("answer") for row in parts["test"])

@@ -24,27 +24,24 @@ CHINESE = ("梨", "李子", "无花果", "青柠")
 
 
 def write_mmbench(
-    user: User,
-    name: str,
-    *,
-    count: int = 16,
-    gold: bool = True,
-    fruits: tuple[str, ...] = ENGLISH,
+    user: User, name: str, *, count: int = 16, gold: bool = True, fruits: tuple[str, ...] = ENGLISH
 ) -> None:
     """MMBench's layout; the gold of question `n` is letter `n % 4`, and B is a plum."""
     rows = []
     for at in range(count):
         category, group = ABILITIES[at // 4 % 4]
-        rows.append({
-            "index": at,
-            "question": f"{at}: which one?",
-            **{letter: f"{fruit} {at}" for letter, fruit in zip("ABCD", fruits, strict=True)},
-            **({"answer": "ABCD"[at % 4]} if gold else {}),
-            "category": category,
-            "l2-category": group,
-            "split": "dev" if gold else "test",
-            "image": encoded_image(at),
-        })  # fmt: skip
+        rows.append(
+            {
+                "index": at,
+                "question": f"{at}: which one?",
+                **{letter: f"{fruit} {at}" for letter, fruit in zip("ABCD", fruits, strict=True)},
+                **({"answer": "ABCD"[at % 4]} if gold else {}),
+                "category": category,
+                "l2-category": group,
+                "split": "dev" if gold else "test",
+                "image": encoded_image(at),
+            }
+        )
     user.write_rows(name, rows)
 
 
@@ -65,13 +62,11 @@ def test_circular_and_vanilla(user: User) -> None:
 @pytest.mark.row("Two-step extraction, English and Chinese (Tables 1 and 6)", page="analyses.md")
 def test_two_steps(user: User) -> None:
     write_mmbench(user, "mm.jsonl", count=8)
-    replies = ["A", "Answer: B", "It is fig 2.", "lime 3", "a thing that grows", "选B", "答案是C",
-               "It grows too."]  # fmt: skip
+    replies = ["A", "Answer: B", "It is fig 2.", "lime 3", "a thing that grows", "选B", "答案是C", "It grows too."]
     user.write_replies("out.jsonl", replies)
     url = user.serve(lambda body: "Z")
     user.run(
-        "snellen score mmbench --circular off --data mm.jsonl --predictions out.jsonl "
-        "--extractor URL#tiny --out read",
+        "snellen score mmbench --circular off --data mm.jsonl --predictions out.jsonl --extractor URL#tiny --out read",
         URL=url,
     )
     found = user.run("snellen analyse steps read --json").json()
@@ -86,18 +81,16 @@ def test_levels_and_languages(user: User) -> None:
     # In Chinese nothing is a plum, and the model says A.
     write_mmbench(user, "cn.jsonl", fruits=CHINESE)
     user.write("my_model.py", PLUM_OR_A)
+    user.run("snellen run --load my_model.py -m PlumOrA -b mmbench --circular off --data mm.jsonl --no-html --out en")
     user.run(
-        "snellen run --load my_model.py -m PlumOrA -b mmbench --circular off --data mm.jsonl "
-        "--no-html --out en"
-    )
-    user.run(
-        "snellen run --load my_model.py -m PlumOrA -b mmbench:lang=cn --circular off "
-        "--data cn.jsonl --no-html --out cn"
+        "snellen run --load my_model.py -m PlumOrA -b mmbench:lang=cn --circular off --data cn.jsonl --no-html --out cn"
     )
     groups = user.report("PlumOrA", "en")["summary"]["groups"]
     # The golds A and B of each ability are right.
-    counts = {level: {name: (score["value"], score["n"]) for name, score in groups[level].items()}
-              for level in ("l1-category", "l2-category", "category")}  # fmt: skip
+    counts = {
+        level: {name: (score["value"], score["n"]) for name, score in groups[level].items()}
+        for level in ("l1-category", "l2-category", "category")
+    }
     assert counts["l1-category"] == {"perception": (50.0, 8), "reasoning": (50.0, 8)}
     assert counts["l2-category"] == {group: (50.0, 4) for _, group in ABILITIES}
     assert counts["category"] == {ability: (50.0, 4) for ability, _ in ABILITIES}
@@ -107,10 +100,7 @@ def test_levels_and_languages(user: User) -> None:
     assert row["difference"] == -25.0
 
 
-@pytest.mark.row(
-    "Letters, refusals, upper bound, hard cases, radar (Figures 1, 4, 10, Table 4)",
-    page="analyses.md",
-)
+@pytest.mark.row("Letters, refusals, upper bound, hard cases, radar (Figures 1, 4, 10, Table 4)", page="analyses.md")
 def test_letters_refusals_and_abilities(user: User) -> None:
     write_mmbench(user, "mm.jsonl")
     first = ["A"] * 8 + ["I'm sorry, I cannot help with that."] * 4 + ["B"] * 4
@@ -118,8 +108,7 @@ def test_letters_refusals_and_abilities(user: User) -> None:
     for name, replies in (("first", first), ("second", second)):
         user.write_replies(f"{name}.jsonl", replies)
         user.run(
-            "snellen score mmbench --circular off --data mm.jsonl --predictions NAME.jsonl "
-            "--name NAME --out read",
+            "snellen score mmbench --circular off --data mm.jsonl --predictions NAME.jsonl --name NAME --out read",
             NAME=name,
         )
     letters = user.run("snellen analyse letters read --json").json()["tables"][0]["rows"]
@@ -168,9 +157,7 @@ class Vision2(Text1):
 """Models that find the right fruit of some questions, and the same wrong one of the others."""
 
 
-@pytest.mark.row(
-    "Quality control: what text alone answers, what no model answers", page="curate/filter.md"
-)
+@pytest.mark.row("Quality control: what text alone answers, what no model answers", page="curate/filter.md")
 def test_quality_control(user: User) -> None:
     write_mmbench(user, "mm.jsonl", count=24)
     user.write("models.py", KNOWS)
@@ -193,17 +180,18 @@ def test_quality_control(user: User) -> None:
     queue = (user.folder / "reviewed" / "queue.jsonl").read_text().splitlines()
     assert {json.loads(line)["item"] for line in queue} == {"3", "5", "7", "13"}
     # The models that see say "fig 5" of the fifth.
-    user.write_rows("people.jsonl", [
-        {"item": "3", "by": "ann", "action": "drop", "reason": "not_visual"},
-        {"item": "7", "by": "ann", "action": "drop", "reason": "not_visual"},
-        {"item": "5", "by": "ann", "action": "fix", "changes": {"answer": "C"}},
-        {"item": "13", "by": "ann", "action": "keep"},
-    ])  # fmt: skip
+    user.write_rows(
+        "people.jsonl",
+        [
+            {"item": "3", "by": "ann", "action": "drop", "reason": "not_visual"},
+            {"item": "7", "by": "ann", "action": "drop", "reason": "not_visual"},
+            {"item": "5", "by": "ann", "action": "fix", "changes": {"answer": "C"}},
+            {"item": "13", "by": "ann", "action": "keep"},
+        ],
+    )
     user.run("snellen curate review checked --out reviewed --import people.jsonl")
     user.run("snellen curate review checked --out reviewed --finish")
-    user.run(
-        "snellen run --load models.py -m Vision1 -b reviewed/items.jsonl --circular full --no-html"
-    )
+    user.run("snellen run --load models.py -m Vision1 -b reviewed/items.jsonl --circular full --no-html")
     # Of 22 that are left, 13 and 20 are wrong.
     assert user.score("Vision1") == pytest.approx(100 * 20 / 22)
 
@@ -234,20 +222,19 @@ def test_a_chinese_version(user: User) -> None:
 
     url = user.serve(translate)
     found = user.run(
-        "snellen curate translate mm.jsonl --language zh -m URL#tiny --out zh --json",
-        URL=url,
-        code=1,
+        "snellen curate translate mm.jsonl --language zh -m URL#tiny --out zh --json", URL=url, code=1
     ).json()
     assert (found["items"], found["flagged_wrong"]) == (16, 2)
     assert found["wrong"] == {"untranslated": 1, "same options": 1}
     # Each once, 3 once more, and 5 and 6 three times in all.
-    assert Counter(number for number, _ in asked) == {
-        str(at): {3: 2, 5: 3, 6: 3}.get(at, 1) for at in range(16)
-    }
-    user.write_rows("people.jsonl", [
-        {"item": "5", "by": "ann", "action": "fix", "changes": {"B": "李子 5"}},
-        {"item": "6", "by": "ann", "action": "fix", "changes": {"D": "青柠 6"}},
-    ])  # fmt: skip
+    assert Counter(number for number, _ in asked) == {str(at): {3: 2, 5: 3, 6: 3}.get(at, 1) for at in range(16)}
+    user.write_rows(
+        "people.jsonl",
+        [
+            {"item": "5", "by": "ann", "action": "fix", "changes": {"B": "李子 5"}},
+            {"item": "6", "by": "ann", "action": "fix", "changes": {"D": "青柠 6"}},
+        ],
+    )
     user.run("snellen curate translate mm.jsonl --language zh --check zh", code=1)
     user.run("snellen curate review zh --out people-zh --import people.jsonl")
     user.run("snellen curate review zh --out people-zh --finish")
@@ -314,10 +301,7 @@ def test_hidden_answers(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     published = [json.loads(line) for line in get("data").decode().splitlines()]
     assert len(published) == 48
     assert not any("answer" in row for row in published)
-    user.run(
-        "snellen run --load my_model.py -m KnowsPerception -b mmbench:split=test "
-        "--data questions.jsonl --no-html"
-    )
+    user.run("snellen run --load my_model.py -m KnowsPerception -b mmbench:split=test --data questions.jsonl --no-html")
     run = user.find_run("KnowsPerception")
     user.run("snellen submit RUN --hub URL --publish", RUN=run, URL=url)
     board = json.loads(get("board"))

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from tests.paper_rows.user import User, encoded_image, wilson
 
-PERCEPTION = ("existence", "count", "position", "color", "posters", "celebrity", "scene",
-              "landmark", "artwork", "OCR")  # fmt: skip
-COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation",
-             "code_reasoning")  # fmt: skip
+PERCEPTION = ("existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR")
+COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
 
 
 def write_mme(user: User, images: int = 2) -> list[dict[str, Any]]:
@@ -21,13 +19,15 @@ def write_mme(user: User, images: int = 2) -> list[dict[str, Any]]:
         for image in range(images):
             number = len(rows) // 2
             for answer in ("Yes", "No"):
-                rows.append({
-                    "index": len(rows),
-                    "category": subtask,
-                    "image": encoded_image(number),
-                    "question": f"Is it {subtask} {image}, {answer}? Please answer yes or no.",
-                    "answer": answer,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "index": len(rows),
+                        "category": subtask,
+                        "image": encoded_image(number),
+                        "question": f"Is it {subtask} {image}, {answer}? Please answer yes or no.",
+                        "answer": answer,
+                    }
+                )
     user.write_rows("mme.jsonl", rows)
     return rows
 
@@ -36,12 +36,9 @@ def write_mme(user: User, images: int = 2) -> list[dict[str, Any]]:
 def test_accuracy_by_pairs(user: User) -> None:
     rows = write_mme(user)
     # Perception is always right; in cognition the second image of each subtask is always "Yes".
-    replies = [row["answer"] if row["category"] in PERCEPTION or at % 4 < 2 else "Yes"
-               for at, row in enumerate(rows)]  # fmt: skip
+    replies = [row["answer"] if row["category"] in PERCEPTION or at % 4 < 2 else "Yes" for at, row in enumerate(rows)]
     user.write_replies("replies.jsonl", replies)
-    scored = user.run(
-        "snellen score mme --data mme.jsonl --predictions replies.jsonl --json"
-    ).json()
+    scored = user.run("snellen score mme --data mme.jsonl --predictions replies.jsonl --json").json()
     # A subtask is acc + acc+: 200 where all is right, 75 + 50 where one of four answers is wrong.
     assert scored["metrics"]["perception"] == 10 * 200
     assert scored["metrics"]["cognition"] == 4 * (75 + 50)
@@ -57,20 +54,15 @@ def test_three_readings(user: User) -> None:
     user.write_replies("replies.jsonl", [f"The answer is {row['answer'].lower()}." for row in rows])
     for reading, total in (("official", 0), ("word", 2800)):
         scored = user.run(
-            "snellen score mme:reading=READING --data mme.jsonl --predictions replies.jsonl --json",
-            READING=reading,
+            "snellen score mme:reading=READING --data mme.jsonl --predictions replies.jsonl --json", READING=reading
         ).json()
         assert scored["headline"]["value"] == total
-    side_by_side = user.run(
-        "snellen score mme --data mme.jsonl --predictions replies.jsonl --rule all"
-    ).text
+    side_by_side = user.run("snellen score mme --data mme.jsonl --predictions replies.jsonl --rule all").text
     assert "vlmevalkit" in side_by_side
     assert "official" in side_by_side
 
 
-@pytest.mark.row(
-    "Sixteen boards (Figure 2), strong and weak subtasks (Figure 3)", page="paper-figures.md"
-)
+@pytest.mark.row("Sixteen boards (Figure 2), strong and weak subtasks (Figure 3)", page="paper-figures.md")
 def test_boards_of_figure_2(user: User) -> None:
     lines = ["model,subtask,acc,acc_plus"]
     for model, best, points in (("One", PERCEPTION, 90), ("Two", COGNITION, 80)):
@@ -79,8 +71,9 @@ def test_boards_of_figure_2(user: User) -> None:
             lines.append(f"{model},{subtask},{acc},{acc - 10}")
     user.write("mme_subtasks.csv", "\n".join(lines) + "\n")
     [found] = user.run("snellen leaderboard mme_subtasks.csv --format json").json()
-    boards = {board["name"]: [(place["model"], place["score"]) for place in board["places"]]
-              for board in found["boards"]}  # fmt: skip
+    boards = {
+        board["name"]: [(place["model"], place["score"]) for place in board["places"]] for board in found["boards"]
+    }
     assert len(boards) == 16
     assert boards["perception"] == [("One", 10 * 170.0), ("Two", 10 * 90.0)]
     assert boards["cognition"] == [("Two", 4 * 150.0), ("One", 4 * 90.0)]
@@ -110,8 +103,7 @@ def test_four_common_problems(user: User) -> None:
             replies.append(EXPLANATIONS[at // 4 % 2])
     user.write_replies("replies.jsonl", replies)
     found = user.run("snellen analyse yes-no replies.jsonl -b mme --data mme.jsonl --json").json()
-    told = {name: value for table in found["tables"] for row in table["rows"]
-            for name, value in row.items()}  # fmt: skip
+    told = {name: value for table in found["tables"] for row in table["rows"] for name, value in row.items()}
     # 14 of 56 are no yes or no; of the images that have both answers all say yes twice.
     assert told["not following"] == 14 / 56
     assert told["95 % interval"] == pytest.approx([part / 100 for part in wilson(14, 56)])
@@ -126,8 +118,7 @@ def test_four_common_problems(user: User) -> None:
 
     url = user.serve(judge)
     user.run(
-        "snellen analyse yes-no replies.jsonl -b mme --data mme.jsonl --judge URL#tiny "
-        "--sheet sheet.csv --each 10",
+        "snellen analyse yes-no replies.jsonl -b mme --data mme.jsonl --judge URL#tiny --sheet sheet.csv --each 10",
         URL=url,
     )
     with (user.folder / "sheet.csv").open() as file:
@@ -142,12 +133,10 @@ def test_four_common_problems(user: User) -> None:
         writer.writeheader()
         writer.writerows(sheet)
     found = user.run(
-        "snellen analyse yes-no replies.jsonl -b mme --data mme.jsonl --judge URL#tiny "
-        "--labels filled.csv --json",
+        "snellen analyse yes-no replies.jsonl -b mme --data mme.jsonl --judge URL#tiny --labels filled.csv --json",
         URL=url,
     ).json()
-    [row] = next(table["rows"] for table in found["tables"]
-                 if table["title"] == "reasoning right, answer wrong")  # fmt: skip
+    [row] = next(table["rows"] for table in found["tables"] if table["title"] == "reasoning right, answer wrong")
     assert (row["judge says"], row["of"]) == (14, 28)
     called = [one for one in sheet if "no such thing" in one["reply"]]
     confirmed = sum(one["label"] == "yes" for one in called)

@@ -31,16 +31,18 @@ def write_mmt(user: User, golds: Mapping[tuple[str, str], str]) -> list[dict[str
     for (subtask, meta_task), letters in golds.items():
         for letter in letters:
             at = len(rows)
-            rows.append({
-                "index": at,
-                "question": f"Which is number {at}?",
-                **{name: f"{fruit} {at}" for name, fruit in zip("ABCD", FRUITS, strict=True)},
-                "answer": letter,
-                "category": subtask,
-                "l2-category": meta_task,
-                "split": "val",
-                "image": encoded_image(at),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "index": at,
+                    "question": f"Which is number {at}?",
+                    **{name: f"{fruit} {at}" for name, fruit in zip("ABCD", FRUITS, strict=True)},
+                    "answer": letter,
+                    "category": subtask,
+                    "l2-category": meta_task,
+                    "split": "val",
+                    "image": encoded_image(at),
+                }
+            )
     user.write_rows("mmt.jsonl", rows)
     return rows
 
@@ -48,24 +50,28 @@ def write_mmt(user: User, golds: Mapping[tuple[str, str], str]) -> list[dict[str
 @pytest.mark.row("Extraction in three steps (Table A16)", page="analyses.md")
 def test_three_steps(user: User) -> None:
     write_mmt(user, {WEATHER: "ABCDABCD"})
-    replies = ["A", "The answer is B.", "(C)", "A", "pear 4", "It is plum 5.",
-               "The third of them.", "It is hard to say."]  # fmt: skip
+    replies = [
+        "A",
+        "The answer is B.",
+        "(C)",
+        "A",
+        "pear 4",
+        "It is plum 5.",
+        "The third of them.",
+        "It is hard to say.",
+    ]
     user.write_replies("out.jsonl", replies)
     url = user.serve(lambda body: "C" if "third" in words_of(body) else "Z")
+    user.run("snellen score mmt-bench --data mmt.jsonl --predictions out.jsonl --name rules --out read")
     user.run(
-        "snellen score mmt-bench --data mmt.jsonl --predictions out.jsonl --name rules --out read"
-    )
-    user.run(
-        "snellen score mmt-bench --data mmt.jsonl --predictions out.jsonl --extractor URL#tiny "
-        "--name model --out read",
+        "snellen score mmt-bench --data mmt.jsonl --predictions out.jsonl --extractor URL#tiny --name model --out read",
         URL=url,
     )
     # Three of four letters are right, both contents, and what the model reads of the third.
     assert user.score("rules", "read") == 100 * 5 / 8
     assert user.score("model", "read") == 100 * 6 / 8
     rows = user.run("snellen analyse steps read --json").json()["tables"][0]["rows"]
-    steps = {row["run"].split()[0]: (row["1 label"], row["2 content"], row["3 LLM"])
-             for row in rows}  # fmt: skip
+    steps = {row["run"].split()[0]: (row["1 label"], row["2 content"], row["3 LLM"]) for row in rows}
     assert steps == {"rules": (50.0, 75.0, None), "model": (50.0, 75.0, 87.5)}
 
 
@@ -75,14 +81,10 @@ def read_subtasks() -> dict[str, str]:
     return {row["subtask"]: row["meta_task"] for row in csv.DictReader(text.splitlines())}
 
 
-@pytest.mark.row(
-    "162 subtasks, 32 meta-tasks, Overall, Overall*, average ranks (Table 2)",
-    page="paper-figures.md",
-)
+@pytest.mark.row("162 subtasks, 32 meta-tasks, Overall, Overall*, average ranks (Table 2)", page="paper-figures.md")
 def test_table_2(user: User) -> None:
     subtasks = read_subtasks()
-    golds = {(name, meta): "ABC" if at % 3 else "AABCD"
-             for at, (name, meta) in enumerate(subtasks.items())}  # fmt: skip
+    golds = {(name, meta): "ABC" if at % 3 else "AABCD" for at, (name, meta) in enumerate(subtasks.items())}
     rows = write_mmt(user, golds)
     assert (len(golds), len(set(subtasks.values()))) == (162, 32)
     counts = {name: Counter(letters) for (name, _), letters in golds.items()}
@@ -91,22 +93,20 @@ def test_table_2(user: User) -> None:
         "One": [at % 7 < 4 for at in range(len(rows))],
         "Two": [at % 5 < 3 for at in range(len(rows))],
         "random guess": [0.25] * len(rows),
-        "frequency guess": [
-            max(counts[row["category"]].values()) / counts[row["category"]].total() for row in rows
-        ],
+        "frequency guess": [max(counts[row["category"]].values()) / counts[row["category"]].total() for row in rows],
     }
     for model in ("One", "Two"):
-        replies = [row["answer"] if is_right else "Z"
-                   for row, is_right in zip(rows, scores[model], strict=True)]  # fmt: skip
+        replies = [row["answer"] if is_right else "Z" for row, is_right in zip(rows, scores[model], strict=True)]
         user.write_replies(f"{model}.jsonl", replies)
         user.run(
-            "snellen score mmt-bench --data mmt.jsonl --predictions MODEL.jsonl --name MODEL "
-            "--out read",
-            MODEL=model,
+            "snellen score mmt-bench --data mmt.jsonl --predictions MODEL.jsonl --name MODEL --out read", MODEL=model
         )
     table = user.run("snellen export read --to mmt-table").text
-    lines = [[cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
-             for line in table.replace("**", "").splitlines() if line.startswith("|")]  # fmt: skip
+    lines = [
+        [cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
+        for line in table.replace("**", "").splitlines()
+        if line.startswith("|")
+    ]
     printed = {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[2:]}
     assert set(printed) == set(scores)
     metas = {name: meta_means(rows, values) for name, values in scores.items()}
@@ -143,26 +143,20 @@ def meta_means(rows: list[dict[str, Any]], scores: Sequence[float]) -> dict[str,
 
 
 def mean_rank(metas: Mapping[str, Mapping[str, float]], name: str, tasks: Sequence[str]) -> float:
-    return fmean(1 + sum(other[task] > metas[name][task] for other in metas.values())
-                 for task in tasks)  # fmt: skip
+    return fmean(1 + sum(other[task] > metas[name][task] for other in metas.values()) for task in tasks)
 
 
 @pytest.mark.row("Random Choice and Frequent Choice as models", page="models.md")
 def test_guessing(user: User) -> None:
     write_mmt(user, {WEATHER: "AAAB" * 25, FACES: "BCDD" * 25})
-    user.run(
-        "snellen run -m frequent -m random:seed=1 -m random:seed=2 -b mmt-bench --data mmt.jsonl "
-        "--no-html"
-    )
+    user.run("snellen run -m frequent -m random:seed=1 -m random:seed=2 -b mmt-bench --data mmt.jsonl --no-html")
     # A is right in three of four of one subtask, D in half of the other.
     assert user.score("frequent") == (75 + 50) / 2
-    letters = {name: [sample["answer"] for sample in user.samples(name)]
-               for name in ("frequent", "seed_1", "seed_2")}  # fmt: skip
+    letters = {name: [sample["answer"] for sample in user.samples(name)] for name in ("frequent", "seed_1", "seed_2")}
     assert letters["frequent"] == ["A"] * 100 + ["D"] * 100
     assert letters["seed_1"] != letters["seed_2"]
     for seed in ("seed_1", "seed_2"):
-        right = sum(one == row for one, row in zip(letters[seed], "AAAB" * 25 + "BCDD" * 25,
-                                                   strict=True))  # fmt: skip
+        right = sum(one == row for one, row in zip(letters[seed], "AAAB" * 25 + "BCDD" * 25, strict=True))
         assert user.score(seed) == pytest.approx(100 * right / 200)
         # Within five standard errors of a guess.
         assert abs(right / 200 - 0.25) < 5 * (0.25 * 0.75 / 200) ** 0.5
@@ -220,9 +214,7 @@ def test_apart_or_stitched(user: User) -> None:
 def test_concatenated_embeddings(user: User) -> None:
     from family_llava_like import FAMILIES
 
-    model = next(family for family in FAMILIES if family.name == "LLaVA-1.5").build(
-        user.folder / "llava"
-    )
+    model = next(family for family in FAMILIES if family.name == "LLaVA-1.5").build(user.folder / "llava")
     rows = write_mmt(user, {FACES: "ABCD"})
     for at, row in enumerate(rows):
         colours = ("red", "blue", "green")[at % 2 :]
@@ -237,14 +229,14 @@ def test_concatenated_embeddings(user: User) -> None:
     found = user.run("snellen analyse gains snellen-results --by images=stitch --json").json()
     runs = {gain["value"]: gain["folder"] for gain in found["gains"]}
     runs["stitch"] = found["gains"][0]["base_folder"]
-    tokens = {value: [sample["passes"][0]["output"]["usage"]["prompt_tokens"]
-                      for sample in user.samples(folder)]
-              for value, folder in runs.items()}  # fmt: skip
+    tokens = {
+        value: [sample["passes"][0]["output"]["usage"]["prompt_tokens"] for sample in user.samples(folder)]
+        for value, folder in runs.items()
+    }
     # One picture of 32 x 32 is 16 patches of 8 x 8; of three or two, those of each follow.
     assert set(tokens) == {"concat-embeddings", "stitch", "first"}
     assert tokens["stitch"] == tokens["first"]
-    further = [all_ - one for all_, one in zip(tokens["concat-embeddings"], tokens["first"],
-                                               strict=True)]  # fmt: skip
+    further = [all_ - one for all_, one in zip(tokens["concat-embeddings"], tokens["first"], strict=True)]
     assert further == [32, 16, 32, 16]
 
 
@@ -299,16 +291,18 @@ def test_visual_referring(user: User) -> None:
         row["image"] = base64.b64encode(encode(image, "JPEG", quality=95, subsampling=0)).decode()
         row["question"] = "What is the keypoint of the person (marked as RED)?"
         for place, box in enumerate(([left, top, 30 + at, 25], [30, 20, 60, 50])):
-            annotations.append(
-                {"id": 2 * at + place, "image_id": at, "category_id": 1, "bbox": box}
-            )
+            annotations.append({"id": 2 * at + place, "image_id": at, "category_id": 1, "bbox": box})
     user.write_rows("mmt.jsonl", rows)
-    user.write("coco.json", json.dumps({
-        "images": [{"id": at, "file_name": f"{at}.jpg", "width": 120, "height": 90}
-                   for at in range(8)],
-        "annotations": annotations,
-        "categories": [{"id": 1, "name": "person"}],
-    }))  # fmt: skip
+    user.write(
+        "coco.json",
+        json.dumps(
+            {
+                "images": [{"id": at, "file_name": f"{at}.jpg", "width": 120, "height": 90} for at in range(8)],
+                "annotations": annotations,
+                "categories": [{"id": 1, "name": "person"}],
+            }
+        ),
+    )
     user.write("my_model.py", READS_MARKS)
     user.run("snellen data referring mmt.jsonl --annotations coco coco.json pictures -o clean.tsv")
     user.run(
@@ -341,8 +335,7 @@ class ReadsPixels:
 
 @pytest.mark.row("Coordinates in pixels and shares (Figure A2)", page="controls.md")
 def test_coordinates(user: User) -> None:
-    rows = write_mmt(user, {("small_object_detection", "localization"): "B" * 8 + "ABCD",
-                            WEATHER: "ABCD" * 3})  # fmt: skip
+    rows = write_mmt(user, {("small_object_detection", "localization"): "B" * 8 + "ABCD", WEATHER: "ABCD" * 3})
     corners = {letter: (8 * place, 4, 8 * place + 20, 20) for place, letter in enumerate("ABCD")}
     for at, row in enumerate(rows[:12]):
         row["image"] = encoded_image(at, (80, 40))
@@ -354,18 +347,13 @@ def test_coordinates(user: User) -> None:
         "snellen run --load my_model.py -m ReadsPixels -b mmt-bench:coords=pixel "
         "-b mmt-bench:coords=normalised --data mmt.jsonl --no-html"
     )
-    found = user.run(
-        "snellen analyse gains snellen-results --by coords=pixel --group category --json"
-    ).json()
+    found = user.run("snellen analyse gains snellen-results --by coords=pixel --group category --json").json()
     scores = {gain["group"]: (gain["base_score"], gain["score"]) for gain in found["gains"]}
     # B is right in nine of twelve, which only pixels show; A is right in one of them.
     assert scores["small_object_detection"] == (75.0, pytest.approx(100 / 12))
     assert scores["weather_recognition"] == (25.0, 25.0)
     assert scores[""] == (50.0, pytest.approx((100 / 12 + 25) / 2))
-    shares = [
-        f"[{x1 / 80:.3f}, {y1 / 40:.3f}, {x2 / 80:.3f}, {y2 / 40:.3f}]"
-        for x1, y1, x2, y2 in corners.values()
-    ]
+    shares = [f"[{x1 / 80:.3f}, {y1 / 40:.3f}, {x2 / 80:.3f}, {y2 / 40:.3f}]" for x1, y1, x2, y2 in corners.values()]
     options = {
         tuple(sample["options"].values())
         for folder in ("base_folder", "folder")
@@ -384,17 +372,12 @@ def test_without_images(user: User) -> None:
     user.write_rows("mmt.jsonl", rows)
     user.write("my_model.py", COUNTS_RED)
     user.run("snellen run --load my_model.py -m CountsRed -b mmt-bench --data mmt.jsonl --no-html")
-    user.run(
-        "snellen run --load my_model.py -m CountsRed -b mmt-bench --data mmt.jsonl "
-        "--control blind --no-html"
-    )
-    user.run(
-        "snellen run --load my_model.py -m CountsRed -b mmt-bench --data mmt.jsonl "
-        "--control black --no-html"
-    )
+    user.run("snellen run --load my_model.py -m CountsRed -b mmt-bench --data mmt.jsonl --control blind --no-html")
+    user.run("snellen run --load my_model.py -m CountsRed -b mmt-bench --data mmt.jsonl --control black --no-html")
     found = user.run("snellen analyse gains snellen-results --group category --json").json()
-    gains = {(gain["value"], gain["group"]): (gain["base_score"], gain["score"], gain["gain"])
-             for gain in found["gains"]}  # fmt: skip
+    gains = {
+        (gain["value"], gain["group"]): (gain["base_score"], gain["score"], gain["gain"]) for gain in found["gains"]
+    }
     # Without red it says A: right in half of one subtask, in a quarter of the other.
     for control in ("blind", "black"):
         assert gains[control, "weather_recognition"] == (100.0, 50.0, 50.0)
@@ -417,15 +400,12 @@ def test_why_answers_are_wrong(user: User) -> None:
 
     url = user.serve(judge)
     user.run(
-        "snellen analyse errors out.jsonl -b mmt-bench --data mmt.jsonl --each 6 "
-        "--sheet errors.html --judge URL#tiny",
+        "snellen analyse errors out.jsonl -b mmt-bench --data mmt.jsonl --each 6 --sheet errors.html --judge URL#tiny",
         URL=url,
     )
     judged = json.loads((user.folder / "errors.judge.json").read_text())["samples"]
     # Of 30 wrong answers of one subtask, and all 6 of the other.
-    assert Counter((one["subtask"], one["wrong"]) for one in judged) == {
-        (WEATHER[0], 30): 6, (FACES[0], 6): 6,
-    }  # fmt: skip
+    assert Counter((one["subtask"], one["wrong"]) for one in judged) == {(WEATHER[0], 30): 6, (FACES[0], 6): 6}
     # A person sees four of the six otherwise, and agrees on the others.
     people = [
         {**one, "labels": "reasoning" if at < 4 else one["labels"][0]}
@@ -436,8 +416,7 @@ def test_why_answers_are_wrong(user: User) -> None:
         writer.writeheader()
         writer.writerows(people)
     found = user.run("snellen analyse errors people.csv --json").json()
-    shares = {row["type of error"]: row["% of wrong answers"]
-              for row in found["tables"][0]["rows"]}  # fmt: skip
+    shares = {row["type of error"]: row["% of wrong answers"] for row in found["tables"][0]["rows"]}
     assert shares["reasoning error"] == pytest.approx(100 * 30 * (4 / 6) / 36)
     assert shares["perception error"] == pytest.approx(100 * 30 * (2 / 6) / 36)
     assert shares["lack of knowledge"] == pytest.approx(100 * 6 / 36)
@@ -479,26 +458,26 @@ def test_questions_from_metadata(user: User) -> None:
         crates[at] = [left, top, left + width, top + height]
         stars[at] = 2 + at % 5
         annotations.append({"image_id": at, "category_id": 1, "bbox": [left, top, width, height]})
-        annotations += [{"image_id": at, "category_id": 2, "bbox": [12 * one, 70, 9, 9]}
-                        for one in range(stars[at])]  # fmt: skip
-    user.write("coco.json", json.dumps({
-        "images": [{"id": at, "file_name": f"{at}.png", "width": 120, "height": 90}
-                   for at in range(40)],
-        "annotations": [{"id": number, **one} for number, one in enumerate(annotations)],
-        "categories": [{"id": 1, "name": "crate"}, {"id": 2, "name": "star"}],
-    }))  # fmt: skip
-    user.write("templates.toml", TEMPLATES)
-    user.run(
-        "snellen curate metadata coco coco.json --media pictures "
-        "--facts source=drawn,licence=CC0-1.0 --out drawn"
+        annotations += [{"image_id": at, "category_id": 2, "bbox": [12 * one, 70, 9, 9]} for one in range(stars[at])]
+    user.write(
+        "coco.json",
+        json.dumps(
+            {
+                "images": [{"id": at, "file_name": f"{at}.png", "width": 120, "height": 90} for at in range(40)],
+                "annotations": [{"id": number, **one} for number, one in enumerate(annotations)],
+                "categories": [{"id": 1, "name": "crate"}, {"id": 2, "name": "star"}],
+            }
+        ),
     )
+    user.write("templates.toml", TEMPLATES)
+    user.run("snellen curate metadata coco coco.json --media pictures --facts source=drawn,licence=CC0-1.0 --out drawn")
     made = user.run(
-        "snellen curate questions drawn --templates templates.toml "
-        "--limits per_subtask=12 --out made --json"
+        "snellen curate questions drawn --templates templates.toml --limits per_subtask=12 --out made --json"
     ).json()
     assert {name: one["items"] for name, one in made["subtasks"].items()} == {
-        "counting_by_category": 12, "small_object_detection": 12,
-    }  # fmt: skip
+        "counting_by_category": 12,
+        "small_object_detection": 12,
+    }
     lines = (user.folder / "made" / "items.jsonl").read_text().splitlines()
     items = [json.loads(line) for line in lines]
     letters: dict[str, Counter[str]] = defaultdict(Counter)
@@ -530,10 +509,10 @@ def test_task_map(user: User) -> None:
     skills["second"] = skills["first"]
     scores = {
         task: [round(skill + draws.uniform(-8, 8), 1) for skill in skills[cluster]]
-        for cluster, tasks in clusters.items() for task in tasks
-    }  # fmt: skip
-    lines = [f"model {model},{task},{values[model]}"
-             for task, values in scores.items() for model in range(9)]  # fmt: skip
+        for cluster, tasks in clusters.items()
+        for task in tasks
+    }
+    lines = [f"model {model},{task},{values[model]}" for task, values in scores.items() for model in range(9)]
     user.write("scores.csv", "\n".join(["model,subtask,accuracy", *lines]) + "\n")
     lines = [f"{name},{task}" for name, tasks in clusters.items() for task in tasks]
     user.write("clusters.csv", "\n".join(["cluster,subtask", *lines]) + "\n")

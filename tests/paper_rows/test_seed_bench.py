@@ -23,8 +23,7 @@ from tests.paper_rows.user import User
 
 from snellen.store.responses import ResponseStore
 
-COLOURS = {"red": (220, 30, 30), "green": (30, 170, 60), "blue": (40, 60, 220),
-           "yellow": (230, 210, 40)}  # fmt: skip
+COLOURS = {"red": (220, 30, 30), "green": (30, 170, 60), "blue": (40, 60, 220), "yellow": (230, 210, 40)}
 SUBPARTS = {
     "Single-Image & Text Comprehension": range(1, 19),
     "Multiple-Images & Text Comprehension": range(19, 21),
@@ -35,8 +34,7 @@ SUBPARTS = {
     "Image & Text Generation": range(34, 35),
 }
 """The dimensions of each subpart, by their numbers in the paper."""
-LEVELS = {"L1": range(1, 25), "part-2": range(25, 32), "L2": range(1, 32), "part-3": range(32, 35),
-          "L3": range(1, 35)}  # fmt: skip
+LEVELS = {"L1": range(1, 25), "part-2": range(25, 32), "L2": range(1, 32), "part-3": range(32, 35), "L3": range(1, 35)}
 
 
 def write_seed(user: User, numbers: Iterable[int] = range(1, 35), each: int = 2) -> dict[str, str]:
@@ -82,9 +80,7 @@ def _question(number: int, at: int) -> dict[str, Any]:
     }
 
 
-def write_answers(
-    user: User, name: str, golds: dict[str, str], is_right: Callable[[int, int], bool]
-) -> None:
+def write_answers(user: User, name: str, golds: dict[str, str], is_right: Callable[[int, int], bool]) -> None:
     """SEED-Bench's results.json of answers that are right or the next letter."""
     rows = []
     for key, gold in golds.items():
@@ -99,9 +95,7 @@ def mean(values: Iterable[float]) -> float:
     return sum(listed) / len(listed)
 
 
-@pytest.mark.row(
-    "Levels L0 to L4, 34 dimensions, averages and ranks (Tables 2 and 3)", page="paper-figures.md"
-)
+@pytest.mark.row("Levels L0 to L4, 34 dimensions, averages and ranks (Tables 2 and 3)", page="paper-figures.md")
 def test_levels_averages_and_ranks(user: User) -> None:
     golds = write_seed(user)
     rules: dict[str, Callable[[int, int], bool]] = {
@@ -115,12 +109,12 @@ def test_levels_averages_and_ranks(user: User) -> None:
             "--name NAME --out read",
             NAME=name,
         )
-    cells = {name: {number: 100 * mean(is_right(number, at) for at in range(2))
-                    for number in range(1, 35)} for name, is_right in rules.items()}  # fmt: skip
+    cells = {
+        name: {number: 100 * mean(is_right(number, at) for at in range(2)) for number in range(1, 35)}
+        for name, is_right in rules.items()
+    }
     printed = user.run("snellen export read --to seed-table").text
-    levels, subparts, dimensions = map(
-        _table, re.split(r"^\*\*.*\*\*$", printed, flags=re.MULTILINE)[1:]
-    )
+    levels, subparts, dimensions = map(_table, re.split(r"^\*\*.*\*\*$", printed, flags=re.MULTILINE)[1:])
     for table, groups in ((levels, LEVELS), (subparts, SUBPARTS)):
         for group, members in groups.items():
             # Each dimension weighs the same, however many questions it has.
@@ -145,9 +139,7 @@ def _table(text: str) -> dict[str, list[str]]:
 @pytest.mark.row("Ranking answers by likelihood", page="models.md")
 def test_ranking_by_likelihood(user: User) -> None:
     golds = write_seed(user, range(1, 4))
-    user.run(
-        "snellen run -m snellen/tiny:device=cpu -b seedbench:version=H --data seed.json --no-html"
-    )
+    user.run("snellen run -m snellen/tiny:device=cpu -b seedbench:version=H --data seed.json --no-html")
     samples = {sample["id"]: sample for sample in user.samples("tiny")}
     expected = _likelihoods(user, list(samples))
     for name, likelihoods in expected.items():
@@ -205,8 +197,7 @@ def test_interleaved_prompts(user: User) -> None:
 
     url = user.serve(answer)
     printed = user.run(
-        "snellen run -m URL#tiny -b seedbench:version=H,protocol=generate --data seed.json "
-        "--no-html --out asked",
+        "snellen run -m URL#tiny -b seedbench:version=H,protocol=generate --data seed.json --no-html --out asked",
         URL=url,
     )
     contents = [body["messages"][-1]["content"] for body in bodies]
@@ -238,14 +229,10 @@ def test_ranks_by_dimension(user: User) -> None:
     text = {key: gold for key, gold in golds.items() if int(key.split("_")[0]) < 32}
     write_answers(user, "two.jsonl", text, lambda number, at: False)
     user.run(
-        "snellen score seedbench:version=H,level=L3 --data seed.json --predictions one.jsonl "
-        "--name one --out read"
+        "snellen score seedbench:version=H,level=L3 --data seed.json --predictions one.jsonl --name one --out read"
     )
     write_seed(user, range(1, 32))
-    user.run(
-        "snellen score seedbench:version=H --data seed.json --predictions two.jsonl --name two "
-        "--out read"
-    )
+    user.run("snellen score seedbench:version=H --data seed.json --predictions two.jsonl --name two --out read")
     user.run("snellen export read --to seed-heatmap -o ranks.svg")
     drawn = (user.folder / "ranks.svg").read_text()
     labels = Counter(re.findall(r"<text[^>]*>([^<]*)</text>", drawn))
@@ -270,9 +257,7 @@ class Writer:
 
 
 @pytest.mark.row(
-    "Questions from pictures",
-    page="making-a-benchmark.md",
-    note="what is seen and written comes of files of the test",
+    "Questions from pictures", page="making-a-benchmark.md", note="what is seen and written comes of files of the test"
 )
 def test_questions_from_pictures(user: User) -> None:
     (user.folder / "pictures").mkdir()
@@ -282,11 +267,13 @@ def test_questions_from_pictures(user: User) -> None:
     for number, colour in enumerate(("red", "green", "blue", "white")):
         caption = f"a {colour} car , a house , a tree , a street , a lamp and a fence"
         car = {"label": "car", "box": [20, 10, 80, 60], "attributes": [colour]}
-        seen.append({
-            "picture": f"{number}.png",
-            "captions": [caption if number < 3 else "a car in a street"],
-            "instances": [car],
-        })  # fmt: skip
+        seen.append(
+            {
+                "picture": f"{number}.png",
+                "captions": [caption if number < 3 else "a car in a street"],
+                "instances": [car],
+            }
+        )
     user.write_rows("seen.jsonl", seen)
     user.write("writer.py", WRITER)
     user.run(
@@ -324,8 +311,7 @@ def test_answers_that_are_images(user: User) -> None:
     assert len(samples) == 4
     with ResponseStore(user.folder / "snellen-results" / "store.sqlite") as store:
         for sample in samples:
-            [drawn] = [one["output"]["images"] for one in sample["passes"]
-                       if one["output"]["type"] == "drawn"]  # fmt: skip
+            [drawn] = [one["output"]["images"] for one in sample["passes"] if one["output"]["type"] == "drawn"]
             picture = store.medium(drawn[0])
             assert picture is not None
             assert sample["answer"] == _most_alike(user, picture)
@@ -339,10 +325,7 @@ def _most_alike(user: User, drawn: bytes) -> str:
 
     model = CLIPModel.from_pretrained(user.folder / "clip").eval()
     processor = AutoImageProcessor.from_pretrained(user.folder / "clip")
-    paths = [
-        io.BytesIO(drawn),
-        *(user.folder / "SEED-Bench-H-data" / f"{name}.png" for name in COLOURS),
-    ]
+    paths = [io.BytesIO(drawn), *(user.folder / "SEED-Bench-H-data" / f"{name}.png" for name in COLOURS)]
     images = [Image.open(path).convert("RGB") for path in paths]
     with torch.no_grad():
         pixels = processor(images=images, return_tensors="pt")["pixel_values"]
@@ -358,34 +341,32 @@ def test_a_leaderboard_with_gates(user: User, monkeypatch: pytest.MonkeyPatch) -
     golds = write_seed(user)
     write_answers(user, "one.jsonl", golds, lambda number, at: number % 4 != 0)
     # The second gives no valid answer where answers are images.
-    rows = [{"question_id": key, "prediction": gold if int(key.split("_")[0]) < 32 else ""}
-            for key, gold in golds.items()]  # fmt: skip
+    rows = [
+        {"question_id": key, "prediction": gold if int(key.split("_")[0]) < 32 else ""} for key, gold in golds.items()
+    ]
     user.write_rows("two.jsonl", rows)
     user.run(
-        "snellen score seedbench:version=H,level=L3 --data seed.json --predictions one.jsonl "
-        "--name one --out read"
+        "snellen score seedbench:version=H,level=L3 --data seed.json --predictions one.jsonl --name one --out read"
     )
     monkeypatch.setattr(sys, "stdin", io.StringIO("a password of many words\n"))
     user.run("snellen hub init my-hub --owner olga")
     user.run("snellen hub import my-hub paper:seed")
-    user.run(
-        "snellen hub benchmark my-hub seed --data seed.json "
-        "--benchmark seedbench:version=H,level=L3"
-    )
+    user.run("snellen hub benchmark my-hub seed --data seed.json --benchmark seedbench:version=H,level=L3")
     user.run("snellen hub import my-hub read --benchmark seed --publish")
     user.run("snellen hub import my-hub two.jsonl --name two --benchmark seed --publish")
     boards = _read_boards(user, "snellen hub serve my-hub --port PORT", ("seed", "seed-bench-h"))
     # Level 2 weighs 31 dimensions, level 3 all 34: the second has no number there.
-    own = {level: {row["model"]: row["cells"]["score"]["value"] for row in rows}
-           for level, rows in boards["seed"].items()}  # fmt: skip
+    own = {
+        level: {row["model"]: row["cells"]["score"]["value"] for row in rows} for level, rows in boards["seed"].items()
+    }
     right = {number: 100.0 * (number % 4 != 0) for number in range(1, 35)}
-    assert own["l2"] == pytest.approx(
-        {"two": 100.0, "one": mean(right[number] for number in LEVELS["L2"])}
-    )
+    assert own["l2"] == pytest.approx({"two": 100.0, "one": mean(right[number] for number in LEVELS["L2"])})
     assert own["l3"] == pytest.approx({"one": mean(right.values())})
     # Printed in Table 2 of the paper: three models reach level 3.
-    printed = [(row["model"], row["cells"]["score"]["value"], row["cells"]["rank"]["value"])
-               for row in boards["seed-bench-h"]["l3"]]  # fmt: skip
+    printed = [
+        (row["model"], row["cells"]["score"]["value"], row["cells"]["rank"]["value"])
+        for row in boards["seed-bench-h"]["l3"]
+    ]
     assert printed == [("SEED-LLaMA", 44.8, 1), ("Emu", 42.3, 2), ("NExT-GPT", 31.4, 3)]
     assert len(boards["seed-bench-h"]["l2"]) > 3
 
@@ -396,8 +377,9 @@ def _read_boards(user: User, command: str, names: tuple[str, ...]) -> dict[str, 
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     typed = shlex.split(command.replace("PORT", port))
-    server = subprocess.Popen([sys.executable, "-m", *typed], cwd=user.folder,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    server = subprocess.Popen(
+        [sys.executable, "-m", *typed], cwd=user.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         found: dict[str, dict[str, Any]] = {}
         for name in names:

@@ -19,16 +19,12 @@ from tests.paper_rows.user import ALWAYS_A, PLUM_OR_A, User, images_of, wilson, 
 import snellen
 
 
-@pytest.mark.row(
-    "One command for many models and benchmarks, or one call in Python", page="running.md"
-)
+@pytest.mark.row("One command for many models and benchmarks, or one call in Python", page="running.md")
 def test_many_models_and_benchmarks(user: User) -> None:
     user.write_choices("mine.jsonl", "AABCADAA")
     user.write_choices("other.jsonl", "ABAB")
     user.write("my_model.py", ALWAYS_A)
-    user.run(
-        "snellen run --load my_model.py -m AlwaysA -m random -b mine.jsonl -b other.jsonl --no-html"
-    )
+    user.run("snellen run --load my_model.py -m AlwaysA -m random -b mine.jsonl -b other.jsonl --no-html")
     mine, other = user.run("snellen leaderboard snellen-results --format json").json()
     of_a = {place["model"]: place for board in mine["boards"] for place in board["places"]}
     assert set(of_a) == {"AlwaysA", "random"}
@@ -46,8 +42,7 @@ def test_many_models_and_benchmarks(user: User) -> None:
 
 
 @pytest.mark.row(
-    "A model is one class with one method, or an endpoint; models of one image get the first one",
-    page="own-model.md",
+    "A model is one class with one method, or an endpoint; models of one image get the first one", page="own-model.md"
 )
 def test_a_class_or_an_endpoint(user: User) -> None:
     rows = user.write_choices("pairs.jsonl", "ABCD", images=2)
@@ -159,21 +154,21 @@ def test_four_kinds_of_answers(user: User) -> None:
     assert scored["headline"]["value"] == 50.0
 
     golds = ["yes", "no", "yes"]
-    user.write_rows("yes.jsonl", [{"index": at, "question": f"Is it {at}?", "answer": gold}
-                                  for at, gold in enumerate(golds)])  # fmt: skip
+    user.write_rows(
+        "yes.jsonl", [{"index": at, "question": f"Is it {at}?", "answer": gold} for at, gold in enumerate(golds)]
+    )
     user.write_replies("yes_out.jsonl", ["Yes, it is.", "No.", "No, it is not."])
     scored = user.run("snellen score yes.jsonl --predictions yes_out.jsonl --json").json()
     assert scored["headline"]["value"] == pytest.approx(200 / 3)
 
     golds = ["a red bus", "seven", "Paris"]
-    user.write_rows("open.jsonl", [{"index": at, "question": f"What is {at}?", "answer": gold}
-                                   for at, gold in enumerate(golds)])  # fmt: skip
+    user.write_rows(
+        "open.jsonl", [{"index": at, "question": f"What is {at}?", "answer": gold} for at, gold in enumerate(golds)]
+    )
     user.write_replies("open_out.jsonl", ["a red bus", "9", "It is Paris."])
     rules = user.run("snellen score open.jsonl --predictions open_out.jsonl --json").json()
     judge = user.serve(lambda body: "1" if "Reply: 9" in words_of(body) else "5")
-    judged = user.run(
-        "snellen score open.jsonl --predictions open_out.jsonl --judge URL#tiny --json", URL=judge
-    ).json()
+    judged = user.run("snellen score open.jsonl --predictions open_out.jsonl --judge URL#tiny --json", URL=judge).json()
     # To the rule only the first is right; the judge takes the sentence about Paris too.
     assert rules["headline"]["value"] == pytest.approx(100 / 3)
     assert judged["headline"]["value"] == pytest.approx(200 / 3)
@@ -194,9 +189,7 @@ def test_a_language_model_reads_replies(user: User) -> None:
         return "C"
 
     url = user.serve(extract)
-    read = user.run(
-        "snellen score mine.jsonl --predictions out.jsonl --extractor URL#tiny --json", URL=url
-    ).json()
+    read = user.run("snellen score mine.jsonl --predictions out.jsonl --extractor URL#tiny --json", URL=url).json()
     # Only the two that no rule reads are sent; one of them is C.
     assert read["headline"]["value"] == 75.0
     # The first request only tries the server.
@@ -242,9 +235,7 @@ def test_requests_at_once_and_replicas(user: User) -> None:
     user.run("snellen run -m URL#tiny:concurrency=8 -b mine.jsonl --no-html", URL=url)
     assert user.score("tiny") == 25.0
     assert 2 <= most <= 8
-    user.run(
-        "snellen run -m random:seed=3 -b mine.jsonl --executor ray:replicas=2 --no-html --out ray"
-    )
+    user.run("snellen run -m random:seed=3 -b mine.jsonl --executor ray:replicas=2 --no-html --out ray")
     user.run("snellen run -m random:seed=3 -b mine.jsonl --no-html --out alone")
     assert user.score("random", "ray") == user.score("random", "alone")
 
@@ -270,9 +261,7 @@ def test_a_killed_run_goes_on(user: User) -> None:
     user.write_choices("mine.jsonl", "AB" * 15)
     user.write("my_model.py", KILLED)
     command = "snellen run --load my_model.py -m Killed -b mine.jsonl --no-html"
-    ended = subprocess.run(
-        [sys.executable, "-m", "snellen", *command.split()[1:]], capture_output=True
-    )
+    ended = subprocess.run([sys.executable, "-m", "snellen", *command.split()[1:]], capture_output=True)
     assert ended.returncode == -signal.SIGKILL
     user.run("snellen run --load my_model.py -m Killed -b mine.jsonl --no-html")
     assert user.score("Killed") == 50.0
@@ -292,9 +281,7 @@ def test_images_videos_and_turns(user: User) -> None:
 
     url = user.serve(answer)
     write_video(user.folder / "clip.mp4", seconds=4)
-    user.write_rows(
-        "video.jsonl", [{"question": "What moves?", "video": "clip.mp4", "answer": "a"}]
-    )
+    user.write_rows("video.jsonl", [{"question": "What moves?", "video": "clip.mp4", "answer": "a"}])
     user.run("snellen run -m URL#tiny -b video.jsonl:frames=4 --no-html", URL=url)
     assert len(images_of(bodies[-1])) == 4
     user.run("snellen run -m URL#tiny:video=native -b video.jsonl --no-html --out whole", URL=url)
@@ -318,19 +305,19 @@ def write_video(path: Path, seconds: int) -> None:
         container.mux(stream.encode())
 
 
-@pytest.mark.row(
-    "Leaderboards of Tables 2 to 4", page="paper-figures.md", note="with average ranks"
-)
+@pytest.mark.row("Leaderboards of Tables 2 to 4", page="paper-figures.md", note="with average ranks")
 def test_leaderboards_of_suites(user: User) -> None:
-    members = ("MMBench_V11", "MMStar", "MMMU", "MathVista", "HallusionBench", "AI2D", "OCRBench",
-               "MMVet")  # fmt: skip
+    members = ("MMBench_V11", "MMStar", "MMMU", "MathVista", "HallusionBench", "AI2D", "OCRBench", "MMVet")
     # Printed in Table 2 of the paper; OCRBench counts as a tenth of its points.
     rows = {
         "Gemini-2.5-Pro": (80.1, (88.3, 73.6, 74.7, 80.9, 64.1, 89.5, 862, 83.3)),
         "InternVL3-78B": (79.1, (87.7, 73.4, 72.2, 79.0, 59.1, 89.8, 908, 80.7)),
     }
-    lines = [f"{model},{member},{value}" for model, (_, values) in rows.items()
-             for member, value in zip(members, values, strict=True)]  # fmt: skip
+    lines = [
+        f"{model},{member},{value}"
+        for model, (_, values) in rows.items()
+        for member, value in zip(members, values, strict=True)
+    ]
     user.write("results.csv", "\n".join(["model,member,value", *lines]) + "\n")
     board = user.run("snellen leaderboard results.csv --suite openvlm-core --format json").json()
     # By hand: the mean of eight, and Gemini is the second of two in AI2D and OCRBench alone.

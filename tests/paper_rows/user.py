@@ -79,9 +79,7 @@ class User:
         typed = _typed(command, words)
         output = self.folder / f"output-{len(self._processes)}.txt"
         with output.open("w") as file:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "snellen", *typed[1:]], stdout=file, stderr=file
-            )
+            process = subprocess.Popen([sys.executable, "-m", "snellen", *typed[1:]], stdout=file, stderr=file)
         self._processes.append(process)
         end = time.monotonic() + _PATIENCE
         while not (found := re.search(until, output.read_text().rpartition("\n")[0])):
@@ -107,8 +105,7 @@ class User:
 
     def find_run(self, part: str, out: str = "snellen-results") -> Path:
         """The only run folder whose name holds `part`."""
-        [found] = [path for path in (self.folder / out).iterdir()
-                   if path.is_dir() and part in path.name]  # fmt: skip
+        [found] = [path for path in (self.folder / out).iterdir() if path.is_dir() and part in path.name]
         return found
 
     def write(self, name: str, text: str) -> Path:
@@ -124,13 +121,15 @@ class User:
             {
                 "index": at,
                 "question": f"Which is number {at}?",
-                **{letter: f"{fruit} {at}"
-                   for letter, fruit in zip("ABCD", ("pear", "plum", "fig", "lime"), strict=True)},
+                **{
+                    letter: f"{fruit} {at}"
+                    for letter, fruit in zip("ABCD", ("pear", "plum", "fig", "lime"), strict=True)
+                },
                 "answer": gold,
                 "image": [encoded_image(10 * at + number) for number in range(images)],
             }
             for at, gold in enumerate(golds)
-        ]  # fmt: skip
+        ]
         self.write_rows(name, rows)
         return rows
 
@@ -140,8 +139,7 @@ class User:
 
     def write_replies(self, name: str, replies: Sequence[str]) -> None:
         """Write replies to the questions 0, 1, 2 ... as JSON lines."""
-        self.write_rows(name, [{"index": at, "prediction": reply}
-                               for at, reply in enumerate(replies)])  # fmt: skip
+        self.write_rows(name, [{"index": at, "prediction": reply} for at, reply in enumerate(replies)])
 
     def serve(self, answer: Callable[[dict[str, Any]], str]) -> str:
         """Start a model server that speaks OpenAI's chat completions; `answer` gets the body of a
@@ -157,10 +155,7 @@ class User:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 message = {"role": "assistant", "content": answer(body)}
                 usage = {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}
-                self._send({
-                    "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                    "usage": usage,
-                })  # fmt: skip
+                self._send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage})
 
             def _send(self, value: object) -> None:
                 data = json.dumps(value).encode()
@@ -215,8 +210,7 @@ def words_of(body: dict[str, Any]) -> str:
 def images_of(body: dict[str, Any]) -> list[str]:
     """The data URLs of the images in the last message of a request."""
     content = body["messages"][-1]["content"]
-    return [part["image_url"]["url"] for part in content
-            if isinstance(part, dict) and part["type"] == "image_url"]  # fmt: skip
+    return [part["image_url"]["url"] for part in content if isinstance(part, dict) and part["type"] == "image_url"]
 
 
 def wilson(right: int, count: int, z: float = 1.959963984540054) -> list[float]:

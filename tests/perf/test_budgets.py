@@ -23,8 +23,7 @@ from sample_costs import commands  # noqa: E402
 
 def counted(cache: Path, *words: str) -> dict[str, dict[str, float]]:
     environment = os.environ | {"SNELLEN_CACHE": str(cache)}
-    done = subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True,
-                          env=environment)  # fmt: skip
+    done = subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     found: dict[str, dict[str, float]] = json.loads(done.stdout)
     return found
@@ -54,9 +53,7 @@ def costs(cache: Path) -> dict[str, dict[str, float]]:
 
 
 @pytest.mark.parametrize("command", BUDGETS["samples"])
-def test_a_sample_costs_no_more_than_granted(
-    costs: dict[str, dict[str, float]], command: str
-) -> None:
+def test_a_sample_costs_no_more_than_granted(costs: dict[str, dict[str, float]], command: str) -> None:
     assert excess(costs[command], BUDGETS["samples"][command]) == []
 
 

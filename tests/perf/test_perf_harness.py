@@ -28,9 +28,20 @@ from benchmarks.perf.origin import (  # noqa: E402
 
 COMMITTED = ROOT / "benchmarks" / "perf" / "results.json"
 PARTS = [
-    "startup", "engine", "scoring", "page", "memory", "tsv", "remote", "remote-memory", "compare",
-    "view", "home", "statistics", "hashes",
-]  # fmt: skip
+    "startup",
+    "engine",
+    "scoring",
+    "page",
+    "memory",
+    "tsv",
+    "remote",
+    "remote-memory",
+    "compare",
+    "view",
+    "home",
+    "statistics",
+    "hashes",
+]
 LARGE = {"local", "ray", "gpu", "faults"}
 """Minutes, or gigabytes of memory: the bundled models over and over, a cluster, a GPU, and runs
 that wait for timeouts."""
@@ -132,9 +143,7 @@ def test_a_bar_of_a_ratio_is_held_to_the_ratio() -> None:
         (list(range(20)), (5, 14)),  # the usual table of the sign test
     ],
 )
-def test_an_interval_of_the_median(
-    values: list[float], expected: tuple[float, float] | None
-) -> None:
+def test_an_interval_of_the_median(values: list[float], expected: tuple[float, float] | None) -> None:
     assert interval(values) == expected
 
 

@@ -44,9 +44,7 @@ IDENTITY = "0" * 64
 QUESTIONS = 12
 """Questions of a benchmark whose requests are frozen."""
 
-_FENCE = re.compile(
-    r"((?:^<!-- [^\n]+ -->\n)*)^```(?:console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL
-)
+_FENCE = re.compile(r"((?:^<!-- [^\n]+ -->\n)*)^```(?:console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^<!-- file: ([^\n]+) -->\n+^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NEEDS_WEIGHTS = re.compile(r"(?:snellen/|hf/|https?://)")
 

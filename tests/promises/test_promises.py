@@ -24,9 +24,7 @@ def test_nothing_frozen_has_changed(name: str) -> None:
 @pytest.mark.parametrize("page", freeze.PAGES)
 def test_the_commands_of_a_page_print_what_they_printed(page: str) -> None:
     printed = freeze.command_output(page)
-    assert printed == freeze.frozen_output(page).read_text(encoding="utf-8"), (
-        f"{page}; {ADVICE.format('outputs')}"
-    )
+    assert printed == freeze.frozen_output(page).read_text(encoding="utf-8"), f"{page}; {ADVICE.format('outputs')}"
 
 
 def test_a_changed_digest_is_named() -> None:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.prompts.coordinates import (
-    ImageSize,
-    has_other_format,
-    rewrite_coordinates,
-    size_in_question,
-)
+from snellen.prompts.coordinates import ImageSize, has_other_format, rewrite_coordinates, size_in_question
 
 NOTE = "Note that the width of the input RGB image is 640 and the height is 480."
 QUESTION = f"Detect the dog in the format [x, y, w, h]. {NOTE}"
@@ -50,9 +45,7 @@ def test_there_and_back() -> None:
 
 def test_points_in_the_question_change_with_the_options() -> None:
     question = f"Where is the point with coordinates ([0.711, 0.154]) in the second image? {NOTE}"
-    changed = rewrite_coordinates(
-        question, {"A": "[0.336, 0.241]", "B": "[0.754, 0.592]"}, "pixel", SIZE
-    )
+    changed = rewrite_coordinates(question, {"A": "[0.336, 0.241]", "B": "[0.754, 0.592]"}, "pixel", SIZE)
     assert changed.question == question.replace("[0.711, 0.154]", "[455, 74]")
     assert changed.options == {"A": "[215, 116]", "B": "[483, 284]"}
 
@@ -74,9 +67,7 @@ def test_a_camera_and_odd_lists_are_no_coordinates() -> None:
     )
     changed = rewrite_coordinates(question, {"A": "1.2", "B": "3.4"}, "pixel", SIZE)
     assert changed.question.startswith("What is the depth at the coordinates (320, 120)?")
-    assert "Principal Point: (320, 240), Distortion Parameters: [0.1, 0.2]; see (1, 2, 3)." in (
-        changed.question
-    )
+    assert "Principal Point: (320, 240), Distortion Parameters: [0.1, 0.2]; see (1, 2, 3)." in (changed.question)
     assert changed.options == {"A": "1.2", "B": "3.4"}
 
 

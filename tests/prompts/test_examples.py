@@ -73,9 +73,7 @@ def test_examples_are_set_aside_where_nothing_is_held_out(tmp_path: Path) -> Non
     assert f"Which is {told.ids[0]}?" in first
     assert answer == "AB"[int(told.ids[0]) % 2]
     assert f"Which is {told.ids[1]}?" in second
-    assert [one.role for one in asked.popitem()[1][0].messages] == [
-        "user", "assistant", "user", "assistant", "user",
-    ]  # fmt: skip
+    assert [one.role for one in asked.popitem()[1][0].messages] == ["user", "assistant", "user", "assistant", "user"]
 
 
 def test_examples_follow_from_the_seed_alone(tmp_path: Path) -> None:
@@ -161,8 +159,7 @@ def test_rotations_of_a_question_see_the_same_examples(tmp_path: Path) -> None:
 
 
 def test_each_kind_of_question_has_examples_of_its_kind(tmp_path: Path) -> None:
-    more = [f"y{n}\tIs {n} red? Please answer yes or no.\t\t\t{('Yes', 'No')[n % 2]}"
-            for n in range(4)]  # fmt: skip
+    more = [f"y{n}\tIs {n} red? Please answer yes or no.\t\t\t{('Yes', 'No')[n % 2]}" for n in range(4)]
     benchmark = open_benchmark(f"{table(tmp_path, 6, '', *more)}:shots=2")
     for name, (request,) in requests(benchmark):
         answers = set(shown(request)[1::2])
@@ -174,10 +171,7 @@ def test_each_kind_of_question_has_examples_of_its_kind(tmp_path: Path) -> None:
 def test_what_belongs_together_is_set_aside_together(tmp_path: Path) -> None:
     """The second question about an MME image does not stay to be asked after the first is shown."""
     path = tmp_path / "mme.tsv"
-    rows = [
-        f"{n}\texistence\t{n // 2}.jpg\tIs there a {n}?\t{'No' if n % 2 else 'Yes'}"
-        for n in range(6)
-    ]
+    rows = [f"{n}\texistence\t{n // 2}.jpg\tIs there a {n}?\t{'No' if n % 2 else 'Yes'}" for n in range(6)]
     path.write_text("\n".join(["index\tcategory\timage_path\tquestion\tanswer", *rows]) + "\n")
     benchmark = open_benchmark("mme:shots=1", Variant(data=str(path)))
     left = sorted(int(sample.id) for sample in benchmark.samples(benchmark.open()))
@@ -241,12 +235,7 @@ def test_examples_bring_their_pictures(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
     benchmark = open_benchmark(f"{path}:shots=2")
     ((_, (request,)),) = requests(benchmark)
-    seen = [
-        part.digest
-        for message in request.messages
-        for part in message.parts
-        if isinstance(part, Media)
-    ]
+    seen = [part.digest for message in request.messages for part in message.parts if isinstance(part, Media)]
     assert len(set(seen)) == 3
     assert set(seen) == set(request.media)
     one = Capabilities(many_images=False)
@@ -306,8 +295,7 @@ def test_mmbench_test_shows_questions_of_dev(tmp_path: Path, monkeypatch) -> Non
 def test_mmmu_val_shows_the_rows_of_dev_in_the_same_file(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("snellen.data.locate.wrong_checksum", lambda *_: None)
-    rows = [f"{split}{n}\t{split} {n}?\tred\tblue\tA\t{split}" for split in ("dev", "validation")
-            for n in range(3)]  # fmt: skip
+    rows = [f"{split}{n}\t{split} {n}?\tred\tblue\tA\t{split}" for split in ("dev", "validation") for n in range(3)]
     text = "\n".join(["id\tquestion\tA\tB\tanswer\tsplit", *rows]) + "\n"
     put(tmp_path / "cache", mmmu.BENCHMARK.data, ("val",), text)
     asked = dict(requests(open_benchmark("mmmu:shots=2")))
@@ -318,10 +306,15 @@ def test_mmmu_val_shows_the_rows_of_dev_in_the_same_file(tmp_path: Path, monkeyp
 def test_the_authors_columns_of_a_okvqa_are_read(tmp_path: Path) -> None:
     path = tmp_path / "train.parquet"
     rows = [
-        {"question_id": f"t{n}", "question": f"Train {n}?", "choices": ["red", "blue"],
-         "correct_choice_idx": n % 2, "image": {"bytes": _png(n), "path": "x.png"}}
+        {
+            "question_id": f"t{n}",
+            "question": f"Train {n}?",
+            "choices": ["red", "blue"],
+            "correct_choice_idx": n % 2,
+            "image": {"bytes": _png(n), "path": "x.png"},
+        }
         for n in range(4)
-    ]  # fmt: skip
+    ]
     pq.write_table(pa.Table.from_pylist(rows), path)
     data = Variant(data=str(table(tmp_path)))
     benchmark = open_benchmark(f"a-okvqa:shots=3,shots_from={path}", data)

@@ -47,12 +47,10 @@ AUTHORS = {
         "```\n\nVideo Description:R\nMulti-Choice Question:\nQ?\n",
     ),
     "tempcompass-answer": (
-        {"rule": load_rubric("tempcompass-answer").rules["yes_no"], "question": "Q?", "gold": "yes",
-         "reply": "R"},
-        'respond "Incorrect".\n\nYes/No Question:\nQ?\nGround-Truth Answer: yes\n'
-        "Model Prediction: R",
+        {"rule": load_rubric("tempcompass-answer").rules["yes_no"], "question": "Q?", "gold": "yes", "reply": "R"},
+        'respond "Incorrect".\n\nYes/No Question:\nQ?\nGround-Truth Answer: yes\nModel Prediction: R',
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", AUTHORS)
@@ -85,9 +83,7 @@ def test_two_answers_are_laid_out_as_llava_has_them() -> None:
         ("4 5", (4.0, 5.0)),
     ],
 )
-def test_marks_of_mlvu_are_read_as_they_are_asked_for(
-    reply: str, marks: tuple[float, float]
-) -> None:
+def test_marks_of_mlvu_are_read_as_they_are_asked_for(reply: str, marks: tuple[float, float]) -> None:
     found = parse_two_marks(reply, ("accuracy", "relevance"))
     assert found is not None
     assert tuple(found.values.values()) == marks

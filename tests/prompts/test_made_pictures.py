@@ -53,9 +53,7 @@ def test_more_than_five_pictures_stand_in_rows() -> None:
 
 
 def test_high_pictures_are_made_smaller_and_long_strips_stay_whole() -> None:
-    sheet = shown(
-        combine_images((picture("red", (1000, 2000)), picture("blue", (3000, 30))), ("a", "b"))
-    )
+    sheet = shown(combine_images((picture("red", (1000, 2000)), picture("blue", (3000, 30))), ("a", "b")))
     assert sheet.height == 520
     red = [sheet.getpixel((at, 300)) for at in range(sheet.width)].count(RGB["red"])
     assert red == pytest.approx(224, abs=3)
@@ -98,8 +96,7 @@ def test_a_broken_picture_fails_when_the_stitched_one_is_read() -> None:
 
 def test_blind_shows_nothing_and_names_no_picture() -> None:
     turn = Rotation("9", {"A": "as <image 2>", "B": "yes"}, "B")
-    sample = remove_media(Sample("1", "choice", TWO.question, ("A",), TWO.options, TWO.media,
-                          rotations=(turn,)))  # fmt: skip
+    sample = remove_media(Sample("1", "choice", TWO.question, ("A",), TWO.options, TWO.media, rotations=(turn,)))
     assert sample.media == ()
     assert "<image" not in str((sample.question, sample.options))
     assert sample.options["B"] == sample.rotations[0].options["A"]
@@ -182,9 +179,7 @@ def test_the_colours_of_the_marks(question: str, colours: list[str]) -> None:
 def test_each_of_two_marks_has_its_own_region() -> None:
     question = "What do the people (marked as RED) do to it (marked as GREEN)?"
     sample = Sample("1", "choice", question, media=MARKED.media, regions=MARKED.regions[:2])
-    first, second = (
-        f"[{', '.join(f'{value:g}' for value in region)}]" for region in sample.regions
-    )
+    first, second = (f"[{', '.join(f'{value:g}' for value in region)}]" for region in sample.regions)
     text = apply_referring(sample, "pixel").question
     assert text.startswith(f"What do the people (at {first}) do to it (at {second})?")
     drawn = shown(apply_referring(sample, "box").media[0])
@@ -199,8 +194,6 @@ def test_no_regions_no_change() -> None:
 
 
 def test_a_broken_picture_with_regions_fails_when_read() -> None:
-    sample = apply_referring(
-        Sample("1", "choice", "?", media=(BROKEN,), regions=MARKED.regions), "pixel"
-    )
+    sample = apply_referring(Sample("1", "choice", "?", media=(BROKEN,), regions=MARKED.regions), "pixel")
     with pytest.raises(MediaError, match="no regions can be shown"):
         sample.media[0].source.read()

@@ -18,9 +18,7 @@ def parts(sample: Sample) -> tuple:
 
 
 def test_choice_has_picture_hint_question_options_and_the_closing_line() -> None:
-    sample = Sample(
-        "1", "choice", "Which?", ("A",), {"A": "red", "B": "blue"}, (ONE,), hint="Look left."
-    )
+    sample = Sample("1", "choice", "Which?", ("A",), {"A": "red", "B": "blue"}, (ONE,), hint="Look left.")
     picture, text = parts(sample)
     assert picture == Media("image", ONE.digest)
     assert text == Text(

@@ -40,54 +40,85 @@ SHORT = "Hint: Look left.\nQuestion: Which?\nOptions:\nA. red\nB. blue\n"
 
 CASES = [
     ("OpenGVLab/InternVL3-8B-hf", "mmstar", CHOICE, PLAIN + LETTER),
-    ("OpenGVLab/InternVL2_5-8B", "mmbench", CHINESE,
-     "哪个?\nA. red\nB. blue\n请直接回答选项字母。"),
+    ("OpenGVLab/InternVL2_5-8B", "mmbench", CHINESE, "哪个?\nA. red\nB. blue\n请直接回答选项字母。"),
     ("OpenGVLab/InternVL3-8B-hf", "mme", YES_NO, f"{ASKED} {WORD}"),
     ("OpenGVLab/InternVL2-8B", "amber", BARE, f"Is it red? Please answer yes or no. {WORD}"),
-    ("OpenGVLab/InternVL2-8B", "hallusionbench", YES_NO,
-     f"{ASKED} Please answer yes or no. {WORD}"),
+    ("OpenGVLab/InternVL2-8B", "hallusionbench", YES_NO, f"{ASKED} Please answer yes or no. {WORD}"),
     ("OpenGVLab/InternVL3-8B-hf", "chartqa", OPEN, f"What is it?\n{WORD}"),
     ("OpenGVLab/InternVL3-8B-hf", "mtvqa", OPEN, "What is it?"),
     ("BytedanceDouyinContent/SAIL-VL-2B", "mme", YES_NO, f"{ASKED} {WORD}"),
     ("h2oai/h2ovl-mississippi-2b", "mmstar", CHOICE, PLAIN + LETTER),
     ("AIDC-AI/Ovis2-8B", "mme", YES_NO, f"{ASKED}\n{WORD}"),
     ("AIDC-AI/Ovis2-8B", "mmbench", CHOICE, PLAIN + LETTER),
-    ("AIDC-AI/Ovis1.5-Llama3-8B", "mmbench", CHINESE,
-     "哪个?\nA. red\nB. blue\n请直接回答选项字母。"),
+    ("AIDC-AI/Ovis1.5-Llama3-8B", "mmbench", CHINESE, "哪个?\nA. red\nB. blue\n请直接回答选项字母。"),
     ("rhymes-ai/Aria", "docvqa", OPEN, "What is it?\nAnswer briefly and directly."),
     ("rhymes-ai/Aria", "mmbench", CHINESE, f"哪个?\nA. red\nB. blue\n{LETTER}"),
     ("THUDM/cogvlm2-llama3-chat-19B", "mmbench", CHOICE, f"{PLAIN}{LETTER}\nShort Answer."),
     ("THUDM/cogvlm2-llama3-chat-19B", "mme", YES_NO, f"{ASKED}\nShort Answer."),
-    ("THUDM/glm-4v-9b", "mmbench", CHOICE, f"{SHORT}Please select the correct answer from the "
-     "options above. \n\nShort Answer."),
+    (
+        "THUDM/glm-4v-9b",
+        "mmbench",
+        CHOICE,
+        f"{SHORT}Please select the correct answer from the options above. \n\nShort Answer.",
+    ),
     ("openbmb/MiniCPM-V-2_6", "mmstar", CHOICE, f"{SHORT}\n{LETTER}"),
     ("openbmb/MiniCPM-o-2_6", "hallusionbench", YES_NO, f"{ASKED} Yes or No?"),
-    ("HuggingFaceM4/idefics2-8b", "ai2d", CHOICE, "Hint: Look left.\nQuestion: Which?\nChoices:\n"
-     "A. red\nB. blue\nAnswer with the letter."),
-    ("HuggingFaceM4/Idefics3-8B-Llama3", "mmbench", CHOICE, "Question: Which?\nHint: Look left.\n"
-     "Choices:\nA. red\nB. blue\nAnswer with a letter."),
-    ("HuggingFaceM4/idefics2-8b", "textvqa", OPEN,
-     f"What is it?\n{WORD}\nGive a very brief answer."),
+    (
+        "HuggingFaceM4/idefics2-8b",
+        "ai2d",
+        CHOICE,
+        "Hint: Look left.\nQuestion: Which?\nChoices:\nA. red\nB. blue\nAnswer with the letter.",
+    ),
+    (
+        "HuggingFaceM4/Idefics3-8B-Llama3",
+        "mmbench",
+        CHOICE,
+        "Question: Which?\nHint: Look left.\nChoices:\nA. red\nB. blue\nAnswer with a letter.",
+    ),
+    ("HuggingFaceM4/idefics2-8b", "textvqa", OPEN, f"What is it?\n{WORD}\nGive a very brief answer."),
     ("HuggingFaceM4/idefics2-8b", "hallusionbench", YES_NO, f"{ASKED}\nAnswer yes or no."),
-    ("HuggingFaceTB/SmolVLM-Instruct", "docvqa", OPEN, "Give a short and terse answer to the "
-     "following question. Do not paraphrase or reformat the text you see in the image. Do not "
-     "include any full stops. Just give the answer without additional explanation. Question: "
-     f"What is it?\n{WORD}"),
-    ("meta-llama/Llama-3.2-90B-Vision-Instruct", "ai2d", CHOICE, "Hint: Look left.\nLook at the "
-     "scientific diagram carefully and answer the following question: Which?\nA. red\nB. blue\n"
-     "Respond only with the correct option digit."),
-    ("deepseek-ai/deepseek-vl2-tiny", "mmmu", CHOICE, f"Hint: Look left.\n Which?\nA. red\n"
-     f"B. blue\n{LETTER} {WORD}\n \n"),
+    (
+        "HuggingFaceTB/SmolVLM-Instruct",
+        "docvqa",
+        OPEN,
+        "Give a short and terse answer to the "
+        "following question. Do not paraphrase or reformat the text you see in the image. Do not "
+        "include any full stops. Just give the answer without additional explanation. Question: "
+        f"What is it?\n{WORD}",
+    ),
+    (
+        "meta-llama/Llama-3.2-90B-Vision-Instruct",
+        "ai2d",
+        CHOICE,
+        "Hint: Look left.\nLook at the "
+        "scientific diagram carefully and answer the following question: Which?\nA. red\nB. blue\n"
+        "Respond only with the correct option digit.",
+    ),
+    (
+        "deepseek-ai/deepseek-vl2-tiny",
+        "mmmu",
+        CHOICE,
+        f"Hint: Look left.\n Which?\nA. red\nB. blue\n{LETTER} {WORD}\n \n",
+    ),
     ("BAAI/Bunny-v1_1-Llama-3-8B-V", "scienceqa", CHOICE, PLAIN + LETTER),
-    ("NVEagle/Eagle-X5-7B", "mmstar", CHOICE, "Hint: Look left.\nWhich?\nA. red\nB. blue\n\n"
-     "Answer with the option’s letter from the given choices directly. "),
+    (
+        "NVEagle/Eagle-X5-7B",
+        "mmstar",
+        CHOICE,
+        "Hint: Look left.\nWhich?\nA. red\nB. blue\n\n"
+        "Answer with the option’s letter from the given choices directly. ",
+    ),
     ("TIGER-Lab/Mantis-8B-siglip-llama3", "blink", CHOICE, PLAIN + LETTER),
     ("HaochenWang/ross-qwen2-7b", "hallusionbench", YES_NO, f"{ASKED}\n{WORD}"),
     ("llava-hf/llava-onevision-qwen2-7b-ov-hf", "mme", YES_NO, f"{ASKED}\n{WORD}"),
-    ("Qwen/Qwen2.5-VL-7B-Instruct", "mmstar", CHOICE, f"{SHORT}Please select the correct answer "
-     "from the options above. \n"),
+    (
+        "Qwen/Qwen2.5-VL-7B-Instruct",
+        "mmstar",
+        CHOICE,
+        f"{SHORT}Please select the correct answer from the options above. \n",
+    ),
     ("Qwen/Qwen3-VL-8B-Instruct", "mme", BARE, "Is it red?"),
-]  # fmt: skip
+]
 
 
 def table(folder: Path, cells: dict[str, str]) -> Path:
@@ -137,8 +168,7 @@ def test_the_prompt_is_what_the_authors_ask_with(
 
 def test_every_wording_of_a_recipe_is_tested() -> None:
     asked_here = [find_recipe(f"hf/{model}", benchmark) for model, benchmark, _, _ in CASES]
-    asked_there = [find_recipe(f"hf/{model}", PEER["rows"][data]["benchmark"])
-                   for model, data, *_ in PEER["prompts"]]  # fmt: skip
+    asked_there = [find_recipe(f"hf/{model}", PEER["rows"][data]["benchmark"]) for model, data, *_ in PEER["prompts"]]
     tested = {recipe.prompt for recipe in (*asked_here, *asked_there) if recipe}
     longer = {"smolvlm-textvqa", "smolvlm-chartqa", "molmo-tablevqa", "molmo-vqa"}
     assert set(recipe_templates()) - tested <= longer, "these are tested below"
@@ -170,14 +200,20 @@ def asked_as_by_maker(folder: Path, model: str, data: str) -> str:
     ("name", "first", "last"),
     [
         ("aria-bare", "What is it?", "What is it?"),
-        ("smolvlm-chartqa", "For the question below, follow the following instructions:",
-         f"What is it?\n{WORD}"),
-        ("smolvlm-textvqa", "Answer the following question about the image using as few words as "
-         "possible. Follow these additional instructions:", f"Question: What is it?\n{WORD}"),
-        ("llama-vision-docvqa", "Read the text in the image carefully and answer the question with "
-         "the text as seen exactly in the image.", " Question: What is it?"),
+        ("smolvlm-chartqa", "For the question below, follow the following instructions:", f"What is it?\n{WORD}"),
+        (
+            "smolvlm-textvqa",
+            "Answer the following question about the image using as few words as "
+            "possible. Follow these additional instructions:",
+            f"Question: What is it?\n{WORD}",
+        ),
+        (
+            "llama-vision-docvqa",
+            "Read the text in the image carefully and answer the question with the text as seen exactly in the image.",
+            " Question: What is it?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_longer_templates(tmp_path: Path, name: str, first: str, last: str) -> None:
     question = Sample("1", "open", "What is it?", ("red",))
     (message,) = prompt(question, template=load_template(name).template)
@@ -245,9 +281,7 @@ def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
     assert run.info.config.parameters[RECIPE] == "own"
     (prompted,) = [one.passes[0].prompt for one in run.records()]
     assert prompted[0].text() == PLAIN + LETTER
-    (plain,) = evaluate(
-        ["snellen/tiny"], [str(data)], out=tmp_path / "without", html=False, setup="plain"
-    ).runs
+    (plain,) = evaluate(["snellen/tiny"], [str(data)], out=tmp_path / "without", html=False, setup="plain").runs
     assert RECIPE not in plain.info.config.parameters
     (prompted,) = [one.passes[0].prompt for one in plain.records()]
     assert "Please select the correct answer" in prompted[0].text()
@@ -257,24 +291,14 @@ def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
     ("name", "identity", "recipe"),
     [
         ("Qwen/Qwen2-VL-7B-Instruct", Identity("http", "Qwen/Qwen2-VL-7B-Instruct"), "qwen2-vl"),
-        (
-            "Qwen/Qwen2-VL-7B-Instruct:x=1",
-            Identity("http", "Qwen/Qwen2-VL-7B-Instruct", {"x": "1"}),
-            "qwen2-vl",
-        ),
-        (
-            "vllm/Qwen/Qwen2-VL-7B-Instruct",
-            Identity("vllm", "Qwen/Qwen2-VL-7B-Instruct"),
-            "qwen2-vl",
-        ),
+        ("Qwen/Qwen2-VL-7B-Instruct:x=1", Identity("http", "Qwen/Qwen2-VL-7B-Instruct", {"x": "1"}), "qwen2-vl"),
+        ("vllm/Qwen/Qwen2-VL-7B-Instruct", Identity("vllm", "Qwen/Qwen2-VL-7B-Instruct"), "qwen2-vl"),
         ("InternVL2-8B", Identity("server", "OpenGVLab/InternVL2-8B"), "internvl"),
         ("hf/OpenGVLab/InternVL2-8B", Identity("server", "hf/OpenGVLab/InternVL2-8B"), "internvl"),
         ("Bad", Identity("custom", "Bad"), None),
     ],
 )
-def test_a_recipe_is_applied_whatever_serves_the_model(
-    name: str, identity: Identity, recipe: str | None
-) -> None:
+def test_a_recipe_is_applied_whatever_serves_the_model(name: str, identity: Identity, recipe: str | None) -> None:
     class Served:
         capabilities = Capabilities()
 

@@ -38,22 +38,32 @@ def text(sample: Sample, name: str) -> str:
 @pytest.mark.parametrize(
     ("name", "sample", "expected"),
     [
-        ("paper-mmbench", CHOICE, "Hint: Look left.\nQuestion: Which?\nA. red\nB. blue\nPlease "
-         "select the correct answer from the options above."),
-        ("vlmevalkit", CHOICE, "Hint: Look left.\nQuestion: Which?\nOptions:\nA. red\nB. blue\n"
-         "Please select the correct answer from the options above. \n"),
+        (
+            "paper-mmbench",
+            CHOICE,
+            "Hint: Look left.\nQuestion: Which?\nA. red\nB. blue\nPlease "
+            "select the correct answer from the options above.",
+        ),
+        (
+            "vlmevalkit",
+            CHOICE,
+            "Hint: Look left.\nQuestion: Which?\nOptions:\nA. red\nB. blue\n"
+            "Please select the correct answer from the options above. \n",
+        ),
         ("vlmevalkit", YES_NO, "Is it red?"),
-        ("llava", CHOICE, "Look left.\nWhich?\nA. red\nB. blue\nAnswer with the option's letter "
-         "from the given choices directly."),
+        (
+            "llava",
+            CHOICE,
+            "Look left.\nWhich?\nA. red\nB. blue\nAnswer with the option's letter from the given choices directly.",
+        ),
         ("llava", CHINESE, "哪个?\nA. red\nB. blue\n请直接回答选项字母。"),
         ("llava", YES_NO, "Is it red?\nAnswer the question using a single word or phrase."),
         ("llava", OPEN, "What is it?\nAnswer the question using a single word or phrase."),
         ("qwen2-vl", CHINESE, "Question: 哪个?\nOptions:\nA. red\nB. blue\n请直接回答选项字母。"),
         ("qwen2-vl", YES_NO, "Is it red? Please answer yes or no."),
-        ("qwen2-vl", OPEN, "What is it?\nPlease try to answer the question with short words or "
-         "phrases if possible."),
+        ("qwen2-vl", OPEN, "What is it?\nPlease try to answer the question with short words or phrases if possible."),
     ],
-)  # fmt: skip
+)
 def test_stored_templates_word_for_word(name: str, sample: Sample, expected: str) -> None:
     assert text(sample, name) == expected
 
@@ -125,17 +135,7 @@ def test_a_recipe_gives_way_to_a_prompt_asked_for_by_name(tmp_path: Path) -> Non
 
 def test_the_plain_set_up_is_a_flag(tmp_path: Path, capsys) -> None:
     data = table(tmp_path)
-    argv = [
-        "run",
-        "-m",
-        "random",
-        "-b",
-        str(data),
-        "--out",
-        str(tmp_path / "o"),
-        "--setup",
-        "plain",
-    ]
+    argv = ["run", "-m", "random", "-b", str(data), "--out", str(tmp_path / "o"), "--setup", "plain"]
     assert main([*argv, "--no-html", "-q"]) == 0
 
 
@@ -203,8 +203,9 @@ def test_thinking_cut_off_before_its_conclusion_is_truncated(tmp_path: Path) -> 
 
 
 def test_thinking_is_asked_for_with_yes_no_and_examples_too(tmp_path: Path) -> None:
-    path = table(tmp_path, "7\tIs it red? Please answer yes or no.\t\t\tYes",
-                 "8\tIs it blue? Please answer yes or no.\t\t\tNo")  # fmt: skip
+    path = table(
+        tmp_path, "7\tIs it red? Please answer yes or no.\t\t\tYes", "8\tIs it blue? Please answer yes or no.\t\t\tNo"
+    )
     *_, request = asked(own(path, cot="on", shots="1"), "Steps.\nAnswer: yes")
     shown, answer, question = request.messages
     red = "Is it red?" in shown.text()
@@ -216,8 +217,7 @@ def test_thinking_is_asked_for_with_yes_no_and_examples_too(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["mme", "pope"])
 def test_yes_no_benchmarks_think_and_show_too(tmp_path: Path, name: str) -> None:
     path = tmp_path / "yes.tsv"
-    rows = [f"{n}\texistence\t{n // 2}.jpg\tIs there a {n}?\t{'No' if n % 2 else 'Yes'}"
-            for n in range(4)]  # fmt: skip
+    rows = [f"{n}\texistence\t{n // 2}.jpg\tIs there a {n}?\t{'No' if n % 2 else 'Yes'}" for n in range(4)]
     path.write_text("\n".join(["index\tcategory\timage_path\tquestion\tanswer", *rows]) + "\n")
     thinking = open_benchmark(f"{name}:cot=on,shots=1", Variant(data=str(path)))
     sample = next(iter(thinking.samples(thinking.open())))

@@ -10,19 +10,7 @@ from PIL import Image
 
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.output import Output
-from snellen.core.request import (
-    Draw,
-    Generate,
-    Generation,
-    Media,
-    Message,
-    Part,
-    Rank,
-    Ref,
-    Request,
-    Text,
-    user,
-)
+from snellen.core.request import Draw, Generate, Generation, Media, Message, Part, Rank, Ref, Request, Text, user
 from snellen.models.naming.registry import open_model
 
 REF = Ref("1")
@@ -51,10 +39,7 @@ def drawing(*parts: bytes | str) -> Draw:
 
 def shown(*parts: bytes | str) -> tuple[tuple[Message, ...], dict[str, InlineSource]]:
     media = {digest_bytes(part): InlineSource(part) for part in parts if isinstance(part, bytes)}
-    made: list[Part] = [
-        Text(part) if isinstance(part, str) else Media("image", digest_bytes(part))
-        for part in parts
-    ]
+    made: list[Part] = [Text(part) if isinstance(part, str) else Media("image", digest_bytes(part)) for part in parts]
     return (user(*made),), media
 
 

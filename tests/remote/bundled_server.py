@@ -35,8 +35,5 @@ class Answers:
         assert isinstance(reply, Generated)
         assert reply.usage is not None
         ended = "length" if reply.stop_reason == "length" else "stop"
-        usage = {
-            "prompt_tokens": reply.usage.prompt_tokens,
-            "completion_tokens": reply.usage.completion_tokens,
-        }
+        usage = {"prompt_tokens": reply.usage.prompt_tokens, "completion_tokens": reply.usage.completion_tokens}
         return web.json_response({**chat_reply(reply.text, ended), "usage": usage})

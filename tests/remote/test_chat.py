@@ -71,9 +71,7 @@ def test_roles_and_order_are_kept(server: StandIn) -> None:
         ({"logprobs": 5}, {"logprobs": True, "top_logprobs": 5}),
     ],
 )
-def test_settings_become_fields(
-    server: StandIn, settings: dict[str, Any], fields: dict[str, Any]
-) -> None:
+def test_settings_become_fields(server: StandIn, settings: dict[str, Any], fields: dict[str, Any]) -> None:
     assert fields.items() <= sent(server, **settings).items()
 
 
@@ -83,10 +81,7 @@ def test_settings_become_fields(
         (":reasoning_effort=high", {"reasoning_effort": "high"}),
         (":body.top_k=1", {"top_k": 1}),
         (":body.service_tier=flex", {"service_tier": "flex"}),
-        (
-            ":body.chat_template_kwargs.enable_thinking=false",
-            {"chat_template_kwargs": {"enable_thinking": False}},
-        ),
+        (":body.chat_template_kwargs.enable_thinking=false", {"chat_template_kwargs": {"enable_thinking": False}}),
         (":body.temperature=1", {"temperature": 1}),
         (":stream=yes", {"stream": True, "stream_options": {"include_usage": True}}),
     ],
@@ -126,10 +121,7 @@ def test_images_that_follow_each_other_are_one_video(server: StandIn) -> None:
 
 def test_images_of_several_sizes_are_no_video(server: StandIn) -> None:
     with pytest.raises(MediaError, match="8 x 6 and of 9 x 4 pixels are no frames of one video"):
-        ask(
-            f"{server.url}#tiny:images=video",
-            question(picture("red"), picture(size=(9, 4)), "Same?"),
-        )
+        ask(f"{server.url}#tiny:images=video", question(picture("red"), picture(size=(9, 4)), "Same?"))
 
 
 def test_more_images_than_the_server_reads_of_a_video_are_refused(server: StandIn) -> None:
@@ -170,19 +162,9 @@ def test_a_model_opened_for_whole_videos_gets_them(
     server: StandIn, tmp_path: Path, model: str, benchmark: str, kind: str
 ) -> None:
     write_video(tmp_path / "film.mp4", frames=6)
-    row = {
-        "id": "1",
-        "question": "Who wins?",
-        "A": "x",
-        "B": "y",
-        "answer": "A",
-        "video": "film.mp4",
-    }
+    row = {"id": "1", "question": "Who wins?", "A": "x", "B": "y", "answer": "A", "video": "film.mp4"}
     (tmp_path / "films.jsonl").write_text(json.dumps(row))
-    evaluate(
-        f"{server.url}#tiny{model}", f"{tmp_path / 'films.jsonl'}{benchmark}",
-        out=tmp_path / "out", html=False,
-    )  # fmt: skip
+    evaluate(f"{server.url}#tiny{model}", f"{tmp_path / 'films.jsonl'}{benchmark}", out=tmp_path / "out", html=False)
     parts = server.asked[-1]["messages"][0]["content"]
     assert {part["type"] for part in parts} == {kind, "text"}
 
@@ -223,10 +205,7 @@ REPLIES: list[tuple[str, object, Generated]] = [
     ("closing tag", chat_reply("hm</think>\n\nB"), Generated("B", reasoning="hm")),
     (
         "magistral",
-        chat_reply([
-            {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
-            {"type": "text", "text": "B"},
-        ]),
+        chat_reply([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "B"}]),
         Generated("B", reasoning="hm"),
     ),
     ("half a thought", chat_reply("<think>B is", "length"), Generated("", "length", "B is")),
@@ -235,12 +214,10 @@ REPLIES: list[tuple[str, object, Generated]] = [
         chat_reply(None, "length", reasoning_content="B is"),
         Generated("", "length", "B is"),
     ),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"), [row[1:] for row in REPLIES], ids=[row[0] for row in REPLIES]
-)
+@pytest.mark.parametrize(("reply", "expected"), [row[1:] for row in REPLIES], ids=[row[0] for row in REPLIES])
 def test_replies(server: StandIn, reply: object, expected: Generated) -> None:
     server.says(reply)
     [output] = ask(f"{server.url}#tiny", question("?"))
@@ -280,10 +257,7 @@ def test_thoughts_are_left_in_the_text_when_asked(server: StandIn) -> None:
             },
             Usage(90, 40, 30),
         ),
-        (
-            {"prompt_tokens": 90, "completion_tokens": 1, "prompt_cache_hit_tokens": 80},
-            Usage(90, 1, 0, 80),
-        ),
+        ({"prompt_tokens": 90, "completion_tokens": 1, "prompt_cache_hit_tokens": 80}, Usage(90, 1, 0, 80)),
         ({"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 8}, Usage(9, 1, 0, 8)),
         (None, None),
     ],
@@ -299,9 +273,7 @@ def test_usage(server: StandIn, usage: object, expected: Usage | None) -> None:
 def test_log_probabilities_of_the_first_token(server: StandIn) -> None:
     reply = chat_reply("B")
     top = [{"token": "B", "logprob": -0.1}, {"token": "A", "logprob": -2.5}]
-    reply["choices"][0]["logprobs"] = {
-        "content": [{"token": "B", "logprob": -0.1, "top_logprobs": top}]
-    }
+    reply["choices"][0]["logprobs"] = {"content": [{"token": "B", "logprob": -0.1, "top_logprobs": top}]}
     server.says(reply)
     [output] = ask(f"{server.url}#tiny", question("?", logprobs=2))
     assert isinstance(output, Generated)
@@ -309,11 +281,7 @@ def test_log_probabilities_of_the_first_token(server: StandIn) -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
-    [
-        {"content": "The answer is B.", "reasoning_content": "A or B?"},
-        {"content": "The answer is B."},
-    ],
+    "message", [{"content": "The answer is B.", "reasoning_content": "A or B?"}, {"content": "The answer is B."}]
 )
 def test_a_stream_says_the_same(server: StandIn, message: dict[str, str]) -> None:
     whole = chat_reply(**message)

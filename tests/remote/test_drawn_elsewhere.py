@@ -104,25 +104,24 @@ def test_a_redirect_leads_to_no_other_place(server: StandIn, other: StandIn) -> 
 @pytest.mark.parametrize(
     ("address", "public"),
     [
-        ("8.8.8.8", True), ("2606:4700::1111", True), ("64:ff9b::808:808", True),
-        ("127.0.0.1", False), ("192.168.1.1", False), ("172.16.0.1", False), ("224.0.0.1", False),
-        ("fd00:ec2::254", False), ("fe80::1%eth0", False), ("2001::1", False),
+        ("8.8.8.8", True),
+        ("2606:4700::1111", True),
+        ("64:ff9b::808:808", True),
+        ("127.0.0.1", False),
+        ("192.168.1.1", False),
+        ("172.16.0.1", False),
+        ("224.0.0.1", False),
+        ("fd00:ec2::254", False),
+        ("fe80::1%eth0", False),
+        ("2001::1", False),
     ],
-)  # fmt: skip
+)
 def test_which_addresses_are_public(address: str, public: bool) -> None:
     assert is_public(address) is public
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "https://",
-        "https://127.1/x",
-        "https://2130706433/x",
-        "http://[::1",
-        "https://a:99999/x",
-        "https:///x",
-    ],
+    "address", ["https://", "https://127.1/x", "https://2130706433/x", "http://[::1", "https://a:99999/x", "https:///x"]
 )
 def test_what_is_no_address(server: StandIn, address: str) -> None:
     with pytest.raises(ModelError, match=r"no URL|not a URL|no public address"):

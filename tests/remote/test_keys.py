@@ -53,9 +53,7 @@ def test_a_secret_prints_as_asterisks(show: Callable[[object], str]) -> None:
     assert show(Secret(KEY)) == MASK
 
 
-@pytest.mark.parametrize(
-    "store", [json.dumps, msgspec.json.encode, msgspec.to_builtins, copy.copy, copy.deepcopy]
-)
+@pytest.mark.parametrize("store", [json.dumps, msgspec.json.encode, msgspec.to_builtins, copy.copy, copy.deepcopy])
 def test_a_secret_is_not_stored(store: Callable[[object], object]) -> None:
     with pytest.raises(TypeError):
         store(Secret(KEY))
@@ -158,13 +156,8 @@ def check(spec: str) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("provider", ["anthropic", "google", "openai", "azure"])
-@pytest.mark.attack(
-    "a redirect to another host",
-    "no header with a key goes there",
-)
-def test_a_redirect_takes_no_key_along(
-    provider: str, status: int, server: StandIn, other: StandIn
-) -> None:
+@pytest.mark.attack("a redirect to another host", "no header with a key goes there")
+def test_a_redirect_takes_no_key_along(provider: str, status: int, server: StandIn, other: StandIn) -> None:
     """As the answer to a request, and to the question for the models that a server has."""
     spec = f"{provider}/x:base_url={server.url}"
     headers = {"Location": f"{other.url}/models"}
@@ -184,10 +177,7 @@ def test_a_redirect_takes_no_key_along(
     assert (other.asked, other.got) == ([], [])
 
 
-@pytest.mark.attack(
-    "a list of models that holds the key",
-    "the key is not shown",
-)
+@pytest.mark.attack("a list of models that holds the key", "the key is not shown")
 def test_a_model_named_like_the_key_is_not_shown(server: StandIn) -> None:
     server.models = [f"{KEY}-a", f"{KEY}-b"]
     with pytest.raises(UsageError) as caught:
@@ -198,10 +188,7 @@ def test_a_model_named_like_the_key_is_not_shown(server: StandIn) -> None:
     assert KEY[:PART] not in str(caught.value)
 
 
-@pytest.mark.attack(
-    "a reply that repeats the key",
-    "the reply is kept without it",
-)
+@pytest.mark.attack("a reply that repeats the key", "the reply is kept without it")
 def test_an_answer_that_repeats_the_key(server: StandIn) -> None:
     server.says(chat_reply(f"It is {KEY}.", reasoning_content=f"Was it {KEY}?"))
     [output] = ask(f"openai/tiny:base_url={server.url}", question("?"))
@@ -260,15 +247,9 @@ def replies() -> list[tuple[int, dict[str, str], object]]:
     return found
 
 
-@pytest.mark.attack(
-    "a key in bodies, addresses and around every cut",
-    "no part of it in any file or stream",
-)
+@pytest.mark.attack("a key in bodies, addresses and around every cut", "no part of it in any file or stream")
 def test_no_file_and_no_stream_holds_the_key(
-    server: StandIn,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each of some hundred replies answers one question."""
     monkeypatch.chdir(tmp_path)
@@ -288,25 +269,13 @@ def test_no_file_and_no_stream_holds_the_key(
 
     server.handler = leak
     spec = f"openai/tiny:base_url={server.url}"
-    words = [
-        "run",
-        "-m",
-        spec,
-        "-b",
-        "q.tsv",
-        "--requests",
-        "retries=0",
-        "--requests",
-        "max_failures=100%",
-    ]
+    words = ["run", "-m", spec, "-b", "q.tsv", "--requests", "retries=0", "--requests", "max_failures=100%"]
     assert main(words) == 1
     said = capfd.readouterr()
     texts = {"out": said.out, "err": said.err, **written(tmp_path)}
     assert not {name: parts_in(text) for name, text in texts.items() if parts_in(text)}
     assert MASK in "".join(texts.values())
-    assert {"failures.jsonl", "samples.jsonl", "report.html", "store.sqlite"} <= {
-        Path(name).name for name in texts
-    }
+    assert {"failures.jsonl", "samples.jsonl", "report.html", "store.sqlite"} <= {Path(name).name for name in texts}
 
 
 @pytest.mark.parametrize("number", range(9))
@@ -334,16 +303,9 @@ def test_no_sentence_about_a_first_reply_holds_the_key(number: int, server: Stan
         (f"openai/m:base_url=https://h/v1?k={KEY.replace('/', '')}", "the address of h holds a ?"),
     ],
 )
-@pytest.mark.attack(
-    "a password or key in an address",
-    "refused in a sentence without it",
-)
+@pytest.mark.attack("a password or key in an address", "refused in a sentence without it")
 def test_a_password_in_an_address_is_refused(
-    spec: str,
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    spec: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
@@ -357,13 +319,8 @@ def test_a_password_in_an_address_is_refused(
         assert not [name for name, text in texts.items() if password[:PART] in text]
 
 
-@pytest.mark.attack(
-    "a proxy with a password fails",
-    "the proxy is named, the password is not",
-)
-def test_the_password_of_a_proxy_is_not_shown(
-    server: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.attack("a proxy with a password fails", "the proxy is named, the password is not")
+def test_the_password_of_a_proxy_is_not_shown(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     place = server.url.removeprefix("http://").removesuffix("/v1")
     monkeypatch.setenv("https_proxy", f"http://user:{KEY.replace('/', '')}@{place}")
     monkeypatch.setenv("no_proxy", "direct.invalid")

@@ -41,9 +41,7 @@ def judge() -> Any:
 
 
 @pytest.fixture
-def folder(
-    server: StandIn, judge: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def folder(server: StandIn, judge: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A work folder with questions, and both keys in the environment."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
@@ -54,16 +52,11 @@ def folder(
     lines = [f"{i}\tWhat is {'x' * i}?\tone\ttwo\tA\tkind {i % 2}" for i in range(QUESTIONS)]
     head = "index\tquestion\tA\tB\tanswer\tcategory"
     Path("q.tsv").write_text("\n".join([head, *lines]) + "\n")
-    Path("p.csv").write_text(
-        "index,prediction\n" + "".join(f"{i},perhaps {i}\n" for i in range(QUESTIONS))
-    )
+    Path("p.csv").write_text("index,prediction\n" + "".join(f"{i},perhaps {i}\n" for i in range(QUESTIONS)))
     return tmp_path
 
 
-@pytest.mark.attack(
-    "servers that repeat their keys, under every command",
-    "no file, page or stream holds one",
-)
+@pytest.mark.attack("servers that repeat their keys, under every command", "no file, page or stream holds one")
 def test_no_command_shows_a_key(
     folder: Path, server: StandIn, judge: StandIn, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,12 +66,24 @@ def test_no_command_shows_a_key(
     every: list[list[str]] = [
         ["plan", "-m", tiny, "-m", other, *asking, "--extractor", reader],
         ["run", "-m", tiny, "-m", other, *asking, "--extractor", reader],
-        ["run", "-m", tiny, "-b", "q.tsv", "--control", "blind", "--requests", "retries=0",
-         "--extractor", reader, "--track", "tensorboard:tracked"],
+        [
+            "run",
+            "-m",
+            tiny,
+            "-b",
+            "q.tsv",
+            "--control",
+            "blind",
+            "--requests",
+            "retries=0",
+            "--extractor",
+            reader,
+            "--track",
+            "tensorboard:tracked",
+        ],
         ["parity", "-m", tiny, "-m", other, "-b", "q.tsv", "--limit", "4"],
         ["score", "q.tsv", "--predictions", "p.csv", "--extractor", reader],
-        *(["report", "snellen-results", "--format", form]
-          for form in ("table", "json", "csv", "markdown", "latex")),
+        *(["report", "snellen-results", "--format", form] for form in ("table", "json", "csv", "markdown", "latex")),
         ["report", "snellen-results", "--format", "html", "-o", "out.html"],
         ["export", "snellen-results", "--to", "pages", "-o", "pages"],
         ["leaderboard", "snellen-results"],
@@ -104,7 +109,7 @@ def test_no_command_shows_a_key(
         ["submit", "RUN", "--hub", server.url],
         ["view", "snellen-results"],
         ["mcp", "snellen-results"],
-    ]  # fmt: skip
+    ]
     assert {words[0] for words in every} >= set(make_parser_commands())
     streams = ""
     for words in every:

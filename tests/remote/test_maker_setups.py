@@ -60,9 +60,7 @@ def sampling_in(body: dict[str, Any]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("served", ["Qwen/Qwen3-VL-8B-Instruct", "Qwen3-VL-8B-Instruct"])
-def test_a_server_by_its_url_is_asked_as_the_makers_ask(
-    server: StandIn, table: Path, served: str
-) -> None:
+def test_a_server_by_its_url_is_asked_as_the_makers_ask(server: StandIn, table: Path, served: str) -> None:
     server.models = [served]
     run = ask(f"{server.url}#{served}", table)
     body = question_of(server)
@@ -71,9 +69,7 @@ def test_a_server_by_its_url_is_asked_as_the_makers_ask(
     assert body["messages"][-1]["content"][-1]["text"].endswith(TOOLKIT)
     config = run.info.config
     assert config.parameters["recipe"] == "qwen3-vl-instruct"
-    assert config.sampling["model"] == Sampling(
-        temperature=0.7, top_p=0.8, top_k=20, presence_penalty=1.5
-    )
+    assert config.sampling["model"] == Sampling(temperature=0.7, top_p=0.8, top_k=20, presence_penalty=1.5)
 
 
 def test_the_plain_set_up_asks_as_the_benchmark_says(server: StandIn, table: Path) -> None:
@@ -126,22 +122,20 @@ def test_a_model_by_its_name_at_an_api(server: StandIn, table: Path, monkeypatch
     [
         ("hf/org/thinker", ":max_pixels=1024,thinking=off"),
         ("hf/org/thinker:max_pixels=64", ",thinking=off"),
-        ("vllm/org/thinker", ":body.mm_processor_kwargs.max_pixels=1024,"
-         "body.chat_template_kwargs.enable_thinking=false"),
+        (
+            "vllm/org/thinker",
+            ":body.mm_processor_kwargs.max_pixels=1024,body.chat_template_kwargs.enable_thinking=false",
+        ),
         ("sglang/org/thinker", ":body.chat_template_kwargs.enable_thinking=false"),
         ("http://localhost:1/v1#org/thinker", ""),
         ("hf/org/other", ""),
     ],
-)  # fmt: skip
-def test_options_of_a_set_up_in_the_words_of_each_route(
-    model: str, expected: str, monkeypatch
-) -> None:
+)
+def test_options_of_a_set_up_in_the_words_of_each_route(model: str, expected: str, monkeypatch) -> None:
     from snellen.api._maker_setup import add_maker_options
     from snellen.prompts import recipes
 
-    own = recipes.MakerSetup(
-        name="own", models=("org/thinker",), basis="maker", max_pixels=1024, thinking="off"
-    )
+    own = recipes.MakerSetup(name="own", models=("org/thinker",), basis="maker", max_pixels=1024, thinking="off")
     monkeypatch.setattr(recipes, "load_setups", lambda: (own,))
     made = add_maker_options(model)
     assert made.spec == model + expected
@@ -160,9 +154,7 @@ def test_options_of_a_set_up_in_the_words_of_each_route(
         ("anthropic/claude-x@20240229", "anthropic", "claude-x@20240229", None),
     ],
 )
-def test_a_revision_is_part_of_a_name(
-    name: str, provider: str, model: str, revision: str | None
-) -> None:
+def test_a_revision_is_part_of_a_name(name: str, provider: str, model: str, revision: str | None) -> None:
     parts = split_spec(name)
     assert parts[:2] == (provider, model)
     assert parts.options.get("revision") == revision

@@ -24,10 +24,7 @@ def closed() -> int:
     return port
 
 
-@pytest.mark.attack(
-    "the proxy is dead",
-    "the sentence names its host, port and variable, and not its password",
-)
+@pytest.mark.attack("the proxy is dead", "the sentence names its host, port and variable, and not its password")
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_dead_proxy_is_named(scheme: str, closed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"{scheme}_proxy", f"http://user:{PASSWORD}@127.0.0.1:{closed}")
@@ -35,8 +32,7 @@ def test_a_dead_proxy_is_named(scheme: str, closed: int, monkeypatch: pytest.Mon
     with pytest.raises(ModelError) as caught:
         ask(f"{scheme}://proxied.invalid/v1#tiny", question("?"))
     assert str(caught.value) == (
-        f"cannot connect to the proxy 127.0.0.1:{closed} ({scheme.upper()}_PROXY): "
-        "Connection refused"
+        f"cannot connect to the proxy 127.0.0.1:{closed} ({scheme.upper()}_PROXY): Connection refused"
     )
     assert caught.value.kind == "connection"
     with pytest.raises(ModelError, match=r"cannot connect to direct\.invalid: "):
@@ -52,11 +48,7 @@ def test_a_proxy_whose_name_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_dead_proxy_before_the_run(
-    closed: int,
-    server: StandIn,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    closed: int, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Loopback and what NO_PROXY names are asked without it."""
     monkeypatch.setenv("http_proxy", f"http://user:{PASSWORD}@127.0.0.1:{closed}")

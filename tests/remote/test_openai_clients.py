@@ -99,9 +99,7 @@ def test_a_run_keeps_the_client_open(
 ) -> None:
     client = make(server)
     for name in ("one", "other"):
-        (run,) = snellen.evaluate(
-            snellen.wrap_model(client, "tiny"), data, out=tmp_path / name, html=False
-        ).runs
+        (run,) = snellen.evaluate(snellen.wrap_model(client, "tiny"), data, out=tmp_path / name, html=False).runs
         assert run.info.status == "complete"
         assert run.report().summary.headline.value == 100.0
         assert run.info.spent["model"].usage.prompt_tokens == 4 * 12
@@ -130,9 +128,7 @@ def test_headers_query_and_key_are_the_clients(server: StandIn) -> None:
 
 def test_azure_is_asked_at_its_deployment(server: StandIn) -> None:
     answer(wrapped(azure(server)), question("Which?"))
-    assert server.paths[-1] == (
-        "/v1/openai/deployments/tiny/chat/completions?api-version=2024-10-21"
-    )
+    assert server.paths[-1] == ("/v1/openai/deployments/tiny/chat/completions?api-version=2024-10-21")
     assert server.headers[-1]["api-key"] == KEY
 
 
@@ -148,11 +144,7 @@ def test_azure_is_asked_at_its_deployment(server: StandIn) -> None:
     ],
 )
 def test_errors_are_typed_and_sent_once(
-    server: StandIn,
-    make: Callable[[StandIn], Any],
-    status: int,
-    body: object,
-    kind: str,
+    server: StandIn, make: Callable[[StandIn], Any], status: int, body: object, kind: str
 ) -> None:
     server.says(body, status, Retry_After="7")
     with pytest.raises(ModelError) as caught:
@@ -215,10 +207,7 @@ def test_requests_overlap(server: StandIn) -> None:
     [
         (openai.OpenAI(api_key=KEY), Identity("openai", "m")),
         (openai.AsyncOpenAI(api_key=KEY), Identity("openai", "m")),
-        (
-            openai.OpenAI(api_key=KEY, base_url="https://openrouter.ai/api/v1"),
-            Identity("openrouter", "m"),
-        ),
+        (openai.OpenAI(api_key=KEY, base_url="https://openrouter.ai/api/v1"), Identity("openrouter", "m")),
         (
             openai.OpenAI(api_key=KEY, base_url="http://localhost:8000/v1/"),
             Identity("server", "m", {"base_url": "http://localhost:8000/v1"}),
@@ -236,9 +225,7 @@ def test_an_identity_is_the_address_and_the_model(client: Any, identity: Identit
 def test_a_public_model_has_the_replies_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     by_name = open_model("openai/gpt-4o", {"reasoning_effort": "low", "body.top_k": "1"})
-    by_client = snellen.wrap_model(
-        openai.OpenAI(), "gpt-4o", reasoning_effort="low", body={"top_k": 1}
-    )
+    by_client = snellen.wrap_model(openai.OpenAI(), "gpt-4o", reasoning_effort="low", body={"top_k": 1})
     assert by_client.identity == by_name.identity
 
 
@@ -258,9 +245,7 @@ def test_options_and_sampling_are_those_of_the_provider(server: StandIn) -> None
         ("m", {"body": 3}, "option body of a client: expected a mapping; got 3"),
     ],
 )
-def test_what_a_client_does_not_take(
-    name: str | None, options: dict[str, Any], sentence: str
-) -> None:
+def test_what_a_client_does_not_take(name: str | None, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         snellen.wrap_model(openai.OpenAI(api_key=KEY), name, **options)
 

@@ -44,12 +44,8 @@ def test_every_provider_opens(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert model.capabilities.inputs == {"text", "image"}
 
 
-@pytest.mark.parametrize(
-    "address", ["https://proxy.test/v1", "https://proxy.test/v1/chat/completions"]
-)
-def test_the_address_that_vlmevalkit_reads_is_not_ignored(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("address", ["https://proxy.test/v1", "https://proxy.test/v1/chat/completions"])
+def test_the_address_that_vlmevalkit_reads_is_not_ignored(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_API_BASE", address)
     profile = profiles()["openai"]
@@ -119,13 +115,9 @@ def test_a_key_with_a_line_break(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "two" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "address", ["{}", "{}/", "{}/chat/completions", "{}/models", "{}#tiny", "{}/#tiny"]
-)
+@pytest.mark.parametrize("address", ["{}", "{}/", "{}/chat/completions", "{}/models", "{}#tiny", "{}/#tiny"])
 def test_addresses_as_people_write_them(server: StandIn, address: str) -> None:
-    assert [getattr(one, "text", "") for one in ask(address.format(server.url), question("?"))] == [
-        "A"
-    ]
+    assert [getattr(one, "text", "") for one in ask(address.format(server.url), question("?"))] == ["A"]
     bare = server.url.removesuffix("/v1")
     assert ask(f"{bare}#tiny", question("?"))
 
@@ -150,20 +142,14 @@ def test_identity_has_what_changes_replies_and_no_address(server: StandIn) -> No
     options = "image_size=64,concurrency=3,timeout=9,body.top_k=1,reasoning_effort=low"
     model: Any = open_model(f"{server.url}#tiny:{options}")
     assert model.identity.provider == "server"
-    assert model.identity.facts == {
-        "image_size": "64",
-        "body.top_k": "1",
-        "reasoning_effort": "low",
-    }
+    assert model.identity.facts == {"image_size": "64", "body.top_k": "1", "reasoning_effort": "low"}
     assert model.concurrency == 3
     assert model.max_new_tokens is None
     longer: Any = open_model(f"{server.url}#tiny:max_new_tokens=9000")
     assert longer.max_new_tokens == 9000
 
 
-def test_accounts_are_told_apart_by_address_and_key(
-    server: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_accounts_are_told_apart_by_address_and_key(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     def account(spec: str) -> str:
         model: Any = open_model(spec)
         return str(model.account)
@@ -176,9 +162,7 @@ def test_accounts_are_told_apart_by_address_and_key(
     assert account("openai/a") != first
 
 
-def test_reasoning_models_are_not_told_a_temperature(
-    server: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reasoning_models_are_not_told_a_temperature(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     server.models = ["o3-mini", "gpt-4o"]
     for name in server.models:
@@ -208,10 +192,9 @@ def test_the_first_variable_that_is_set() -> None:
     ("options", "path"),
     [
         ("", "/openai/v1/chat/completions"),
-        (",api_version=2024-10-21",
-         "/openai/deployments/dep/chat/completions?api-version=2024-10-21"),
+        (",api_version=2024-10-21", "/openai/deployments/dep/chat/completions?api-version=2024-10-21"),
     ],
-)  # fmt: skip
+)
 def test_azure(options: str, path: str, monkeypatch: pytest.MonkeyPatch, server: StandIn) -> None:
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
     server.models = ["dep"]

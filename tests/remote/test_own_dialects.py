@@ -91,9 +91,7 @@ def test_a_conversation_with_claude(server: StandIn) -> None:
         (message({"type": "thinking", "thinking": "hm"}, text("B")), ("B", "stop", "hm")),
     ],
 )
-def test_replies_of_claude(
-    server: StandIn, reply: object, expected: tuple[str, str, str | None]
-) -> None:
+def test_replies_of_claude(server: StandIn, reply: object, expected: tuple[str, str, str | None]) -> None:
     server.says(reply)
     output = claude(server)
     assert (output.text, output.stop_reason, output.reasoning) == expected
@@ -152,19 +150,16 @@ def test_claude_in_a_stream(server: StandIn) -> None:
     server.says(message({"type": "thinking", "thinking": "hm"}, text("Yes.")))
     once = claude(server)
     events = [
-        {"type": "message_start", "message": {"usage": {"input_tokens": 20,
-                                                        "cache_read_input_tokens": 60}}},
-        {"type": "content_block_start", "index": 0,
-         "content_block": {"type": "thinking", "thinking": ""}},
+        {"type": "message_start", "message": {"usage": {"input_tokens": 20, "cache_read_input_tokens": 60}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
         {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "hm"}},
         {"type": "content_block_start", "index": 1, "content_block": text("")},
         {"type": "ping"},
         {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Ye"}},
         {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "s."}},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"},
-         "usage": {"output_tokens": 5}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
         {"type": "message_stop"},
-    ]  # fmt: skip
+    ]
     stream = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events)
     server.says(stream.encode())
     piecewise = claude(server, ",stream=yes")
@@ -191,9 +186,7 @@ def test_effort_that_is_no_word_of_claudes() -> None:
 
 def candidate(*parts: dict[str, Any], finish: str = "STOP") -> dict[str, Any]:
     return {
-        "candidates": [
-            {"content": {"role": "model", "parts": list(parts)}, "finishReason": finish}
-        ],
+        "candidates": [{"content": {"role": "model", "parts": list(parts)}, "finishReason": finish}],
         "usageMetadata": {
             "promptTokenCount": 270,
             "candidatesTokenCount": 4,
@@ -237,26 +230,17 @@ def test_a_conversation_with_gemini(server: StandIn) -> None:
             ("the prompt is blocked: PROHIBITED_CONTENT", "refusal", None),
         ),
         (candidate({"text": "hm", "thought": True}, {"text": "B"}), ("B", "stop", "hm")),
-        (
-            candidate({"text": "hm", "thought": True}, finish="MAX_TOKENS"),
-            ("", "length", "hm"),
-        ),
+        (candidate({"text": "hm", "thought": True}, finish="MAX_TOKENS"), ("", "length", "hm")),
     ],
 )
-def test_replies_of_gemini(
-    server: StandIn, reply: object, expected: tuple[str, str, str | None]
-) -> None:
+def test_replies_of_gemini(server: StandIn, reply: object, expected: tuple[str, str, str | None]) -> None:
     server.says(reply)
     output = gemini(server)
     assert (output.text, output.stop_reason, output.reasoning) == expected
 
 
 def test_gemini_in_a_stream(server: StandIn) -> None:
-    pieces = [
-        candidate({"text": "hm", "thought": True}),
-        candidate({"text": "Ye"}),
-        candidate({"text": "s."}),
-    ]
+    pieces = [candidate({"text": "hm", "thought": True}), candidate({"text": "Ye"}), candidate({"text": "s."})]
     server.says("".join(f"data: {json.dumps(one)}\r\n\r\n" for one in pieces).encode())
     output = gemini(server, ",stream=yes")
     assert server.paths == ["/v1/models/gemini-x:streamGenerateContent?alt=sse"]
@@ -282,11 +266,7 @@ def test_a_blocked_prompt_in_a_stream_of_gemini(server: StandIn) -> None:
 def test_gemini_watches_a_whole_video(server: StandIn) -> None:
     video = b"\x00\x00\x00\x18ftypmp42 frames"
     film = Media("video", digest_bytes(video))
-    about = Generate(
-        messages=(user(film, Text("Who wins?")),),
-        ref=REF,
-        media={film.digest: InlineSource(video)},
-    )
+    about = Generate(messages=(user(film, Text("Who wins?")),), ref=REF, media={film.digest: InlineSource(video)})
     server.says(candidate({"text": "She."}))
     assert gemini(server, ",video=native", about).text == "She."
     shown, _ = server.asked[0]["contents"][0]["parts"]

@@ -31,9 +31,7 @@ def ranked(model: Any, questions: Variant, out: Path) -> list[Record]:
     return sorted(run.records(), key=lambda one: one.id)
 
 
-def test_a_server_ranks_as_the_model_in_process_does(
-    server: StandIn, tmp_path: Path, questions: Variant
-) -> None:
+def test_a_server_ranks_as_the_model_in_process_does(server: StandIn, tmp_path: Path, questions: Variant) -> None:
     tiny: Any = open_model("snellen/tiny:device=cpu,dtype=float32,batch_size=4")
     server.handler = TrueLogprobs(tiny)
     there = ranked(f"{server.url}#tiny:rank=prompt_logprobs", questions, tmp_path / "there")
@@ -49,9 +47,7 @@ def test_a_server_ranks_as_the_model_in_process_does(
             assert candidate.logprob == pytest.approx(same.logprob, abs=1e-3)
 
 
-def test_a_plan_counts_the_prompt_of_every_candidate(
-    server: StandIn, tmp_path: Path, questions: Variant
-) -> None:
+def test_a_plan_counts_the_prompt_of_every_candidate(server: StandIn, tmp_path: Path, questions: Variant) -> None:
     def tokens(model: str) -> float:
         (line,) = plan([model], [BENCHMARK], variant=questions, out=tmp_path).lines
         assert line.estimate is not None

@@ -77,10 +77,7 @@ def test_an_address(server: StandIn) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        {
-            "content": "Here:",
-            "images": [{"image_url": {"url": f"data:image/png;base64,{ENCODED}"}}],
-        },
+        {"content": "Here:", "images": [{"image_url": {"url": f"data:image/png;base64,{ENCODED}"}}]},
         {
             "content": [
                 {"type": "text", "text": "Here:"},
@@ -95,10 +92,7 @@ def test_a_chat_reply_with_a_picture(server: StandIn, message: dict[str, Any]) -
     output = drawn(server, "draws=yes", picture("red"), "The same in green.")
     assert output.text == "Here:"
     assert server.asked[0]["modalities"] == ["image", "text"]
-    assert [part["type"] for part in server.asked[0]["messages"][0]["content"]] == [
-        "image_url",
-        "text",
-    ]
+    assert [part["type"] for part in server.asked[0]["messages"][0]["content"]] == ["image_url", "text"]
 
 
 def test_gemini_draws(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,9 +131,7 @@ def test_words_that_refuse_nothing_are_no_picture() -> None:
     assert output.kind == "unsupported"
 
 
-def test_a_refused_drawing_is_worth_nothing_and_not_asked_for_again(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_a_refused_drawing_is_worth_nothing_and_not_asked_for_again(server: StandIn, tmp_path: Path) -> None:
     server.says({"error": {"message": "safety system: the answer is A"}}, 400)
     data = seed_h(tmp_path, per_dimension=1, only=["Text-to-Image Generation"])
 
@@ -153,9 +145,13 @@ def test_a_refused_drawing_is_worth_nothing_and_not_asked_for_again(
 
     def counts() -> dict[str, int]:
         (run,) = evaluate(
-            [f"{server.url}#tiny:endpoint=images"], ["seedbench:version=H,level=L3"],
-            out=tmp_path / "out", variant=Variant(data=str(data)), clip=Comparer(), html=False,
-        ).runs  # fmt: skip
+            [f"{server.url}#tiny:endpoint=images"],
+            ["seedbench:version=H,level=L3"],
+            out=tmp_path / "out",
+            variant=Variant(data=str(data)),
+            clip=Comparer(),
+            html=False,
+        ).runs
         assert run.info.status == "complete"
         (record,) = run.records()
         assert (record.outcome, record.score) == ("refused", 0.0)
@@ -189,9 +185,7 @@ def test_an_address_with_nothing_behind_it(server: StandIn) -> None:
 
 
 @pytest.mark.parametrize(("key", "refused"), [(None, False), ("right", True)])
-def test_a_look_at_a_server_that_draws_costs_no_picture(
-    server: StandIn, key: str | None, refused: bool
-) -> None:
+def test_a_look_at_a_server_that_draws_costs_no_picture(server: StandIn, key: str | None, refused: bool) -> None:
     server.key = key
     model: Any = open_model(f"{server.url}#tiny:endpoint=images")
     if refused:

@@ -38,19 +38,23 @@ def error(message: str, **more: Any) -> dict[str, Any]:
         (403, error("No access to this model"), "authentication"),
         (400, error("API key not valid. Please pass a valid API key."), "authentication"),
         (400, error("API key expired. Please renew the API key."), "authentication"),
-        (400, {"code": "invalid argument", "error": "Incorrect API key provided: ab***yz."},
-         "authentication"),
+        (400, {"code": "invalid argument", "error": "Incorrect API key provided: ab***yz."}, "authentication"),
         (402, error("Insufficient Balance"), "authentication"),
-        (400, error("Your credit balance is too low to access the Anthropic API."),
-         "authentication"),
+        (400, error("Your credit balance is too low to access the Anthropic API."), "authentication"),
         (429, error("您的账户已欠费，请充值后重试。", code="1113"), "authentication"),
         (429, error("Recharge.", code="1113"), "authentication"),
         (400, error("1113 pixels are too many for this endpoint"), "request"),
         (400, error("1301 pixels are too many for this endpoint"), "request"),
         (429, error("Your quota is used up", code="insufficient_quota"), "authentication"),
         (429, error("Rate limit reached"), "rate_limit"),
-        (429, error("You exceeded your current quota, please check your plan and billing details.",
-                    status="RESOURCE_EXHAUSTED"), "rate_limit"),
+        (
+            429,
+            error(
+                "You exceeded your current quota, please check your plan and billing details.",
+                status="RESOURCE_EXHAUSTED",
+            ),
+            "rate_limit",
+        ),
         (404, error("Not found"), "request"),
         (408, error("Timed out"), "timeout"),
         (422, {"detail": [{"loc": ["body"], "msg": "field required"}]}, "request"),
@@ -60,14 +64,13 @@ def error(message: str, **more: Any) -> dict[str, Any]:
         (400, error("the request exceeds the available context size", type="x"), "too_long"),
         (400, error("The input token count (1) exceeds the maximum number of tokens"), "too_long"),
         (400, error("Range of input length should be [1, 6000]"), "too_long"),
-        (400, error("The decoder prompt (length 9) is longer than the maximum model length of 8"),
-         "too_long"),
+        (400, error("The decoder prompt (length 9) is longer than the maximum model length of 8"), "too_long"),
         (400, error("Invalid value for 'temperature'"), "request"),
         (500, error("oops"), "server"),
         (503, b"<html><head><title>503 Service\nUnavailable</title></head></html>", "server"),
         (529, error("Overloaded"), "server"),
     ],
-)  # fmt: skip
+)
 def test_kinds_by_status(server: StandIn, status: int, body: object, kind: str) -> None:
     server.says(body, status)
     found = fault(server)
@@ -114,12 +117,10 @@ def test_thoughts_that_took_all_tokens_are_no_fault(server: StandIn) -> None:
         (b'{"error": {"message": "Provider overloaded", "code": 502}}', "server", "overloaded"),
         (b'{"error": {"message": "Slow down", "code": 429}}', "rate_limit", "Slow down"),
         (b'{"base_resp": {"status_code": 1002, "status_msg": "rate"}}', "rate_limit", "rate"),
-        (b'{"base_resp": {"status_code": 2049, "status_msg": "invalid api key"}}',
-         "authentication", "invalid api key"),
-        (b'{"base_resp": {"status_code": 2013, "status_msg": "invalid params"}}', "request",
-         "invalid params"),
+        (b'{"base_resp": {"status_code": 2049, "status_msg": "invalid api key"}}', "authentication", "invalid api key"),
+        (b'{"base_resp": {"status_code": 2013, "status_msg": "invalid params"}}', "request", "invalid params"),
     ],
-)  # fmt: skip
+)
 def test_replies_that_are_none(server: StandIn, body: bytes, kind: str, sentence: str) -> None:
     server.says(body)
     found = fault(server)
@@ -172,10 +173,7 @@ def test_a_key_is_never_repeated(server: StandIn, monkeypatch: pytest.MonkeyPatc
         ({}, None),
     ],
 )
-@pytest.mark.attack(
-    "a Retry-After that is negative, huge or no number",
-    "kept or ignored, never a crash",
-)
+@pytest.mark.attack("a Retry-After that is negative, huge or no number", "kept or ignored, never a crash")
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
 
@@ -239,10 +237,7 @@ def test_a_server_that_hangs_up(server: StandIn) -> None:
     assert fault(server).kind == "connection"
 
 
-@pytest.mark.attack(
-    "a connection that ends in the middle",
-    "a failure, asked again",
-)
+@pytest.mark.attack("a connection that ends in the middle", "a failure, asked again")
 def test_a_server_that_hangs_up_in_the_middle(server: StandIn) -> None:
     async def half(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "1000"})
@@ -256,23 +251,14 @@ def test_a_server_that_hangs_up_in_the_middle(server: StandIn) -> None:
     assert fault(server).kind == "connection"
 
 
-@pytest.mark.attack(
-    "a stream that breaks off",
-    "a failure, not half an answer",
-)
+@pytest.mark.attack("a stream that breaks off", "a failure, not half an answer")
 def test_a_stream_that_breaks_off(server: StandIn) -> None:
     server.says(b'data: {"choices":[{"delta":{"content":"The"}}]}\n\n')
     found = fault(server, ":stream=yes")
-    assert (found.kind, str(found)) == (
-        "connection",
-        "the stream broke off before the reply's end",
-    )
+    assert (found.kind, str(found)) == ("connection", "the stream broke off before the reply's end")
 
 
-@pytest.mark.attack(
-    "one byte a second",
-    "the time for one reply holds",
-)
+@pytest.mark.attack("one byte a second", "the time for one reply holds")
 def test_a_server_that_drips(server: StandIn) -> None:
     async def drip(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()

@@ -43,9 +43,7 @@ def run(spec: str, *more: str) -> int:
         return int(stop.code or 0)
 
 
-def test_a_run_with_a_server(
-    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_with_a_server(server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"{server.url}#tiny") == 0
     said = capsys.readouterr().out
     assert " 50.0 " in said
@@ -81,18 +79,16 @@ def test_an_unfinished_thought_is_never_read_as_an_answer(
 
 @pytest.mark.parametrize(("options", "truncated"), [(":reasoning=opened", True), ("", False)])
 def test_a_thought_that_the_chat_template_opened_and_nothing_closed(
-    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str],
-    options: str, truncated: bool,
-) -> None:  # fmt: skip
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str], options: str, truncated: bool
+) -> None:
     server.says(chat_reply("Is it A? It may be. The answer is A", "length"))
     assert run(f"{server.url}#tiny{options}") == 0
     assert ("2 truncated" in capsys.readouterr().out) is truncated
 
 
 def test_a_refused_key(
-    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.key = "right"
     monkeypatch.setenv("MY_KEY", "wrong")
     assert run(f"{server.url}#tiny:key_env=MY_KEY") == 2
@@ -106,9 +102,7 @@ def test_a_refused_key(
     assert run(f"{server.url}#tiny:key_env=MY_KEY") == 0
 
 
-def test_a_wrong_model(
-    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_model(server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server.models = ["qwen2-vl-7b", "llava"]
     assert run(f"{server.url}#qwen2-vl") == 2
     said = capsys.readouterr().err
@@ -141,15 +135,15 @@ def in_pages_of_googles(request: web.Request) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("provider", "listing", "last"),
-    [
-        ("anthropic", in_pages_of_anthropics, "claude-49"),
-        ("google", in_pages_of_googles, "gemini-49"),
-    ],
+    [("anthropic", in_pages_of_anthropics, "claude-49"), ("google", in_pages_of_googles, "gemini-49")],
 )
 def test_a_model_on_the_last_page_of_the_list_is_there(
-    server: StandIn, monkeypatch: pytest.MonkeyPatch, provider: str,
-    listing: Callable[[web.Request], dict[str, Any]], last: str,
-) -> None:  # fmt: skip
+    server: StandIn,
+    monkeypatch: pytest.MonkeyPatch,
+    provider: str,
+    listing: Callable[[web.Request], dict[str, Any]],
+    last: str,
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     monkeypatch.setenv("GEMINI_API_KEY", "k")
     server.listing = listing
@@ -159,9 +153,7 @@ def test_a_model_on_the_last_page_of_the_list_is_there(
     assert f"has no model '{last}0'; it serves {last}" in said
 
 
-def test_azures_list_is_not_one_of_deployments(
-    server: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_azures_list_is_not_one_of_deployments(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
     server.listing = lambda request: {"data": [{"id": "gpt-4o"}]}
     server.models = ["our-own-name"]
@@ -203,9 +195,7 @@ def test_a_refused_key_is_found_before_data_are_downloaded(server: StandIn, tmp_
     assert fetched == ["data"]
 
 
-def test_a_wrong_address(
-    server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_address(server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = server.url.replace("/v1", "/api")
     assert run(f"{wrong}#tiny") == 2
     assert f"{wrong} is not the address of an API" in capsys.readouterr().err

@@ -29,9 +29,7 @@ def ranked(output: object) -> tuple[CandidateScore, ...]:
 
 @pytest.mark.parametrize("colour", ["red", "blue"])
 def test_a_chat_with_a_picture(server: StandIn, tiny: Any, colour: str) -> None:
-    request = ranking(
-        picture(colour, size=(64, 64)), "Which colour is the shape?", candidates=WORDS
-    )
+    request = ranking(picture(colour, size=(64, 64)), "Which colour is the shape?", candidates=WORDS)
     server.handler = TrueLogprobs(tiny)
     [output] = ask(f"{server.url}#tiny:rank=prompt_logprobs", request)
     [here] = tiny.answer_batch([request])
@@ -56,8 +54,7 @@ def test_an_echoed_completion(server: StandIn, tiny: Any) -> None:
     context = scorer._scored("The shape is", ())[0]
     for candidate, found in zip(request.candidates, ranked(output), strict=True):
         ids, values = scorer._scored("The shape is" + candidate, ())
-        shared = next((i for i, pair in enumerate(zip(ids, context, strict=False))
-                       if pair[0] != pair[1]), len(context))  # fmt: skip
+        shared = next((i for i, pair in enumerate(zip(ids, context, strict=False)) if pair[0] != pair[1]), len(context))
         assert found.tokens == len(ids) - shared
         assert found.logprob == pytest.approx(sum(values[shared - 1 :]), abs=1e-3)
 

@@ -36,20 +36,11 @@ PACKERS = {"gzip": gzip.compress, "zlib": zlib.compress, "bare": bare}
 
 
 @settings(deadline=None)
-@given(
-    st.binary(max_size=200),
-    st.integers(1, 5000),
-    st.sampled_from(sorted(PACKERS)),
-    st.integers(1, 50),
-)
+@given(st.binary(max_size=200), st.integers(1, 5000), st.sampled_from(sorted(PACKERS)), st.integers(1, 50))
 def test_what_was_packed_is_unpacked(data: bytes, times: int, packer: str, step: int) -> None:
     packed = PACKERS[packer](data * times)
     unpacker = Unpacker()
-    found = [
-        piece
-        for start in range(0, len(packed), step)
-        for piece in unpacker.unpack(packed[start : start + step])
-    ]
+    found = [piece for start in range(0, len(packed), step) for piece in unpacker.unpack(packed[start : start + step])]
     unpacker.finish()
     assert b"".join(found) == data * times
     assert max(map(len, found), default=0) <= MEGABYTE
@@ -83,9 +74,7 @@ def test_a_reply_just_below_the_limit_and_one_above(packing: str, server: StandI
     server.says(pack(reply(longest + 1)), Content_Encoding=packing)
     found = fault(server)
     assert found.kind == "server"
-    assert str(found) == (
-        "the reply is longer than 1 MB, the most that is read (option max_reply_mb)"
-    )
+    assert str(found) == ("the reply is longer than 1 MB, the most that is read (option max_reply_mb)")
 
 
 def test_the_limit_holds_for_streams_and_pictures(server: StandIn) -> None:
@@ -106,13 +95,8 @@ def test_the_limit_holds_for_streams_and_pictures(server: StandIn) -> None:
         (reply(9), "br", "server"),
     ],
 )
-@pytest.mark.attack(
-    "a reply that is packed wrongly",
-    "a failure, asked again",
-)
-def test_packing_that_cannot_be_undone(
-    body: bytes, packing: str, kind: str, server: StandIn
-) -> None:
+@pytest.mark.attack("a reply that is packed wrongly", "a failure, asked again")
+def test_packing_that_cannot_be_undone(body: bytes, packing: str, kind: str, server: StandIn) -> None:
     server.says(body, Content_Encoding=packing)
     assert fault(server).kind == kind
 
@@ -132,10 +116,7 @@ def bomb(megabytes: int) -> bytes:
     return b"".join([state.compress(start), *middle, state.compress(end), state.flush()])
 
 
-@pytest.mark.attack(
-    "a small packed reply that holds hundreds of megabytes",
-    "memory stays below twice the limit",
-)
+@pytest.mark.attack("a small packed reply that holds hundreds of megabytes", "memory stays below twice the limit")
 def test_memory_stays_below_twice_the_limit(server: StandIn) -> None:
     body = bomb(100)
     server.says(body, Content_Encoding="gzip")
@@ -189,10 +170,7 @@ def test_such_questions_fail_and_are_asked_again(
     assert "100.0" in capsys.readouterr().out
 
 
-@pytest.mark.attack(
-    "SIGTERM in a flood of large replies",
-    "the run ends within two seconds",
-)
+@pytest.mark.attack("SIGTERM in a flood of large replies", "the run ends within two seconds")
 def test_a_run_of_such_replies_can_be_stopped(server: StandIn, questions: Path) -> None:
     body = bomb(400)
 
@@ -202,10 +180,7 @@ def test_a_run_of_such_replies_can_be_stopped(server: StandIn, questions: Path) 
     server.handler = handler
     words = ["run", "-m", f"{server.url}#tiny", "-b", "q.tsv", "-q", "--requests", "retries=99"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "snellen", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(os.environ),
+        [sys.executable, "-m", "snellen", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
     )
     deadline = time.monotonic() + 30
     while len(server.asked) < 5 and time.monotonic() < deadline:

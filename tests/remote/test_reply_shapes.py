@@ -21,12 +21,7 @@ from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig
-from snellen.models.remote.errors import (
-    ReplyBlocked,
-    error_details,
-    error_from_status,
-    error_in_body,
-)
+from snellen.models.remote.errors import ReplyBlocked, error_details, error_from_status, error_in_body
 from snellen.models.remote.google import Google
 from snellen.models.remote.http import decode_object
 from snellen.models.remote.options import read_setup
@@ -121,10 +116,7 @@ def test_shapes_that_are_answers(provider: str, body: object, text: str, server:
 
 
 @pytest.mark.parametrize(("provider", "body"), FAILURES)
-@pytest.mark.attack(
-    "a reply of a wrong shape",
-    "a failure, never an empty answer",
-)
+@pytest.mark.attack("a reply of a wrong shape", "a failure, never an empty answer")
 def test_shapes_that_are_none(provider: str, body: object, server: StandIn) -> None:
     server.says(body)
     with pytest.raises(ModelError) as caught:
@@ -162,10 +154,7 @@ UNREADABLE: list[tuple[int, bytes, str]] = [
 
 
 @pytest.mark.parametrize(("status", "body", "kind"), UNREADABLE)
-@pytest.mark.attack(
-    "bodies that are no JSON, no UTF-8, or nested without end",
-    "a failure of a named kind",
-)
+@pytest.mark.attack("bodies that are no JSON, no UTF-8, or nested without end", "a failure of a named kind")
 def test_bodies_that_cannot_be_read(status: int, body: bytes, kind: str, server: StandIn) -> None:
     server.says(body, status)
     with pytest.raises(ModelError) as caught:
@@ -185,10 +174,7 @@ def test_the_same_as_the_first_reply(status: int, body: bytes, kind: str, server
     assert len(server.asked) == 1
 
 
-@pytest.mark.attack(
-    "such a body as the very first reply",
-    "one sentence, exit code 2",
-)
+@pytest.mark.attack("such a body as the very first reply", "one sentence, exit code 2")
 def test_a_first_reply_that_no_server_gives(server: StandIn) -> None:
     server.says([1, 2])
     model: Any = open_model(spec(server, "openai"))
@@ -217,14 +203,47 @@ def test_odd_logprobs_are_none(logprobs: object, found: dict[str, float], server
 
 
 WORDS = [
-    "choices", "message", "content", "finish_reason", "delta", "text", "logprobs",
-    "top_logprobs", "token", "logprob", "error", "code", "type", "status", "detail", "details",
-    "retryDelay", "base_resp", "status_code", "status_msg", "usage", "prompt_tokens",
-    "completion_tokens", "candidates", "parts", "finishReason", "promptFeedback",
-    "blockReason", "inlineData", "logprobsResult", "topCandidates", "usageMetadata",
-    "stop_reason", "thinking", "content_block", "images", "image_url", "url", "refusal",
+    "choices",
+    "message",
+    "content",
+    "finish_reason",
+    "delta",
+    "text",
+    "logprobs",
+    "top_logprobs",
+    "token",
+    "logprob",
+    "error",
+    "code",
+    "type",
+    "status",
+    "detail",
+    "details",
+    "retryDelay",
+    "base_resp",
+    "status_code",
+    "status_msg",
+    "usage",
+    "prompt_tokens",
+    "completion_tokens",
+    "candidates",
+    "parts",
+    "finishReason",
+    "promptFeedback",
+    "blockReason",
+    "inlineData",
+    "logprobsResult",
+    "topCandidates",
+    "usageMetadata",
+    "stop_reason",
+    "thinking",
+    "content_block",
+    "images",
+    "image_url",
+    "url",
+    "refusal",
     "reasoning_content",
-]  # fmt: skip
+]
 LEAVES = (
     st.none()
     | st.booleans()
@@ -236,34 +255,20 @@ LEAVES = (
 )
 ANY = st.recursive(
     LEAVES,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
     max_leaves=12,
 )
 REPLY = st.dictionaries(st.sampled_from(WORDS), ANY, max_size=5) | ANY.map(chat) | ANY.map(claude)
-REPLIES = REPLY | ANY.map(gemini) | ANY.map(lambda one: {"choices": [one]}) | ANY.map(
-    lambda one: {"candidates": [one]}
-)  # fmt: skip
+REPLIES = REPLY | ANY.map(gemini) | ANY.map(lambda one: {"choices": [one]}) | ANY.map(lambda one: {"candidates": [one]})
 _PROFILE = profiles()["openai"]
 ASKED = RemoteModelConfig("tiny", _PROFILE, read_setup("openai", _PROFILE, {}))
-DIALECTS: list[Callable[[], Dialect]] = [
-    Chat,
-    Completions,
-    Google,
-    lambda: Anthropic(""),
-]
+DIALECTS: list[Callable[[], Dialect]] = [Chat, Completions, Google, lambda: Anthropic("")]
 
 
 @settings(max_examples=300, deadline=None)
 @given(REPLIES, st.sampled_from(DIALECTS))
-@pytest.mark.attack(
-    "any JSON as a reply",
-    "an answer or a typed failure",
-)
-def test_any_reply_is_an_answer_or_a_typed_failure(
-    reply: dict[str, Any], dialect: Callable[[], Dialect]
-) -> None:
+@pytest.mark.attack("any JSON as a reply", "an answer or a typed failure")
+def test_any_reply_is_an_answer_or_a_typed_failure(reply: dict[str, Any], dialect: Callable[[], Dialect]) -> None:
     try:
         generated = dialect().to_generated(reply, ASKED)
     except (ModelError, ReplyBlocked):
@@ -273,10 +278,7 @@ def test_any_reply_is_an_answer_or_a_typed_failure(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(REPLIES, max_size=4), st.sampled_from(DIALECTS))
-@pytest.mark.attack(
-    "any stream of events",
-    "an answer or a typed failure",
-)
+@pytest.mark.attack("any stream of events", "an answer or a typed failure")
 def test_any_stream_is_an_answer_or_a_typed_failure(
     pieces: list[dict[str, Any]], dialect: Callable[[], Dialect]
 ) -> None:
@@ -296,10 +298,7 @@ def test_any_stream_is_an_answer_or_a_typed_failure(
         st.text(max_size=12) | st.sampled_from(["1e999", "9" * 400 + "s", "0001-01-01", "99999h"]),
     ),
 )
-@pytest.mark.attack(
-    "any body of an error",
-    "a failure with a kind",
-)
+@pytest.mark.attack("any body of an error", "a failure with a kind")
 def test_any_complaint_has_a_kind(body: bytes, status: int, headers: dict[str, str]) -> None:
     meant = error_from_status(status, headers, body)
     assert isinstance(meant, ModelError | ReplyBlocked)

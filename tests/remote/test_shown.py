@@ -46,9 +46,7 @@ def test_pictures_are_shrunk_when_asked(server: StandIn) -> None:
     assert received(server, ":image_size=32", small)[1] == small
 
 
-def test_a_picture_that_many_ask_about_at_once_is_shrunk_once(
-    server: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_that_many_ask_about_at_once_is_shrunk_once(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     shrunk: list[int] = []
     real = media.resize_for_api
 
@@ -69,8 +67,7 @@ def test_a_large_picture_and_a_long_line_of_a_stream(server: StandIn) -> None:
     noise.save(out, "PNG")
     assert received(server, "", out.getvalue()) == ("image/png", out.getvalue())
     long = "x" * 500_000
-    server.says(b'data: {"choices":[{"delta":{"content":"%b"},"finish_reason":"stop"}]}\n\n'
-                % long.encode())  # fmt: skip
+    server.says(b'data: {"choices":[{"delta":{"content":"%b"},"finish_reason":"stop"}]}\n\n' % long.encode())
     [output] = ask(f"{server.url}#tiny:stream=yes", question("?"))
     assert getattr(output, "text", "") == long
 

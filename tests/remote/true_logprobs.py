@@ -50,11 +50,7 @@ class TrueLogprobs:
         words = [self._loaded.tokenizer.decode([token]) for token in ids]
         offsets = [len(self._loaded.tokenizer.decode(ids[:place])) for place in range(len(ids))]
         length = len(asked["prompt"])
-        logprobs = {
-            "tokens": [*words, "x"],
-            "token_logprobs": [None, *values, -0.5],
-            "text_offset": [*offsets, length],
-        }
+        logprobs = {"tokens": [*words, "x"], "token_logprobs": [None, *values, -0.5], "text_offset": [*offsets, length]}
         return {"choices": [{"text": asked["prompt"] + "x", "logprobs": logprobs}]}
 
     def _scored(self, text: str, images: Any) -> tuple[list[int], list[float]]:

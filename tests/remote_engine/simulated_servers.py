@@ -272,9 +272,7 @@ class Run:
         return min(sizes) / median(sizes), max(sizes) / median(sizes)
 
 
-def simulate(
-    server: Server, count: int, patch: pytest.MonkeyPatch, window: ConcurrencyWindow | None = None
-) -> Run:
+def simulate(server: Server, count: int, patch: pytest.MonkeyPatch, window: ConcurrencyWindow | None = None) -> Run:
     """Ask a server so many questions, over as many flows as the engine drives."""
     patch.setattr(retrying, "random", random.Random(2))
     window = window or ConcurrencyWindow(server.concurrency)

@@ -35,9 +35,7 @@ class Clock:
     "the clock is set back while a run waits, is rate limited and shares its store",
     "no wait is longer for it, and the run ends as with a clock that is right",
 )
-def test_a_clock_that_is_set_back(
-    server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_that_is_set_back(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     straight = measured(server, tmp_path / "straight", 40)
     server.handler = Scripted()
     clock = Clock()
@@ -56,12 +54,9 @@ def test_a_clock_that_is_set_back(
 
 
 @pytest.mark.attack(
-    "the clock is set back after another run on the store died",
-    "its lease, which now ends in an hour, holds nothing",
+    "the clock is set back after another run on the store died", "its lease, which now ends in an hour, holds nothing"
 )
-def test_a_lease_from_the_future_holds_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_from_the_future_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.sqlite"
     # On another machine, of whose processes nothing is known.
     monkeypatch.setattr("snellen.store.in_flight._machine", lambda: "elsewhere")
@@ -80,8 +75,7 @@ def test_a_lease_from_the_future_holds_nothing(
 
 
 @pytest.mark.attack(
-    "data with a time in the future are replaced by others of the same size and time",
-    "they are read anew",
+    "data with a time in the future are replaced by others of the same size and time", "they are read anew"
 )
 def test_files_from_the_future(server: StandIn, tmp_path: Path) -> None:
     async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

@@ -16,10 +16,7 @@ COUNT = 400
 SENDS = 3
 
 
-@pytest.mark.attack(
-    "faults of every kind among good replies",
-    "failed, never scored; nothing lost or sent too often",
-)
+@pytest.mark.attack("faults of every kind among good replies", "failed, never scored; nothing lost or sent too often")
 def test_nothing_is_lost_scored_wrong_or_sent_too_often(server: StandIn, tmp_path: Path) -> None:
     script = Scripted()
     server.handler = script

@@ -37,8 +37,7 @@ from snellen.engine.loop.run import run
 from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 
-PRICES = {"model": Price(100.0, 200.0), "judge": Price(300.0, 900.0),
-          "extractor": Price(300.0, 900.0)}  # fmt: skip
+PRICES = {"model": Price(100.0, 200.0), "judge": Price(300.0, 900.0), "extractor": Price(300.0, 900.0)}
 ASKED = 160
 CONCURRENCY = 8
 
@@ -189,9 +188,7 @@ def outcome(server: StandIn, folder: Path, scenario: Scenario, seed: int = 0) ->
     handler = server.handler = Server(random.Random(seed), **scenario.server)
     data = write_questions(folder, scenario, seed)
     helper, is_judge = scenario.helper, scenario.helper == "judge"
-    variant = Variant(
-        data=data if is_judge else None, judges=int(is_judge), extractor=helper == "extractor"
-    )
+    variant = Variant(data=data if is_judge else None, judges=int(is_judge), extractor=helper == "extractor")
     notes: list[tuple[Forecast, float, set[str]]] = []
 
     def note(expected: Forecast) -> None:
@@ -202,9 +199,7 @@ def outcome(server: StandIn, folder: Path, scenario: Scenario, seed: int = 0) ->
         model_name="tiny",
         benchmark=resolve_benchmark("mm-vet" if is_judge else data, variant, {}),
         out=folder / "out",
-        roles={helper: open_model(f"{server.url}#helper:concurrency={CONCURRENCY}")}
-        if helper
-        else {},
+        roles={helper: open_model(f"{server.url}#helper:concurrency={CONCURRENCY}")} if helper else {},
         limits=RequestLimits(retries=QUICK),
         prices=PRICES,
         on_forecast=note,
@@ -255,8 +250,10 @@ def test_intervals_contain_what_most_runs_took(tmp_path: Path) -> None:
             result = outcome(server, tmp_path / f"{name.replace(' ', '-')}-{seed}", scenario, seed)
         for what, (projected, truth) in result.pairs().items():
             error = projected.expected / truth - 1
-            print(f"{name} | {what} | {error:+.0%} | {within(projected, truth)}"
-                  f" | {projected} | {truth:.2f} | {result.slowdown:.2f}")  # fmt: skip
+            print(
+                f"{name} | {what} | {error:+.0%} | {within(projected, truth)}"
+                f" | {projected} | {truth:.2f} | {result.slowdown:.2f}"
+            )
             if not within(projected, truth):
                 misses[what].append((name, seed))
             if what != "time":
@@ -270,9 +267,7 @@ def test_intervals_contain_what_most_runs_took(tmp_path: Path) -> None:
 
 def projected_tokens(sizes: list[float], taken: list[int], count: int, seed: int) -> Projected:
     ids = choose_probe([SampleSize(str(i), size) for i, size in enumerate(sizes)], count, seed)
-    measured = [
-        SampleCost(sizes[int(i)], {"model": RoleCost(1, Usage(taken[int(i)]))}) for i in ids
-    ]
+    measured = [SampleCost(sizes[int(i)], {"model": RoleCost(1, Usage(taken[int(i)]))}) for i in ids]
     pending = [size for i, size in enumerate(sizes) if str(i) not in set(ids)]
     capacity = Capacity(accounts={"model": "one"}, concurrency={"one": 8})
     expected = forecast(measured, pending, {}, capacity)
@@ -312,23 +307,27 @@ def test_the_longest_prompt_does_not_stand_for_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pending", "concurrency", "count"), [(47, 8, 0), (48, 8, 12), (1000, 8, 32), (1000, 16, 64),
-                                          (9000, 64, 128)],
-)  # fmt: skip
+    ("pending", "concurrency", "count"), [(47, 8, 0), (48, 8, 12), (1000, 8, 32), (1000, 16, 64), (9000, 64, 128)]
+)
 def test_small_runs_are_not_projected(pending: int, concurrency: int, count: int) -> None:
     assert probe_count(pending, concurrency) == count
 
 
-def test_the_first_start_of_a_paid_run_says_what_the_rest_takes(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_the_first_start_of_a_paid_run_says_what_the_rest_takes(server: StandIn, tmp_path: Path) -> None:
     server.handler = Server(random.Random(0), tokens=thoughts)
     data = write_questions(tmp_path, Scenario(), 0)
     lines: list[str] = []
     name = f"{server.url}#tiny"
     for limit in (100, None):
-        evaluate(name, data, out=tmp_path / "out", html=False, limit=limit, serving=lines.append,
-                 prices=["tiny:input=100,output=200"])  # fmt: skip
+        evaluate(
+            name,
+            data,
+            out=tmp_path / "out",
+            html=False,
+            limit=limit,
+            serving=lines.append,
+            prices=["tiny:input=100,output=200"],
+        )
     assert len(lines) == 2
     assert "tiny on questions: by the first 25, the other " in lines[0]
     assert " USD" in lines[0]
@@ -353,9 +352,7 @@ def tokens_after_forecast(server: StandIn, folder: Path, seed: int) -> tuple[For
     with ResponseStore(folder / "store.sqlite") as store:
         records = list(run(run_plan, store).records())
     ((expected, ended),) = notes
-    return expected, sum(
-        costs_of_record(record)["model"].tokens for record in records if record.id not in ended
-    )
+    return expected, sum(costs_of_record(record)["model"].tokens for record in records if record.id not in ended)
 
 
 def test_a_run_with_a_rule_says_what_comes_before_its_end(server: StandIn, tmp_path: Path) -> None:
@@ -370,29 +367,25 @@ def test_a_run_with_a_rule_says_what_comes_before_its_end(server: StandIn, tmp_p
     assert held >= 3
 
 
-def test_each_of_two_models_and_a_continued_run_say_what_is_left(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_each_of_two_models_and_a_continued_run_say_what_is_left(server: StandIn, tmp_path: Path) -> None:
     server.models = ["tiny", "other"]
     server.handler = Server(random.Random(0), seconds_per_token=0.0002)
     data = write_questions(tmp_path, Scenario(), 0)
     names = [f"{server.url}#{name}:concurrency=8" for name in server.models]
     lines: list[str] = []
     prices = ["tiny:input=100,output=200", "other:input=100,output=200"]
-    evaluate(names, data, out=tmp_path / "two", html=False, until="A>B", serving=lines.append,
-             prices=prices)  # fmt: skip
+    evaluate(names, data, out=tmp_path / "two", html=False, until="A>B", serving=lines.append, prices=prices)
     assert [line.partition(" on ")[0] for line in lines] == ["tiny", "other"]
     assert all("by the first 24, the other 1" in line for line in lines)
     assert all("; --until tiny>other: " in line for line in lines)
     lines.clear()
     results = [
-        evaluate(names[0], data, out=tmp_path / "one", html=False, budget=budget, prices=prices[:1],
-                 serving=lines.append)
+        evaluate(
+            names[0], data, out=tmp_path / "one", html=False, budget=budget, prices=prices[:1], serving=lines.append
+        )
         for budget in ("1usd", None, None)
-    ]  # fmt: skip
-    assert [run.info.status for each in results for run in each.runs] == [
-        "interrupted", "complete", "complete",
-    ]  # fmt: skip
+    ]
+    assert [run.info.status for each in results for run in each.runs] == ["interrupted", "complete", "complete"]
     first, continued = lines
     assert "by the first 32, " in first
     measured = int(continued.partition("by the first ")[2].partition(",")[0])
@@ -410,9 +403,10 @@ def test_a_plan_with_a_probe_asks_what_the_run_then_need_not(
     server.handler = Server(random.Random(0), tokens=thoughts)
     data = write_questions(tmp_path, Scenario(), 0)
     given: dict[str, Any] = {
-        "out": tmp_path / "out", "extractors": [f"{server.url}#helper:concurrency=8"],
+        "out": tmp_path / "out",
+        "extractors": [f"{server.url}#helper:concurrency=8"],
         "prices": ["tiny:input=100,output=200", "helper:input=300,output=900"],
-    }  # fmt: skip
+    }
     name = f"{server.url}#tiny:concurrency=8"
     (before,) = plan(name, data, **given).lines
     assert questions_asked(server) == 0
@@ -460,9 +454,7 @@ def test_a_plan_with_a_probe_knows_a_rate_limit(server: StandIn, tmp_path: Path)
     assert expected.seconds.high >= expected.samples / per_second
 
 
-def test_a_probe_of_a_dead_server_asks_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_probe_of_a_dead_server_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_questions(tmp_path, Scenario(), 0)
     command = ["plan", "-m", "http://127.0.0.1:9/v1#tiny", "-b", data, "--probe", "--out"]
     assert main([*command, str(tmp_path / "out")]) == 2

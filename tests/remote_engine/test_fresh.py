@@ -71,8 +71,7 @@ def test_fresh_asks_anew_and_leaves_the_old(server: StandIn, tmp_path: Path) -> 
 
 
 @pytest.mark.attack(
-    "a --fresh run is stopped and started again",
-    "it goes on, and asks nothing twice that it had asked",
+    "a --fresh run is stopped and started again", "it goes on, and asks nothing twice that it had asked"
 )
 def test_a_fresh_run_goes_on_where_it_was_stopped(server: StandIn, tmp_path: Path) -> None:
     """Over two benchmarks: the one that has ended is not begun anew."""
@@ -113,9 +112,7 @@ def test_a_name_finds_its_replies_again(server: StandIn, tmp_path: Path) -> None
         asked(server, tmp_path, fresh="no/vember")
 
 
-def test_what_a_plan_says_of_a_fresh_run(
-    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_plan_says_of_a_fresh_run(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Answers(server, "A")
     words = ["-m", f"{server.url}#tiny", "-b", str(questions(tmp_path, ROWS))]
     words += ["--out", str(tmp_path / "out")]
@@ -127,9 +124,7 @@ def test_what_a_plan_says_of_a_fresh_run(
         assert line["estimate"]["stored"] == stored
 
 
-def test_replies_from_the_store_are_told(
-    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_replies_from_the_store_are_told(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = Answers(server, "A")
     words = ["run", "-m", f"{server.url}#tiny", "-b", str(questions(tmp_path, ROWS)), "-q"]
     words += ["--no-html", "--out", str(tmp_path / "out")]
@@ -146,8 +141,7 @@ def test_replies_from_the_store_are_told(
 
 
 @pytest.mark.attack(
-    "a judge changes its mind",
-    "a verdict that is stored stands, whatever is asked again; --fresh asks the judge anew",
+    "a judge changes its mind", "a verdict that is stored stands, whatever is asked again; --fresh asks the judge anew"
 )
 def test_a_judge_that_changes_its_mind(server: StandIn, tmp_path: Path) -> None:
     verdicts: list[str] = []

@@ -41,10 +41,7 @@ def test_verdicts_are_kept_and_connections_closed(server: StandIn, tmp_path: Pat
     assert len(server.asked) == asked + 1
 
 
-@pytest.mark.attack(
-    "a judge that goes away",
-    "its questions are ungraded, not wrong",
-)
+@pytest.mark.attack("a judge that goes away", "its questions are ungraded, not wrong")
 def test_a_judge_that_is_lost_half_way_scores_nothing(server: StandIn, tmp_path: Path) -> None:
     async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if len(server.asked) < 6:

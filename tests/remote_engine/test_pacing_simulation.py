@@ -26,12 +26,7 @@ from simulated_servers import (
 )
 
 RELEASE = pytest.mark.release
-SHARES = (
-    0.002,
-    0.02,
-    0.2,
-    *(pytest.param(share, marks=RELEASE) for share in (0.01, 0.05, 0.1)),
-)
+SHARES = (0.002, 0.02, 0.2, *(pytest.param(share, marks=RELEASE) for share in (0.01, 0.05, 0.1)))
 STEADY = (0.3, 0.9)
 """The part of a run between its start and its last retries."""
 
@@ -46,9 +41,7 @@ class Measured(NamedTuple):
 @functools.cache
 def measured_run(seconds: float, width: int, share: float, seed: int, pool: bool) -> Measured:
     """The drill of `benchmarks.perf faults` in simulated time."""
-    server = Server(
-        seconds=seconds, faults=share, timeout=2 * seconds, concurrency=width, seed=seed
-    )
+    server = Server(seconds=seconds, faults=share, timeout=2 * seconds, concurrency=width, seed=seed)
     window = FixedPool(width) if pool else None
     with pytest.MonkeyPatch.context() as patch:
         run = simulate(server, max(1_000, 32 * width), patch, window)
@@ -58,13 +51,8 @@ def measured_run(seconds: float, width: int, share: float, seed: int, pool: bool
 
 @pytest.mark.parametrize("pool", [False, True], ids=["ours", "fixed pool"])
 @pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize(
-    ("seconds", "width"),
-    [(0.2, 64), (1.0, 32), (5.0, 16), pytest.param(0.2, 256, marks=RELEASE)],
-)
-def test_independent_faults_cost_about_their_share(
-    share: float, seconds: float, width: int, pool: bool
-) -> None:
+@pytest.mark.parametrize(("seconds", "width"), [(0.2, 64), (1.0, 32), (5.0, 16), pytest.param(0.2, 256, marks=RELEASE)])
+def test_independent_faults_cost_about_their_share(share: float, seconds: float, width: int, pool: bool) -> None:
     for seed in range(2):
         faultless = measured_run(seconds, width, 0.0, seed, pool).rate
         faulty = measured_run(seconds, width, share, seed, pool)
@@ -113,9 +101,7 @@ def test_the_last_questions_outlive_an_outage(left: int, monkeypatch: pytest.Mon
     before = 40
     server = Recovering(seconds=0.2, concurrency=8, begin=0.9, end=5, failing="server")
     run = simulate(server, before + left, monkeypatch)
-    assert [time for time in run.answered if time < 5] == run.answered[:before], run.answered[
-        before
-    ]
+    assert [time for time in run.answered if time < 5] == run.answered[:before], run.answered[before]
     assert run.failed == 0
 
 
@@ -128,13 +114,9 @@ LIMITED = {
     "40, beyond which it hangs up": HardLimit(seconds=1, spread=0.5, limit=40, kind="connection"),
     "40, and a tenth of faults": HardLimit(seconds=1, spread=0.5, limit=40, faults=0.1, timeout=1),
     "10 a second": RateLimit(seconds=2, spread=0.5, rate=10, burst=10),
-    "10 a second, with Retry-After": RateLimit(
-        seconds=0.2, spread=0.5, rate=10, burst=10, retry_after=1
-    ),
+    "10 a second, with Retry-After": RateLimit(seconds=0.2, spread=0.5, rate=10, burst=10, retry_after=1),
     "100 a second": RateLimit(seconds=2, spread=0.5, rate=100, burst=100),
-    "100 a second, with Retry-After": RateLimit(
-        seconds=0.2, spread=0.5, rate=100, burst=100, retry_after=1
-    ),
+    "100 a second, with Retry-After": RateLimit(seconds=0.2, spread=0.5, rate=100, burst=100, retry_after=1),
     "600 a minute": Quota(seconds=2, spread=0.5, quota=600),
     "8 at a time, others queue": Slots(seconds=0.2, spread=0.5, slots=8),
     "40 at a time, others queue": Slots(seconds=5, spread=1.0, slots=40),
@@ -143,9 +125,7 @@ LIMITED = {
     "12, which also serves those who gave up": Abandoned(
         seconds=1, spread=0.05, slots=12, concurrency=32, is_blind=True
     ),
-    "40, which also serves those who gave up": Abandoned(
-        seconds=1, spread=0.5, slots=40, patience=3, is_blind=True
-    ),
+    "40, which also serves those who gave up": Abandoned(seconds=1, spread=0.5, slots=40, patience=3, is_blind=True),
 }
 
 
@@ -172,9 +152,7 @@ def test_a_limit_is_used_as_by_the_best_fixed_pool(monkeypatch: pytest.MonkeyPat
     def server() -> HardLimit:
         return HardLimit(seconds=1, spread=0.5, limit=40, faults=0.05, timeout=1)
 
-    fixed = {
-        size: simulate(server(), 2_500, monkeypatch, FixedPool(size)) for size in (10, 40, 120)
-    }
+    fixed = {size: simulate(server(), 2_500, monkeypatch, FixedPool(size)) for size in (10, 40, 120)}
     best = max(run.rate(*STEADY) for run in fixed.values())
     assert fixed[10].rate(*STEADY) < 0.3 * best
     assert fixed[40].rate(*STEADY) > 0.97 * best
@@ -186,9 +164,7 @@ def test_a_limit_is_used_as_by_the_best_fixed_pool(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("knee", [8, 40, 150])
-def test_a_server_that_thrashes_is_not_driven_into_it(
-    knee: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_thrashes_is_not_driven_into_it(knee: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def server() -> Thrashing:
         return Thrashing(seconds=0.2, spread=0.5, knee=knee)
 
@@ -200,17 +176,10 @@ def test_a_server_that_thrashes_is_not_driven_into_it(
 
 @pytest.mark.parametrize(
     "trouble",
-    [
-        "slow",
-        "server",
-        "timeout",
-        *(pytest.param(one, marks=RELEASE) for one in ("rate_limit", "connection")),
-    ],
+    ["slow", "server", "timeout", *(pytest.param(one, marks=RELEASE) for one in ("rate_limit", "connection"))],
     ids=str,
 )
-def test_a_server_that_recovers_is_used_to_the_full_again(
-    trouble: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_recovers_is_used_to_the_full_again(trouble: str, monkeypatch: pytest.MonkeyPatch) -> None:
     server = Recovering(seconds=0.2, spread=0.5, begin=2, end=5)
     if trouble == "slow":
         server.slowness = 10
@@ -225,8 +194,6 @@ def test_a_server_that_recovers_is_used_to_the_full_again(
 
 def test_the_same_seeds_give_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def run() -> Run:
-        return simulate(
-            HardLimit(seconds=0.2, spread=0.5, limit=30, faults=0.1), 2_000, monkeypatch
-        )
+        return simulate(HardLimit(seconds=0.2, spread=0.5, limit=30, faults=0.1), 2_000, monkeypatch)
 
     assert run() == run()

@@ -49,8 +49,7 @@ def wait_for(server: StandIn, count: int, process: subprocess.Popen[str]) -> Non
 
 @pytest.mark.parametrize("options", [":timeout=1", ":timeout=30,first_timeout=2"])
 @pytest.mark.attack(
-    "a server that takes every request and never answers",
-    "the run ends within two timeouts, or within `first_timeout`",
+    "a server that takes every request and never answers", "the run ends within two timeouts, or within `first_timeout`"
 )
 def test_a_mute_server_ends_the_run(server: StandIn, tmp_path: Path, options: str) -> None:
     async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -119,13 +118,8 @@ def test_ctrl_c_waits_for_no_server(server: StandIn, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kill", range(KILLS))
-@pytest.mark.attack(
-    "kill -9 of a run with a server",
-    "only what was in flight is asked again",
-)
-def test_a_kill_costs_at_most_what_was_in_flight(
-    server: StandIn, tmp_path: Path, kill: int
-) -> None:
+@pytest.mark.attack("kill -9 of a run with a server", "only what was in flight is asked again")
+def test_a_kill_costs_at_most_what_was_in_flight(server: StandIn, tmp_path: Path, kill: int) -> None:
     count = 400
     script = Scripted(trouble=False)
     server.handler = script

@@ -37,9 +37,12 @@ class Urn:
 
 def run(server: StandIn, folder: Path, options: str, repeats: int = REPEATS) -> RunFolder:
     (found,) = evaluate(
-        [f"{server.url}#tiny:{options}"], [str(questions(folder, COUNT))],
-        out=folder / "out", html=False, repeats=repeats,
-    ).runs  # fmt: skip
+        [f"{server.url}#tiny:{options}"],
+        [str(questions(folder, COUNT))],
+        out=folder / "out",
+        html=False,
+        repeats=repeats,
+    ).runs
     return found
 
 

@@ -38,17 +38,7 @@ def test_replies_of_another_server_are_named(
     data = str(questions(tmp_path, COUNT))
 
     def run(server: StandIn, *flags: str) -> str:
-        words = [
-            "run",
-            "-m",
-            f"{server.url}#tiny",
-            "-b",
-            data,
-            "--out",
-            str(out),
-            "--no-html",
-            "-q",
-        ]
+        words = ["run", "-m", f"{server.url}#tiny", "-b", data, "--out", str(out), "--no-html", "-q"]
         assert main([*words, *flags]) == 0
         return capsys.readouterr().err
 
@@ -76,22 +66,10 @@ def test_replies_of_another_server_are_named(
     assert (fresh.info.address, fresh.info.reused.replies) == (host(second), 0)
 
 
-def test_a_run_of_the_same_server_names_no_address(
-    servers: tuple[StandIn, StandIn], tmp_path: Path
-) -> None:
+def test_a_run_of_the_same_server_names_no_address(servers: tuple[StandIn, StandIn], tmp_path: Path) -> None:
     server, _ = servers
     data = str(questions(tmp_path, COUNT))
-    words = [
-        "run",
-        "-m",
-        f"{server.url}#tiny",
-        "-b",
-        data,
-        "--out",
-        str(tmp_path),
-        "--no-html",
-        "-q",
-    ]
+    words = ["run", "-m", f"{server.url}#tiny", "-b", data, "--out", str(tmp_path), "--no-html", "-q"]
     assert main(words) == 0
     assert main([*words, "--limit", "2"]) == 0
     part = next(each for each in find_runs(tmp_path) if each.info.config.limit == 2)

@@ -50,23 +50,22 @@ def asked(server: StandIn) -> list[dict[str, Any]]:
 
 def limited(server: StandIn, folder: Path, count: int = 30, **changes: Any) -> RunFolder:
     changes = {"variant": Variant(max_new_tokens=100), "out": folder / "out", **changes}
-    (run,) = evaluate(
-        f"{server.url}#tiny", str(questions(folder, count)), html=False, **changes
-    ).runs
+    (run,) = evaluate(f"{server.url}#tiny", str(questions(folder, count)), html=False, **changes).runs
     return run
 
 
-def test_only_cut_replies_are_asked_again_and_both_are_kept(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_only_cut_replies_are_asked_again_and_both_are_kept(server: StandIn, tmp_path: Path) -> None:
     server.handler = thinking
     short = limited(server, tmp_path)
     assert len(asked(server)) == 30
     assert short.report().summary.outcomes["truncated"] == 10
     planned = plan(
-        f"{server.url}#tiny", str(tmp_path / "questions.tsv"), extend_truncated=1000,
-        variant=Variant(max_new_tokens=100), out=tmp_path / "out",
-    )  # fmt: skip
+        f"{server.url}#tiny",
+        str(tmp_path / "questions.tsv"),
+        extend_truncated=1000,
+        variant=Variant(max_new_tokens=100),
+        out=tmp_path / "out",
+    )
     assert planned.lines[0].estimate is not None
     assert (planned.lines[0].estimate.stored, planned.lines[0].estimate.most_requests) == (30, 10)
     long = limited(server, tmp_path, extend_truncated=1000)
@@ -94,23 +93,16 @@ def test_only_cut_replies_are_asked_again_and_both_are_kept(
     assert len(asked(server)) == 40
 
 
-def test_repeats_keep_each_cut_reply_and_a_limit_that_cuts_again_says_so(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_repeats_keep_each_cut_reply_and_a_limit_that_cuts_again_says_so(server: StandIn, tmp_path: Path) -> None:
     server.handler = thinking
     run = limited(server, tmp_path, 6, repeats=2, extend_truncated=200)
     assert len(asked(server)) == 12 + 4
-    assert any("none of them" not in remark and "4 of them were cut there too" in remark
-               for remark in run.info.remarks)  # fmt: skip
+    assert any("none of them" not in remark and "4 of them were cut there too" in remark for remark in run.info.remarks)
     first = next(record for record in run.records() if record.id == "0")
-    assert [turn.cut_reply is not None for draw in first.repeats[1:] for turn in draw.passes] == [
-        True
-    ]
+    assert [turn.cut_reply is not None for draw in first.repeats[1:] for turn in draw.passes] == [True]
 
 
-def test_a_budget_holds_for_longer_replies_and_the_same_command_goes_on(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_a_budget_holds_for_longer_replies_and_the_same_command_goes_on(server: StandIn, tmp_path: Path) -> None:
     server.handler = thinking
     limited(server, tmp_path)
     before = len(asked(server))
@@ -136,9 +128,7 @@ def test_a_context_that_is_too_short_leaves_the_cut_reply(server: StandIn, tmp_p
     assert run.report().summary.outcomes["truncated"] == 2
 
 
-def test_why_says_that_replies_were_cut(
-    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_why_says_that_replies_were_cut(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server.handler = thinking
     short = limited(server, tmp_path)
     long = limited(server, tmp_path, extend_truncated=1000)
@@ -148,18 +138,22 @@ def test_why_says_that_replies_were_cut(
     assert "extend_truncated" in said
 
 
-@pytest.mark.parametrize(
-    ("text", "count"), [("4096", 4096), ("32k", 32_000), ("1.5K", 1500), (" 8 k ", 8000)]
-)
+@pytest.mark.parametrize(("text", "count"), [("4096", 4096), ("32k", 32_000), ("1.5K", 1500), (" 8 k ", 8000)])
 def test_token_counts(text: str, count: int) -> None:
     assert parse_token_count(text) == count
 
 
-def test_wrong_limits_are_explained(
-    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["run", "-m", f"{server.url}#tiny", "-b", str(questions(tmp_path, 3)), "--out",
-               str(tmp_path / "out"), "--generation"]  # fmt: skip
+def test_wrong_limits_are_explained(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [
+        "run",
+        "-m",
+        f"{server.url}#tiny",
+        "-b",
+        str(questions(tmp_path, 3)),
+        "--out",
+        str(tmp_path / "out"),
+        "--generation",
+    ]
     for text in ("many", "0", "-3", "1.5"):
         with pytest.raises(SystemExit):
             main([*command, f"extend_truncated={text}"])
@@ -173,9 +167,7 @@ def test_wrong_limits_are_explained(
 
 def cut(count: int, of: int) -> list[Pass]:
     whole = Pass((), Generated("A"))
-    return [Pass((), Generated("Let me", stop_reason="length"), Truncated())] * count + (
-        [whole] * (of - count)
-    )
+    return [Pass((), Generated("Let me", stop_reason="length"), Truncated())] * count + ([whole] * (of - count))
 
 
 def record_of(passes: list[Pass]) -> Record:
@@ -242,8 +234,7 @@ def test_the_curve_over_budgets_ends_at_the_run_and_meets_shorter_runs(
     assert rows[1000]["tokens a sample"] == round((20 * 29 + 10 * 620) / 30)
     assert rows[1000]["right per M tokens"] == round(30e6 / (20 * 29 + 10 * 620))
     assert "a run with this limit" in plot.read_text()
-    assert any("most right answers per million tokens with 16 tokens" in notice
-               for notice in told["notices"])  # fmt: skip
+    assert any("most right answers per million tokens with 16 tokens" in notice for notice in told["notices"])
     page = tmp_path / "report.html"
     assert main(["report", str(long.path), "--format", "html", "-o", str(page)]) == 0
     assert "Token budget of a reply" in page.read_text()

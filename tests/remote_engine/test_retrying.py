@@ -26,9 +26,7 @@ class Failing(RemoteModel):
     account = "test"
     concurrency = 4
 
-    def __init__(
-        self, kind: FailureKind, times: int = 1000, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, kind: FailureKind, times: int = 1000, retry_after: float | None = None) -> None:
         self._error = ModelError("the last word", kind, retry_after)
         self._times = times
         self.sent = 0
@@ -47,9 +45,7 @@ def ask(number: int) -> Generate:
     return Generate(messages=(user(Text(f"{number}?")),), ref=Ref(str(number)))
 
 
-def asked(
-    model: Failing, terms: RequestLimits, count: int = 1
-) -> tuple[RequestBroker, list[Output | str]]:
+def asked(model: Failing, terms: RequestLimits, count: int = 1) -> tuple[RequestBroker, list[Output | str]]:
     """The outputs, or why nothing was sent, of requests one after the other."""
 
     async def main() -> tuple[RequestBroker, list[Output | str]]:
@@ -139,10 +135,7 @@ def test_one_answer_is_hope() -> None:
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "server", "rate_limit"])
-@pytest.mark.attack(
-    "a server that dies in the middle",
-    "the run ends in bounded time and can go on",
-)
+@pytest.mark.attack("a server that dies in the middle", "the run ends in bounded time and can go on")
 def test_a_server_that_is_gone_in_the_middle_is_given_up(kind: FailureKind) -> None:
     class Gone(Failing):
         async def answer(self, request: Request) -> Output:
@@ -153,9 +146,7 @@ def test_a_server_that_is_gone_in_the_middle_is_given_up(kind: FailureKind) -> N
 
     model = Gone(kind)
     once = RetryPolicy(max_sends=1)
-    broker, outputs = asked(
-        model, RequestLimits(retries=once), count=30 + MAX_CONSECUTIVE_FAILURES + 5
-    )
+    broker, outputs = asked(model, RequestLimits(retries=once), count=30 + MAX_CONSECUTIVE_FAILURES + 5)
     assert model.sent == 30 + MAX_CONSECUTIVE_FAILURES
     reason = "the last 20 requests to failing failed; the last error: the last word"
     assert outputs[30 + MAX_CONSECUTIVE_FAILURES :] == [reason] * 5
@@ -180,7 +171,5 @@ def test_max_failures_is_counted_or_a_share(text: str, sent: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "2.5", "120%", "%"])
 def test_a_bad_max_failures_is_explained(text: str) -> None:
-    with pytest.raises(
-        UsageError, match=r"--requests max_failures=.* expected a count such as 20, or 5%"
-    ):
+    with pytest.raises(UsageError, match=r"--requests max_failures=.* expected a count such as 20, or 5%"):
         MaxFailures.parse(text)

@@ -72,10 +72,7 @@ def test_a_model_that_was_replaced_between_two_starts(server: StandIn, tmp_path:
     last = measured(server, tmp_path, 6)
     assert last.path == first.path
     assert last.info.status == "complete"
-    assert [one.listed["root"] for one in last.info.served["model"]] == [
-        "/models/seven",
-        "/models/eight",
-    ]
+    assert [one.listed["root"] for one in last.info.served["model"]] == ["/models/seven", "/models/eight"]
     (sentence,) = told(last)
     assert sentence.startswith("what the server says of the model changed between two starts (from")
     assert "root /models/seven, then /models/eight" in sentence
@@ -83,8 +80,7 @@ def test_a_model_that_was_replaced_between_two_starts(server: StandIn, tmp_path:
 
 
 @pytest.mark.attack(
-    "a service answers one run with several models",
-    "the run says which, and how many replies each gave",
+    "a service answers one run with several models", "the run says which, and how many replies each gave"
 )
 @pytest.mark.parametrize("options", ["", ":stream=yes"])
 def test_several_backends_within_a_run(server: StandIn, tmp_path: Path, options: str) -> None:
@@ -108,13 +104,8 @@ async def streamed(request: web.Request, body: dict[str, Any]) -> web.StreamResp
     return response
 
 
-@pytest.mark.attack(
-    "two runs of one model's name were answered by different models",
-    "compare and why say so",
-)
-def test_two_runs_of_one_name(
-    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.attack("two runs of one model's name were answered by different models", "compare and why say so")
+def test_two_runs_of_one_name(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = []
     for at, root in enumerate(["/models/seven", "/models/eight", "/models/eight"]):
         Behind(root).on(server)
@@ -139,24 +130,12 @@ def test_a_server_without_a_list_is_asked_all_the_same(server: StandIn, tmp_path
 @pytest.mark.parametrize(
     ("first", "second", "unlike"),
     [
-        (
-            ServedIdentity(listed={"root": "a"}),
-            ServedIdentity(listed={"root": "b"}),
-            ["root a, then b"],
-        ),
+        (ServedIdentity(listed={"root": "a"}), ServedIdentity(listed={"root": "b"}), ["root a, then b"]),
         (ServedIdentity(listed={"root": "a"}), ServedIdentity(models={"m": 1}), []),
         (ServedIdentity(listed={"created": "1"}), ServedIdentity(listed={"created": "2"}), []),
-        (
-            ServedIdentity(models={"m-1": 3}),
-            ServedIdentity(models={"m-2": 1}),
-            ["replies by m-1, then by m-2"],
-        ),
+        (ServedIdentity(models={"m-1": 3}), ServedIdentity(models={"m-2": 1}), ["replies by m-1, then by m-2"]),
         # Large services have several, and not each start meets all.
-        (
-            ServedIdentity(fingerprints={"f": 1, "g": 2}),
-            ServedIdentity(fingerprints={"g": 9, "h": 1}),
-            [],
-        ),
+        (ServedIdentity(fingerprints={"f": 1, "g": 2}), ServedIdentity(fingerprints={"g": 9, "h": 1}), []),
         (
             ServedIdentity(fingerprints={"f": 1, "g": 2}),
             ServedIdentity(fingerprints={"h": 1}),
@@ -164,7 +143,5 @@ def test_a_server_without_a_list_is_asked_all_the_same(server: StandIn, tmp_path
         ),
     ],
 )
-def test_what_is_a_difference(
-    first: ServedIdentity, second: ServedIdentity, unlike: list[str]
-) -> None:
+def test_what_is_a_difference(first: ServedIdentity, second: ServedIdentity, unlike: list[str]) -> None:
     assert list(identity_differences(first, second)) == unlike

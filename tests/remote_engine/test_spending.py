@@ -47,9 +47,7 @@ def test_reused_answers_are_told_apart(server: StandIn, tmp_path: Path) -> None:
     assert spent.cost == pytest.approx(30 * 54e-6)
 
 
-def test_a_budget_ends_the_run_and_the_same_command_goes_on(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_a_budget_ends_the_run_and_the_same_command_goes_on(server: StandIn, tmp_path: Path) -> None:
     terms = RequestLimits(retries=QUICK, budget=Budget.parse("2ktok"))
     folder = measured(server, tmp_path, 150, terms, options=":concurrency=4")
     info = folder.info
@@ -57,9 +55,7 @@ def test_a_budget_ends_the_run_and_the_same_command_goes_on(
     assert info.spent["model"].answered == (2040 - 525) // 15 + 1
     assert info.counts.done == info.spent["model"].answered == len(server.asked)
     assert (info.status, info.counts.failed) == ("interrupted", 0)
-    assert (
-        info.stopped == "the budget of 2,000 tokens is spent (1,530; the next request may take 525)"
-    )
+    assert info.stopped == "the budget of 2,000 tokens is spent (1,530; the next request may take 525)"
     folder = measured(server, tmp_path, 150, options=":concurrency=4")
     assert (folder.info.status, folder.info.stopped) == ("complete", "")
     assert len(server.asked) == 150
@@ -72,9 +68,7 @@ def used(completion: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("concurrency", [1, 16, 64])
-def test_a_budget_is_never_exceeded(
-    server: StandIn, tmp_path: Path, seed: int, concurrency: int
-) -> None:
+def test_a_budget_is_never_exceeded(server: StandIn, tmp_path: Path, seed: int, concurrency: int) -> None:
     """Replies of very different length, in flight together: the longest come last."""
     draws = random.Random(seed)
 
@@ -150,9 +144,7 @@ def test_a_budget_holds_for_the_sum_of_a_model_and_its_reader_or_judge(
         assert spent.usage.prompt_tokens + spent.usage.completion_tokens == paid["helper"]
 
 
-def test_a_server_that_replies_longer_than_allowed_is_noticed(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_a_server_that_replies_longer_than_allowed_is_noticed(server: StandIn, tmp_path: Path) -> None:
     """Thoughts beyond the longest reply: later requests reserve as much more."""
     server.says(used(2048))
     terms = RequestLimits(retries=QUICK, budget=Budget.parse("40ktok"))
@@ -166,15 +158,11 @@ def test_a_budget_cannot_be_kept_where_no_usage_is_told(server: StandIn, tmp_pat
     terms = RequestLimits(retries=QUICK, budget=Budget.parse("5ktok"))
     info = measured(server, tmp_path, 100, terms, options=":concurrency=4").info
     assert info.status == "interrupted"
-    assert (
-        "does not tell how many tokens a reply took, so that no budget can be kept" in info.stopped
-    )
+    assert "does not tell how many tokens a reply took, so that no budget can be kept" in info.stopped
     assert len(server.asked) <= 4
 
 
-def test_a_budget_that_the_last_reply_spends_leaves_a_complete_run(
-    server: StandIn, tmp_path: Path
-) -> None:
+def test_a_budget_that_the_last_reply_spends_leaves_a_complete_run(server: StandIn, tmp_path: Path) -> None:
     terms = RequestLimits(retries=QUICK, budget=Budget.parse("640tok"))
     folder = measured(server, tmp_path, 7, terms)
     assert (folder.info.status, folder.info.stopped, folder.info.counts.done) == ("complete", "", 7)
@@ -195,9 +183,7 @@ def test_a_budget_in_money_needs_prices(server: StandIn, tmp_path: Path) -> None
     assert server.asked == []
     with pytest.raises(UsageError, match="no such model is asked"):
         evaluate(model, data, out=out, prices=["other:input=1,output=2"])
-    results = evaluate(
-        model, data, out=out, budget="0.008usd", prices=[f"{model}:input=2,output=10"]
-    )
+    results = evaluate(model, data, out=out, budget="0.008usd", prices=[f"{model}:input=2,output=10"])
     spent = results.runs[0].info.spent["model"]
     assert spent.cost is not None
     # A reply costs 0.000054, and may cost 0.0052.
@@ -205,9 +191,7 @@ def test_a_budget_in_money_needs_prices(server: StandIn, tmp_path: Path) -> None
     assert results.runs[0].info.status == "interrupted"
 
 
-def test_the_table_says_what_was_spent(
-    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_says_what_was_spent(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = f"{server.url}#tiny"
     words = ["run", "-m", model, "-b", str(questions(tmp_path, 40)), "-q", "--out", str(tmp_path)]
     price = ["--price", f"{model}:input=2,output=10"]
@@ -221,12 +205,7 @@ def test_the_table_says_what_was_spent(
 
 @pytest.mark.parametrize(
     ("text", "amount", "unit"),
-    [
-        ("5usd", 5, "USD"),
-        ("$2.50", 2.5, "USD"),
-        ("2Mtok", 2e6, "tokens"),
-        ("500 ktok", 5e5, "tokens"),
-    ],
+    [("5usd", 5, "USD"), ("$2.50", 2.5, "USD"), ("2Mtok", 2e6, "tokens"), ("500 ktok", 5e5, "tokens")],
 )
 def test_budgets(text: str, amount: float, unit: str) -> None:
     assert Budget.parse(text) == Budget(amount, unit)
@@ -253,10 +232,7 @@ def test_a_question_that_is_too_long_is_beyond_the_model(server: StandIn, tmp_pa
     assert len(server.asked) == 3
 
 
-@pytest.mark.attack(
-    "a server that answers nothing any more",
-    "a sentence with its last words",
-)
+@pytest.mark.attack("a server that answers nothing any more", "a sentence with its last words")
 def test_a_dead_server_ends_the_run_with_its_last_words(server: StandIn, tmp_path: Path) -> None:
     script = Scripted(trouble=False)
     server.handler = script

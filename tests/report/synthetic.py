@@ -83,9 +83,7 @@ def wilson(name: str, right: float, n: int) -> Metric:
     p, z = right / n, 1.959964
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return Metric(
-        name, 100 * p, n, Interval(100 * (centre - half), 100 * (centre + half), "wilson")
-    )
+    return Metric(name, 100 * p, n, Interval(100 * (centre - half), 100 * (centre + half), "wilson"))
 
 
 def _reply(rng: random.Random, label: str, text: str, fate: Outcome) -> tuple[str, Answer]:
@@ -107,17 +105,19 @@ def _reply(rng: random.Random, label: str, text: str, fate: Outcome) -> tuple[st
 
 
 def _choice_pass(
-    rng: random.Random, question: str, texts: list[str], gold: str, right: bool, fate: Outcome,
+    rng: random.Random,
+    question: str,
+    texts: list[str],
+    gold: str,
+    right: bool,
+    fate: Outcome,
     pictures: tuple[Media, ...],
-) -> Pass:  # fmt: skip
+) -> Pass:
     options = dict(zip("ABCD", texts, strict=False))
     gold_label = next(label for label, text in options.items() if text == gold)
     label = gold_label if right else rng.choice([x for x in options if x != gold_label])
     listed = "\n".join(f"{label}. {text}" for label, text in options.items())
-    ask = Text(
-        f"Question: {question}\nOptions:\n{listed}\nPlease select the correct answer from the "
-        "options above."
-    )
+    ask = Text(f"Question: {question}\nOptions:\n{listed}\nPlease select the correct answer from the options above.")
     reply, answer = _reply(rng, label, options[label], fate)
     return Pass(
         prompt=(Message("system", (Text("You are a careful observer."),)), user(*pictures, ask)),
@@ -129,9 +129,7 @@ def _choice_pass(
     )
 
 
-def record(
-    number: int, circular: bool, digests: tuple[str, ...], fate: Outcome = "answered"
-) -> Record:
+def record(number: int, circular: bool, digests: tuple[str, ...], fate: Outcome = "answered") -> Record:
     """Sample `number`, answered with the skill of its ability."""
     rng = random.Random(number)
     ability = list(ABILITIES)[number % len(ABILITIES)]
@@ -145,9 +143,15 @@ def record(
         why = Failure("media", "the image cannot be decoded: cannot identify image file")
         prompt = (user(*pictures, Text(question)),)
         return Record(
-            str(number), "choice", question, "failed", unscored="failed", groups=groups,
-            media=digests, passes=(Pass(prompt, why),),
-        )  # fmt: skip
+            str(number),
+            "choice",
+            question,
+            "failed",
+            unscored="failed",
+            groups=groups,
+            media=digests,
+            passes=(Pass(prompt, why),),
+        )
     passes: list[Pass] = []
     wanted = 4 if circular else 1
     for turn in range(wanted):
@@ -159,12 +163,20 @@ def record(
     correct = all(each.correct for each in passes)
     first = passes[0].answer
     return Record(
-        id=str(number), kind="choice", question=question, outcome=fate, score=float(correct),
-        answer=first.value if isinstance(first, ParsedAnswer) else None, gold=passes[0].gold,
-        options=passes[0].options, groups=groups, media=digests, passes=tuple(passes),
+        id=str(number),
+        kind="choice",
+        question=question,
+        outcome=fate,
+        score=float(correct),
+        answer=first.value if isinstance(first, ParsedAnswer) else None,
+        gold=passes[0].gold,
+        options=passes[0].options,
+        groups=groups,
+        media=digests,
+        passes=tuple(passes),
         values={"vanilla": float(passes[0].correct or 0)} if circular else {},
         saved=wanted - len(passes),
-    )  # fmt: skip
+    )
 
 
 def summarise(records: list[Record], circular: bool) -> Summary:
@@ -196,8 +208,7 @@ def summarise(records: list[Record], circular: bool) -> Summary:
         metrics=metrics,
         groups={
             column: {
-                label: wilson(name, sum(x.score or 0 for x in found), len(found))
-                for label, found in labels.items()
+                label: wilson(name, sum(x.score or 0 for x in found), len(found)) for label, found in labels.items()
             }
             for column, labels in groups.items()
         },
@@ -218,8 +229,7 @@ def info(model: str, benchmark: str, circular: bool, status: Status, counts: Cou
         benchmark=benchmark,
         title="Eyechart: coloured shapes, counting and reading",
         config=RunConfig(
-            identity, benchmark, "4",
-            {"split": "test", **({"circular": "early"} if circular else {})}, "9d" * 32,
+            identity, benchmark, "4", {"split": "test", **({"circular": "early"} if circular else {})}, "9d" * 32
         ),
         data=DataInfo("eyechart.tsv", "9d" * 32, counts.samples),
         status=status,
@@ -231,13 +241,19 @@ def info(model: str, benchmark: str, circular: bool, status: Status, counts: Cou
         hardware={"cpu": "2 cores", "platform": "Linux x86_64"},
         source="drawn by Snellen, Apache-2.0",
         headline="circular" if circular else "accuracy",
-    )  # fmt: skip
+    )
 
 
 def build_report(
-    model: str = "snellen/tiny", benchmark: str = "eyechart", *, count: int = 200,
-    circular: bool = False, failed: int = 0, troubled: bool = True, status: Status | None = None,
-) -> tuple[Report, list[Record], dict[str, bytes]]:  # fmt: skip
+    model: str = "snellen/tiny",
+    benchmark: str = "eyechart",
+    *,
+    count: int = 200,
+    circular: bool = False,
+    failed: int = 0,
+    troubled: bool = True,
+    status: Status | None = None,
+) -> tuple[Report, list[Record], dict[str, bytes]]:
     """A report with its records and the pictures they show, by digest."""
     fates: list[Outcome] = ["answered"] * count
     if troubled:
@@ -255,28 +271,28 @@ def build_report(
         records.append(record(number, circular, digests, fate))
     status = status or ("incomplete" if failed else "complete")
     counts = Counts(
-        samples=count, done=count - failed, failed=failed, sent=sum(len(x.passes) for x in records),
-        reused=12, saved=sum(x.saved for x in records), seconds=200.4, prompt_tokens=62_000,
+        samples=count,
+        done=count - failed,
+        failed=failed,
+        sent=sum(len(x.passes) for x in records),
+        reused=12,
+        saved=sum(x.saved for x in records),
+        seconds=200.4,
+        prompt_tokens=62_000,
         completion_tokens=1_400,
-    )  # fmt: skip
+    )
     run = info(model, benchmark, circular, status, counts)
     return Report(run, summarise(records, circular)), records, pictures
 
 
-def write_run(
-    root: Path, report: Report, records: list[Record], pictures: dict[str, bytes]
-) -> RunFolder:
+def write_run(root: Path, report: Report, records: list[Record], pictures: dict[str, bytes]) -> RunFolder:
     """The folder as the engine leaves it, thumbnails included."""
     folder = root / report.run.name
     folder.mkdir(parents=True)
     write_json(folder / "run.json", report.run)
     write_json(folder / "report.json", report)
     for name, failures in (("samples.jsonl", False), ("failures.jsonl", True)):
-        lines = [
-            msgspec.json.encode(each) + b"\n"
-            for each in records
-            if (each.outcome == "failed") == failures
-        ]
+        lines = [msgspec.json.encode(each) + b"\n" for each in records if (each.outcome == "failed") == failures]
         if lines or not failures:
             (folder / name).write_bytes(b"".join(lines))
     wanted = [(digest, InlineSource(pictures[digest])) for digest in page_media(records)]

@@ -38,22 +38,24 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     )
     records[1] = msgspec.structs.replace(
         record(1, True, records[1].media),
-        id=ATTACK, question=ATTACK, score=0.0, passes=(bad,), groups={ATTACK: ATTACK},
-        options={"A": ATTACK}, answer=ATTACK, gold=(ATTACK,),
-    )  # fmt: skip
+        id=ATTACK,
+        question=ATTACK,
+        score=0.0,
+        passes=(bad,),
+        groups={ATTACK: ATTACK},
+        options={"A": ATTACK},
+        answer=ATTACK,
+        gold=(ATTACK,),
+    )
     summary = msgspec.structs.replace(
         report.summary,
         notices=(ATTACK, *report.summary.notices),
-        groups={**report.summary.groups, ATTACK: dict.fromkeys((ATTACK, "b", "c"),
-                report.summary.headline)},
-    )  # fmt: skip
+        groups={**report.summary.groups, ATTACK: dict.fromkeys((ATTACK, "b", "c"), report.summary.headline)},
+    )
     info = msgspec.structs.replace(report.run, title=ATTACK, command=ATTACK)
     report = msgspec.structs.replace(report, run=info, summary=summary)
     run = write_run(root, report, records, pictures)
-    return {
-        "run": write_html(run),
-        "overview": write_overview([(run, run.report())], root / "overview.html"),
-    }
+    return {"run": write_html(run), "overview": write_overview([(run, run.report())], root / "overview.html")}
 
 
 @pytest.fixture
@@ -115,15 +117,14 @@ def test_filters_and_search(page):
     form.locator("[name=text]").fill("triangle IN picture 7?")
     assert shown() == 1
     form.locator("[name=text]").fill("")
-    form.locator("[name=group]").select_option(label=next(
-        text for text in form.locator("[name=group] option").all_inner_texts()
-        if text.startswith("colour (")
-    ))  # fmt: skip
+    form.locator("[name=group]").select_option(
+        label=next(
+            text for text in form.locator("[name=group] option").all_inner_texts() if text.startswith("colour (")
+        )
+    )
     count = shown()
     assert 0 < count < 500
-    assert all(
-        "colour" in text for text in page.locator(".sample:visible .meta").all_text_contents()
-    )
+    assert all("colour" in text for text in page.locator(".sample:visible .meta").all_text_contents())
 
 
 def test_a_sample_shows_pictures_prompt_reply_evidence_and_every_pass(page):

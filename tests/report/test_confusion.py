@@ -27,9 +27,8 @@ def tally(*records: list[Record]) -> AnswerTally:
 
 def test_rows_are_gold_and_columns_are_answers():
     (table,) = tally(
-        answered("A", "A", times=6), answered("A", "B", times=2), answered("B", "B", times=3),
-        answered("B", None),
-    ).tables()  # fmt: skip
+        answered("A", "A", times=6), answered("A", "B", times=2), answered("B", "B", times=3), answered("B", None)
+    ).tables()
     assert (table.title, table.samples) == ("multiple choice", 12)
     assert table.columns == ("A", "B", UNREAD)
     cells = {row.gold: [cell.samples for cell in row.cells] for row in table.rows}
@@ -73,8 +72,10 @@ def test_few_questions_make_no_table():
 
 def test_frequent_wrong_answers_to_open_questions():
     counted = tally(
-        answered("cat", "car", "open", 3), answered("cat", "cat", "open", 5),
-        answered("dog", "frog", "open"), answered("x" * 99, "y", "open", 4),
-    )  # fmt: skip
+        answered("cat", "car", "open", 3),
+        answered("cat", "cat", "open", 5),
+        answered("dog", "frog", "open"),
+        answered("x" * 99, "y", "open", 4),
+    )
     assert counted.mistakes() == [("cat", "car", 3)]
     assert counted.tables() == []

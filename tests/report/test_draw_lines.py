@@ -30,9 +30,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(home: Path) -> RunFolder:
-    return evaluate(
-        ["random"], [str(home / "q.tsv")], out=home / "out", repeats=6, sampling=Sampling(seed=1)
-    ).runs[0]
+    return evaluate(["random"], [str(home / "q.tsv")], out=home / "out", repeats=6, sampling=Sampling(seed=1)).runs[0]
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +41,24 @@ def report(run: RunFolder) -> Report:
 def test_the_lines(report: Report) -> None:
     found = dict(draw_lines(report))
     assert list(found) == [
-        "draws", "accuracy, these questions", "accuracy, questions like these", "pass@k for k",
-        "majority@k for k", "two draws, same answer", "two draws, same score",
-        "variance of one draw", "standard error in points, k draws", "the same, otherwise",
-    ]  # fmt: skip
+        "draws",
+        "accuracy, these questions",
+        "accuracy, questions like these",
+        "pass@k for k",
+        "majority@k for k",
+        "two draws, same answer",
+        "two draws, same score",
+        "variance of one draw",
+        "standard error in points, k draws",
+        "the same, otherwise",
+    ]
     assert found["draws"] == "6 of each question, sampled as the benchmark asks, seed 1"
     assert [part.split(":")[0] for part in found["pass@k for k"].split(", ")] == list("1246")
     assert "between questions" in found["variance of one draw"]
     assert "12: " in found["standard error in points, k draws"]
 
 
-def test_every_form_has_them(
-    run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_form_has_them(run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(run.path)]) == 0
     told = capsys.readouterr().out
     document = run_document([report])
@@ -92,12 +95,15 @@ def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None
 @pytest.mark.parametrize(
     "command",
     [
-        ["export", "vlmevalkit-tsv"], ["export", "seed-results"],
+        ["export", "vlmevalkit-tsv"],
+        ["export", "seed-results"],
         ["analyse", "readers", "--sheet", "unused.csv"],
-        ["analyse", "letters"], ["analyse", "refusals"], ["analyse", "steps"],
+        ["analyse", "letters"],
+        ["analyse", "refusals"],
+        ["analyse", "steps"],
         ["analyse", "errors"],
     ],
-)  # fmt: skip
+)
 def test_what_looks_at_single_replies_refuses(
     run: RunFolder, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

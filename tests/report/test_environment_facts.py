@@ -18,7 +18,5 @@ def test_python_stands_first_and_packages_have_their_own_names(tmp_path: Path) -
     run = structs.replace(report.run, served=served)
     sections = fact_sections(structs.replace(report, run=run), tmp_path)
     (section,) = [one for one in sections if one.title == "Environment of the server"]
-    assert [fact.name for fact in section.facts] == [
-        "lock digest", "python", "accelerate", "flash_attn", "torch",
-    ]  # fmt: skip
+    assert [fact.name for fact in section.facts] == ["lock digest", "python", "accelerate", "flash_attn", "torch"]
     assert section.facts[1].value == "3.11.9"

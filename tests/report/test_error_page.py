@@ -51,12 +51,8 @@ def test_few_of_each_subtask_and_the_same_again(runs: list[RunFolder]) -> None:
     wrong = Counter(one.groups["category"] for one in runs[0].records() if one.score == 0)
     assert {one.subtask: one.wrong_count for one in first} == wrong
     assert all(one.record.score == 0.0 and one.answer not in one.gold for one in first)
-    assert [one.record.id for one in draw_wrong_answers(runs, each=2, seed=7)] == [
-        one.record.id for one in first
-    ]
-    assert [one.record.id for one in draw_wrong_answers(runs, each=2, seed=8)] != [
-        one.record.id for one in first
-    ]
+    assert [one.record.id for one in draw_wrong_answers(runs, each=2, seed=7)] == [one.record.id for one in first]
+    assert [one.record.id for one in draw_wrong_answers(runs, each=2, seed=8)] != [one.record.id for one in first]
     with pytest.raises(UsageError, match="--each is 0"):
         draw_wrong_answers(runs, each=0)
 
@@ -153,10 +149,7 @@ def test_a_subtask_counts_with_all_its_wrong_answers(tmp_path: Path, capsys) -> 
     of the large one."""
     samples = tuple(
         ErrorLabel("run", f"{wrong} {at}", "m", str(wrong), (name,), wrong=wrong)
-        for wrong, names in (
-            (10, ("perception",) * 5),
-            (1000, ("perception",) + ("reasoning",) * 4),
-        )
+        for wrong, names in ((10, ("perception",) * 5), (1000, ("perception",) + ("reasoning",) * 4))
         for at, name in enumerate(names)
     )
     by_type = {one.type: one for one in distribution(samples)}
@@ -261,9 +254,7 @@ def test_a_judge_by_name(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
 def test_a_judge_that_names_no_type_is_unread() -> None:
     assert parse_error_types("I think it is a perception problem.") == ()
     assert parse_error_types("Labels: none") == ()
-    assert parse_error_types(
-        "Labels: reasoning\nOn reflection.\nLabels: knowledge, perception"
-    ) == (
+    assert parse_error_types("Labels: reasoning\nOn reflection.\nLabels: knowledge, perception") == (
         "perception",
         "knowledge",
     )

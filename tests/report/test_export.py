@@ -61,9 +61,7 @@ def test_csv_has_one_line_per_number():
 
 def test_csv_says_how_a_run_differs_in_columns_of_their_own():
     report = tiny()
-    config = msgspec.structs.replace(
-        report.run.config, parameters={"cot": "on", "control": "blind"}, limit=8
-    )
+    config = msgspec.structs.replace(report.run.config, parameters={"cot": "on", "control": "blind"}, limit=8)
     report = msgspec.structs.replace(report, run=msgspec.structs.replace(report.run, config=config))
     row = next(csv.DictReader(io.StringIO(written([report], "csv"))))
     assert row["differs"] == "blind, cot=on, limit 8, max_new_tokens=512"

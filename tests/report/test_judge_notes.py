@@ -46,9 +46,7 @@ def test_the_printed_score_says_that_its_judge_was_not_measured(
 
 
 def test_what_the_sentence_advises_measures_the_judge(replies: Path) -> None:
-    scored = score(
-        "mm-vet", replies, data=LAYOUT, judges=["column:grade"], labels={"right": "ok"}
-    )  # fmt: skip
+    scored = score("mm-vet", replies, data=LAYOUT, judges=["column:grade"], labels={"right": "ok"})
     assert scored.readings is not None
     assert [row.agreeing for row in scored.readings.by_parser] == [2, 2]
     assert "was not measured" not in repr(scored)
@@ -84,8 +82,6 @@ def test_a_judge_may_be_any_object_that_answers(replies: Path, tmp_path: Path) -
     assert "GradesHalf" in repr(scored)
 
 
-def test_a_note_on_the_data_is_printed_once(
-    replies: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_note_on_the_data_is_printed_once(replies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged = printed(capsys, "--predictions", replies, "--judge", "column:grade")
     assert judged.count("is not the published file") == 1

@@ -60,8 +60,10 @@ def test_a_board_says_how_sure_it_is(place: Path, capsys: pytest.CaptureFixture[
     (standing,) = json.loads(printed(capsys, place / "A", "--format", "json"))
     first = standing["boards"][0]["places"]
     assert [(one["rank"], one["model"], one["letters"]) for one in first] == [
-        (1, "strong", "a"), (2, "mid", "b"), (3, "weak", "b"),
-    ]  # fmt: skip
+        (1, "strong", "a"),
+        (2, "mid", "b"),
+        (3, "weak", "b"),
+    ]
     assert [one["ranks"] for one in first] == [[1, 1], [2, 3], [2, 3]]
     assert all(one["n"] == COUNT for one in first)
     assert all(one["interval"][0] < one["score"] < one["interval"][1] for one in first)
@@ -101,14 +103,9 @@ def test_letters_are_what_compare_says(place: Path, capsys: pytest.CaptureFixtur
         assert alike == (pair["p_holm"] >= 0.05)
 
 
-def test_the_order_of_the_arguments_changes_nothing(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_order_of_the_arguments_changes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = ["A", "stopped", "policy"]
-    shown = {
-        printed(capsys, *(place / one for one in order), "--format", "json")
-        for order in permutations(folders)
-    }
+    shown = {printed(capsys, *(place / one for one in order), "--format", "json") for order in permutations(folders)}
     assert len(shown) == 1
 
 
@@ -117,9 +114,7 @@ def test_runs_that_do_not_belong_together_are_in_rankings_of_their_own(
 ) -> None:
     folders = [place / one for one in ("A", "stopped", "limited", "seed", "policy")]
     found = json.loads(printed(capsys, *folders, "--format", "json"))
-    boards = {
-        one["benchmark"]: [place["model"] for place in one["boards"][0]["places"]] for one in found
-    }
+    boards = {one["benchmark"]: [place["model"] for place in one["boards"][0]["places"]] for one in found}
     assert boards == {
         "q": ["strong", "mid", "weak"],
         "q (failures count-wrong)": ["mid"],
@@ -132,9 +127,7 @@ def test_runs_that_do_not_belong_together_are_in_rankings_of_their_own(
     assert all(one["notices"][0].startswith(apart) for one in found)
 
 
-def test_two_runs_alike_are_refused(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_runs_alike_are_refused(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     again = run(model("mid", 0.42), place / "q.tsv", tmp_path / "again")
     for order in ((place / "A", again.path), (again.path, place / "A")):
         assert main(["leaderboard", *map(str, order)]) == 2
@@ -157,14 +150,16 @@ def test_an_unfinished_run_is_not_among_the_whole_ones(
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "html"])
-def test_what_people_read_has_every_column(
-    place: Path, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
-    text = " ".join(
-        printed(capsys, place / "A", "--format", form).replace("Alike", "alike").split()
-    )
-    for words in ("95 % interval", "95 % ranks", "alike", "strong", "2–3",
-                  "models that share a letter cannot be told apart"):  # fmt: skip
+def test_what_people_read_has_every_column(place: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    text = " ".join(printed(capsys, place / "A", "--format", form).replace("Alike", "alike").split())
+    for words in (
+        "95 % interval",
+        "95 % ranks",
+        "alike",
+        "strong",
+        "2–3",
+        "models that share a letter cannot be told apart",
+    ):
         assert words in text, words
 
 
@@ -180,14 +175,10 @@ def test_a_withheld_score_leaves_the_others_their_ranks(
 
     run(Told("broken", failing), place / "q.tsv", tmp_path, variant=variant)
     (found,) = json.loads(printed(capsys, tmp_path, "--format", "json"))
-    assert [(one["model"], one["letters"]) for one in found["boards"][0]["places"]] == [
-        ("strong", "a"), ("weak", "b"),
-    ]  # fmt: skip
+    assert [(one["model"], one["letters"]) for one in found["boards"][0]["places"]] == [("strong", "a"), ("weak", "b")]
 
 
-def test_few_pictures_tell_nothing_of_ranks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_few_pictures_tell_nothing_of_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = rows(24)
     for at, row in enumerate(table):
         stream = io.BytesIO()
@@ -202,9 +193,7 @@ def test_few_pictures_tell_nothing_of_ranks(
     assert "95 % ranks" not in text
 
 
-def test_the_page_keeps_words_and_columns_apart(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_keeps_words_and_columns_apart(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = printed(capsys, place / "A", "--format", "html")
     assert "adjusted by Holm for the 3 pairs" in page  # not "holm"
     # A number ends at the right of its cell: the words after it need a distance of their own.
@@ -215,23 +204,17 @@ def test_csv_has_a_row_for_each_place(place: Path, capsys: pytest.CaptureFixture
     table = list(csv.DictReader(io.StringIO(printed(capsys, place / "A", "--format", "csv"))))
     assert len(table) == 3 * 5
     first = table[0]
-    assert (first["model"], first["n"], first["rank_low"], first["alike"]) == (
-        "strong", str(COUNT), "1", "a",
-    )  # fmt: skip
+    assert (first["model"], first["n"], first["rank_low"], first["alike"]) == ("strong", str(COUNT), "1", "a")
     assert float(first["low"]) < float(first["score"]) < float(first["high"])
 
 
-def test_one_run_alone_has_no_ranks_to_be_unsure_of(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_run_alone_has_no_ranks_to_be_unsure_of(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, next((place / "A").glob("mid*")))
     assert "95 % interval" in text
     assert "95 % ranks" not in text
 
 
-def test_a_printed_model_does_not_stand_in_two_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_printed_model_does_not_stand_in_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text("model,subtask,acc,acc_plus\nm,Existence,86.67,73.33\n")
     assert main(["leaderboard", *map(str, tmp_path.glob("*.csv"))]) == 2
@@ -250,9 +233,7 @@ def test_groups_are_columns_of_one_table(
     assert all(line[2].endswith("*") for line in lines[head + 2 : head + 6])
 
 
-def test_a_seed_that_nobody_set_is_no_difference(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_seed_that_nobody_set_is_no_difference(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, place / "A", place / "limited")
     assert "they differ in limit" in text
     assert "seed" not in text
@@ -300,9 +281,7 @@ def test_a_narrow_terminal_has_every_column_in_parts(
     assert [name for head in heads for name in head[1:]] == ["strong", "mid", "weak", "n"]
 
 
-def test_a_row_says_how_its_run_was_sampled(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_says_how_its_run_was_sampled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write(tmp_path / "q.tsv", rows(COUNT))
     run(model("greedy", 0.5), data, tmp_path / "runs")
     run(model("warm", 0.6), data, tmp_path / "runs", sampling=Sampling(temperature=0.7))

@@ -18,8 +18,19 @@ from snellen.report.writers.terminal import print_document
 
 LAYOUTS = Path(__file__).parents[1] / "benchmarks" / "layouts"
 FEW = ("a-bench", "a-okvqa", "aesbench")
-MANY = (*FEW, "ai2d", "mmstar", "q-bench", "realworldqa", "scienceqa", "seedbench", "gqa",
-        "taskmeanything", "blink", "mmmb")  # fmt: skip
+MANY = (
+    *FEW,
+    "ai2d",
+    "mmstar",
+    "q-bench",
+    "realworldqa",
+    "scienceqa",
+    "seedbench",
+    "gqa",
+    "taskmeanything",
+    "blink",
+    "mmmb",
+)
 
 
 SPECS = [f"{name}:file={LAYOUTS / name}.tsv" for name in MANY]
@@ -70,7 +81,5 @@ def test_many_members_of_a_suite_continue_in_tables_below(runs: Path) -> None:
         if row.startswith(("1 ", "–")):
             found |= zip(re.split(r"\s{2,}", head.strip()), row.split(), strict=True)
     values = shown.rows[0].values
-    assert {name: found[name] for name in MANY} == {
-        name: fmt.score_text(values[name]) for name in MANY
-    }
+    assert {name: found[name] for name in MANY} == {name: fmt.score_text(values[name]) for name in MANY}
     assert found["average"] == fmt.score_text(shown.rows[0].average)

@@ -61,10 +61,7 @@ def test_a_text_is_shown_as_it_stands(name: str) -> None:
     text = TEXTS[name]
     (paragraph,) = (t for t in PARSER.parse(f"x {literal(text)} x") if t.type == "inline")
     assert shown(paragraph) == f"x {folded(text)} x"
-    assert read(table(["a", text or "c"], [[text, "b"]])) == [
-        ["a", folded(text or "c")],
-        [folded(text), "b"],
-    ]
+    assert read(table(["a", text or "c"], [[text, "b"]])) == [["a", folded(text or "c")], [folded(text), "b"]]
 
 
 @given(st.lists(st.lists(st.text(SIGNS, max_size=20), min_size=3, max_size=3), max_size=3))

@@ -86,8 +86,7 @@ def test_the_row_of_frequent_guessing_is_the_run_of_the_model_frequent(tmp_path:
     ]
     data = str(write(tmp_path / "mmt.tsv", rows))
     variant = Variant(data=data)
-    done = evaluate(["frequent", "random"], ["mmt-bench"], out=tmp_path / "out", variant=variant,
-                    html=False)  # fmt: skip
+    done = evaluate(["frequent", "random"], ["mmt-bench"], out=tmp_path / "out", variant=variant, html=False)
     text = mmt_table(list(done.runs))
     table = cells(text)
     assert without_intervals(table["frequent"])[:2] == ["79.2", "71.4"]
@@ -154,9 +153,7 @@ def test_a_run_without_a_meta_task_is_named(tmp_path: Path) -> None:
 
     data = str(write(tmp_path / "mmt.tsv", ROWS))
     models = [Saying("always-b", "B"), Failing("broken", "A")]
-    done = evaluate(
-        models, ["mmt-bench"], out=tmp_path / "out", variant=Variant(data=data), html=False
-    )
+    done = evaluate(models, ["mmt-bench"], out=tmp_path / "out", variant=Variant(data=data), html=False)
     text = mmt_table(list(done.runs))
     assert "DU counts in no mean rank: broken has no value there." in text
     assert "mean rank over 1 and 0 meta-tasks" in text
@@ -166,10 +163,13 @@ def test_mean_ranks_have_intervals(tmp_path: Path) -> None:
     """Forty questions of each subtask: one model has nine of ten right, the other none. Where all
     are about one picture, nothing is known of others."""
     rows = [
-        row(at, *(("weather_recognition", "visual_recognition") if at % 2 else
-                  ("doc_vqa", "doc_understanding")), "A" if at % 20 > 1 else "B")
+        row(
+            at,
+            *(("weather_recognition", "visual_recognition") if at % 2 else ("doc_vqa", "doc_understanding")),
+            "A" if at % 20 > 1 else "B",
+        )
         for at in range(80)
-    ]  # fmt: skip
+    ]
     (tmp_path / "shared").mkdir()
     assert cells(mmt_table(made(tmp_path / "shared", rows)))["always-a"][2] == "1.0"
     rows = [one | {"image": picture("red", (60, 40 + at))} for at, one in enumerate(rows)]

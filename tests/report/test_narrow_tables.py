@@ -22,9 +22,14 @@ COLUMNS = (
     Column("how", is_optional=True),
 )
 ROW: tuple[Cell, ...] = (
-    "prompt or the model or extraction", 1.3, Interval(0.0, 1.3, ""), Interval(0.5, 2.1, ""),
-    "+10 –0", 31, "read again 1/2",
-)  # fmt: skip
+    "prompt or the model or extraction",
+    1.3,
+    Interval(0.0, 1.3, ""),
+    Interval(0.5, 2.1, ""),
+    "+10 –0",
+    31,
+    "read again 1/2",
+)
 TEXTS = ("", "+1.3", "0.0 to +1.3", "+0.5 to +2.1", "+10 –0", "31", "read again 1/2")
 CAUSES = Table("attributed", COLUMNS, [ROW])
 

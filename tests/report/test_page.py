@@ -118,14 +118,9 @@ def test_a_digest_that_is_a_path_reads_nothing(tmp_path):
 
 
 def test_overview_links_to_the_pages_that_exist(tmp_path):
-    runs = [
-        write_run(tmp_path, *build_report(model, "eyechart", count=20))
-        for model in ("snellen/tiny", "random")
-    ]
+    runs = [write_run(tmp_path, *build_report(model, "eyechart", count=20)) for model in ("snellen/tiny", "random")]
     write_html(runs[0])
-    text = write_overview(
-        [(run, run.report()) for run in runs], tmp_path / "overview.html"
-    ).read_text()
+    text = write_overview([(run, run.report()) for run in runs], tmp_path / "overview.html").read_text()
     assert f'href="{runs[0].path.name}/report.html"' in text
     assert f"{runs[1].path.name}/report.html" not in text
     assert text.count('class="bars"') == 2

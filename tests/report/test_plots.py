@@ -19,33 +19,14 @@ from matplotlib.text import Text
 from paper_files import paper_table
 from synthetic import build_report
 
-from snellen.benchmarks.abilities.seedbench.levels import (
-    DimensionGroup,
-    dimensions,
-    group_by_subpart,
-)
+from snellen.benchmarks.abilities.seedbench.levels import DimensionGroup, dimensions, group_by_subpart
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
-from snellen.report.plots.figure import (
-    DASHES,
-    HATCHES,
-    MARKERS,
-    PALETTE,
-    ink_on,
-    plot_style,
-    shades,
-    to_svg,
-)
+from snellen.report.plots.figure import DASHES, HATCHES, MARKERS, PALETTE, ink_on, plot_style, shades, to_svg
 from snellen.report.plots.hard_cards import HardSampleCard, draw_cards
 from snellen.report.plots.lines import LinePoint, line_plot
 from snellen.report.plots.ranks import heat_map, leaderboard_plot, rank_share
-from snellen.report.plots.series import (
-    Value,
-    dot_plot,
-    radar_plot,
-    results_plot,
-    stacked_bars,
-)
+from snellen.report.plots.series import Value, dot_plot, radar_plot, results_plot, stacked_bars
 from snellen.report.plots.taskmap import dendrogram, distance_map, tau_curve
 from snellen.scoring.leaderboard import rank_models
 from snellen.taskmap.agreement import NearTau
@@ -62,16 +43,12 @@ SERIES = {
     "one": {"p": Value(40.0, Interval(30.0, 50.0, "wilson")), "q": Value(90.0), "r": Value(5.0)},
     "$two_": {"p": Value(60.0), "q": Value(10.0), "r": Value(99.0)},
 }
-DISTANCES = np.array([[0.0, 0.2, 0.9, 1.0], [0.2, 0.0, 0.8, 0.9], [0.9, 0.8, 0.0, 0.3],
-                      [1.0, 0.9, 0.3, 0.0]])  # fmt: skip
+DISTANCES = np.array([[0.0, 0.2, 0.9, 1.0], [0.2, 0.0, 0.8, 0.9], [0.9, 0.8, 0.0, 0.3], [1.0, 0.9, 0.3, 0.0]])
 NAMES = ["north", "east", "south", "west"]
 
 
 def texts(figure: Figure) -> list[str]:
-    return [
-        "".join(node.itertext()).strip()
-        for node in ET.fromstring(to_svg(figure)).iter(f"{SVG}text")
-    ]
+    return ["".join(node.itertext()).strip() for node in ET.fromstring(to_svg(figure)).iter(f"{SVG}text")]
 
 
 def tooltips(figure: Figure) -> list[str]:
@@ -118,11 +95,7 @@ def test_series_differ_in_more_than_colour() -> None:
 
 def test_a_mark_is_where_its_value_is() -> None:
     axes = dot_plot("dots", SERIES, connect=False).axes[0]
-    marks = {
-        line.get_gid().removeprefix("tooltip:"): line.get_xdata()[0]
-        for line in axes.lines
-        if line.get_gid()
-    }
+    marks = {line.get_gid().removeprefix("tooltip:"): line.get_xdata()[0] for line in axes.lines if line.get_gid()}
     assert marks["one, q: 90.0"] == 90.0
     assert len(marks) == 6
     (interval,) = [line for line in axes.lines if list(line.get_xdata()) == [30.0, 50.0]]
@@ -151,18 +124,13 @@ def test_scores_of_runs_have_intervals_and_what_guessing_scores() -> None:
     assert "chance" in texts(figure)
 
 
-LONG = [
-    "hf/Qwen/Qwen2.5-VL-72B-Instruct-AWQ",
-    "hf/llava-hf/llava-onevision-qwen2-7b-ov-hf (seed 1)",
-]
+LONG = ["hf/Qwen/Qwen2.5-VL-72B-Instruct-AWQ", "hf/llava-hf/llava-onevision-qwen2-7b-ov-hf (seed 1)"]
 TITLE = "Scores by ability of two models on a benchmark with a name that is longer than the axes"
 
 
 def long_series(rows: int) -> dict[str, dict[str, Value]]:
     return {
-        model: {
-            f"a long name of row {row}": Value(40.0, Interval(30, 50, "w")) for row in range(rows)
-        }
+        model: {f"a long name of row {row}": Value(40.0, Interval(30, 50, "w")) for row in range(rows)}
         for model in LONG
     }
 
@@ -178,9 +146,7 @@ CROWDED = {
     **{f"radar of {n}": (lambda n=n: radar_plot(TITLE, long_series(n))) for n in (1, 3, 8, 20, 40)},
     "bars": lambda: stacked_bars(TITLE, {m: {"A" * 30: 3.0, "B" * 30: 1.0} for m in LONG}),
     "boards": crowded_boards,
-    "results": lambda: results_plot(
-        [build_report(model, bench, count=9)[0] for model in LONG for bench in ("x", "y")]
-    ),
+    "results": lambda: results_plot([build_report(model, bench, count=9)[0] for model in LONG for bench in ("x", "y")]),
     "lines": lambda: line_plot(TITLE, {m: [LinePoint(100, 40.0)] for m in LONG}, label="step"),
 }
 
@@ -211,9 +177,7 @@ def test_texts_do_not_touch(name: str) -> None:
 
 def test_bars_and_spokes_have_their_intervals() -> None:
     board = rank_models("t", {"m": 60.0, "n": 40.0}, 9)
-    rows = tuple(
-        row._replace(interval=Interval(row.score - 5, row.score + 7, "w")) for row in board.places
-    )
+    rows = tuple(row._replace(interval=Interval(row.score - 5, row.score + 7, "w")) for row in board.places)
     axes = leaderboard_plot({"x": [board._replace(places=rows)]}).axes[0]
     assert [list(line.get_xdata()) for line in axes.lines] == [[55.0, 67.0], [35.0, 47.0]]
     assert axes.get_xlim()[1] == 67.0
@@ -241,8 +205,13 @@ def test_an_axis_ends_with_the_highest_value_there_can_be() -> None:
 
 
 def test_a_radar_has_the_spokes_that_all_series_have() -> None:
-    figure = radar_plot("r", {"m": dict.fromkeys("abcd", Value(1.0)), "n": SERIES["one"] | {
-        "a": Value(2.0), "b": Value(3.0), "c": Value(4.0)}})  # fmt: skip
+    figure = radar_plot(
+        "r",
+        {
+            "m": dict.fromkeys("abcd", Value(1.0)),
+            "n": SERIES["one"] | {"a": Value(2.0), "b": Value(3.0), "c": Value(4.0)},
+        },
+    )
     assert {"a", "b", "c"} <= set(texts(figure))
     assert "d" not in texts(figure)
 
@@ -257,10 +226,13 @@ def test_stacked_bars_are_shares_of_their_row() -> None:
 def test_darker_is_a_higher_rank_and_no_value_is_left_out() -> None:
     figure = heat_map(VALUES, GROUPS, "ranks")
     assert sorted(tooltips(figure)) == [
-        "a & b, x: 50.0, rank 3 of 3", "a & b, y: 10.0, rank 1 of 3",
-        "c, x: 70.0, rank 1 of 3", "c, y: 10.0, rank 1 of 3",
-        "d, x: 60.0, rank 2 of 3", "d, y: 5.0, rank 3 of 3",
-    ]  # fmt: skip
+        "a & b, x: 50.0, rank 3 of 3",
+        "a & b, y: 10.0, rank 1 of 3",
+        "c, x: 70.0, rank 1 of 3",
+        "c, y: 10.0, rank 1 of 3",
+        "d, x: 60.0, rank 2 of 3",
+        "d, y: 5.0, rank 3 of 3",
+    ]
     (mesh,) = [each for each in figure.axes[0].collections if isinstance(each, QuadMesh)]
     cells = np.ma.filled(mesh.get_array(), np.nan).reshape(3, 3)
     np.testing.assert_equal(cells, [[0, 1, np.nan], [1, 1, np.nan], [0.5, 0, np.nan]])
@@ -285,9 +257,7 @@ def test_numbers_have_contrast_in_every_shade() -> None:
 
 def luminance(colour: tuple[float, ...]) -> float:
     """Relative luminance (WCAG 2.1)."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3]
-    )
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -315,14 +285,13 @@ def test_the_papers_tables_5_and_6() -> None:
 def test_a_tree_joins_tasks_at_their_distances() -> None:
     figure = tree_figure()
     assert tooltips(figure) == [
-        "joined at a distance of 0.200", "joined at a distance of 0.300",
+        "joined at a distance of 0.200",
+        "joined at a distance of 0.300",
         "joined at a distance of 0.900",
-    ]  # fmt: skip
+    ]
     axes = figure.axes[0]
     rows = [label.get_text() for label in axes.get_yticklabels()]
-    assert {frozenset(rows[:2]), frozenset(rows[2:])} == {
-        frozenset(NAMES[:2]), frozenset(NAMES[2:])
-    }  # fmt: skip
+    assert {frozenset(rows[:2]), frozenset(rows[2:])} == {frozenset(NAMES[:2]), frozenset(NAMES[2:])}
     colours = [line.get_color() for line in axes.lines[:3]]
     assert set(colours[:2]) == set(PALETTE[:2])
     assert colours[2] not in PALETTE
@@ -342,9 +311,7 @@ def test_tau_is_labelled_with_its_pairs() -> None:
 
 def test_boards_are_bars_from_0_to_the_best_score() -> None:
     scores = {"m": 80.0, "n": 40.0, "o": 80.0}
-    figure = leaderboard_plot(
-        {"MME": [rank_models("total", scores, 10), rank_models("solo", {"m": 1.0}, 10)]}
-    )
+    figure = leaderboard_plot({"MME": [rank_models("total", scores, 10), rank_models("solo", {"m": 1.0}, 10)]})
     (axes,) = figure.axes
     assert [bar.get_width() for bar in axes.patches] == [80.0, 80.0, 40.0]
     assert [bar.get_alpha() for bar in axes.patches] == [1.0, 1.0, 0.55]
@@ -374,6 +341,4 @@ def test_without_matplotlib_a_plot_is_one_sentence(tmp_path: Path) -> None:
         "except MissingExtra as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert re.fullmatch(
-        r"a plot needs matplotlib, .* pip install 'snellen\[plots\]'", done.stdout.strip()
-    )
+    assert re.fullmatch(r"a plot needs matplotlib, .* pip install 'snellen\[plots\]'", done.stdout.strip())

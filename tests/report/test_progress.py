@@ -56,9 +56,7 @@ def test_the_panel_fits_80_columns():
     lines = shown.getvalue().splitlines()
     assert len(lines) == 2
     assert lines[0].rstrip().endswith("350/600 20 s left")
-    assert lines[1].strip() == (
-        "3 failed · score 68.2 · 12.7/s · requests: 812 sent, 12 reused, 210 saved"
-    )
+    assert lines[1].strip() == ("3 failed · score 68.2 · 12.7/s · requests: 812 sent, 12 reused, 210 saved")
     assert "complete in 20 s" in file.getvalue()
 
 

@@ -3,13 +3,7 @@ from synthetic import build_report, record
 
 from snellen.core.output import CandidateScore, Generated, ParsedAnswer, Ranked
 from snellen.core.record import Pass
-from snellen.report.page.samples import (
-    describe,
-    in_data_order,
-    page_media,
-    record_result,
-    select_samples,
-)
+from snellen.report.page.samples import describe, in_data_order, page_media, record_result, select_samples
 
 
 def outcome_set(records):
@@ -50,9 +44,7 @@ def test_shown_media_hold_the_first_sample():
 def test_evidence_is_cut_by_characters_not_by_utf16():
     reply = "🙂🙂 The answer is B."
     at = reply.index("B")
-    turn = Pass(
-        (), Generated(reply), ParsedAnswer("B", "label", (at, at + 1)), options={"B": "two"}
-    )
+    turn = Pass((), Generated(reply), ParsedAnswer("B", "label", (at, at + 1)), options={"B": "two"})
     shown = describe(replaced(turn))["passes"][0]["output"]
     assert shown["text"] == ["🙂🙂 The answer is ", "B", "."]
 

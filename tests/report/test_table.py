@@ -71,9 +71,7 @@ def test_plain_when_not_a_terminal_and_baselines_dim_on_one():
 
 def test_interrupted_run_says_how_far_it_came():
     report, _, _ = build_report(count=20, troubled=False, status="interrupted")
-    assert printed([report]).startswith(
-        "! the run was interrupted: 20 of 20 done\ncontinue with: snellen run"
-    )
+    assert printed([report]).startswith("! the run was interrupted: 20 of 20 done\ncontinue with: snellen run")
 
 
 def test_the_command_to_go_on_with_is_one_line_however_long():
@@ -98,9 +96,7 @@ def test_runs_of_one_model_are_told_apart_by_what_differs():
     report, _, _ = build_report(count=10)
     runs = []
     for language, limit in (("en", None), ("cn", None), ("cn", 5)):
-        config = replace(
-            report.run.config, parameters={"lang": language, "split": "test"}, limit=limit
-        )
+        config = replace(report.run.config, parameters={"lang": language, "split": "test"}, limit=limit)
         runs.append(replace(report, run=replace(report.run, config=config)))
     text = printed(runs, width=120)
     for name in ("(lang=en)", "(lang=cn)", "(limit 5, lang=cn)"):
@@ -120,9 +116,7 @@ def test_each_baseline_is_one_row_over_the_most_questions():
 
 def test_no_run_replaces_another_in_the_matrix():
     reports = []
-    for model, benchmark, control in (
-        ("one", "eyechart", None), ("one", "eyechart", "blind"), ("two", "photos", None)
-    ):  # fmt: skip
+    for model, benchmark, control in (("one", "eyechart", None), ("one", "eyechart", "blind"), ("two", "photos", None)):
         report, _, _ = build_report(model, benchmark, count=20, troubled=False)
         parameters = {"split": "test", **({"control": control} if control else {})}
         config = replace(report.run.config, parameters=parameters)

@@ -6,12 +6,7 @@ from PIL import Image
 from synthetic import picture
 
 from snellen.core.media import FileSource, InlineSource, digest_bytes
-from snellen.report.page.thumbnails import (
-    MAX_BYTES,
-    MAX_SIDE,
-    read_thumbnail,
-    write_thumbnails,
-)
+from snellen.report.page.thumbnails import MAX_BYTES, MAX_SIDE, read_thumbnail, write_thumbnails
 
 
 def noise(width: int, height: int) -> bytes:

@@ -81,9 +81,7 @@ DOCUMENT = Document(
         (IntervalEstimate(None), Column("x", "points"), "–"),
     ],
 )
-def test_cells_are_formatted_by_the_kind_of_their_column(
-    cell: Cell, column: Column, text: str
-) -> None:
+def test_cells_are_formatted_by_the_kind_of_their_column(cell: Cell, column: Column, text: str) -> None:
     assert cell_text(cell, column) == text
 
 
@@ -137,12 +135,8 @@ def test_html_shows_every_cell_and_runs_none() -> None:
 def test_csv_has_full_precision_and_no_formula() -> None:
     rows = list(csv.DictReader(io.StringIO(write_text(DOCUMENT, "csv"))))
     assert rows[0]["model"] == "'=cmd|a"
-    assert [rows[0][name] for name in ("score", "score low", "score high")] == [
-        "62.5", "61.04", "64.26"
-    ]  # fmt: skip
-    assert [rows[1][name] for name in ("difference", "difference low", "difference high")] == [
-        "", "-1.5", "7.0"
-    ]  # fmt: skip
+    assert [rows[0][name] for name in ("score", "score low", "score high")] == ["62.5", "61.04", "64.26"]
+    assert [rows[1][name] for name in ("difference", "difference low", "difference high")] == ["", "-1.5", "7.0"]
     assert rows[0]["p"] == "1e-05"
     assert rows[3]["score"] == "25.0"
 
@@ -184,9 +178,7 @@ def test_latex_sets_the_best_in_bold_and_escapes_every_sign() -> None:
     assert "% a_b failed" in text
     assert text.index(r"\midrule" + "\n    chance") > text.index("low")
     body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
-    assert all(
-        line.count(" & ") == len(TABLE.columns) - 1 for line in body.splitlines() if "&" in line
-    )
+    assert all(line.count(" & ") == len(TABLE.columns) - 1 for line in body.splitlines() if "&" in line)
 
 
 def test_a_duplicate_column_is_refused_where_it_would_lose_a_value() -> None:
@@ -201,10 +193,7 @@ def test_a_duplicate_column_is_refused_where_it_would_lose_a_value() -> None:
 def test_no_number_is_cut_or_lost_at_any_width(width: int, seed: int) -> None:
     draw = random.Random(seed)
     columns = [Column("model", "name"), *(Column(f"c{i}", "points") for i in range(8))]
-    rows = [
-        ("hf/" + "long-name-" * draw.randint(1, 6), *(draw.uniform(0, 1e6) for _ in range(8)))
-        for _ in range(3)
-    ]
+    rows = [("hf/" + "long-name-" * draw.randint(1, 6), *(draw.uniform(0, 1e6) for _ in range(8))) for _ in range(3)]
     shown = printed(Document((Table("", columns, rows),)), width)
     for row in rows:
         for value in row[1:]:
@@ -214,11 +203,7 @@ def test_no_number_is_cut_or_lost_at_any_width(width: int, seed: int) -> None:
 
 
 def test_optional_columns_are_left_out_and_named() -> None:
-    columns = (
-        Column("a" * 20),
-        Column("kept", "points"),
-        Column("second", "points", is_optional=True),
-    )
+    columns = (Column("a" * 20), Column("kept", "points"), Column("second", "points", is_optional=True))
     document = Document((Table("", columns, (("x", 1.0, 2.0),)),))
     narrow, wide = printed(document, 30), printed(document, 60)
     assert "not shown, for want of width: second" in narrow
@@ -233,10 +218,7 @@ def test_each_row_of_a_table_of_lines_is_one_line_at_any_width() -> None:
     columns = [Column("name"), Column("kind"), Column("about")]
     console = Terminal(record=True, file=io.StringIO(), width=40)
     print_document(Document([Table("", columns, rows, on_terminal="lines")]), console)
-    assert console.export_text().splitlines() == [
-        f"tiny  a model  {'x' * 90}",
-        f"{'n' * 50}  another  end",
-    ]
+    assert console.export_text().splitlines() == [f"tiny  a model  {'x' * 90}", f"{'n' * 50}  another  end"]
 
 
 def test_control_characters_reach_no_terminal() -> None:

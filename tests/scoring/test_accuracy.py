@@ -57,10 +57,7 @@ def test_nothing_scored_gives_no_number() -> None:
 def test_groups_hold_their_own_n() -> None:
     records = [record(i, float(i % 2), groups={"category": "ab"[i % 2]}) for i in range(6)]
     cells = summed(*records).groups["category"]
-    assert {label: (cell.value, cell.n) for label, cell in cells.items()} == {
-        "a": (0.0, 3),
-        "b": (100.0, 3),
-    }
+    assert {label: (cell.value, cell.n) for label, cell in cells.items()} == {"a": (0.0, 3), "b": (100.0, 3)}
 
 
 def test_circular_reports_vanilla_drop_and_its_own_chance() -> None:

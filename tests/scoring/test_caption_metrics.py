@@ -18,9 +18,7 @@ from snellen.scoring.captions.tokenise import caption_words
 
 Golden = Callable[[str], Path]
 WORDS = st.lists(st.sampled_from("abcde"), max_size=8)
-REFERENCES = st.lists(
-    st.lists(st.sampled_from("abcde"), min_size=1, max_size=8), min_size=1, max_size=3
-)
+REFERENCES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=8), min_size=1, max_size=3)
 
 
 def corpus_bleu(pairs: list) -> tuple[float, ...]:
@@ -40,9 +38,7 @@ def everything(said: list, golds: list) -> dict[str, float]:
 def test_numbers_of_nlg_evals_readme(golden: Golden) -> None:
     data = json.loads((golden("caption_tiny") / "tiny.json").read_text())["nlg_eval"]
     said = [one.split() for one in data["hyp"]]
-    golds = [
-        [one.split(), two.split()] for one, two in zip(data["ref1"], data["ref2"], strict=True)
-    ]
+    golds = [[one.split(), two.split()] for one, two in zip(data["ref1"], data["ref2"], strict=True)]
     assert everything(said, golds) == {
         "bleu_1": pytest.approx(0.550000, abs=1e-6),
         "bleu_2": pytest.approx(0.428174, abs=1e-6),

@@ -9,9 +9,16 @@ from snellen.stats.intervals import wilson
 
 def record(number: int, score: float, unit: str = "", *media: str) -> Record:
     return Record(
-        str(number), "choice", "q", "answered", score, gold=("A",), unit=unit, media=media,
+        str(number),
+        "choice",
+        "q",
+        "answered",
+        score,
+        gold=("A",),
+        unit=unit,
+        media=media,
         groups={"kind": "x" if number < 4 else "y"},
-    )  # fmt: skip
+    )
 
 
 def named(*records: Record) -> list[str]:
@@ -26,18 +33,19 @@ def test_one_unit_or_the_same_pictures_make_a_cluster() -> None:
     one, two, three = named(record(1, 1, "u"), record(2, 0, "u"), record(3, 1, "v"))
     assert one == two != ""
     assert three == ""
-    first, again, other = named(
-        record(1, 1, "", "p", "q"), record(2, 1, "", "q", "p"), record(3, 1, "", "p")
-    )
+    first, again, other = named(record(1, 1, "", "p", "q"), record(2, 1, "", "q", "p"), record(3, 1, "", "p"))
     assert first == again != ""
     assert other == ""
 
 
 def test_what_is_linked_through_others_is_one_cluster() -> None:
     found = named(
-        record(1, 1, "u", "p"), record(2, 1, "v", "q"), record(3, 1, "w"),
-        record(4, 1, "v", "p"), record(5, 1, "w", "q"),
-    )  # fmt: skip
+        record(1, 1, "u", "p"),
+        record(2, 1, "v", "q"),
+        record(3, 1, "w"),
+        record(4, 1, "v", "p"),
+        record(5, 1, "w", "q"),
+    )
     assert len(set(found)) == 1
     assert "" not in found
 
@@ -62,8 +70,7 @@ def test_every_number_of_a_summary_is_over_clusters() -> None:
 def test_samples_of_one_picture_are_said_to_be_one_cluster() -> None:
     shared = [record(number, number % 2, "", "p") for number in range(20)]
     assert summarise(shared).notices == (
-        "all 20 samples share an image or a unit and form 1 cluster: the interval is that of a "
-        "single question",
+        "all 20 samples share an image or a unit and form 1 cluster: the interval is that of a single question",
     )
     assert summarise([*shared, record(20, 1, "", "q")]).notices == ()
     assert summarise([record(1, 1, "", "p")]).notices == ()

@@ -15,9 +15,7 @@ from snellen.scoring.accuracy import accepted_fraction, chance_of, guess_metrics
 FOUR = dict.fromkeys("ABCD", "")
 
 
-def question(
-    at: int, gold: str, kind: Kind = "choice", options: str = "ABCD", **more: object
-) -> Record:
+def question(at: int, gold: str, kind: Kind = "choice", options: str = "ABCD", **more: object) -> Record:
     shown = dict.fromkeys(options if kind == "choice" else "", "")
     golds = (gold,) if kind == "yes_no" else tuple(gold)
     return Record(str(at), kind, "q", "answered", 0.0, gold=golds, options=shown, **more)  # type: ignore[arg-type]
@@ -64,8 +62,7 @@ def test_the_most_frequent_of_random_labels_scores_chance(n: int) -> None:
     """Chosen and scored on the same ten questions it would be 42."""
     draw = random.Random(n)
     found = [
-        guess_metrics([question(at, draw.choice("ABCD")) for at in range(n)])["frequent"].value
-        for _ in range(300)
+        guess_metrics([question(at, draw.choice("ABCD")) for at in range(n)])["frequent"].value for _ in range(300)
     ]
     assert np.mean([value for value in found if value is not None]) == pytest.approx(25, abs=1)
 
@@ -77,10 +74,7 @@ def test_the_most_frequent_label_counts_all_that_are_accepted() -> None:
 
 def test_as_many_yes_as_no_about_each_picture_is_half() -> None:
     """Halves of questions would have more of the one where the other has less: 30 %."""
-    records = [
-        question(at, "Yes" if at % 2 else "No", kind="yes_no", unit=f"picture {at // 2}")
-        for at in range(6)
-    ]
+    records = [question(at, "Yes" if at % 2 else "No", kind="yes_no", unit=f"picture {at // 2}") for at in range(6)]
     assert guess_metrics(records)["frequent"].value == 50.0
     assert guess_metrics(records[::-1]) == guess_metrics(records)
 

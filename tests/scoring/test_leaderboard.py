@@ -9,12 +9,7 @@ from snellen.scoring.leaderboard import rank_models, recover_counts
 
 def test_equal_scores_share_a_rank_and_those_cut_off_are_counted() -> None:
     found = rank_models("x", {"a": 1.0, "b": 3.0, "c": 2.0, "d": 2.0, "e": 1.0}, limit=4)
-    assert [(place.rank, place.model) for place in found.places] == [
-        (1, "b"),
-        (2, "c"),
-        (2, "d"),
-        (4, "a"),
-    ]
+    assert [(place.rank, place.model) for place in found.places] == [(1, "b"), (2, "c"), (2, "d"), (4, "a")]
     assert (found.models, found.tied_out) == (5, 1)
 
 
@@ -37,9 +32,7 @@ def test_no_model_no_place() -> None:
         ("81.04", "65.93", 200, (295, 120, 182)),
     ],
 )
-def test_counts_behind_printed_numbers(
-    accuracy: str, plus: str, images: int, counts: tuple[int, int, int]
-) -> None:
+def test_counts_behind_printed_numbers(accuracy: str, plus: str, images: int, counts: tuple[int, int, int]) -> None:
     assert recover_counts(accuracy, plus, images) == counts
 
 

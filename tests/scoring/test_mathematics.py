@@ -9,11 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.mathematics.mathvista.typed_values import (
-    nearest_choice,
-    normalise_extraction,
-    same_value,
-)
+from snellen.benchmarks.mathematics.mathvista.typed_values import nearest_choice, normalise_extraction, same_value
 from snellen.benchmarks.mathematics.wemath.mastery import CompositeProblem, dimension, mastery
 from snellen.core.output import ParsedAnswer
 from snellen.extract.numbers import parse_list_answer, parse_numeric_answer
@@ -133,16 +129,7 @@ KNOWN_DIFFERENCES = [
 
 
 @pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("12", 12),
-        ("-3.5", -3.5),
-        (".5", 0.5),
-        ("3/4", 0.75),
-        ("1e3", 1000),
-        ("", None),
-        ("x", None),
-    ],
+    ("text", "number"), [("12", 12), ("-3.5", -3.5), (".5", 0.5), ("3/4", 0.75), ("1e3", 1000), ("", None), ("x", None)]
 )
 def test_plain_numbers(text: str, number: float | None) -> None:
     assert parse_number(strip_markup(text)) == number
@@ -243,8 +230,6 @@ def test_braces_around_the_whole_answer_are_left_out(text: str, core: str) -> No
         ("gama", "gamma"),
     ],
 )
-def test_mathvista_s_choices_by_the_first_letter_in_parentheses(
-    extraction: str, choice: str
-) -> None:
+def test_mathvista_s_choices_by_the_first_letter_in_parentheses(extraction: str, choice: str) -> None:
     """As the authors' `normalize_extracted_answer` chooses."""
     assert normalise_extraction(extraction, "text", "f", ("alpha", "f", "gamma")) == choice

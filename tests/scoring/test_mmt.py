@@ -11,20 +11,30 @@ from paper_files import mmt_accuracies, paper_rows
 
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.scoring.grouped import mean_of_all
-from snellen.scoring.mmt_bench import (
-    VISUAL_RECOGNITION,
-    average_meta_ranks,
-)
+from snellen.scoring.mmt_bench import VISUAL_RECOGNITION, average_meta_ranks
 
 SHIFTED = {
-    "InternVL-Chat-v1.2-34B", "Qwen-VL-Plus", "GPT-4V", "LLaVA-NEXT-34B", "Yi-VL-34B",
-    "DeepSeek-VL-7B", "Yi-VL-6B", "LLaVA-NEXT-13B", "Claude3V-Haiku", "LLaVA-NEXT-7B",
-}  # fmt: skip
+    "InternVL-Chat-v1.2-34B",
+    "Qwen-VL-Plus",
+    "GPT-4V",
+    "LLaVA-NEXT-34B",
+    "Yi-VL-34B",
+    "DeepSeek-VL-7B",
+    "Yi-VL-6B",
+    "LLaVA-NEXT-13B",
+    "Claude3V-Haiku",
+    "LLaVA-NEXT-7B",
+}
 """Rows whose values stand one column off in the paper's Tables A26 to A33."""
 OVERALL_REPRODUCED = {
-    "Frequency Guess", "Random Guess", "GPT-4V", "TransCore-M", "RBDash-v1-13B", "Yi-VL-34B",
+    "Frequency Guess",
+    "Random Guess",
+    "GPT-4V",
+    "TransCore-M",
+    "RBDash-v1-13B",
+    "Yi-VL-34B",
     "LLaVA-v1.5-7B",
-}  # fmt: skip
+}
 """The only rows of Table 2 whose Overall is the mean of the 162 printed accuracies."""
 ROUNDING = 0.0501
 
@@ -43,16 +53,10 @@ class ModelRow(NamedTuple):
     meta_tasks: dict[str, float]
 
 
-def table_2(
-    subtasks: Mapping[str, Mapping[str, float]], metas: Mapping[str, Sequence[str]]
-) -> dict[str, ModelRow]:
+def table_2(subtasks: Mapping[str, Mapping[str, float]], metas: Mapping[str, Sequence[str]]) -> dict[str, ModelRow]:
     """Put together of the rules that a run's summary and a table of runs are made with."""
     means = {
-        model: {
-            meta: mean
-            for meta, names in metas.items()
-            if (mean := mean_of_all(row, names)) is not None
-        }
+        model: {meta: mean for meta, names in metas.items() if (mean := mean_of_all(row, names)) is not None}
         for model, row in subtasks.items()
     }
     others = [meta for meta in metas if meta != VISUAL_RECOGNITION]
@@ -104,19 +108,15 @@ def test_overall_without_recognition_and_both_ranks_of_table_2(printed, recomput
     for model, row in recomputed.items():
         wanted = printed[model]
         assert row.average_rank == pytest.approx(float(wanted["avg_rank"]), abs=ROUNDING), model
-        assert row.average_rank_without_recognition == pytest.approx(
-            float(wanted["avg_rank_noVR"]), abs=ROUNDING
-        ), model
-        assert row.overall_without_recognition == pytest.approx(
-            float(wanted["overall_noVR"]), abs=ROUNDING
-        ), model
+        assert row.average_rank_without_recognition == pytest.approx(float(wanted["avg_rank_noVR"]), abs=ROUNDING), (
+            model
+        )
+        assert row.overall_without_recognition == pytest.approx(float(wanted["overall_noVR"]), abs=ROUNDING), model
 
 
 def test_overall_of_table_2_is_reproduced_in_seven_rows_only(printed, recomputed) -> None:
     close = {
-        model
-        for model, row in recomputed.items()
-        if abs(row.overall - float(printed[model]["overall"])) <= ROUNDING
+        model for model, row in recomputed.items() if abs(row.overall - float(printed[model]["overall"])) <= ROUNDING
     }
     assert close == OVERALL_REPRODUCED
     worst = max(abs(row.overall - float(printed[m]["overall"])) for m, row in recomputed.items())
@@ -124,9 +124,7 @@ def test_overall_of_table_2_is_reproduced_in_seven_rows_only(printed, recomputed
 
 
 def test_realigned_columns_change_ten_models_and_no_overall(recomputed) -> None:
-    moved = table_2(
-        accuracies("mmt_subtask_scores.csv", "mmt_subtask_scores_realigned.csv"), by_meta_task()
-    )
+    moved = table_2(accuracies("mmt_subtask_scores.csv", "mmt_subtask_scores_realigned.csv"), by_meta_task())
     changed = {model for model in moved if moved[model].meta_tasks != recomputed[model].meta_tasks}
     assert changed == SHIFTED
     for model, row in moved.items():
@@ -151,11 +149,7 @@ def test_ranks_are_taken_on_printed_values_among_all_rows() -> None:
         "guess": {"a": 60.0, "b": 60.0, "c": 5.0},
     }
     found = table_2(rows, TASKS)
-    assert {name: row.average_rank for name, row in found.items()} == {
-        "one": 2.0,
-        "two": 1.5,
-        "guess": 2.0,
-    }
+    assert {name: row.average_rank for name, row in found.items()} == {"one": 2.0, "two": 1.5, "guess": 2.0}
     assert found["one"].overall_without_recognition == 10.0
     assert found["two"].average_rank_without_recognition == 1.0
 

@@ -69,8 +69,12 @@ def test_typed_answers(answer: str, gold: str, kind: str, ours: float, script: f
 
 @pytest.mark.parametrize(
     ("answer", "gold", "same"),
-    [("0.0||0", "0", True), ("xx-06-xx ", "xx-6-xx", False), ("2001-06-07", "2001-6-7", True),
-     ("2001-13-07", "2001-13-7", False)],
-)  # fmt: skip
+    [
+        ("0.0||0", "0", True),
+        ("xx-06-xx ", "xx-6-xx", False),
+        ("2001-06-07", "2001-6-7", True),
+        ("2001-13-07", "2001-13-7", False),
+    ],
+)
 def test_items_of_tables(answer: str, gold: str, same: bool) -> None:
     assert same_items(answer, gold) is same

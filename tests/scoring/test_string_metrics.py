@@ -65,13 +65,7 @@ def test_vqa_accuracy_by_four_scripts(
     """As the scripts of VQA, of TextVQA (M4C) and VLMEvalKit score them, but for the last row:
     with one gold there is nobody to leave out, and only VLMEvalKit counts it."""
     scores = [
-        by(answer, golds)
-        for by in (
-            vqa_accuracy,
-            vqa_accuracy_authors,
-            vqa_accuracy_m4c,
-            vqa_accuracy_vlmevalkit,
-        )
+        by(answer, golds) for by in (vqa_accuracy, vqa_accuracy_authors, vqa_accuracy_m4c, vqa_accuracy_vlmevalkit)
     ]
     assert scores == [pytest.approx(part) for part in (ours, authors, m4c, vlmevalkit)]
 

@@ -22,10 +22,7 @@ def test_verdicts_are_those_of_inspect() -> None:
         ours = [
             text_scorers.includes(reply, golds),
             *(text_scorers.match(reply, golds, location=place) for place in LOCATIONS),
-            *(
-                text_scorers.match(reply, golds, location=place, numeric=True)
-                for place in LOCATIONS
-            ),
+            *(text_scorers.match(reply, golds, location=place, numeric=True) for place in LOCATIONS),
             text_scorers.exact(reply, golds),
             text_scorers.f1(reply, golds),
         ]

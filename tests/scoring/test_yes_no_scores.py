@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.scoring.yes_no import (
-    NO,
-    YES,
-    PairScore,
-    YesNoItem,
-    YesNoReply,
-    confusion,
-    count_by_image,
-    sum_images,
-)
+from snellen.scoring.yes_no import NO, YES, PairScore, YesNoItem, YesNoReply, confusion, count_by_image, sum_images
 
 
 def pair_score(judged: list[YesNoItem]) -> PairScore:
@@ -21,17 +12,13 @@ def pair_score(judged: list[YesNoItem]) -> PairScore:
 
 
 def test_accuracy_counts_questions_and_accuracy_plus_images() -> None:
-    found = pair_score(
-        [YesNoItem("a", True), YesNoItem("b", False), YesNoItem("a", True), YesNoItem("b", True)]
-    )
+    found = pair_score([YesNoItem("a", True), YesNoItem("b", False), YesNoItem("a", True), YesNoItem("b", True)])
     assert (found.accuracy, found.accuracy_plus, found.score) == (75.0, 50.0, 125.0)
     assert (found.questions, found.images, found.incomplete) == (4, 2, 0)
 
 
 def test_half_a_pair_counts_in_accuracy_alone() -> None:
-    found = pair_score(
-        [YesNoItem("a", True), YesNoItem("a", True), YesNoItem("b", True), YesNoItem("b", None)]
-    )
+    found = pair_score([YesNoItem("a", True), YesNoItem("a", True), YesNoItem("b", True), YesNoItem("b", None)])
     assert (found.accuracy, found.accuracy_plus) == (100.0, 100.0)
     assert (found.questions, found.images, found.incomplete) == (3, 1, 1)
 
@@ -59,8 +46,6 @@ def test_an_unread_reply_is_no_positive_prediction_and_wrong() -> None:
 
 
 def test_f1_agrees_with_precision_and_recall() -> None:
-    found = confusion(
-        [YesNoReply(YES, YES)] * 5 + [YesNoReply(YES, None)] * 3 + [YesNoReply(NO, YES)] * 2
-    )
+    found = confusion([YesNoReply(YES, YES)] * 5 + [YesNoReply(YES, None)] * 3 + [YesNoReply(NO, YES)] * 2)
     mean = 2 * found.precision * found.recall / (found.precision + found.recall)
     assert found.f1 == pytest.approx(mean)

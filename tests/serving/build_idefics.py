@@ -29,9 +29,7 @@ def build(folder: Path) -> None:
     letters = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, "<unk>"))
     letters.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     letters.decoder = decoders.Fuse()
-    tokenizer = LlamaTokenizerFast(
-        tokenizer_object=letters, pad_token="<unk>", additional_special_tokens=MARKS
-    )
+    tokenizer = LlamaTokenizerFast(tokenizer_object=letters, pad_token="<unk>", additional_special_tokens=MARKS)
     torch.manual_seed(1)
     size = {"num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 48}
     config = IdeficsConfig(
@@ -43,11 +41,14 @@ def build(folder: Path) -> None:
         initializer_range=0.1,
         vision_config={"embed_dim": 32, "image_size": 28, "patch_size": 7, **size},
         perceiver_config={
-            "use_resampler": True, "resampler_n_latents": 4, "resampler_depth": 1,
-            "resampler_n_heads": 2, "resampler_head_dim": 16,
+            "use_resampler": True,
+            "resampler_n_latents": 4,
+            "resampler_depth": 1,
+            "resampler_n_heads": 2,
+            "resampler_head_dim": 16,
         },
         **size,
-    )  # fmt: skip
+    )
     model = IdeficsForVisionText2Text(config)
     # What the initialisation leaves as it was in memory.
     for name, values in model.named_parameters():

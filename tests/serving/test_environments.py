@@ -39,12 +39,7 @@ from snellen.models.environments import chat_server
 from snellen.models.environments.chat_server import ChatMessages, ChatServer, ReplySettings
 from snellen.models.hf.own_code.tiles import TileSettings, tile_images
 from snellen.models.naming.catalog import catalog
-from snellen.models.naming.environments import (
-    check_environment_file,
-    environment_file,
-    environment_recipes,
-    zoo_folder,
-)
+from snellen.models.naming.environments import check_environment_file, environment_file, environment_recipes, zoo_folder
 from snellen.models.naming.routes import find_environment, routes_of
 from snellen.report.page.facts import fact_sections
 
@@ -75,16 +70,13 @@ def header_of(file: Path) -> dict[str, Any]:
 def test_a_one_file_server_is_run_by_serve(tmp_path: Path) -> None:
     lines: list[str] = []
     results = evaluate(
-        "ORG/NAME@abc", "eyechart", limit=3, out=tmp_path / "runs", html=False, serve=str(FILE),
-        serving=lines.append,
-    )  # fmt: skip
+        "ORG/NAME@abc", "eyechart", limit=3, out=tmp_path / "runs", html=False, serve=str(FILE), serving=lines.append
+    )
     (run,) = results.runs
     assert lines[0] == "starting a server: one_file_server.py for ORG/NAME"
     output = next(iter(run.records())).passes[0].output
     assert isinstance(output, Generated)
-    assert (output.text, output.usage and output.usage.completion_tokens) == (
-        "A of ORG/NAME@abc, 1 pictures", 2,
-    )  # fmt: skip
+    assert (output.text, output.usage and output.usage.completion_tokens) == ("A of ORG/NAME@abc, 1 pictures", 2)
     identity = run.info.config.identity
     assert (identity.provider, identity.name) == ("environment", "ORG/NAME")
     assert identity.facts["server"] == "one_file_server.py"
@@ -95,8 +87,9 @@ def test_a_one_file_server_is_run_by_serve(tmp_path: Path) -> None:
     assert (kept / f"{FILE.name}.lock").read_text(encoding="utf-8").startswith("version = 1")
     sections = {section.title: section.facts for section in fact_sections(run.report(), run.path)}
     assert dict(fact[:2] for fact in sections["Environment of the server"]) == {
-        "lock digest": served.lock, "python": served.packages["python"],
-    }  # fmt: skip
+        "lock digest": served.lock,
+        "python": served.packages["python"],
+    }
     assert not [one for one in psutil.Process().children() if "chat_server" in str(one.cmdline())]
 
 
@@ -134,9 +127,7 @@ def test_a_server_that_does_not_start_says_which_step_failed(
         ),
     ],
 )
-def test_a_file_that_is_no_one_file_server_is_refused(
-    text: str | None, sentence: str, tmp_path: Path
-) -> None:
+def test_a_file_that_is_no_one_file_server_is_refused(text: str | None, sentence: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     if text is not None:
         file.write_text(text, encoding="utf-8")
@@ -144,9 +135,7 @@ def test_a_file_that_is_no_one_file_server_is_refused(
         evaluate("ORG/NAME", "eyechart", out=tmp_path, serve=str(file))
 
 
-def test_without_uv_the_sentence_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_uv_the_sentence_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     launch = server_environment(FILE).launch("", False, "ORG/NAME")
     assert any(word.endswith("uv") for word in build_command(launch, "ORG/NAME", 1))
     monkeypatch.setenv("PATH", "")
@@ -272,8 +261,9 @@ TEXT = {"type": "text", "text": "What?"}
 )
 def test_a_broken_request_is_its_own_error(server: ChatServer) -> None:
     assert ask(server, message(TEXT)) == (
-        503, {"error": {"message": "the model is being loaded", "type": "invalid_request_error"}},
-    )  # fmt: skip
+        503,
+        {"error": {"message": "the model is being loaded", "type": "invalid_request_error"}},
+    )
     server.open_model(OneFile(), chat_server.ServedCheckpoint("m", "", "", False))  # type: ignore[arg-type]
     picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
     status, reply = ask(server, message(picture, TEXT))
@@ -304,9 +294,12 @@ def test_settings_become_the_arguments_of_generate() -> None:
     assert ReplySettings(max_tokens=9).generation() == {"max_new_tokens": 9, "do_sample": False}
     drawn = ReplySettings(max_tokens=9, temperature=0.5, top_p=0.9, repetition_penalty=1.1)
     assert drawn.generation("max_length") == {
-        "max_length": 9, "do_sample": True, "temperature": 0.5, "top_p": 0.9,
+        "max_length": 9,
+        "do_sample": True,
+        "temperature": 0.5,
+        "top_p": 0.9,
         "repetition_penalty": 1.1,
-    }  # fmt: skip
+    }
 
 
 def test_turns_hold_marks_and_the_system_text() -> None:
@@ -319,19 +312,14 @@ def test_turns_hold_marks_and_the_system_text() -> None:
             {"role": "user", "content": [TEXT]},
         ]
     )
-    assert chat.turns("[{n}]") == [
-        ("user", "Be brief.\n[1][2]What?"), ("assistant", "A"), ("user", "What?"),
-    ]  # fmt: skip
+    assert chat.turns("[{n}]") == [("user", "Be brief.\n[1][2]What?"), ("assistant", "A"), ("user", "What?")]
     with pytest.raises(ValueError, match="one question at a time; got 3 turns"):
         chat.question()
     with pytest.raises(ValueError, match="one picture; got 2"):
         chat.only_image()
 
 
-@pytest.mark.attack(
-    "the port of a one-file server is taken",
-    "it ends at once, before anything is loaded, and says so",
-)
+@pytest.mark.attack("the port of a one-file server is taken", "it ends at once, before anything is loaded, and says so")
 def test_a_port_that_is_taken_ends_the_server_at_once() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -339,8 +327,10 @@ def test_a_port_that_is_taken_ends_the_server_at_once() -> None:
         port = taken.getsockname()[1]
         ended = subprocess.run(
             [sys.executable, "-I", chat_server.__file__, str(FILE), f"--port={port}"],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
     assert ended.returncode == chat_server.PORT_TAKEN
     assert f"port {port} cannot be listened on" in ended.stderr
 
@@ -351,9 +341,13 @@ def test_tiles_are_those_of_the_adapter(size: tuple[int, int], images: int) -> N
     """The one-file server for InternVL cuts pictures as its adapter in this process does."""
     one_file = chat_server.import_file(environment_file("internvl"))
     config = SimpleNamespace(
-        force_image_size=28, min_dynamic_patch=1, max_dynamic_patch=12, dynamic_image_size=True,
-        use_thumbnail=True, vision_config=SimpleNamespace(image_size=28),
-    )  # fmt: skip
+        force_image_size=28,
+        min_dynamic_patch=1,
+        max_dynamic_patch=12,
+        dynamic_image_size=True,
+        use_thumbnail=True,
+        vision_config=SimpleNamespace(image_size=28),
+    )
     picture = Image.effect_noise(size, 90).convert("RGB")
     settings = TileSettings.of_config(config, {})
     ours = tile_images([picture] * images, settings, torch.float32, "cpu")
@@ -384,9 +378,7 @@ def small_internvl(folder: Path) -> None:
 
 
 @pytest.mark.release
-def test_own_code_of_an_older_transformers_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_own_code_of_an_older_transformers_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small InternVL2 by its own `chat`, in the environment of `internvl.py` (4.37.2)."""
     monkeypatch.delenv("UV_OFFLINE")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -437,11 +429,7 @@ def test_a_model_of_an_older_transformers_is_asked(
     (asked,) = sample["passes"]
     _, question = asked["prompt"][0]["parts"]
     by_hand = subprocess.run(
-        [*inside, folder, picture, question["text"]],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
+        [*inside, folder, picture, question["text"]], capture_output=True, text=True, timeout=300, check=True
     )
     reply = ast.literal_eval(by_hand.stdout.strip().removeprefix("reply: "))
     assert len(reply) == 8
@@ -457,6 +445,4 @@ def test_a_plan_says_that_uv_is_missing(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     (missing,) = plan(name, "eyechart", limit=5, out=tmp_path).missing
     assert missing.what == "extra"
-    assert "no program 'uv' to start a server with; install it with: pip install uv" in (
-        missing.sentence
-    )
+    assert "no program 'uv' to start a server with; install it with: pip install uv" in (missing.sentence)

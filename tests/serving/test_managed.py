@@ -65,9 +65,7 @@ def test_a_server_that_dies_leaves_a_run_that_is_resumed(tmp_path: Path) -> None
     said: list[str] = []
 
     def run(**how: object) -> Results:
-        return evaluate(
-            TINY, "eyechart", limit=40, out=tmp_path, html=False, serving=said.append, **how
-        )  # type: ignore[arg-type]
+        return evaluate(TINY, "eyechart", limit=40, out=tmp_path, html=False, serving=said.append, **how)  # type: ignore[arg-type]
 
     broken = run(progress=KillAfter(3))
     (first,) = broken.runs
@@ -142,9 +140,7 @@ def asking(out: Path, manner: str = "child") -> subprocess.Popen[str]:
     """A command whose server has been asked, and does not answer."""
     serve = f"python {SMALL} {{port}} {manner}"
     words = ["run", "--serve", serve, "-m", "some", "-b", "eyechart", "--out", str(out)]
-    command = subprocess.Popen(
-        [sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True
-    )
+    command = subprocess.Popen([sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True)
     while not (logs := list(out.glob("servers/*.log"))) or "asked" not in logs[0].read_text():
         assert command.poll() is None
         time.sleep(0.05)

@@ -17,19 +17,12 @@ JUDGE = f"transformers/{WEIGHTS / 'tiny'}"
 def test_its_server_is_started_and_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     data, replies = tmp_path / "questions.tsv", tmp_path / "replies.csv"
-    data.write_text(
-        "index\tquestion\tanswer\tcategory\timage\n1\tWhat is x?\t3\tmath\tiVBORw0KGgo=\n"
-    )
+    data.write_text("index\tquestion\tanswer\tcategory\timage\n1\tWhat is x?\t3\tmath\tiVBORw0KGgo=\n")
     replies.write_text("index,prediction\n1,It is 3.\n")
     said: list[str] = []
 
     scored = score(
-        "mm-vet",
-        replies,
-        data=data,
-        judges=[JUDGE],
-        store=tmp_path / "out" / "store.sqlite",
-        serving=said.append,
+        "mm-vet", replies, data=data, judges=[JUDGE], store=tmp_path / "out" / "store.sqlite", serving=said.append
     )
     (record,) = scored.records
     (verdict,) = record.passes[0].verdicts

@@ -17,15 +17,7 @@ from snellen.cli import main
 from snellen.core.model import RenderedPrompt
 from snellen.core.output import Failure, Generated, Output, Usage
 from snellen.core.request import Text, user
-from snellen.engine.offline.parity import (
-    Aspect,
-    BackendReply,
-    Parity,
-    ParityCheck,
-    ParityQuestion,
-    compare,
-    word_diff,
-)
+from snellen.engine.offline.parity import Aspect, BackendReply, Parity, ParityCheck, ParityQuestion, compare, word_diff
 from snellen.models.hf.bundled import WEIGHTS
 
 LIKELY = {"A": -0.1, "B": -2.5}
@@ -158,9 +150,7 @@ def test_mistakes(tmp_path: Path, capsys, words: list[str], sentence: str) -> No
     assert sentence in capsys.readouterr().err
 
 
-def test_an_address_where_nobody_listens_is_found_before_anything_is_asked(
-    tmp_path: Path, capsys
-) -> None:
+def test_an_address_where_nobody_listens_is_found_before_anything_is_asked(tmp_path: Path, capsys) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -216,10 +206,7 @@ def test_a_server_that_tells_its_prompt_is_asked_for_it(tmp_path: Path, teller: 
     assert (sizes.compared, sizes.equal) == (4, 0)
     assert sizes.differences[0].first.startswith("128 x 128")
     assert sizes.differences[0].second.startswith("64 x 64")
-    assert (check(compared, "image pixels").compared, check(compared, "image pixels").equal) == (
-        4,
-        0,
-    )
+    assert (check(compared, "image pixels").compared, check(compared, "image pixels").equal) == (4, 0)
 
 
 class Says(BaseHTTPRequestHandler):

@@ -32,9 +32,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     def server(command: str, **how: object) -> ServerProcess:
         said: list[str] = []
         launch = Launch(command=command, **how)  # type: ignore[arg-type]
-        made.append(
-            ServerProcess(launch, "some/model", tmp_path / "logs" / "server.log", said.append)
-        )
+        made.append(ServerProcess(launch, "some/model", tmp_path / "logs" / "server.log", said.append))
         made[-1].said = said  # type: ignore[attr-defined]
         return made[-1]
 
@@ -174,9 +172,7 @@ def test_nobody_else_is_ended(make: Make) -> None:
 
 def test_the_command_is_filled_in_without_a_shell() -> None:
     launch = Launch(command="python serve.py '{model}' --at {host}:{port} '; rm x'")
-    assert build_command(launch, "a b/$c", 7) == (
-        sys.executable, "serve.py", "a b/$c", "--at", "127.0.0.1:7", "; rm x",
-    )  # fmt: skip
+    assert build_command(launch, "a b/$c", 7) == (sys.executable, "serve.py", "a b/$c", "--at", "127.0.0.1:7", "; rm x")
 
 
 @pytest.mark.parametrize(
@@ -184,10 +180,7 @@ def test_the_command_is_filled_in_without_a_shell() -> None:
     [
         ("vllm serve x --port 8000", r"has no \{port\}"),
         ("vllm serve 'x --port {port}", "not a command line"),
-        (
-            "no-such-server-program --port {port}",
-            "no program 'no-such-server-program'.*correct the command.*http:",
-        ),
+        ("no-such-server-program --port {port}", "no program 'no-such-server-program'.*correct the command.*http:"),
     ],
 )
 def test_a_command_that_cannot_be_run(command: str, sentence: str) -> None:
@@ -202,9 +195,7 @@ def test_a_log_is_quoted_as_a_terminal_shows_it(make: Make) -> None:
     assert server.tail(3) == ["red", "done", "\ufffd"]
 
 
-def test_while_one_waits_the_last_line_of_the_log_is_told(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_while_one_waits_the_last_line_of_the_log_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_NOTICE_INTERVAL", 0.0)
     server = make(small(), health=("/never",), ready_seconds=1.5)
     with pytest.raises(ServerNotStarted):

@@ -7,18 +7,23 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from snellen.stats.agreement import (
-    cohen_kappa,
-    estimate_alpha,
-    estimate_kappa,
-    estimate_raw_agreement,
-)
+from snellen.stats.agreement import cohen_kappa, estimate_alpha, estimate_kappa, estimate_raw_agreement
 from snellen.stats.intervals import wilson
 
 HAYES = [
-    "1 1 . 1", "2 2 3 2", "3 3 3 3", "3 3 3 3", "2 2 2 2", "1 2 3 4",
-    "4 4 4 4", "1 1 2 1", "2 2 2 2", ". 5 5 5", ". . 1 1", ". . 3 .",
-]  # fmt: skip
+    "1 1 . 1",
+    "2 2 3 2",
+    "3 3 3 3",
+    "3 3 3 3",
+    "2 2 2 2",
+    "1 2 3 4",
+    "4 4 4 4",
+    "1 1 2 1",
+    "2 2 2 2",
+    ". 5 5 5",
+    ". . 1 1",
+    ". . 3 .",
+]
 """Four observers, twelve units, with missing values: the example of Krippendorff (2013), Ch. 12,
 whose nominal alpha he gives as 0.743."""
 
@@ -49,7 +54,7 @@ def drawn(seed: int, items: int, annotators: int, agree: float) -> list[list[int
         (["a .", ". b"], None),
         ([], None),
     ],
-)  # fmt: skip
+)
 def test_krippendorffs_alpha(lines, expected):
     found = estimate_alpha(rows(lines)).value
     assert found == (None if expected is None else pytest.approx(expected, abs=1e-12))
@@ -65,9 +70,7 @@ def test_krippendorffs_alpha(lines, expected):
 )
 def test_values_of_other_packages(seed, items, alpha, kappa):
     values = drawn(seed, items, 4, 0.6)
-    missing = [
-        [v if (i + j) % 4 else None for j, v in enumerate(row)] for i, row in enumerate(values)
-    ]
+    missing = [[v if (i + j) % 4 else None for j, v in enumerate(row)] for i, row in enumerate(values)]
     assert estimate_alpha(missing).value == pytest.approx(alpha, abs=1e-12)
     first, second = [row[0] for row in values], [row[1] for row in values]
     assert cohen_kappa(first, second) == pytest.approx(kappa, abs=1e-12)
@@ -83,9 +86,7 @@ def test_the_interval_of_many_items_is_that_of_the_standard_error():
     np.add.at(table, (first, second), 1)
     other = cohens_kappa(table)
     ours = estimate_kappa(first, second)
-    assert (ours.interval.low, ours.interval.high) == pytest.approx(
-        (other.kappa_low, other.kappa_upp), abs=0.003
-    )
+    assert (ours.interval.low, ours.interval.high) == pytest.approx((other.kappa_low, other.kappa_upp), abs=0.003)
     alpha = estimate_alpha(values)
     assert alpha.interval.low == pytest.approx(ours.interval.low, abs=0.003)
 
@@ -113,8 +114,5 @@ def test_intervals_hold_what_they_promise(items, agree):
         values = drawn(seed, items, 2, agree)
         kappa = estimate_kappa(*zip(*values, strict=True)).interval
         alpha = estimate_alpha(values).interval
-        held = [
-            n + (one.low <= agree**2 <= one.high)
-            for n, one in zip(held, (kappa, alpha), strict=True)
-        ]
+        held = [n + (one.low <= agree**2 <= one.high) for n, one in zip(held, (kappa, alpha), strict=True)]
     assert min(held) >= 0.92 * 300

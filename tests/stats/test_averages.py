@@ -63,10 +63,7 @@ def test_equal_systems_are_told_apart_in_a_twentieth() -> None:
     random = np.random.default_rng(8)
     told = 0
     for _ in range(600):
-        parts = [
-            paired(random.choice([-1.0, 0.0, 1.0], size=60, p=[0.15, 0.7, 0.15]), 3)
-            for _ in range(3)
-        ]
+        parts = [paired(random.choice([-1.0, 0.0, 1.0], size=60, p=[0.15, 0.7, 0.15]), 3) for _ in range(3)]
         p = difference_of_averages(parts, [1 / 3] * 3).p
         told += p is not None and p < 0.05
     assert told <= 50

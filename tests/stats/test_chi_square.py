@@ -12,9 +12,7 @@ from snellen.stats.chi_square import even_over_questions, pearson, upper_tail
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 30, 161])
 @pytest.mark.parametrize("statistic", [0.0, 0.01, 1.0, 3.84, 20.0, 300.0])
 def test_tail_as_scipy(statistic: float, freedom: int) -> None:
-    assert upper_tail(statistic, freedom) == pytest.approx(
-        stats.chi2.sf(statistic, freedom), abs=1e-14
-    )
+    assert upper_tail(statistic, freedom) == pytest.approx(stats.chi2.sf(statistic, freedom), abs=1e-14)
 
 
 def test_pearson_as_scipy_and_over_strata() -> None:

@@ -9,11 +9,7 @@ from statistics import mean
 
 import pytest
 
-from snellen.stats.confidence_sequences import (
-    ConfidenceSequence,
-    bets_for_samples,
-    bets_for_width,
-)
+from snellen.stats.confidence_sequences import ConfidenceSequence, bets_for_samples, bets_for_width
 from snellen.stats.intervals import wilson
 
 RUNS, STEPS = 300, 400

@@ -72,8 +72,7 @@ def test_k_lies_within_the_draws(k: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "share"),
-    [("aab", 1 / 3), ("aaa", 1.0), ("abc", 0.0), ([None, None, "a"], 0.0), ("a", None)],
+    ("answers", "share"), [("aab", 1 / 3), ("aaa", 1.0), ("abc", 0.0), ([None, None, "a"], 0.0), ("a", None)]
 )
 def test_agreement(answers: Sequence[str | None], share: float | None) -> None:
     assert agreement_of(list(answers)) == share
@@ -127,8 +126,6 @@ def test_draws_that_all_agree_are_no_certainty() -> None:
     assert wider > 1.96 * math.sqrt(1 / 3 / 100)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "error"), [(1, 0.5), (2, math.sqrt(0.17)), (8, math.sqrt(0.11)), (math.inf, 0.3)]
-)
+@pytest.mark.parametrize(("wanted", "error"), [(1, 0.5), (2, math.sqrt(0.17)), (8, math.sqrt(0.11)), (math.inf, 0.3)])
 def test_the_error_that_other_numbers_of_draws_would_have(wanted: float, error: float) -> None:
     assert expected_error(0.17, 0.08, 2, wanted) == pytest.approx(error)

@@ -40,9 +40,7 @@ def test_nothing_random() -> None:
 
 
 @pytest.mark.parametrize("observed", [4_600, 4_850, 5_000, 5_100, 5_400])
-def test_approximation_meets_the_exact_distribution(
-    observed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_approximation_meets_the_exact_distribution(observed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = [EventGroup(0.25, 8_000), EventGroup(1 / 3, 6_000), EventGroup(0.5, 2_000)]
     rough = count_tails(groups, observed)
     monkeypatch.setattr(exact_counts, "MAX_EXACT_EVENTS", 20_000)

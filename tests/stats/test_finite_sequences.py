@@ -28,9 +28,7 @@ def drawn(values: Values, seed: int) -> Iterator[tuple[str, float, float]]:
 
 
 def sequence_of(values: Values, half_width: float) -> FiniteSequence:
-    strata = {
-        name: StratumSize(len(held), sum(s for _, s in held)) for name, held in values.items()
-    }
+    strata = {name: StratumSize(len(held), sum(s for _, s in held)) for name, held in values.items()}
     return FiniteSequence(strata, bets_for_width(half_width))
 
 
@@ -41,10 +39,7 @@ def share_of(values: Values) -> float:
 
 def answers(counts: Mapping[str, tuple[int, int]]) -> Values:
     """Right answers of all, by stratum."""
-    return {
-        name: [(float(at < right), 1.0) for at in range(every)]
-        for name, (right, every) in counts.items()
-    }
+    return {name: [(float(at < right), 1.0) for at in range(every)] for name, (right, every) in counts.items()}
 
 
 UNEVEN = {
@@ -82,10 +77,7 @@ def test_the_error_rate_holds_though_one_looks_after_every_sample(values: Values
 
 def ends(values: Values, half_width: float, seed: int) -> tuple[int, int]:
     """Samples until the interval is that narrow: of the finite set, and of an endless supply."""
-    finite, endless = (
-        sequence_of(values, half_width),
-        ConfidenceSequence(bets_for_width(half_width)),
-    )
+    finite, endless = (sequence_of(values, half_width), ConfidenceSequence(bets_for_width(half_width)))
     found: dict[str, int] = {}
     for at, (name, total, size) in enumerate(drawn(values, seed), start=1):
         near = endless.prediction()
@@ -98,9 +90,7 @@ def ends(values: Values, half_width: float, seed: int) -> tuple[int, int]:
     return found.get("finite", every), found.get("endless", every)
 
 
-@pytest.mark.parametrize(
-    ("right", "saved"), [(500, 0.35), (900, 0.2)], ids=["half right", "nine in ten"]
-)
+@pytest.mark.parametrize(("right", "saved"), [(500, 0.35), (900, 0.2)], ids=["half right", "nine in ten"])
 def test_samples_saved_against_an_endless_supply(right: int, saved: float) -> None:
     """A thousand questions, until the score is known to five points."""
     told = [ends(answers({"": (right, 1000)}), 0.05, seed) for seed in range(8)]

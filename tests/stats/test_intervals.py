@@ -11,11 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from snellen.stats.intervals import (
-    score_interval,
-    standard_error,
-    wilson,
-)
+from snellen.stats.intervals import score_interval, standard_error, wilson
 from snellen.stats.student_t import two_sided_quantile
 
 
@@ -33,8 +29,7 @@ def test_wilson_is_scipys(data: st.DataObject, n: int, level: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("successes", "n", "level"),
-    [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (math.nan, 5, 0.95), (1, 5, 1.0)],
+    ("successes", "n", "level"), [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (math.nan, 5, 0.95), (1, 5, 1.0)]
 )
 def test_wilson_refuses_what_is_no_proportion(successes: float, n: int, level: float) -> None:
     with pytest.raises(ValueError, match=r"got"):
@@ -56,9 +51,7 @@ def test_wilson_covers() -> None:
 def test_student_quantiles_are_scipys(level: float, freedom: int) -> None:
     from scipy.stats import t
 
-    assert two_sided_quantile(level, freedom) == pytest.approx(
-        t.ppf(0.5 + level / 2, freedom), rel=1e-8
-    )
+    assert two_sided_quantile(level, freedom) == pytest.approx(t.ppf(0.5 + level / 2, freedom), rel=1e-8)
 
 
 def test_the_error_of_clusters_of_one_is_that_of_the_mean() -> None:
@@ -100,11 +93,7 @@ def bounds(scores: Sequence[float], clusters: Sequence[str] = ()) -> tuple[float
 
 @pytest.mark.parametrize(
     ("sizes", "alike", "share", "naive"),
-    [
-        ([4] * 60, 0.3, 0.7, 0.87),
-        ([1] * 150 + [2] * 60, 0.5, 0.3, 0.95),
-        ([20] * 50, 0.5, 0.99, 0.7),
-    ],
+    [([4] * 60, 0.3, 0.7, 0.87), ([1] * 150 + [2] * 60, 0.5, 0.3, 0.95), ([20] * 50, 0.5, 0.99, 0.7)],
     ids=["fours", "few pairs", "near the ceiling"],
 )
 def test_answers_about_shared_pictures_are_covered(
@@ -150,9 +139,7 @@ def near_misses(rng: np.random.Generator, n: int, zeros: float, near: float) -> 
     return np.where(drawn < zeros, 0.0, scores)
 
 
-@pytest.mark.parametrize(
-    ("zeros", "near", "n"), [(0.01, 0.1, 50), (0.01, 0.1, 100), (0.005, 0.05, 200)]
-)
+@pytest.mark.parametrize(("zeros", "near", "n"), [(0.01, 0.1, 50), (0.01, 0.1, 100), (0.005, 0.05, 200)])
 def test_partial_credit_near_the_ceiling_is_covered(zeros: float, near: float, n: int) -> None:
     rng, truth = np.random.default_rng(3), 1 - zeros - 0.1 * near
     hits = 0
@@ -181,10 +168,7 @@ def test_the_worse_of_two_models_has_no_narrower_interval_near_the_ceiling() -> 
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=30),
-    st.booleans(),
-)
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=30), st.booleans())
 def test_no_width_is_zero(drawn: list[tuple[float, int]], together: bool) -> None:
     scores = [score for score, _ in drawn]
     clusters = [f"p{name}" if name else "" for _, name in drawn] if together else []

@@ -10,9 +10,7 @@ from snellen.stats.label_errors import SystemAnswers, wrong_label_chances
 
 
 @pytest.mark.parametrize(("attraction", "recall"), [(0.0, 0.7), (0.5, 0.4)])
-def test_wrong_labels_are_found_and_their_probabilities_hold(
-    attraction: float, recall: float
-) -> None:
+def test_wrong_labels_are_found_and_their_probabilities_hold(attraction: float, recall: float) -> None:
     listed = wrong = found = 0
     told = 0.0
     random = np.random.default_rng(5)
@@ -30,11 +28,7 @@ def test_wrong_labels_are_found_and_their_probabilities_hold(
 def test_without_a_wrong_label_hardly_any_is_listed(attraction: float) -> None:
     random = np.random.default_rng(6)
     told = [
-        sum(
-            one.wrong >= 0.5
-            for one in wrong_label_chances(planted_labels(0, attraction, random)[0])
-        )
-        for _ in range(3)
+        sum(one.wrong >= 0.5 for one in wrong_label_chances(planted_labels(0, attraction, random)[0])) for _ in range(3)
     ]
     assert sum(told) <= 2
 

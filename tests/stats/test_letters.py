@@ -29,12 +29,24 @@ def test_letters(count: int, different: list[tuple[int, int]], letters: list[str
 
 
 def test_eight_systems_that_no_line_would_group() -> None:
-    different = [(0, 6), (0, 7), (1, 3), (1, 4), (1, 6), (1, 7), (2, 6), (3, 4), (3, 6), (3, 7),
-                 (4, 6), (4, 7), (5, 6), (5, 7)]  # fmt: skip
+    different = [
+        (0, 6),
+        (0, 7),
+        (1, 3),
+        (1, 4),
+        (1, 6),
+        (1, 7),
+        (2, 6),
+        (3, 4),
+        (3, 6),
+        (3, 7),
+        (4, 6),
+        (4, 7),
+        (5, 6),
+        (5, 7),
+    ]
     found = letter_groups(8, different)
-    assert shares_letters(found) == {
-        pair for pair in combinations(range(8), 2) if pair not in different
-    }
+    assert shares_letters(found) == {pair for pair in combinations(range(8), 2) if pair not in different}
 
 
 def shares_letters(letters: list[str]) -> set[tuple[int, int]]:
@@ -44,9 +56,7 @@ def shares_letters(letters: list[str]) -> set[tuple[int, int]]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 8), st.data())
-def test_two_share_a_letter_exactly_where_they_are_not_told_apart(
-    count: int, data: st.DataObject
-) -> None:
+def test_two_share_a_letter_exactly_where_they_are_not_told_apart(count: int, data: st.DataObject) -> None:
     pairs = list(combinations(range(count), 2))
     different = data.draw(st.sets(st.sampled_from(pairs))) if pairs else set()
     found = letter_groups(count, different)

@@ -111,9 +111,7 @@ def bell_and_mccaffrey(sizes: list[int], alike: bool) -> tuple[float, np.ndarray
     return float(np.trace(m) ** 2 / np.trace(m @ m)), np.array(weights)
 
 
-@pytest.mark.parametrize(
-    "sizes", [[4] * 7, [1, 2, 3, 4, 9, 1], [20, 1, 1, 1, 1, 2], [7, 3, 2, 2, 1, 1, 1, 1, 1, 30]]
-)
+@pytest.mark.parametrize("sizes", [[4] * 7, [1, 2, 3, 4, 9, 1], [20, 1, 1, 1, 1, 2], [7, 3, 2, 2, 1, 1, 1, 1, 1, 30]])
 def test_unequal_clusters_are_those_of_the_matrices(sizes: list[int]) -> None:
     (apart, weights), (alike, _) = (bell_and_mccaffrey(sizes, one) for one in (False, True))
     assert satterthwaite(np.array(sizes, float)) == pytest.approx(min(apart, alike))
@@ -231,8 +229,10 @@ def test_up_to_twelve_clusters_all_flips_are_gone_through() -> None:
         assert found.p is not None
         sums = np.bincount(labels, weights=differences)
         signs = np.array(list(product((-1, 1), repeat=7)))
-        flips = [abs(signs @ (sums - m * sizes)) >= abs(sum(sums - m * sizes)) - 1e-9
-                 for m in (0.0, found.interval.low - 1e-6, found.interval.high + 1e-6)]  # fmt: skip
+        flips = [
+            abs(signs @ (sums - m * sizes)) >= abs(sum(sums - m * sizes)) - 1e-9
+            for m in (0.0, found.interval.low - 1e-6, found.interval.high + 1e-6)
+        ]
         assert found.p >= flips[0].mean() - 1e-12
         assert max(flips[1].mean(), flips[2].mean()) < 0.1
 
@@ -292,9 +292,7 @@ def covered(runs: int, size: int, clusters: int) -> float:
     true = 0.0
     shares = []
     for level in (0.2, 0.6):
-        shares.append(1 / (1 + np.exp(-(hardness + level + rng.normal(0, 1, (runs, clusters))[
-            :, numbers
-        ]))))  # fmt: skip
+        shares.append(1 / (1 + np.exp(-(hardness + level + rng.normal(0, 1, (runs, clusters))[:, numbers]))))
     first, second = (rng.random((runs, size)) < share for share in shares)
     big = np.random.default_rng(0).normal(0, math.sqrt(2), 2_000_000)
     true = float((1 / (1 + np.exp(-(big + 0.6)))).mean() - (1 / (1 + np.exp(-(big + 0.2)))).mean())
@@ -385,9 +383,7 @@ def test_a_design_effect_below_1_needs_many_clusters() -> None:
     assert design_effect(differences[few], labels[few], error) == 1.0
     alike = np.repeat(rng.choice([-1.0, 1.0], 30), 4)
     labels = np.repeat(np.arange(30), 4)
-    assert design_effect(alike, labels, paired_mean(alike, labels).error) == pytest.approx(
-        4, rel=0.05
-    )
+    assert design_effect(alike, labels, paired_mean(alike, labels).error) == pytest.approx(4, rel=0.05)
     assert design_effect(np.zeros(9), np.arange(9), 0.0) == 1.0
 
 
@@ -397,9 +393,8 @@ def test_samples_needed_give_the_power_that_was_asked_for() -> None:
     assert size is not None
     rng = np.random.default_rng(4)
     counts = rng.multinomial(
-        size, [(discordance - difference) / 2, (discordance + difference) / 2, 1 - discordance],
-        size=4_000,
-    )  # fmt: skip
+        size, [(discordance - difference) / 2, (discordance + difference) / 2, 1 - discordance], size=4_000
+    )
     z = (counts[:, 1] - counts[:, 0]) / np.sqrt(counts[:, 0] + counts[:, 1])
     assert (abs(z) > 1.959964).mean() == pytest.approx(0.8, abs=0.02)
 

@@ -35,9 +35,7 @@ def f1(sums: Floats) -> Floats:
     return found
 
 
-def macro(
-    scores: Floats, strata: NDArray[np.int64], clusters: NDArray[np.int64]
-) -> list[LinearisedStatistic]:
+def macro(scores: Floats, strata: NDArray[np.int64], clusters: NDArray[np.int64]) -> list[LinearisedStatistic]:
     """The mean of the strata's means, for each column of scores (samples, systems)."""
     counts = np.bincount(strata)
     places, systems = np.arange(len(strata)), []
@@ -53,13 +51,9 @@ def test_a_mean_is_tested_as_a_mean(each: int) -> None:
     rng = np.random.default_rng(3)
     scores = np.round(rng.random((80, 3)), 2)
     clusters = np.arange(80) // each
-    systems = [
-        linearise(np.stack([column, np.ones(80)], axis=1), clusters, shares) for column in scores.T
-    ]
+    systems = [linearise(np.stack([column, np.ones(80)], axis=1), clusters, shares) for column in scores.T]
     pairs = [(0, 1), (0, 2), (2, 1)]
-    for (one, other), found in zip(
-        pairs, paired_statistics(systems, pairs, clusters, top=100.0), strict=True
-    ):
+    for (one, other), found in zip(pairs, paired_statistics(systems, pairs, clusters, top=100.0), strict=True):
         mean = paired_mean(scores[:, other] - scores[:, one], clusters)
         assert found.mean == pytest.approx(100 * mean.mean)
         assert found.error == pytest.approx(100 * (mean.error or 0.0), rel=1e-6)
@@ -122,13 +116,8 @@ def test_a_part_of_one_cluster_counts_with_all_that_it_adds() -> None:
     clusters = np.arange(40)
     assert single_clusters(clusters, strata).tolist() == list(range(40))
     assert single_clusters(clusters, None).tolist() == []
-    assert (
-        min_clusters_in_stratum(clusters, strata),
-        min_clusters_in_stratum(clusters, strata // 8),
-    ) == (1, 8)
-    (found,) = paired_statistics(
-        macro(scores, strata, clusters), [(0, 1)], clusters, strata, top=100.0
-    )
+    assert (min_clusters_in_stratum(clusters, strata), min_clusters_in_stratum(clusters, strata // 8)) == (1, 8)
+    (found,) = paired_statistics(macro(scores, strata, clusters), [(0, 1)], clusters, strata, top=100.0)
     # Every stratum has one sample, so that the mean of strata is that of the samples; their spread
     # is taken about 0, and so is no smaller.
     plain = paired_mean(scores[:, 1] - scores[:, 0], clusters)
@@ -154,9 +143,7 @@ def test_a_picture_counts_in_all_of_the_parts_it_is_in(shared: int) -> None:
     hard = rng.random((clusters.max() + 1, 2)) < 0.3
     slopes = []
     for system in range(2):
-        right = (
-            rng.random((parts * pictures, 2)) < np.where(hard[clusters, system], 0.4, 0.9)[:, None]
-        )
+        right = rng.random((parts * pictures, 2)) < np.where(hard[clusters, system], 0.4, 0.9)[:, None]
         rows, slope = np.zeros((parts * pictures, 4 * parts)), np.zeros(parts * pictures)
         for part in range(parts):
             at = slice(part * pictures, (part + 1) * pictures)

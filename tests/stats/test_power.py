@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.stats.paired import required_samples
-from snellen.stats.power import (
-    design_effect_of_sizes,
-    discordance_of_means,
-    min_margin,
-    required_samples_no_worse,
-)
+from snellen.stats.power import design_effect_of_sizes, discordance_of_means, min_margin, required_samples_no_worse
 from snellen.stats.score_test import tango_interval
 
 
@@ -24,9 +19,7 @@ def no_worse_power(margin: float, discordance: float, n: int, both: bool, draws:
 
 
 @pytest.mark.parametrize("both", [False, True])
-@pytest.mark.parametrize(
-    ("margin", "discordance"), [(0.01, 0.1), (0.02, 0.3), (0.02, 0.1), (0.05, 0.4), (0.1, 0.3)]
-)
+@pytest.mark.parametrize(("margin", "discordance"), [(0.01, 0.1), (0.02, 0.3), (0.02, 0.1), (0.05, 0.4), (0.1, 0.3)])
 def test_power_at_the_samples_for_no_worse(margin: float, discordance: float, both: bool) -> None:
     n = required_samples_no_worse(margin, discordance, both=both)
     assert no_worse_power(margin, discordance, n, both, 4000) == pytest.approx(0.8, abs=0.025)
@@ -39,12 +32,8 @@ def test_a_margin_as_large_as_the_discordance_has_power_enough() -> None:
 
 def test_large_samples_are_those_of_the_simple_formula() -> None:
     """(z_level + z_power)^2 discordance / margin^2 where the margin is small beside the spread."""
-    assert required_samples_no_worse(0.001, 0.5) == pytest.approx(
-        (1.95996 + 0.84162) ** 2 * 0.5e6, rel=1e-3
-    )
-    assert required_samples_no_worse(0.001, 0.5, both=True) == pytest.approx(
-        (1.95996 + 1.28155) ** 2 * 0.5e6, rel=1e-3
-    )
+    assert required_samples_no_worse(0.001, 0.5) == pytest.approx((1.95996 + 0.84162) ** 2 * 0.5e6, rel=1e-3)
+    assert required_samples_no_worse(0.001, 0.5, both=True) == pytest.approx((1.95996 + 1.28155) ** 2 * 0.5e6, rel=1e-3)
     assert required_samples_no_worse(0.01, 0.3, design=2.0) == pytest.approx(
         2 * required_samples_no_worse(0.01, 0.3), abs=2
     )
@@ -72,9 +61,7 @@ def test_design_effects() -> None:
 
 
 def test_repeats_lower_what_comes_from_drawing_alone() -> None:
-    assert [discordance_of_means(0.1, 0.2, repeats) for repeats in (1, 2, 4)] == pytest.approx(
-        [0.3, 0.2, 0.15]
-    )
+    assert [discordance_of_means(0.1, 0.2, repeats) for repeats in (1, 2, 4)] == pytest.approx([0.3, 0.2, 0.15])
     assert required_samples(0.02, 0.3) > required_samples(0.02, 0.2)  # type: ignore[operator]
 
 

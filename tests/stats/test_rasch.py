@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.stats.rasch import (
-    DifficultyGrid,
-    abilities,
-    draw_patterns,
-    elementary_symmetric,
-)
+from snellen.stats.rasch import DifficultyGrid, abilities, draw_patterns, elementary_symmetric
 
 ABLE = np.array([-1.0, 0.0, 0.5, 1.5])
 

@@ -12,10 +12,7 @@ from snellen.stats.shapley import Coalition, shapley_split
 
 def cells(**values: float) -> dict[Coalition, np.ndarray]:
     """`mp=1.0`: the value with m and p switched; `none` with nothing."""
-    return {
-        frozenset() if name == "none" else frozenset(name): np.array([value])
-        for name, value in values.items()
-    }
+    return {frozenset() if name == "none" else frozenset(name): np.array([value]) for name, value in values.items()}
 
 
 def shares(**values: float) -> dict[str, float]:

@@ -19,8 +19,7 @@ SLOW = ("subset-agreement", "labels-in-doubt", "taskmap-map")
 
 
 @pytest.mark.parametrize(
-    "key",
-    [pytest.param(key, marks=[pytest.mark.release] * (key in SLOW)) for key in all_studies()],
+    "key", [pytest.param(key, marks=[pytest.mark.release] * (key in SLOW)) for key in all_studies()]
 )
 def test_studies_in_their_quick_form(key: str) -> None:
     study = all_studies()[key]
@@ -40,9 +39,7 @@ def rejects(chance: float) -> Study:
     return Study("known", "Known", "it rejects", "A coin.", "none", (case,))
 
 
-@pytest.mark.parametrize(
-    ("chance", "quick", "kept"), [(0.05, True, True), (0.3, True, False), (0.08, False, False)]
-)
+@pytest.mark.parametrize(("chance", "quick", "kept"), [(0.05, True, True), (0.3, True, False), (0.08, False, False)])
 def test_a_test_that_rejects_too_often_is_seen(chance: float, quick: bool, kept: bool) -> None:
     study = rejects(chance)
     assert simulate(study, study.cases[0], quick=quick).kept is kept
@@ -78,9 +75,7 @@ def test_an_unknown_study_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no study 'nothing'; there are" in capsys.readouterr().err
 
 
-def test_the_command_prints_each_case_and_the_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_each_case_and_the_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "results.json"
     words = ["--quick", "--only", "anytime-strata", "--jobs", "1", "--json", str(file)]
     assert main(words) == 0
@@ -100,8 +95,7 @@ def test_results_that_are_kept_are_as_promised() -> None:
         (study.key, case.label, known[study.key][case.label].value)
         for study in all_studies().values()
         for case in study.cases
-        if case.label in known.get(study.key, {})
-        and not case.low <= known[study.key][case.label].value <= case.high
+        if case.label in known.get(study.key, {}) and not case.low <= known[study.key][case.label].value <= case.high
     ]
     assert outside == []
 

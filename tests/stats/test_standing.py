@@ -33,8 +33,7 @@ def test_mean_ranks_of_a_benchmark_drawn_anew_are_covered() -> None:
         right = random.binomial(50, shares)
         drawn = random.binomial(50, right / 50, (300, 12, 6))
         held += [
-            one.low <= rank <= one.high
-            for one, rank in zip(mean_rank_intervals(right, drawn), truth, strict=True)
+            one.low <= rank <= one.high for one, rank in zip(mean_rank_intervals(right, drawn), truth, strict=True)
         ]
     assert np.mean(held) > 0.92
 

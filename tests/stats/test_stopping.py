@@ -35,9 +35,7 @@ def test_the_end_is_where_half_of_all_runs_have_ended(share: float, half_width: 
 @pytest.mark.parametrize(("share", "half_width"), [(0.5, 0.1), (0.5, 0.05), (0.8, 0.05)])
 def test_the_end_is_where_it_says_for_a_finite_set(share: float, half_width: float) -> None:
     whole = 800
-    told = expected_draws(
-        half_width, share * (1 - share), bets_for_width(half_width), population=whole
-    )
+    told = expected_draws(half_width, share * (1 - share), bets_for_width(half_width), population=whole)
     ends = []
     for seed in range(9):
         values = [float(at < share * whole) for at in range(whole)]

@@ -22,15 +22,10 @@ def interval(groups: Groups, weights: Sequence[float] | None = None) -> Interval
     return mean_of_groups([group_sums(*group) for group in groups], weights=weights)
 
 
-def of_counts(
-    right: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None
-) -> Interval:
+def of_counts(right: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None) -> Interval:
     """Of groups whose samples stand alone."""
     return interval(
-        [
-            ([1.0] * count + [0.0] * (size - count), [""] * size)
-            for count, size in zip(right, sizes, strict=True)
-        ],
+        [([1.0] * count + [0.0] * (size - count), [""] * size) for count, size in zip(right, sizes, strict=True)],
         weights,
     )
 
@@ -49,25 +44,16 @@ def drawn(
     behind = np.sqrt(alike) * picture + np.sqrt(1 - alike) * random.standard_normal(len(pictures))
     bars = np.array([NormalDist().inv_cdf(share) for share in shares.tolist()])
     right = (behind < bars[groups]).astype(float)
-    return [
-        (right[groups == at].tolist(), [f"p{one}" for one in pictures[groups == at]])
-        for at in range(len(shares))
-    ]
+    return [(right[groups == at].tolist(), [f"p{one}" for one in pictures[groups == at]]) for at in range(len(shares))]
 
 
 def apart(groups: Groups) -> list[tuple[Sequence[float], list[str]]]:
     """The same answers as if no picture stood in two groups."""
-    return [
-        (scores, [f"{at} {name}" for name in names]) for at, (scores, names) in enumerate(groups)
-    ]
+    return [(scores, [f"{at} {name}" for name in names]) for at, (scores, names) in enumerate(groups)]
 
 
 def covered(
-    pictures: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    alike: float,
-    runs: int,
+    pictures: NDArray[np.int64], groups: NDArray[np.int64], shares: NDArray[np.float64], alike: float, runs: int
 ) -> tuple[float, float]:
     """How often the interval holds the truth, and how often it would if each group had pictures of
     its own."""
@@ -241,11 +227,8 @@ def test_weights_say_what_each_group_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "weights", "problem"),
-    [([], None, "0 groups"), ([3, 0], None, r"\[3, 0\]"), ([3, 3], [1.0], "1 weights")],
+    ("sizes", "weights", "problem"), [([], None, "0 groups"), ([3, 0], None, r"\[3, 0\]"), ([3, 3], [1.0], "1 weights")]
 )
-def test_each_group_has_scores_and_a_weight(
-    sizes: list[int], weights: list[float] | None, problem: str
-) -> None:
+def test_each_group_has_scores_and_a_weight(sizes: list[int], weights: list[float] | None, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         of_counts([0 for _ in sizes], sizes, weights)

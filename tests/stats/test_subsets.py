@@ -13,9 +13,7 @@ def simulated(seed: int, systems: int = 14, samples: int = 600) -> np.ndarray:
     rng = np.random.default_rng(seed)
     skill = np.linspace(-1, 1, systems)[None]
     hard, sharp = rng.normal(0, 1.5, (samples, 1)), np.exp(rng.normal(0, 0.5, (samples, 1)))
-    return (rng.random((samples, systems)) < 1 / (1 + np.exp(-sharp * (skill - hard)))).astype(
-        float
-    )
+    return (rng.random((samples, systems)) < 1 / (1 + np.exp(-sharp * (skill - hard)))).astype(float)
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,7 @@ def test_one_of_each_stratum_has_the_spread_of_all() -> None:
     assert wilson(12, 24).low < found.interval.low < wilson(15, 30).low
 
 
-@pytest.mark.parametrize(
-    "stratum", [SampledStratum(5, 6, 1), SampledStratum(5, 2, 3), SampledStratum(5, 2, -1)]
-)
+@pytest.mark.parametrize("stratum", [SampledStratum(5, 6, 1), SampledStratum(5, 2, 3), SampledStratum(5, 2, -1)])
 def test_impossible_counts_are_refused(stratum: SampledStratum) -> None:
     with pytest.raises(ValueError, match="hits <= sample_size <= size"):
         weighted_share([stratum])

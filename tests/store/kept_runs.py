@@ -104,11 +104,7 @@ def run(case: Case, out: Path, model: Scripted, judge: Judge, store: Path) -> Ru
             [case.benchmark or case.data],
             out=out,
             store=store,
-            variant=(
-                Variant(data=case.data, options=case.variant.options)
-                if case.benchmark
-                else case.variant
-            ),
+            variant=(Variant(data=case.data, options=case.variant.options) if case.benchmark else case.variant),
             judges=[judge] if case.judged else [],
             html=False,
         )
@@ -133,14 +129,18 @@ def write_data() -> None:
     text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
     (HOME / "yes_no.tsv").write_text("index\tquestion\tanswer\n" + text, encoding="utf-8")
     questions = [
-        {"id": n, "question": f"How much is 12 and {n}?", "answer": [str(12 + n), f"{12 + n}.0"]}
-        for n in range(6)
+        {"id": n, "question": f"How much is 12 and {n}?", "answer": [str(12 + n), f"{12 + n}.0"]} for n in range(6)
     ]
     several = [
-        {"id": n, "question": f"{n}. Which picture is red?", "options": ["the first", "the second"],
-         "answer": n % 2, "image": [picture("red"), picture("blue")][:: 1 - 2 * (n % 2)]}
+        {
+            "id": n,
+            "question": f"{n}. Which picture is red?",
+            "options": ["the first", "the second"],
+            "answer": n % 2,
+            "image": [picture("red"), picture("blue")][:: 1 - 2 * (n % 2)],
+        }
         for n in range(4)
-    ]  # fmt: skip
+    ]
     for name, lines in (("open.jsonl", questions), ("several.jsonl", several)):
         (HOME / name).write_text("".join(json.dumps(one) + "\n" for one in lines))
     graded = ["index\timage\tquestion\tanswer\tcategory"]
@@ -153,9 +153,7 @@ def main() -> None:
     HOME.mkdir()
     write_data()
     for name, case in CASES.items():
-        made = run(
-            case, HOME / "runs" / name, Scripted(name, case.broken), Judge("judge"), HOME / STORE
-        )
+        made = run(case, HOME / "runs" / name, Scripted(name, case.broken), Judge("judge"), HOME / STORE)
         (made.path / ".lock").unlink(missing_ok=True)
         for file in (made.path / "run.json", made.path / "report.json"):
             # The machine it was made on is nobody's business.

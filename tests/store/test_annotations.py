@@ -45,12 +45,7 @@ def test_the_last_value_of_a_field_wins_and_the_others_stay(tmp_path: Path) -> N
     log = read_changes(tmp_path)
     assert len(log.changes) == 7
     (found,) = merge_changes(log.changes)
-    assert (found.flag, found.note, found.labels, found.by) == (
-        True,
-        "second",
-        ("gold wrong",),
-        "dee",
-    )
+    assert (found.flag, found.note, found.labels, found.by) == (True, "second", ("gold wrong",), "dee")
     assert found.at == log.changes[4].at
     assert found.at.endswith("Z")
 
@@ -61,10 +56,7 @@ def test_a_sample_and_the_reply_to_it_are_two_subjects() -> None:
 
 
 def test_annotations_of_samples_join_from_several_runs_by_time() -> None:
-    first = [
-        change(about="sample", note="old", at="2026-01-01"),
-        change(note="mine", at="2026-01-04"),
-    ]
+    first = [change(about="sample", note="old", at="2026-01-01"), change(note="mine", at="2026-01-04")]
     second = [change(about="sample", note="new", flag=True, at="2026-01-02")]
     (found,) = merge_logs([second, first])
     assert (found.note, found.flag) == ("new", True)
@@ -85,11 +77,7 @@ def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) as other:
         with ThreadPoolExecutor(4) as threads:
-            list(
-                threads.map(
-                    lambda at: append_change(tmp_path, change(f"t{at}", flag=True)), range(60)
-                )
-            )
+            list(threads.map(lambda at: append_change(tmp_path, change(f"t{at}", flag=True)), range(60)))
         assert other.wait(60) == 0
     log = read_changes(tmp_path)
     assert log.unreadable == ()
@@ -122,8 +110,7 @@ def test_nothing_is_ever_rewritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.attack(
-    "a link in the place of annotations.jsonl",
-    "one sentence; the file behind it is neither read nor written",
+    "a link in the place of annotations.jsonl", "one sentence; the file behind it is neither read nor written"
 )
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
@@ -149,9 +136,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs of the same questions, annotated."""
     out = tmp_path_factory.mktemp("runs")
     table = out / "mine.jsonl"
-    rows = [
-        {"question": f"Which is {at}?", "A": "one", "B": "two", "answer": "A"} for at in range(4)
-    ]
+    rows = [{"question": f"Which is {at}?", "A": "one", "B": "two", "answer": "A"} for at in range(4)]
     table.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = snellen.evaluate(["random", "random:seed=1"], str(table), out=out, html=False)
     one, other = (run.path for run in done.runs)
@@ -187,9 +172,7 @@ def test_they_are_exported(runs: Path, capsys: pytest.CaptureFixture[str], tmp_p
     assert (reply["flag"], reply["note"], reply["about"]) == ("", "hesitates", "reply")
 
 
-def test_no_annotations_are_an_empty_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_annotations_are_an_empty_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     snellen.evaluate("random", "eyechart", out=tmp_path, limit=2, html=False)
     assert snellen.load_annotations(tmp_path) == []
     capsys.readouterr()

@@ -120,9 +120,7 @@ def test_a_sound_store_stays_as_it_is(path: Path, capsys: pytest.CaptureFixture[
     "the sound rows are saved into a new store, and the old one is kept",
 )
 @pytest.mark.parametrize("damage", ["pages", "cut", "bits"])
-def test_what_is_sound_is_saved(
-    path: Path, damage: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_sound_is_saved(path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
     content = bytearray(path.read_bytes())
     pages = len(content) // 4096
     draw = random.Random(3)
@@ -235,8 +233,6 @@ def test_a_store_in_use_is_not_repaired(path: Path) -> None:
 
 
 def test_repair_needs_a_store() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "snellen", "doctor", "--repair"], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-m", "snellen", "doctor", "--repair"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "name it" in done.stderr

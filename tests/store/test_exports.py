@@ -20,10 +20,7 @@ HEADER = ["index", "question", "A", "B", "C", "D", "answer", "category", "l2-cat
 
 def questions(path: Path, gold: bool = True) -> Path:
     """Six questions of four options, one of three, one yes/no."""
-    rows = [
-        [str(10 + n), f"Which is {n}?", *TEXTS, "ABCD"[n % 4], "colour", "coarse", "dev"]
-        for n in range(6)
-    ]
+    rows = [[str(10 + n), f"Which is {n}?", *TEXTS, "ABCD"[n % 4], "colour", "coarse", "dev"] for n in range(6)]
     rows.append(["20", "Which of three?", "up", "down", "left", "", "B", "place", "fine", "dev"])
     rows.append(["21", "Is it =1+1?", "", "", "", "", "Yes", "place", "fine", "dev"])
     if not gold:
@@ -108,8 +105,7 @@ def test_a_hidden_split_makes_a_submission_with_every_rotation(tmp_path, capsys)
 
 def test_a_run_over_hidden_answers_writes_its_submission(tmp_path: Path, capsys) -> None:
     data = questions(tmp_path / "q.tsv", gold=False)
-    argv = ["run", "-m", "random", "-b", data, "--circular", "--out", tmp_path / "o", "-q",
-            "--columns", "gold="]  # fmt: skip
+    argv = ["run", "-m", "random", "-b", data, "--circular", "--out", tmp_path / "o", "-q", "--columns", "gold="]
     code, out, _ = said(capsys, *argv)
     (written,) = (tmp_path / "o").glob("random--*/submission.xlsx")
     said_plainly = out.replace("\n", "")
@@ -127,10 +123,7 @@ def test_a_submission_that_would_lack_rotations_is_refused(tmp_path: Path, capsy
         assert (code, sentence in err, "--circular full" in err) == (2, True, True)
 
 
-@pytest.mark.attack(
-    "formulas and control signs in text that is exported",
-    "they are text",
-)
+@pytest.mark.attack("formulas and control signs in text that is exported", "they are text")
 def test_text_is_never_a_formula_and_control_signs_are_spaces(tmp_path: Path, capsys) -> None:
     from openpyxl import load_workbook
 
@@ -179,10 +172,7 @@ OCR_ROWS = (
     '0\tWrite it.\t["12 34"]\tRegular Text Recognition\t12 34\n'
     '1\tWrite it.\t["a", "b"]\tDoc-oriented VQA\tc\n'
 )
-MMMU_ROWS = (
-    "index\tquestion\tA\tB\tanswer\tsplit\tcategory\tprediction\n"
-    "1\tWhich?\tx\ty\tB\tvalidation\tArt\tB\n"
-)
+MMMU_ROWS = "index\tquestion\tA\tB\tanswer\tsplit\tcategory\tprediction\n1\tWhich?\tx\ty\tB\tvalidation\tArt\tB\n"
 VIZWIZ_ROWS = 'index\tquestion\tanswers\tprediction\n1\tWhat?\t["a can", "a can", "can"]\ta can\n'
 
 
@@ -191,9 +181,7 @@ def exported(folder: Path, name: str, rows: str) -> list[dict[str, str]]:
     data = folder / f"{name}.tsv"
     data.write_text(rows)
     variant = Variant(data=str(data))
-    (run,) = evaluate(
-        [f"replay/{data}"], [name], out=folder / "o", variant=variant, html=False
-    ).runs
+    (run,) = evaluate([f"replay/{data}"], [name], out=folder / "o", variant=variant, html=False).runs
     assert run.info.status == "complete"
     text = as_tsv(vlmevalkit_sheet(run))
     return list(csv.DictReader(text.splitlines(), delimiter="\t"))
@@ -222,7 +210,5 @@ def test_recorded_captions_need_no_pictures(tmp_path: Path) -> None:
     data = tmp_path / "c.tsv"
     data.write_text('index\tanswer\tprediction\n1\t["a red car"]\ta red car\n')
     variant = Variant(data=str(data))
-    (run,) = evaluate(
-        [f"replay/{data}"], ["coco-caption"], out=tmp_path / "o", variant=variant, html=False
-    ).runs
+    (run,) = evaluate([f"replay/{data}"], ["coco-caption"], out=tmp_path / "o", variant=variant, html=False).runs
     assert run.report().summary.metrics["rouge_l"].value == pytest.approx(100.0)

@@ -165,9 +165,7 @@ def test_nothing_kept_names_a_machine() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_killed_run_is_reported_from_what_it_has(
-    name: str, kept: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_killed_run_is_reported_from_what_it_has(name: str, kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Judged ones too: what they record of their rubrics is no option of the benchmark."""
     found = folder(kept, name)
     (found.path / "report.json").unlink()

@@ -43,9 +43,7 @@ def ran(folder: Path, circular: str | None = None, **replies: str) -> RunFolder:
     said = {"q3": "B. green", "q20": 'hm, "well"\tor so', "q100": "it is blue"} | replies
     data = write(folder / "all.tsv", HIDDEN)
     variant = Variant(data=str(data), options={"split": "all"}, circular=circular)
-    (run,) = evaluate(
-        [Speaking(**said)], ["mmt-bench"], out=folder / "out", variant=variant, html=False
-    ).runs
+    (run,) = evaluate([Speaking(**said)], ["mmt-bench"], out=folder / "out", variant=variant, html=False).runs
     return run
 
 
@@ -59,9 +57,7 @@ def test_every_question_with_the_option_that_was_read(tmp_path: Path) -> None:
     rows = exported(ran(tmp_path), tmp_path / "submission.tsv")
     assert [(one["index"], one["opt"]) for one in rows] == [("3", "B"), ("20", "Z"), ("100", "C")]
     assert rows[1]["prediction"] == 'hm, "well"\tor so'
-    assert [one["log"] for one in rows] == [
-        "read by label and content", "unparsed", "read by mentioned content",
-    ]  # fmt: skip
+    assert [one["log"] for one in rows] == ["read by label and content", "unparsed", "read by mentioned content"]
     assert (rows[2]["category"], rows[2]["D"]) == ("doc_vqa", "")
     assert "answer" not in rows[0]
     assert "image" not in rows[0]
@@ -88,8 +84,6 @@ def test_rotations_are_not_submitted(tmp_path: Path) -> None:
 
     data = write(tmp_path / "all.tsv", HIDDEN)
     variant = Variant(data=str(data), circular="full")
-    (run,) = evaluate(
-        [Always()], ["mmt-bench"], out=tmp_path / "out", variant=variant, html=False
-    ).runs
+    (run,) = evaluate([Always()], ["mmt-bench"], out=tmp_path / "out", variant=variant, html=False).runs
     with pytest.raises(UsageError, match="asked questions in rotations"):
         mmt_sheet(run)

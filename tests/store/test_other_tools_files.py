@@ -225,9 +225,7 @@ def test_exports_of_one_run_have_one_name(tmp_path: Path, capsys) -> None:
 def test_entries_of_a_model_repository(tmp_path: Path, capsys) -> None:
     run = closed(tmp_path, "full")
     flags = ("--to", "hf-eval-results", "--facts", "dataset=acme/q,task=q_all")
-    code, out, err = call(
-        capsys, "export", run.path, *flags, "--facts", "source_url=https://x.org/r"
-    )
+    code, out, err = call(capsys, "export", run.path, *flags, "--facts", "source_url=https://x.org/r")
     assert (code, err) == (0, "")
     (entry,) = yaml.safe_load(out)
     assert entry["dataset"] == {"id": "acme/q", "task_id": "q_all"}
@@ -243,10 +241,7 @@ def test_entries_of_a_model_repository(tmp_path: Path, capsys) -> None:
     ("flags", "sentence"),
     [
         (("--to", "hf-eval-results"), "which data set of the hub"),
-        (
-            ("--to", "hf-eval-results", "--facts", "dataset=a/b"),
-            "name it as in the data set's eval.yaml",
-        ),
+        (("--to", "hf-eval-results", "--facts", "dataset=a/b"), "name it as in the data set's eval.yaml"),
         (("--to", "eee"), "name it with -o DIR"),
         (("--to", "lmms-eval"), "name it with -o DIR"),
         (("--to", "inspect", "--facts", "task=x"), "task=... belongs to --to hf-eval-results"),
@@ -292,10 +287,13 @@ def test_several_runs(tmp_path: Path, capsys) -> None:
 
 def test_a_conversation_of_every_eval_ever_is_refused(tmp_path: Path) -> None:
     line = {
-        "schema_version": "0.3.0", "evaluation_id": "e", "sample_id": "1",
-        "interaction_type": "agentic", "input": {"raw": "?", "reference": ["x"]},
+        "schema_version": "0.3.0",
+        "evaluation_id": "e",
+        "sample_id": "1",
+        "interaction_type": "agentic",
+        "input": {"raw": "?", "reference": ["x"]},
         "messages": [{"turn_idx": 0, "role": "user", "content": "?"}],
-    }  # fmt: skip
+    }
     file = tmp_path / "x_samples.jsonl"
     file.write_text(json.dumps(line) + "\n")
     with pytest.raises(Exception, match="a conversation \\(agentic\\)"):

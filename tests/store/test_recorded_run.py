@@ -43,9 +43,7 @@ def test_a_run_has_the_numbers_and_replies_of_the_score(
     assert run.report().summary == scored.summary
     assert run.info.status == "complete"
     replies = [one.passes[0].output for one in run.records()]
-    assert [getattr(reply, "text", None) for reply in replies] == [
-        "A", "A", "The answer is A", "I cannot say"
-    ]  # fmt: skip
+    assert [getattr(reply, "text", None) for reply in replies] == ["A", "A", "The answer is A", "I cannot say"]
     assert all(one.passes[0].prompt == () for one in run.records())
     assert (folder / "report.html").is_file()
 
@@ -60,9 +58,7 @@ def test_the_same_predictions_replace_their_run_and_others_have_their_own(
     assert len(score_out(files, tmp_path / "out")) == 2
 
 
-def test_a_question_without_a_prediction_is_a_failure(
-    files: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_question_without_a_prediction_is_a_failure(files: tuple[Path, Path], tmp_path: Path) -> None:
     files[1].write_text(PREDICTIONS.replace("3,I cannot say\n", ""))
     (folder,) = score_out(files, tmp_path / "out")
     run = open_run(folder)
@@ -99,9 +95,7 @@ def test_commands_on_runs_take_it(
     assert capsys.readouterr().out
 
 
-def test_errors_can_be_labelled(
-    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_can_be_labelled(files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (folder,) = score_out(files, tmp_path / "out")
     assert main(["analyse", "errors", str(folder)]) == 0

@@ -9,14 +9,7 @@ from snellen.core.model import Identity
 from snellen.core.record import Record
 from snellen.core.run import RunConfig
 from snellen.scoring.accuracy import summarise
-from snellen.store.runs import (
-    RunWriter,
-    compact_records,
-    find_runs,
-    open_run,
-    read_records,
-    run_folder_name,
-)
+from snellen.store.runs import RunWriter, compact_records, find_runs, open_run, read_records, run_folder_name
 
 RECORDS = [Record(str(i), "choice", f"question {i}", "answered", 1.0) for i in range(3)]
 
@@ -80,9 +73,7 @@ def test_failures_are_owed_again(tmp_path: Path) -> None:
         ("题" * 90, "题" * 36),
     ],
 )
-def test_names_of_every_script_are_kept_in_the_folder(
-    benchmark: str, folder: str, tmp_path: Path
-) -> None:
+def test_names_of_every_script_are_kept_in_the_folder(benchmark: str, folder: str, tmp_path: Path) -> None:
     config = RunConfig(Identity("random", "random"), benchmark, "1", {}, "0" * 64)
     name = run_folder_name("题" * 90, benchmark, config)
     model, kept, digest = name.split("--")

@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
-from transformers import (
-    AutoModelForImageTextToText,
-    AutoProcessor,
-    Trainer,
-    TrainingArguments,
-)
+from transformers import AutoModelForImageTextToText, AutoProcessor, Trainer, TrainingArguments
 
 from snellen.models.hf.bundled import WEIGHTS
 
@@ -40,8 +35,7 @@ def padded(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """All of one length: names of colours have different numbers of tokens."""
     length = min(len(sample["input_ids"]) for sample in found)
     return [
-        {key: value if key == "pixel_values" else value[:length] for key, value in sample.items()}
-        for sample in found
+        {key: value if key == "pixel_values" else value[:length] for key, value in sample.items()} for sample in found
     ]
 
 
@@ -57,10 +51,18 @@ def new_trainer(out: Path, *callbacks: Any, **arguments: Any) -> Trainer:
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = 0.1
     settings = {
-        "max_steps": 3, "per_device_train_batch_size": 2, "learning_rate": 1e-3, "logging_steps": 1,
-        "eval_strategy": "steps", "eval_steps": 1, "save_strategy": "no", "report_to": [],
-        "disable_tqdm": True, "use_cpu": True, **arguments,
-    }  # fmt: skip
+        "max_steps": 3,
+        "per_device_train_batch_size": 2,
+        "learning_rate": 1e-3,
+        "logging_steps": 1,
+        "eval_strategy": "steps",
+        "eval_steps": 1,
+        "save_strategy": "no",
+        "report_to": [],
+        "disable_tqdm": True,
+        "use_cpu": True,
+        **arguments,
+    }
     data = samples(processor)
     return Trainer(
         model=model,

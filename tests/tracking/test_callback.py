@@ -47,18 +47,20 @@ def test_training_is_the_same_to_the_bit(tmp_path: Path) -> None:
     assert (tmp_path / "measured" / "snellen" / "curve.html").exists()
 
 
-def test_scores_choose_the_best_checkpoint_and_are_logged(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_choose_the_best_checkpoint_and_are_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logs = tmp_path / "logs"
-    callback = SnellenCallback(
-        "eyechart", limit=LIMIT, html=False, tracks=[f"tensorboard:{logs}"], group="category"
-    )
+    callback = SnellenCallback("eyechart", limit=LIMIT, html=False, tracks=[f"tensorboard:{logs}"], group="category")
     trainer = new_trainer(
-        tmp_path / "out", callback, save_strategy="steps", save_steps=1, save_total_limit=2,
-        metric_for_best_model="snellen/eyechart", greater_is_better=True,
-        load_best_model_at_end=True, max_steps=2,
-    )  # fmt: skip
+        tmp_path / "out",
+        callback,
+        save_strategy="steps",
+        save_steps=1,
+        save_total_limit=2,
+        metric_for_best_model="snellen/eyechart",
+        greater_is_better=True,
+        load_best_model_at_end=True,
+        max_steps=2,
+    )
     trainer.train()
     scored = [entry for entry in trainer.state.log_history if "snellen/eyechart" in entry]
     assert [entry["step"] for entry in scored] == [1, 2]
@@ -79,9 +81,12 @@ def test_scores_choose_the_best_checkpoint_and_are_logged(
 @pytest.mark.parametrize("when", [2, "save"])
 def test_with_the_trainer_scores_go_wherever_it_reports(tmp_path: Path, when: Any) -> None:
     trainer = new_trainer(
-        tmp_path / "out", report_to=["tensorboard"], max_steps=2, eval_strategy="no",
+        tmp_path / "out",
+        report_to=["tensorboard"],
+        max_steps=2,
+        eval_strategy="no",
         **({"save_strategy": "steps", "save_steps": 2} if when == "save" else {}),
-    )  # fmt: skip
+    )
     callback = SnellenCallback("eyechart", when=when, limit=LIMIT, html=False, trainer=trainer)
     trainer.add_callback(callback)
     trainer.train()
@@ -93,15 +98,17 @@ def test_with_the_trainer_scores_go_wherever_it_reports(tmp_path: Path, when: An
     assert [one.step for one in events.Scalars("train/snellen/eyechart")] == [2]
 
 
-def test_what_goes_wrong_is_a_warning_and_no_score(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_goes_wrong_is_a_warning_and_no_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     callback = SnellenCallback("eyechart", limit=LIMIT, store=tmp_path / "file" / "store.sqlite")
     trainer = new_trainer(
-        tmp_path / "out", callback, max_steps=1, save_strategy="steps", save_steps=1,
+        tmp_path / "out",
+        callback,
+        max_steps=1,
+        save_strategy="steps",
+        save_steps=1,
         metric_for_best_model="snellen/eyechart",
-    )  # fmt: skip
+    )
     trainer.train()
     assert "snellen: step 1 was not evaluated: " in capsys.readouterr().err
     assert math.isnan(trainer.evaluate()["eval_snellen/eyechart"])
@@ -131,9 +138,8 @@ def test_mistakes_are_found_before_the_first_step(tmp_path: Path) -> None:
     ],
 )
 def test_a_callback_that_never_evaluates_says_so(
-    when: Any, settings: dict[str, Any], sentence: str, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    when: Any, settings: dict[str, Any], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     callback = SnellenCallback("eyechart", when=when, limit=1, html=False)
     new_trainer(tmp_path, callback, max_steps=2, **settings).train()
     said = capsys.readouterr().err
@@ -168,14 +174,18 @@ rank = trainer.args.process_index
 def test_one_process_of_a_distributed_training_evaluates(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(DISTRIBUTED.format(tests=str(Path(__file__).parent), out=str(tmp_path)))
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
-               "--master-port", "29611", str(script)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        "29611",
+        str(script),
+    ]
     done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=500,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        command, capture_output=True, text=True, timeout=500, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     assert done.returncode == 0, done.stderr[-3000:]
     first, second = ((tmp_path / f"rank-{rank}").read_text().split() for rank in (0, 1))

@@ -13,12 +13,7 @@ import pytest
 from training_runs import make_checkpoint, write_state
 
 from snellen.core.errors import UsageError
-from snellen.tracking.checkpoints import (
-    CheckpointFolder,
-    FolderScanner,
-    safetensors_size,
-    served_step,
-)
+from snellen.tracking.checkpoints import CheckpointFolder, FolderScanner, safetensors_size, served_step
 from snellen.tracking.kept_copy import kept_copy
 
 
@@ -34,8 +29,10 @@ def test_complete_checkpoints_come_by_step(tmp_path: Path) -> None:
     (tmp_path / "tmp-checkpoint-1100").mkdir()
     found = settled(tmp_path).scan()
     assert [(one.name, one.step, one.epoch) for one in found.ready] == [
-        ("checkpoint-90", 90, 0.9), ("checkpoint-200", 200, 2.0), ("checkpoint-1000", 1000, 10.0),
-    ]  # fmt: skip
+        ("checkpoint-90", 90, 0.9),
+        ("checkpoint-200", 200, 2.0),
+        ("checkpoint-1000", 1000, 10.0),
+    ]
     assert found.waiting == {}
 
 
@@ -66,8 +63,7 @@ def cut(name: str, size: int) -> Callable[[Path], object]:
 
 def shard(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
-    index = {"weight_map": {"a": "model-00001-of-00002.safetensors",
-                            "b": "model-00002-of-00002.safetensors"}}  # fmt: skip
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
@@ -90,9 +86,7 @@ def fsdp(folder: Path) -> None:
         (fsdp, "its weights are sharded by FSDP or DeepSpeed"),
     ],
 )
-def test_half_written_checkpoints_wait(
-    tmp_path: Path, damage: Callable[[Path], object], reason: str
-) -> None:
+def test_half_written_checkpoints_wait(tmp_path: Path, damage: Callable[[Path], object], reason: str) -> None:
     damage(make_checkpoint(tmp_path, 10, 1.0))
     found = settled(tmp_path).scan()
     assert found.ready == []
@@ -138,11 +132,17 @@ def test_an_adapter_is_a_checkpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "step"),
     [
-        ("checkpoint-500", 500), ("my-lora_1500", 1500), ("runs/a/checkpoint-20", 20),
-        ("sql-lora@7", 7), ("step300", 300), ("Qwen2-VL-2B", None), ("llava-1.5", None),
-        ("gpt4", None), ("base", None),
+        ("checkpoint-500", 500),
+        ("my-lora_1500", 1500),
+        ("runs/a/checkpoint-20", 20),
+        ("sql-lora@7", 7),
+        ("step300", 300),
+        ("Qwen2-VL-2B", None),
+        ("llava-1.5", None),
+        ("gpt4", None),
+        ("base", None),
     ],
-)  # fmt: skip
+)
 def test_steps_of_served_models(name: str, step: int | None) -> None:
     assert served_step(name) == step
 
@@ -177,9 +177,7 @@ def test_a_kept_copy_outlives_the_checkpoint(tmp_path: Path) -> None:
         pass
 
 
-def test_without_hard_links_the_checkpoint_itself_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_hard_links_the_checkpoint_itself_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = make_checkpoint(tmp_path / "ckpts", 10, 1.0)
 
     def no_links(*_: object) -> None:

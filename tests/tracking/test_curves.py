@@ -48,11 +48,17 @@ def difference(step: int, value: float, half: float | None = 4.0) -> StepDiffere
 def point(step: int, score: float | None, *differences: StepDifference) -> CurvePoint:
     change, compared = classify_change(metric(score), [], differences)
     return CurvePoint(
-        checkpoint=f"checkpoint-{step}", step=step, benchmark="eyechart", headline=metric(score),
-        change=change, sentence=sentence(step, metric(score), change, compared),
-        run=f"run-{step}", at="2026-01-01T00:00:00+00:00", differences=differences,
+        checkpoint=f"checkpoint-{step}",
+        step=step,
+        benchmark="eyechart",
+        headline=metric(score),
+        change=change,
+        sentence=sentence(step, metric(score), change, compared),
+        run=f"run-{step}",
+        at="2026-01-01T00:00:00+00:00",
+        differences=differences,
         groups={"colour": metric(50.0)},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("count", [1, 10, 1000])
@@ -81,34 +87,43 @@ EARLIER = [point(100, 60.0), point(200, 70.0), point(300, 66.0)]
     [
         (60.0, [], "first", "step 400: 60.0 (55.0–65.0)"),
         (None, [], "no score", "step 400: no score"),
-        (75.0, [difference(200, 5), difference(300, 9)], "better",
-         "step 400: 75.0 (70.0–80.0), +9.0 over step 300 (+5.0 to +13.0), +5.0 over step 200, the "
-         "best so far (+1.0 to +9.0): better"),
-        (67.0, [difference(200, -3), difference(300, 1)], "unclear",
-         "step 400: 67.0 (62.0–72.0), +1.0 over step 300 (–3.0 to +5.0), –3.0 against step 200, "
-         "the best so far (–7.0 to +1.0): no evidence of change"),
-        (64.0, [difference(200, -6), difference(300, -2)], "regression",
-         "step 400: 64.0 (59.0–69.0), –2.0 against step 300 (–6.0 to +2.0), –6.0 against step 200, "
-         "the best so far (–10.0 to –2.0): regression"),
-        (66.0, [difference(300, 0.0, None)], "unclear",
-         "step 400: 66.0 (61.0–71.0), 0.0 against step 300 (no interval): no evidence of "
-         "change (too few clusters)"),
+        (
+            75.0,
+            [difference(200, 5), difference(300, 9)],
+            "better",
+            "step 400: 75.0 (70.0–80.0), +9.0 over step 300 (+5.0 to +13.0), +5.0 over step 200, the "
+            "best so far (+1.0 to +9.0): better",
+        ),
+        (
+            67.0,
+            [difference(200, -3), difference(300, 1)],
+            "unclear",
+            "step 400: 67.0 (62.0–72.0), +1.0 over step 300 (–3.0 to +5.0), –3.0 against step 200, "
+            "the best so far (–7.0 to +1.0): no evidence of change",
+        ),
+        (
+            64.0,
+            [difference(200, -6), difference(300, -2)],
+            "regression",
+            "step 400: 64.0 (59.0–69.0), –2.0 against step 300 (–6.0 to +2.0), –6.0 against step 200, "
+            "the best so far (–10.0 to –2.0): regression",
+        ),
+        (
+            66.0,
+            [difference(300, 0.0, None)],
+            "unclear",
+            "step 400: 66.0 (61.0–71.0), 0.0 against step 300 (no interval): no evidence of change (too few clusters)",
+        ),
     ],
-)  # fmt: skip
-def test_changes_and_sentences(
-    score: float | None, differences: list[StepDifference], change: str, text: str
-) -> None:
+)
+def test_changes_and_sentences(score: float | None, differences: list[StepDifference], change: str, text: str) -> None:
     found, compared = classify_change(metric(score), EARLIER, differences)
     assert found == change
     assert sentence(400, metric(score), found, compared) == text
 
 
 def test_the_best_is_not_praised_too_much() -> None:
-    rising = [
-        point(1, 50.0),
-        point(2, 60.0, difference(1, 10)),
-        point(3, 61.0, difference(1, 11), difference(2, 1)),
-    ]
+    rising = [point(1, 50.0), point(2, 60.0, difference(1, 10)), point(3, 61.0, difference(1, 11), difference(2, 1))]
     assert best_step(rising) == 3
     assert contenders(rising) == [2, 3]
     text = best_sentence(rising)
@@ -122,8 +137,7 @@ def test_the_best_is_not_praised_too_much() -> None:
 def test_a_plateau_names_the_gain_that_is_ruled_out() -> None:
     points = [point(1, 50.0)]
     for step in (2, 3, 4, 5):
-        points.append(point(step, 60.0, difference(1, 10), *(
-            difference(earlier, 0.5) for earlier in range(2, step))))  # fmt: skip
+        points.append(point(step, 60.0, difference(1, 10), *(difference(earlier, 0.5) for earlier in range(2, step))))
         said = plateau_sentence(points)
         assert bool(said) == (step == 5)
     assert "none of the 3 checkpoints since step 2 is better" in said
@@ -171,9 +185,7 @@ def test_no_curve_is_a_sentence(tmp_path: Path) -> None:
         read_curve(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("begins", "kept", "moved"), [(0, [], 1), (2, [1, 2], 1), (3, [1, 2, 3], 0)]
-)
+@pytest.mark.parametrize(("begins", "kept", "moved"), [(0, [], 1), (2, [1, 2], 1), (3, [1, 2, 3], 0)])
 def test_a_training_that_begins_again_drops_later_points(
     tmp_path: Path, begins: int, kept: list[int], moved: int
 ) -> None:
@@ -195,14 +207,7 @@ def test_the_page_says_what_the_curve_says() -> None:
     ]
     hostile = SkippedCheckpoint("<script>x</script>", "<b>no</b>", "2026")
     page = curve_page(Curve(HEAD, points, [hostile]))
-    for text in (
-        "▲ better",
-        "▼ regression",
-        "no score",
-        "limit 200",
-        "Step 4: no score.",
-        "By group",
-    ):
+    for text in ("▲ better", "▼ regression", "no score", "limit 200", "Step 4: no score.", "By group"):
         assert text in page
     assert '<path class="mark regression"' in page
     assert 'role="img" aria-label="accuracy by step: 1 50.0 (45.0–55.0)' in page
@@ -229,9 +234,7 @@ def test_benchmarks_share_the_error_and_are_told_apart(tmp_path: Path) -> None:
     sources = ["eyechart", str(tmp_path / "other.csv")]
     with CurveWriter(tmp_path / "out", head) as writer:
         for step in (10, 20):
-            runs = evaluate(
-                f"random:seed={step}", sources, limit=30, out=tmp_path / "out", html=False
-            ).runs
+            runs = evaluate(f"random:seed={step}", sources, limit=30, out=tmp_path / "out", html=False).runs
             added = add_runs(writer, f"checkpoint-{step}", step, runs, group="category")
             assert [point.sentence.partition(",")[0] for point in added] == list(names)
             assert add_runs(writer, f"checkpoint-{step}", step, runs) == []

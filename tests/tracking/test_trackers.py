@@ -62,8 +62,9 @@ def test_tensorboard(runs: list[RunFolder], tmp_path: Path) -> None:
     tracker.close()
     score = run_metrics(runs[0], runs[0].report()).values["eyechart/score"]
     assert scalars(tmp_path / "logs" / "out")["eyechart/score"] == [
-        (100, pytest.approx(score)), (200, pytest.approx(score)),
-    ]  # fmt: skip
+        (100, pytest.approx(score)),
+        (200, pytest.approx(score)),
+    ]
     track(runs, f"tensorboard:{tmp_path}/each")
     assert {folder.name for folder in (tmp_path / "each").iterdir()} == {run.name for run in runs}
     each = scalars(tmp_path / "each" / runs[1].name)
@@ -111,15 +112,16 @@ def test_wandb(runs: list[RunFolder], tmp_path: Path, monkeypatch: pytest.Monkey
     tracker.close()
     track(runs[1:], "wandb:vision")
     records = wandb_records(tmp_path)
-    named = [
-        record["run"]["displayName"] for record in records if "displayName" in record.get("run", {})
-    ]
+    named = [record["run"]["displayName"] for record in records if "displayName" in record.get("run", {})]
     assert set(named) == {"my-curve", runs[1].name}
     logged = [
-        {item["nestedKey"][0] if "nestedKey" in item else item["key"]: json.loads(item["valueJson"])
-         for item in record["history"]["item"]}
-        for record in records if "history" in record
-    ]  # fmt: skip
+        {
+            item["nestedKey"][0] if "nestedKey" in item else item["key"]: json.loads(item["valueJson"])
+            for item in record["history"]["item"]
+        }
+        for record in records
+        if "history" in record
+    ]
     assert [one.get("train/global_step") for one in logged] == [100, 200, None]
     score = run_metrics(runs[0], runs[0].report()).values["eyechart/score"]
     assert [one["eyechart/score"] for one in logged[:2]] == [pytest.approx(score)] * 2
@@ -148,9 +150,7 @@ def test_mlflow(runs: list[RunFolder], tmp_path: Path, monkeypatch: pytest.Monke
     assert {run.info.status for run in found.values()} == {"FINISHED"}
 
 
-def test_a_dead_server_is_one_warning(
-    runs: list[RunFolder], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dead_server_is_one_warning(runs: list[RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     warnings: list[str] = []
     track(runs, "mlflow:http://127.0.0.1:9", warn=warnings.append)
@@ -175,12 +175,8 @@ def test_wrong_names(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.attack(
-    "a password in the address of an experiment tracker", "refused in a sentence without it"
-)
-def test_a_password_in_an_address_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.attack("a password in the address of an experiment tracker", "refused in a sentence without it")
+def test_a_password_in_an_address_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "-m", "random", "-b", "eyechart", "--out", str(tmp_path / "out")]
     assert main([*words, "--track", "mlflow:https://me:hunter2hunter2@tracker.test/x"]) == 2
     said = capsys.readouterr().err
@@ -192,9 +188,7 @@ def test_a_password_in_an_address_is_refused(
 @pytest.mark.parametrize("kind", ["tensorboard", "wandb", "mlflow"])
 def test_missing_libraries(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     find: Callable[..., Any] = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *more: None if name == kind else find(name, *more)
-    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == kind else find(name, *more))
     with pytest.raises(MissingExtra, match=rf"pip install 'snellen\[{kind}\]'"):
         open_tracker(f"{kind}:x", "x")
 

@@ -38,9 +38,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_checkpoints_are_evaluated_compared_and_not_asked_again(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checkpoints_are_evaluated_compared_and_not_asked_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for step, share in ((200, 1.0), (100, 0.0)):
         make_checkpoint(here / "ckpts", step, share)
     assert typed(f"ckpts{OPTIONS}", *QUESTIONS, "--out", "out", "--group", "category") == 0
@@ -49,17 +47,19 @@ def test_checkpoints_are_evaluated_compared_and_not_asked_again(
     assert " over step 100 (" in first[1]
     assert first[-1] == "curve: out/curve.html"
     curve = read_curve("out")
-    assert [point.run.partition("--")[0] for point in curve.points] == [
-        "checkpoint-100", "checkpoint-200"
-    ]  # fmt: skip
+    assert [point.run.partition("--")[0] for point in curve.points] == ["checkpoint-100", "checkpoint-200"]
     assert "colour" in curve.points[0].groups
     assert curve.points[1].differences[0].level == pytest.approx(1 - 0.05 / 11)
     assert not (here / "out" / ".checkpoints").exists()
     # The training goes on: a later collapse, and a checkpoint that is gone.
     make_checkpoint(here / "ckpts", 300, BROKEN)
     shutil.rmtree(here / "ckpts" / "checkpoint-100")
-    again = ["--on-regression", "fail", "--on-regression", f"{sys.executable} -c "
-             "\"import sys; open('hook','w').write(sys.argv[1])\" {sentence}"]  # fmt: skip
+    again = [
+        "--on-regression",
+        "fail",
+        "--on-regression",
+        f"{sys.executable} -c \"import sys; open('hook','w').write(sys.argv[1])\" {{sentence}}",
+    ]
     out = ("--out", "out", "--group", "category")
     assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, *again, "-o", "curve.svg") == 1
     printed = capsys.readouterr().out.splitlines()
@@ -96,17 +96,13 @@ def test_a_bad_checkpoint_is_a_reason_and_the_next_one_is_evaluated(
     told = capsys.readouterr().err
     curve = read_curve("out")
     assert [point.step for point in curve.points] == [200]
-    assert [line.checkpoint for line in curve.skipped] == ["checkpoint-100"] * 3 + [
-        "checkpoint-150"
-    ] * 3
+    assert [line.checkpoint for line in curve.skipped] == ["checkpoint-100"] * 3 + ["checkpoint-150"] * 3
     assert "checkpoint-100 was not evaluated: checkpoint-100 (Llava" in told
     assert "processing_class=PROCESSOR" in told
     assert told.count("; it is tried again") == 4
 
 
-def test_mistakes_are_one_sentence_before_anything_is_asked(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_sentence_before_anything_is_asked(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "empty").mkdir()
     (here / "file").write_text("")
     make_checkpoint(here / "ckpts", 1, 0.0)
@@ -116,10 +112,7 @@ def test_mistakes_are_one_sentence_before_anything_is_asked(
         (["ckpts", "-b", "eyechrat"], "unknown benchmark 'eyechrat'"),
         (["ckpts", "-b", "eyechart", "--until", "±1"], "leave it out, and choose their number"),
         (["ckpts", "-b", "eyechart", "--every", "0"], "--every is 0; expected seconds above 0"),
-        (
-            ["ckpts", "-b", "eyechart", "--for", "soon"],
-            "'soon' is neither `once` nor a time such as 90s",
-        ),
+        (["ckpts", "-b", "eyechart", "--for", "soon"], "'soon' is neither `once` nor a time such as 90s"),
         (["ckpts", "-b", "eyechart", "--track", "excel:x"], "--track excel:x: expected tensorbo"),
         (["http://u:p@h/v1", "-b", "eyechart"], "the address of h holds a user or a password"),
         (["http://h/v1#a", "-b", "eyechart"], "give the address alone"),
@@ -147,10 +140,7 @@ def test_it_says_once_that_nothing_is_there_yet(here: Path) -> None:
     options = WatchOptions(every=0.1, seconds=0.5)
     curve = watch("later", "eyechart", watching=options, messages=WatchMessages(note=notes.append))
     assert not curve.points
-    assert notes == [
-        "no checkpoint is in later yet; looking again every 0.1 s for folders such as "
-        "checkpoint-500"
-    ]
+    assert notes == ["no checkpoint is in later yet; looking again every 0.1 s for folders such as checkpoint-500"]
 
 
 @pytest.mark.release
@@ -196,9 +186,7 @@ def test_models_that_a_server_loads_are_checkpoints(here: Path) -> None:
             limit=4,
             out="out",
         )
-        assert [point.checkpoint for point in curve.points] == [
-            "checkpoint-10", "checkpoint-20", "checkpoint-30"
-        ]  # fmt: skip
+        assert [point.checkpoint for point in curve.points] == ["checkpoint-10", "checkpoint-20", "checkpoint-30"]
         notes: list[str] = []
         server.key = "wanted"
         watch(
@@ -224,12 +212,8 @@ def test_lora_adapters_are_evaluated_over_their_base(here: Path) -> None:
     for step in (10, 20):
         adapted.save_pretrained(here / "ckpts" / f"checkpoint-{step}")
         with torch.no_grad():
-            adapted.base_model.model.model.language_model.layers[
-                0
-            ].self_attn.q_proj.lora_A.default.weight.mul_(2)
-    curve = watch(
-        f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=4, out="out"
-    )
+            adapted.base_model.model.model.language_model.layers[0].self_attn.q_proj.lora_A.default.weight.mul_(2)
+    curve = watch(f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=4, out="out")
     identities = [open_run(here / "out" / one.run).info.config.identity for one in curve.points]
     assert [identity.name for identity in identities] == ["checkpoint-10", "checkpoint-20"]
     assert len({identity.facts["adapter"] for identity in identities}) == 2
@@ -237,9 +221,7 @@ def test_lora_adapters_are_evaluated_over_their_base(here: Path) -> None:
 
 
 @pytest.mark.release
-def test_a_server_is_started_for_each_checkpoint(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_is_started_for_each_checkpoint(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STAND_IN_NOTES", str(here))
     for step in (10, 20):
         make_checkpoint(here / "ckpts", step, step / 100)
@@ -263,9 +245,13 @@ def test_a_checkpoint_that_was_written_again_is_noticed(here: Path) -> None:
 
     def look() -> None:
         watch(
-            f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=2, out="out",
+            f"ckpts{OPTIONS}",
+            "eyechart",
+            watching=WatchOptions(once=True),
+            limit=2,
+            out="out",
             messages=WatchMessages(note=notes.append),
-        )  # fmt: skip
+        )
 
     make_checkpoint(here / "ckpts", 10, 0.0)
     look()
@@ -280,9 +266,7 @@ def test_a_checkpoint_that_was_written_again_is_noticed(here: Path) -> None:
 def test_ctrl_c_while_it_waits_says_how_to_go_on(here: Path) -> None:
     (here / "ckpts").mkdir()
     words = ["watch", "ckpts", "-b", "eyechart", "--limit", "4", "--every", "60", "--out", "out"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True)
     while not (here / "out" / "curve.jsonl").exists():
         assert process.poll() is None
         time.sleep(0.05)

@@ -15,9 +15,13 @@ from snellen.models.hf.bundled import WEIGHTS
 BROKEN = 6.0
 """A share far beyond the final weights: the model answers nonsense."""
 _DESCRIPTIONS = (
-    "config.json", "generation_config.json", "processor_config.json", "tokenizer.json",
-    "tokenizer_config.json", "chat_template.jinja",
-)  # fmt: skip
+    "config.json",
+    "generation_config.json",
+    "processor_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+)
 
 
 @cache
@@ -25,9 +29,7 @@ def weights(name: str) -> dict[str, Any]:
     return load_file(WEIGHTS / name / "model.safetensors")
 
 
-def make_checkpoint(
-    home: Path, step: int, share: float, *, state: bool = True, described: bool = True
-) -> Path:
+def make_checkpoint(home: Path, step: int, share: float, *, state: bool = True, described: bool = True) -> Path:
     """`checkpoint-STEP`, as the Trainer writes it: weights that are so far between the early and
     the final model, and `state` last; `described` with processor and tokenizer."""
     folder = home / f"checkpoint-{step}"

@@ -18,15 +18,7 @@ from training.tiny.lessons import ALL, Mix, lesson
 from training.tiny.prompts import LETTERS, multiple_choice
 from training.tiny.questions import ASK, describe, quadrant, side
 from training.tiny.statements import CLAIM
-from training.tiny.world import (
-    COLOURS,
-    SHAPES,
-    Scene,
-    Thing,
-    sample_lettering,
-    sample_scene,
-    stream,
-)
+from training.tiny.world import COLOURS, SHAPES, Scene, Thing, sample_lettering, sample_scene, stream
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "src/snellen/benchmarks/data"
@@ -62,12 +54,7 @@ def test_other_splits_draw_other_pictures(split: eyechart.Split) -> None:
 def test_a_shape_has_its_colour_and_stays_in_its_radius(shape: str) -> None:
     thing = Thing("green", shape, 0.5, 0.5, 0.2, (0, 200, 0))
     picture = draw(Scene((255, 255, 255), (thing,)), 100)
-    inked = [
-        (x - 50, y - 50)
-        for x in range(100)
-        for y in range(100)
-        if picture.getpixel((x, y)) == (0, 200, 0)
-    ]
+    inked = [(x - 50, y - 50) for x in range(100) for y in range(100) if picture.getpixel((x, y)) == (0, 200, 0)]
     assert len(inked) > 250
     assert max(x * x + y * y for x, y in inked) <= 24**2
 
@@ -147,11 +134,7 @@ def test_existence_claims_match_the_picture() -> None:
         question = CLAIM["existence"](scene, rng, i % 2 == 0)
         if question is not None:
             words = set(question.text.strip("?").split())
-            fits = [
-                t
-                for t in scene.things
-                if words & set(COLOURS) <= {t.colour} and words & set(SHAPES) <= {t.shape}
-            ]
+            fits = [t for t in scene.things if words & set(COLOURS) <= {t.colour} and words & set(SHAPES) <= {t.shape}]
             assert (question.answer == "Yes") == bool(fits)
 
 
@@ -164,18 +147,13 @@ def test_counts_match_the_picture() -> None:
         text = question.text.replace("crosses", "crosss")
         kinds = [c for c in COLOURS if f" {c} objects" in text]
         shapes = [s for s in SHAPES if f" {s}s" in text]
-        fits = [
-            t
-            for t in scene.things
-            if (not kinds or t.colour in kinds) and (not shapes or t.shape in shapes)
-        ]
+        fits = [t for t in scene.things if (not kinds or t.colour in kinds) and (not shapes or t.shape in shapes)]
         assert question.answer == str(len(fits))
 
 
 def test_default_prompt_layout() -> None:
     assert multiple_choice("Which?", ["x", "y"], "select", "look") == (
-        "Hint: look\nQuestion: Which?\nOptions:\nA. x\nB. y\n"
-        "Please select the correct answer from the options above."
+        "Hint: look\nQuestion: Which?\nOptions:\nA. x\nB. y\nPlease select the correct answer from the options above."
     )
 
 
@@ -214,9 +192,7 @@ def test_yes_no_pairs_are_balanced_neighbours(rows: list[Row]) -> None:
         assert {first.answer, second.answer} == {"Yes", "No"}
 
 
-def test_the_bundled_file_is_what_the_script_writes(
-    rows: list[Row], cells: list[dict[str, str]]
-) -> None:
+def test_the_bundled_file_is_what_the_script_writes(rows: list[Row], cells: list[dict[str, str]]) -> None:
     assert [row.question for row in rows] == [cell["question"] for cell in cells]
     assert [row.answer for row in rows] == [cell["answer"] for cell in cells]
     assert [row.options for row in rows] == [

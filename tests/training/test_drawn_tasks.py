@@ -45,9 +45,7 @@ def test_every_answer_is_one_of_its_own(task: object) -> None:
 
 
 def test_the_rows_are_those_of_a_benchmark(tmp_path: Path) -> None:
-    assert Counter(cell["category"] for cell in CELLS) == dict.fromkeys(
-        (task.name for task in TASKS), 8
-    )
+    assert Counter(cell["category"] for cell in CELLS) == dict.fromkeys((task.name for task in TASKS), 8)
     for task in TASKS:
         own = [cell for cell in CELLS if cell["category"] == task.name]
         assert len({cell["image"] for cell in own}) == 8
@@ -60,9 +58,7 @@ def test_the_rows_are_those_of_a_benchmark(tmp_path: Path) -> None:
     assert rows(samples=8, seed=1) != CELLS
     path = tmp_path / "drawn.tsv"
     write(path, CELLS)
-    (run,) = evaluate(
-        ["random"], ["mmt-bench"], out=tmp_path / "out", variant=Variant(data=str(path))
-    ).runs
+    (run,) = evaluate(["random"], ["mmt-bench"], out=tmp_path / "out", variant=Variant(data=str(path))).runs
     assert run.info.counts.done == len(CELLS)
     assert set(run.report().summary.groups["category"]) == {task.name for task in TASKS}
 
@@ -72,9 +68,29 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two tasks with halves of 8 samples, two seeds, one epoch."""
     folder = tmp_path_factory.mktemp("map")
     write(folder / "drawn.tsv", rows(TASKS[:2], samples=16))
-    assert main(["taskmap", "-m", "snellen/tiny-early", "-b", "mmt-bench", "-q",
-                 "--data", str(folder / "drawn.tsv"), "--tasks", "halves=yes", "--map", "seeds=2",
-                 "--tuning", "epochs=1,learning_rate=3e-4", "--out", str(folder)]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "taskmap",
+                "-m",
+                "snellen/tiny-early",
+                "-b",
+                "mmt-bench",
+                "-q",
+                "--data",
+                str(folder / "drawn.tsv"),
+                "--tasks",
+                "halves=yes",
+                "--map",
+                "seeds=2",
+                "--tuning",
+                "epochs=1,learning_rate=3e-4",
+                "--out",
+                str(folder),
+            ]
+        )
+        == 0
+    )
     return folder
 
 
@@ -84,9 +100,7 @@ def test_each_seed_has_a_map_of_its_own(mapped: Path) -> None:
     assert found is not None
     assert [each.seed for each in found.by_seed] == [0, 1]
     assert [each.tested for each in found.by_seed] == [2, 2]
-    for row, (first, second) in enumerate(
-        zip(*(each.distances for each in found.by_seed), strict=True)
-    ):
+    for row, (first, second) in enumerate(zip(*(each.distances for each in found.by_seed), strict=True)):
         means = [(one + two) / 2 for one, two in zip(first, second, strict=True)]
         assert found.distances[row] == pytest.approx(means, abs=2e-6)
     (pair,) = found.stability
@@ -98,8 +112,6 @@ def test_each_seed_has_a_map_of_its_own(mapped: Path) -> None:
 
 
 @pytest.mark.parametrize(("least", "code"), [("0", 0), ("1.01", 1)])
-def test_the_check_of_the_share(
-    least: str, code: int, mapped: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_check_of_the_share(least: str, code: int, mapped: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check_main([str(mapped / "taskmap.json"), "--least", least]) == code
     assert "seed 1: " in capsys.readouterr().out

@@ -26,21 +26,23 @@ from snellen.view.run_view import RunLibrary
 from snellen.view.server import PageServer
 
 
-def annotate(
-    server: PageServer, change: object, body: bytes | None = None, **headers: str | None
-) -> Answer:
+def annotate(server: PageServer, change: object, body: bytes | None = None, **headers: str | None) -> Answer:
     """A change as the page sends it, but for `headers`; None leaves one out."""
     connection = http.client.HTTPConnection(HOST, server.server_port, timeout=30)
     own = f"http://{HOST}:{server.server_port}"
     sent: dict[str, str | None] = {
-        "Content-Type": "application/json", "X-Snellen-Token": server.token, "Origin": own,
+        "Content-Type": "application/json",
+        "X-Snellen-Token": server.token,
+        "Origin": own,
         "Cookie": server.cookie,
-    }  # fmt: skip
+    }
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(
-        "POST", "/api/annotate", body if body is not None else json.dumps(change).encode(),
+        "POST",
+        "/api/annotate",
+        body if body is not None else json.dumps(change).encode(),
         {name: value for name, value in sent.items() if value is not None},
-    )  # fmt: skip
+    )
     answer = connection.getresponse()
     found = Answer(answer.status, dict(answer.getheaders()), answer.read())
     connection.close()
@@ -61,9 +63,7 @@ def server(run):
 def test_a_change_is_stored_and_answered_with_the_new_state(server, run):
     told = annotate(server, {"run": run.name, "sample": "3", "flag": True}).json
     assert told["reply"]["3"]["flag"] is True
-    told = annotate(
-        server, {"run": run.name, "sample": "3", "about": "sample", "add": [" gold   wrong "]}
-    ).json
+    told = annotate(server, {"run": run.name, "sample": "3", "about": "sample", "add": [" gold   wrong "]}).json
     assert told["sample"]["3"]["labels"] == ["gold wrong"]
     assert told["labels"] == ["gold wrong"]
     assert told == ask(server, "/api/annotations", run=run.name).json
@@ -102,10 +102,7 @@ def test_annotations_of_samples_hold_for_all_runs_of_the_same_data(tmp_path):
         {"Host": "evil.example"},
     ],
 )
-@pytest.mark.attack(
-    "a foreign page that writes annotations",
-    "403; nothing is written",
-)
+@pytest.mark.attack("a foreign page that writes annotations", "403; nothing is written")
 def test_no_other_page_may_write(server, run, headers):
     answer = annotate(server, {"run": run.name, "sample": "3", "flag": True}, **headers)
     assert answer.status == 403
@@ -132,10 +129,7 @@ def test_a_wrong_change_is_one_sentence(server, run, change, said):
     assert not (run.path / ANNOTATIONS_FILE).exists()
 
 
-@pytest.mark.attack(
-    "an annotation of many megabytes",
-    "413; nothing is read of it",
-)
+@pytest.mark.attack("an annotation of many megabytes", "413; nothing is read of it")
 def test_what_is_too_large_is_not_read(server, run):
     assert annotate(server, None, body=b"[" * (MAX_BODY + 1)).status == 413
     assert annotate(server, None, body=b"\xff\xfe{}").status == 422
@@ -155,9 +149,7 @@ def test_lines_that_are_no_annotations_are_named(server, run):
         file.write("not json\n")
     told = ask(server, "/api/annotations", run=run.name).json
     assert told["reply"]["1"]["flag"] is True
-    assert told["notices"] == [
-        f"{run.name}/{ANNOTATIONS_FILE}: left out what is not an annotation (lines 2)"
-    ]
+    assert told["notices"] == [f"{run.name}/{ANNOTATIONS_FILE}: left out what is not an annotation (lines 2)"]
 
 
 def test_a_killed_server_has_lost_nothing(run):

@@ -121,10 +121,7 @@ def test_filters_search_and_their_address(page, runs):
     expect(page.locator(".found")).to_have_text("60 samples")
     page.keyboard.press("/")
     page.keyboard.type("which PICTURE")
-    found = [
-        each for each in records
-        if "which picture" in msgspec.json.encode(each).decode().lower()
-    ]  # fmt: skip
+    found = [each for each in records if "which picture" in msgspec.json.encode(each).decode().lower()]
     expect(page.locator(".found")).to_have_text(f"{len(found)} of 60 samples")
     assert 0 < len(found) < 60
     page.keyboard.press("Escape")
@@ -295,10 +292,7 @@ def test_long_names_stay_inside_a_narrow_screen(browser, tmp_path):
                 page.wait_for_selector(".difference b" if address else "tbody th a")
                 assert page.evaluate("document.documentElement.scrollWidth") <= 390
             both = page.locator("select[aria-label$=outcome]")
-            assert [one.get_attribute("aria-label") for one in both.all()] == [
-                "1: outcome",
-                "2: outcome",
-            ]
+            assert [one.get_attribute("aria-label") for one in both.all()] == ["1: outcome", "2: outcome"]
 
 
 @pytest.fixture(scope="module")
@@ -309,26 +303,30 @@ def hostile(tmp_path_factory):
         report, records, pictures = build_report(model, count=30)
         records[1] = msgspec.structs.replace(
             record(1, False, ()),
-            id=ATTACK, question=ATTACK, groups={ATTACK: ATTACK}, options={"A": ATTACK},
-            answer=ATTACK, gold=(ATTACK,), score=0.0,
-            passes=(msgspec.structs.replace(
-                records[1].passes[0], prompt=(user(Text(ATTACK)),),
-                output=Generated(f"{ATTACK} {words}", reasoning=ATTACK),
-                answer=ParsedAnswer("A", "label_alone", (0, len(ATTACK))),
-            ),),
-        )  # fmt: skip
+            id=ATTACK,
+            question=ATTACK,
+            groups={ATTACK: ATTACK},
+            options={"A": ATTACK},
+            answer=ATTACK,
+            gold=(ATTACK,),
+            score=0.0,
+            passes=(
+                msgspec.structs.replace(
+                    records[1].passes[0],
+                    prompt=(user(Text(ATTACK)),),
+                    output=Generated(f"{ATTACK} {words}", reasoning=ATTACK),
+                    answer=ParsedAnswer("A", "label_alone", (0, len(ATTACK))),
+                ),
+            ),
+        )
         info = msgspec.structs.replace(report.run, title=ATTACK, command=ATTACK)
         summary = msgspec.structs.replace(report.summary, notices=(ATTACK,))
-        write_run(root, msgspec.structs.replace(report, run=info, summary=summary), records,
-                  pictures)  # fmt: skip
+        write_run(root, msgspec.structs.replace(report, run=info, summary=summary), records, pictures)
     return root
 
 
 @pytest.mark.parametrize("way", ["server", "files"])
-@pytest.mark.attack(
-    "markup and scripts in replies",
-    "shown as text; nothing runs",
-)
+@pytest.mark.attack("markup and scripts in replies", "shown as text; nothing runs")
 def test_what_a_model_said_is_text_only(browser, hostile, tmp_path, way):
     def look(base):
         for page in opened(browser, base):
@@ -355,14 +353,8 @@ def test_what_a_model_said_is_text_only(browser, hostile, tmp_path, way):
             ]
             assert marked == [["sat", "the", "old"], ["lay", "a"]]
             texts = page.locator("pre.reply").all_text_contents()
-            assert texts == [
-                f"{ATTACK} the cat sat on the old mat",
-                f"{ATTACK} the cat lay on a mat",
-            ]
-            assert (
-                page.locator("mark.read").first.inner_text()
-                == "</script><script>window.hurt=1</script><img"
-            )
+            assert texts == [f"{ATTACK} the cat sat on the old mat", f"{ATTACK} the cat lay on a mat"]
+            assert page.locator("mark.read").first.inner_text() == "</script><script>window.hurt=1</script><img"
             assert page.evaluate("document.querySelectorAll('img[onerror]').length") == 0
 
     if way == "files":

@@ -39,9 +39,7 @@ def test_the_second_start_reads_no_run_again(many, tmp_path, monkeypatch):
     first = rows_of(many, index)
     assert len(first) == 300
     read = []
-    monkeypatch.setattr(
-        "snellen.view.run_catalog.read_row", lambda folder: read.append(folder) or read_row(folder)
-    )
+    monkeypatch.setattr("snellen.view.run_catalog.read_row", lambda folder: read.append(folder) or read_row(folder))
     assert rows_of(many, index) == first
     # Those that have not ended are looked at again: their samples may have grown.
     assert {first[path.name].status for path in read} <= {"running", "interrupted"}
@@ -130,9 +128,7 @@ def test_damaged_runs_are_rows_with_a_reason(tmp_path):
     assert problems[1] == "run.json cannot be read: Is a directory"
     assert problems[2].startswith("report.json is not what Snellen writes there: ")
     assert problems[3] == ""
-    assert [rows[run.name]["status"] for run in runs] == [
-        "damaged", "damaged", "complete", "complete",
-    ]  # fmt: skip
+    assert [rows[run.name]["status"] for run in runs] == ["damaged", "damaged", "complete", "complete"]
     assert [rows[run.name]["model"] for run in runs[:2]] == ["m0", "m1"]
     assert rows[runs[2].name]["score"] == "–"
 
@@ -283,10 +279,13 @@ def test_families_are_guessed_from_names():
     assert [
         model_family(name)
         for name in (
-            "hf/Qwen/Qwen2.5-VL-7B-Instruct", "openai/gpt-4o-2024-08-06", "random",
-            "hf/llava-hf/llava-1.5-7b-hf:dtype=float16", "OpenGVLab/InternVL3-8B-hf",
+            "hf/Qwen/Qwen2.5-VL-7B-Instruct",
+            "openai/gpt-4o-2024-08-06",
+            "random",
+            "hf/llava-hf/llava-1.5-7b-hf:dtype=float16",
+            "OpenGVLab/InternVL3-8B-hf",
         )
-    ] == ["qwen2.5-vl", "gpt-4o", "random", "llava-1.5", "internvl3"]  # fmt: skip
+    ] == ["qwen2.5-vl", "gpt-4o", "random", "llava-1.5", "internvl3"]
 
 
 def test_made_runs_are_the_same_each_time(tmp_path, many):
@@ -305,9 +304,7 @@ VIEW = b'{"name": "blind ones", "address": "view=list&flag=control"}'
 def test_a_view_is_stored_beside_the_runs_and_removed(tmp_path):
     made_run(tmp_path, count=5)
     with served(tmp_path) as server:
-        assert ask(server, "/api/views").json == {
-            "views": [], "file": str(tmp_path / VIEWS_FILE), "writable": True,
-        }  # fmt: skip
+        assert ask(server, "/api/views").json == {"views": [], "file": str(tmp_path / VIEWS_FILE), "writable": True}
         assert post(server, VIEW).status == 200
         assert post(server, VIEW.replace(b"control", b"limit")).status == 200
         [view] = ask(server, "/api/views").json["views"]
@@ -322,10 +319,17 @@ def test_a_view_is_stored_beside_the_runs_and_removed(tmp_path):
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b'{"name": ""}', b'{"name": "a\\u0000"}', b'{"name": "x", "address": 1}',
-     b'{"name": "x", "more": 1}', b'{"name": "' + b"n" * 81 + b'"}',
-     b'{"name": "x", "address": "' + b"a" * 2001 + b'"}'],
-)  # fmt: skip
+    [
+        b"",
+        b"[]",
+        b'{"name": ""}',
+        b'{"name": "a\\u0000"}',
+        b'{"name": "x", "address": 1}',
+        b'{"name": "x", "more": 1}',
+        b'{"name": "' + b"n" * 81 + b'"}',
+        b'{"name": "x", "address": "' + b"a" * 2001 + b'"}',
+    ],
+)
 def test_what_is_no_view_is_refused(tmp_path, body):
     with served(tmp_path) as server:
         answer = post(server, body)
@@ -346,10 +350,7 @@ def test_what_is_no_view_is_refused(tmp_path, body):
         ({"Content-Length": "-1"}, 413),
     ],
 )
-@pytest.mark.attack(
-    "a write from a page of another origin",
-    "403, nothing is written",
-)
+@pytest.mark.attack("a write from a page of another origin", "403, nothing is written")
 def test_only_its_own_pages_may_write(tmp_path, headers, status):
     with served(tmp_path) as server:
         assert post(server, VIEW, **headers).status == status

@@ -39,9 +39,8 @@ def test_the_command_writes_samples_in_chunks_and_pictures_once(tmp_path, capsys
     assert (out / "media" / digest[:2] / f"{digest}.jpg").is_file()
     pairs = value(out / "data" / "pairs.js")[1]
     assert set(pairs) == {
-        json.dumps([one.name, other.name], separators=(",", ":"))
-        for one in runs for other in runs if one is not other
-    }  # fmt: skip
+        json.dumps([one.name, other.name], separators=(",", ":")) for one in runs for other in runs if one is not other
+    }
     assert digest in (out / "index.html").read_text()
     assert not list(root.rglob("*.js"))
 

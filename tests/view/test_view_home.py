@@ -80,15 +80,19 @@ def test_a_cell_has_the_newest_complete_run_of_the_columns_setting(page, rows):
     expect(cell.locator(".soft").first).to_have_text(f"{row.low:.1f}–{row.high:.1f}")
     expect(cell).to_contain_text(f"n {row.n:,}")
     alike = [
-        other for other in rows.values()
-        if (other.model, other.benchmark) == (row.model, row.benchmark)
-        and other.identity == row.identity
-    ]  # fmt: skip
+        other
+        for other in rows.values()
+        if (other.model, other.benchmark) == (row.model, row.benchmark) and other.identity == row.identity
+    ]
     expect(cell.locator("button.more")).to_have_text(f"1 of {len(alike)}")
     newest = max(
-        (other for other in alike if other.setting == row.setting and other.value is not None
-         and other.status == "complete"), key=lambda other: other.created,
-    )  # fmt: skip
+        (
+            other
+            for other in alike
+            if other.setting == row.setting and other.value is not None and other.status == "complete"
+        ),
+        key=lambda other: other.created,
+    )
     assert row == newest
     cell.locator("button.more").click()
     dialog = page.locator("dialog[open]")
@@ -143,8 +147,7 @@ def test_baselines_are_rows_once_for_each_benchmark(page, rows):
     expect(names).to_have_text(["chance baseline", "most frequent answer baseline"])
     expect(page.locator("tr.baseline.chance td:not(.gap)")).to_have_text(["", "26.8"])
     marks = [
-        mark.evaluate("(e) => getComputedStyle(e).borderLeftStyle")
-        for mark in page.locator("tr.baseline .mark").all()
+        mark.evaluate("(e) => getComputedStyle(e).borderLeftStyle") for mark in page.locator("tr.baseline .mark").all()
     ]
     assert len(set(marks)) == 2
     expect(page.locator("tbody tr[data-at] th", has_text="baseline")).to_have_count(0)
@@ -185,8 +188,7 @@ COLUMN_TEXTS = "(name) => [...document.querySelectorAll('td.c-' + name)].map((e)
 
 
 @pytest.mark.parametrize(
-    ("name", "key"),
-    [("score", float), ("n", lambda text: int(text.replace(",", ""))), ("benchmark", str)],
+    ("name", "key"), [("score", float), ("n", lambda text: int(text.replace(",", ""))), ("benchmark", str)]
 )
 def test_the_list_is_sorted_by_a_click_and_says_so(page, name, key):
     go(page, "view=list&status=complete&flag=none")
@@ -207,9 +209,7 @@ def test_a_column_of_the_matrix_sorts_what_is_comparable_first(page):
     plain = [float(text) for text in texts if re.fullmatch(r"[\d.]+", text)]
     assert len(plain) > 3
     assert plain == sorted(plain, reverse=True)
-    assert [text.startswith("(") for text in texts] == sorted(
-        text.startswith("(") for text in texts
-    )
+    assert [text.startswith("(") for text in texts] == sorted(text.startswith("(") for text in texts)
 
 
 def test_filters_count_and_groups_fold(page, rows):
@@ -443,19 +443,14 @@ def test_it_fits_every_window(page, view, width):
 ATTACK = "</script><img src=x onerror='window.hurt=1'>"
 
 
-@pytest.mark.attack(
-    "markup in the names of runs, flags and saved views",
-    "shown as text; nothing runs",
-)
+@pytest.mark.attack("markup in the names of runs, flags and saved views", "shown as text; nothing runs")
 def test_what_a_run_is_called_is_text_only(browser, tmp_path):
     run = made_run(tmp_path, "one", count=5)
     info = msgspec.json.decode((run.path / "run.json").read_bytes())
     info |= {"model": ATTACK, "benchmark": ATTACK, "title": ATTACK}
     info["config"] |= {"benchmark": ATTACK, "version": ATTACK, "parameters": {ATTACK: ATTACK}}
     (run.path / "run.json").write_bytes(msgspec.json.encode(info))
-    (tmp_path / "snellen-views.json").write_bytes(
-        msgspec.json.encode([{"name": ATTACK, "address": f"text={ATTACK}"}])
-    )
+    (tmp_path / "snellen-views.json").write_bytes(msgspec.json.encode([{"name": ATTACK, "address": f"text={ATTACK}"}]))
     with served(tmp_path) as server:
         for page in opened(browser, server.url):
             for view in ("matrix", "list", "board"):

@@ -45,18 +45,18 @@ def rows(tmp_path, records) -> SampleIndex:
 def test_columns_say_what_the_records_say(rows, records):
     told = rows.columns()
     assert told["ids"] == [each.id for each in records]
-    assert [RESULTS[code] for code in numbers(told["result"], "B")] == list(
-        map(record_result, records)
-    )
+    assert [RESULTS[code] for code in numbers(told["result"], "B")] == list(map(record_result, records))
     assert numbers(told["score"], "f") == [each.score for each in records]
     for column, group in told["groups"].items():
         labels = [None, *group["labels"]]
         codes = numbers(group["codes"], "I")
         assert [labels[code] for code in codes] == [each.groups.get(column) for each in records]
     same = numbers(told["answer"], "I")
-    assert {(a == b) == (one.answer == other.answer)
-            for a, one in zip(same, records, strict=True)
-            for b, other in zip(same, records, strict=True)} == {True}  # fmt: skip
+    assert {
+        (a == b) == (one.answer == other.answer)
+        for a, one in zip(same, records, strict=True)
+        for b, other in zip(same, records, strict=True)
+    } == {True}
 
 
 def test_any_samples_are_read_in_the_order_asked(rows, records):
@@ -159,8 +159,6 @@ def test_100_000_samples_stay_on_the_disk(tmp_path):
         "rows = SampleIndex(Path(sys.argv[1])); rows.refresh()\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
     unit = 1 if sys.platform == "darwin" else 1024
     assert int(done.stdout) * unit < 150e6

@@ -32,9 +32,14 @@ from snellen.view.run_view import RunLibrary
 expect = sync_api.expect
 MODELS = ("one", "two", "three")
 SCORES = {
-    "0": (1, 1, 1), "1": (1, 0, 0), "2": (0, 1, 1), "3": (0, 0, 0), "4": (0.5, 0.2, 0.2),
-    "5": (0.5, 0.5, 0.5), "6": (0.2, 0.5, 0.5),
-}  # fmt: skip
+    "0": (1, 1, 1),
+    "1": (1, 0, 0),
+    "2": (0, 1, 1),
+    "3": (0, 0, 0),
+    "4": (0.5, 0.2, 0.2),
+    "5": (0.5, 0.5, 0.5),
+    "6": (0.2, 0.5, 0.5),
+}
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +120,15 @@ def test_three_runs_are_listed_counted_and_filtered(page, three):
     expect(table).to_have_count(3)
     expect(table.first.locator("td").nth(2)).to_have_text("3")
     chips = page.locator(".chip-button:not(.every)").all_text_contents()
-    assert chips == ["all right1", "only 1 right1", "only 1 wrong1", "mixed1", "1 best1",
-                     "same partial score1", "all wrong1"]  # fmt: skip
+    assert chips == [
+        "all right1",
+        "only 1 right1",
+        "only 1 wrong1",
+        "mixed1",
+        "1 best1",
+        "same partial score1",
+        "all wrong1",
+    ]
     patterns = page.locator(".patterns tbody tr")
     expect(patterns).to_have_count(5)
     expect(patterns.first).to_contain_text("42.9 %")
@@ -132,10 +144,7 @@ def test_p_values_are_those_of_the_command(browser, tmp_path):
     runs = []
     for model, every in zip(MODELS, (1, 2, 6), strict=True):
         report, records, pictures = build_report(model, "made", count=20, troubled=False)
-        scored = [
-            msgspec.structs.replace(one, score=float(at % every == 0))
-            for at, one in enumerate(records)
-        ]
+        scored = [msgspec.structs.replace(one, score=float(at % every == 0)) for at, one in enumerate(records)]
         runs.append(write_run(tmp_path, report, scored, pictures))
     found = compare(runs, MODELS)
     with served(tmp_path) as server:
@@ -294,9 +303,7 @@ def dialogue_record(pictures: tuple[str, ...]):
         Pass((asked,), first, ParsedAnswer("A ring.", "whole reply"), verdicts=(verdict,)),
         Pass(told, Failure("timeout", "no answer\nin 60 s", sent=3)),
     )
-    return msgspec.structs.replace(
-        sample, kind="open", options={}, gold=("a ring", "red"), passes=passes, score=0.5
-    )
+    return msgspec.structs.replace(sample, kind="open", options={}, gold=("a ring", "red"), passes=passes, score=0.5)
 
 
 def test_a_dialogue_is_shown_as_turns_with_its_verdicts(browser, tmp_path):
@@ -332,9 +339,7 @@ def test_pictures_are_enlarged_one_after_the_other(browser, tmp_path, where):
             page.goto(write_html(run).as_uri() + "#sample-8")
         pictures_of = page.locator(".body .pictures .zoom")
         expect(pictures_of).to_have_count(3)
-        expect(pictures_of.first.locator("img")).to_have_attribute(
-            "alt", "Image 1 of 3 of sample 7"
-        )
+        expect(pictures_of.first.locator("img")).to_have_attribute("alt", "Image 1 of 3 of sample 7")
         pictures_of.first.click()
         box = page.locator("dialog.lightbox")
         expect(box).to_contain_text("1 of 3, 100 %")
@@ -358,8 +363,16 @@ def test_a_video_plays_beside_the_frames_that_were_shown(browser, tmp_path):
     clip = write_video(tmp_path / "clip.webm", 30, fps=10, codec="libvpx")
     clip.with_suffix(".srt").write_text("1\n00:00:00,500 --> 00:00:02,000\nBars <i>appear</i>.\n")
     table = tmp_path / "films.jsonl"
-    row = {"id": "v1", "question": "What is it?", "A": "a", "B": "b", "answer": "A",
-           "video": "clip.webm", "start": 1, "end": 3}  # fmt: skip
+    row = {
+        "id": "v1",
+        "question": "What is it?",
+        "A": "a",
+        "B": "b",
+        "answer": "A",
+        "video": "clip.webm",
+        "start": 1,
+        "end": 3,
+    }
     table.write_text(json.dumps(row) + "\n")
     run = snellen.evaluate("random", f"{table}:frames=2", out=tmp_path / "runs", html=False).runs[0]
     with served(tmp_path / "runs") as server:
@@ -367,15 +380,12 @@ def test_a_video_plays_beside_the_frames_that_were_shown(browser, tmp_path):
             go(page, f"#/run/{run.name}?sample=v1")
             video = page.locator(".body video")
             expect(video).to_have_count(1)
-            expect(page.locator("figure.video > figcaption")).to_have_text(
-                "The question is about 0:01 to 0:03"
-            )
+            expect(page.locator("figure.video > figcaption")).to_have_text("The question is about 0:01 to 0:03")
             expect(page.locator(".cues li")).to_have_text("0:00.5–0:02 Bars appear.")
             frames = page.locator("figure[data-digest] figcaption").all_text_contents()
             assert [text.startswith("Frame ") for text in frames] == [True, True]
             page.locator(".body video").evaluate(
-                "(e) => new Promise((done) => { if (e.readyState) done();"
-                " e.onloadedmetadata = done; })"
+                "(e) => new Promise((done) => { if (e.readyState) done(); e.onloadedmetadata = done; })"
             )
             assert video.evaluate("(e) => [e.videoWidth, e.currentTime]") == [64, 1]
 

@@ -83,10 +83,11 @@ def test_search_is_done_by_the_server(server, runs):
     bits = base64.b64decode(told["bits"])
     found = {at for at in range(told["rows"]) if bits[at >> 3] & (1 << (at & 7))}
     expected = {
-        at for at, record in enumerate(run.records())
+        at
+        for at, record in enumerate(run.records())
         if "picture" in msgspec.json.encode(record.passes).decode().lower().replace('"media"', "")
         or "picture" in record.question.lower()
-    }  # fmt: skip
+    }
     assert found == expected
     assert 0 < len(found) < 60
 
@@ -131,8 +132,7 @@ def test_pictures_beside_a_run_need_no_data(tmp_path):
 
 
 def test_pictures_made_for_the_asking_are_made_again(tmp_path):
-    done = snellen.evaluate("random", "eyechart", out=tmp_path, limit=4, html=False,
-                            variant=Variant(control="black"))  # fmt: skip
+    done = snellen.evaluate("random", "eyechart", out=tmp_path, limit=4, html=False, variant=Variant(control="black"))
     run = done.runs[0]
     record = next(record for record in run.records() if record.media)
     with served(tmp_path) as server:
@@ -162,10 +162,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-@pytest.mark.attack(
-    "paths that climb out of the run folder",
-    "404, no file",
-)
+@pytest.mark.attack("paths that climb out of the run folder", "404, no file")
 def test_no_address_leads_to_another_file(server, runs, path):
     answer = ask(server, path.replace("{run}", runs[0].name))
     assert answer.status in (404, 422)
@@ -173,28 +170,19 @@ def test_no_address_leads_to_another_file(server, runs, path):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW"])
-@pytest.mark.attack(
-    "other methods than GET",
-    "405",
-)
+@pytest.mark.attack("other methods than GET", "405")
 def test_nothing_but_get_is_answered(server, method):
     assert ask(server, "/api/catalog", method=method).status == 405
 
 
 @pytest.mark.parametrize("host", ["example.org", "example.org:80", "127.0.0.1.example.org:80", ""])
-@pytest.mark.attack(
-    "a foreign Host header",
-    "403",
-)
+@pytest.mark.attack("a foreign Host header", "403")
 def test_a_page_of_another_name_is_told_nothing(server, host):
     connection = ask(server, "/api/catalog", host=host or "x")
     assert connection.status == 403
 
 
-@pytest.mark.attack(
-    "a request from another machine",
-    "not reachable",
-)
+@pytest.mark.attack("a request from another machine", "not reachable")
 def test_the_server_is_bound_to_this_machine_alone(server):
     assert server.server_address[0] == "127.0.0.1"
     assert ask(server, "/", host=f"localhost:{server.server_port}").status == 200
@@ -325,17 +313,7 @@ def test_nothing_is_read_without_the_printed_address(tmp_path):
         cookie, *rest = entered.headers["Set-Cookie"].split("; ")
         assert (cookie, rest) == (server.cookie, ["HttpOnly", "SameSite=Strict", "Path=/"])
         assert ask(server, "/", headers={"Cookie": f"a=b; {cookie}"}).status == 200
-        assert (
-            ask(
-                server,
-                "/api/catalog",
-                headers={
-                    "Cookie": "",
-                },
-                token=token,
-            ).status
-            == 200
-        )
+        assert ask(server, "/api/catalog", headers={"Cookie": ""}, token=token).status == 200
         assert token.encode() not in ask(server, "/").body
         # The control: a server without such a token is read by anybody.
         server.read_token = ""

@@ -48,9 +48,15 @@ def served(*paths: Path) -> Iterator[PageServer]:
 
 
 def ask(
-    server: PageServer, path: str, /, method: str = "GET", host: str | None = None,
-    body: bytes | None = None, headers: Mapping[str, str] | None = None, **query: object,
-) -> Answer:  # fmt: skip
+    server: PageServer,
+    path: str,
+    /,
+    method: str = "GET",
+    host: str | None = None,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    **query: object,
+) -> Answer:
     """One request, its path sent as it stands."""
     connection = http.client.HTTPConnection(HOST, server.server_port, timeout=30)
     target = f"{path}?{urlencode(query)}" if query else path
@@ -86,9 +92,14 @@ def real_runs(out: Path, limit: int = 60, circular: str | None = None) -> list[R
     # In a thread of its own: the browser's driver runs an event loop in this one.
     with ThreadPoolExecutor(1) as thread:
         done = thread.submit(
-            snellen.evaluate, ["random", "snellen/tiny"], ["eyechart"], out=out, limit=limit,
-            html=False, variant=Variant(circular=circular),
-        )  # fmt: skip
+            snellen.evaluate,
+            ["random", "snellen/tiny"],
+            ["eyechart"],
+            out=out,
+            limit=limit,
+            html=False,
+            variant=Variant(circular=circular),
+        )
         return done.result().runs
 
 
@@ -118,9 +129,8 @@ def view(*words: str) -> subprocess.Popen[str]:
     """`snellen view` as a process of its own."""
     code = "import sys; from snellen.cli.main import main; sys.exit(main(sys.argv[1:]))"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "view", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code, "view", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 @contextmanager

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import random
 
-from training.drawn_tasks.task import (
-    INK,
-    SIDE,
-    Canvas,
-    DrawnQuestion,
-    DrawnTask,
-    colours,
-    question,
-)
+from training.drawn_tasks.task import INK, SIDE, Canvas, DrawnQuestion, DrawnTask, colours, question
 from training.tiny.world import COLOURS
 
 NUMBERS = ("1", "2", "3", "4", "5", "6")
@@ -71,11 +63,5 @@ def counting_corners(rng: random.Random) -> DrawnQuestion:
 
 TASKS = tuple(
     DrawnTask(ask.__name__, "counting", ask)
-    for ask in (
-        counting_discs,
-        counting_by_category,
-        counting_lines,
-        dice_reading,
-        counting_corners,
-    )
+    for ask in (counting_discs, counting_by_category, counting_lines, dice_reading, counting_corners)
 )

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import random
 
-from training.drawn_tasks.task import (
-    INK,
-    ORDINALS,
-    SIDE,
-    Canvas,
-    DrawnQuestion,
-    DrawnTask,
-    colours,
-    polar,
-    question,
-)
+from training.drawn_tasks.task import INK, ORDINALS, SIDE, Canvas, DrawnQuestion, DrawnTask, colours, polar, question
 from training.tiny.world import COLOURS
 
 ANGLES = ("acute", "right angle", "obtuse", "straight")
@@ -98,13 +88,7 @@ def length_comparison(rng: random.Random) -> DrawnQuestion:
 
 
 TASKS = (
-    *(
-        DrawnTask(ask.__name__, "geometry", ask)
-        for ask in (angle_type, line_pair, letter_rotation, symmetry)
-    ),
-    *(
-        DrawnTask(ask.__name__, "pattern_reasoning", ask)
-        for ask in (sequence_completion, odd_one_out)
-    ),
+    *(DrawnTask(ask.__name__, "geometry", ask) for ask in (angle_type, line_pair, letter_rotation, symmetry)),
+    *(DrawnTask(ask.__name__, "pattern_reasoning", ask) for ask in (sequence_completion, odd_one_out)),
     DrawnTask("length_comparison", "visual_illusion", length_comparison),
 )

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import random
 
-from training.drawn_tasks.task import (
-    INK,
-    SIDE,
-    Canvas,
-    DrawnQuestion,
-    DrawnTask,
-    colours,
-    polar,
-    question,
-)
+from training.drawn_tasks.task import INK, SIDE, Canvas, DrawnQuestion, DrawnTask, colours, polar, question
 from training.tiny.world import COLOURS, WORDS
 
 DIGITS = tuple("0123456789")

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import random
 
-from training.drawn_tasks.task import (
-    INK,
-    SIDE,
-    Canvas,
-    DrawnQuestion,
-    DrawnTask,
-    question,
-)
+from training.drawn_tasks.task import INK, SIDE, Canvas, DrawnQuestion, DrawnTask, question
 from training.tiny.drawing import draw
 from training.tiny.world import BACKGROUNDS, COLOURS, SHAPES, Scene, Thing
 

@@ -60,9 +60,7 @@ class Canvas:
         """A filled rectangle by its left upper corner."""
         self.pen.rectangle((x, y, x + width, y + height), fill=colour)
 
-    def polygon(
-        self, x: float, y: float, radius: float, degrees: Sequence[float], colour: Rgb
-    ) -> None:
+    def polygon(self, x: float, y: float, radius: float, degrees: Sequence[float], colour: Rgb) -> None:
         """A filled polygon with its corners on a circle, at angles from straight up."""
         corners = [polar(x, y, radius, angle) for angle in degrees]
         self.pen.polygon(corners, fill=colour)
@@ -79,9 +77,7 @@ def polar(x: float, y: float, radius: float, degrees: float) -> tuple[float, flo
     return x + radius * math.sin(angle), y - radius * math.cos(angle)
 
 
-def question(
-    canvas: Canvas, text: str, answer: str, pool: Sequence[str], *names: str
-) -> DrawnQuestion:
+def question(canvas: Canvas, text: str, answer: str, pool: Sequence[str], *names: str) -> DrawnQuestion:
     """A question whose wrong answers are the rest of a pool."""
     wrong = tuple(v for v in pool if v != answer)
     return DrawnQuestion(canvas.picture, text, answer, wrong, names)

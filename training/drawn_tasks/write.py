@@ -21,24 +21,14 @@ from training.drawn_tasks.task import DrawnTask
 from training.tiny.drawing import png
 from training.tiny.prompts import LETTERS
 
-TASKS: tuple[DrawnTask, ...] = (
-    *recognition.TASKS,
-    *counting.TASKS,
-    *locating.TASKS,
-    *reading.TASKS,
-    *patterns.TASKS,
-)
-WORDINGS: dict[str, list[str]] = tomllib.loads(
-    Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8")
-)
+TASKS: tuple[DrawnTask, ...] = (*recognition.TASKS, *counting.TASKS, *locating.TASKS, *reading.TASKS, *patterns.TASKS)
+WORDINGS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
 VERDICTS = (("yes", "no"), ("right", "wrong"), ("true", "false"), ("correct", "incorrect"))
 SAMPLES = 200
 """Of each task, as many as MMT-Bench has of a subtask (Section 3.2)."""
 
 
-def rows(
-    tasks: tuple[DrawnTask, ...] = TASKS, samples: int = SAMPLES, seed: int = 0
-) -> list[dict[str, str]]:
+def rows(tasks: tuple[DrawnTask, ...] = TASKS, samples: int = SAMPLES, seed: int = 0) -> list[dict[str, str]]:
     """The cells of every row. No two pictures of a task are equal, and the right letters of each
     number of options are used equally often."""
     return [row for task in tasks for row in _task_rows(task, samples, seed)]

@@ -41,8 +41,7 @@ def letter_boxes(lettering: Lettering, size: int = SIZE) -> list[tuple[float, fl
     stretch = (right - left) / max(1.0, edges[-1])
     x, y = lettering.x + left / size, lettering.y
     return [
-        (x + a * stretch / size, y + top / size, x + b * stretch / size, y + bottom / size)
-        for a, b in pairwise(edges)
+        (x + a * stretch / size, y + top / size, x + b * stretch / size, y + bottom / size) for a, b in pairwise(edges)
     ]
 
 

@@ -68,9 +68,7 @@ def other_pictures(rows: list[Row]) -> dict[int, Row]:
     }
 
 
-def _measure_choices(
-    runner: Runner, rows: list[Row], blind: dict[int, Row]
-) -> list[tuple[Row, dict[str, float], str]]:
+def _measure_choices(runner: Runner, rows: list[Row], blind: dict[int, Row]) -> list[tuple[Row, dict[str, float], str]]:
     """Vanilla, circular, ranking and blind accuracy of multiple-choice rows, and the letter."""
     turned = [(row, shift) for row in rows for shift in range(len(row.options))]
     replies = runner.generate([_choice_prompt(row, row, shift) for row, shift in turned])
@@ -95,19 +93,14 @@ def _measure_choices(
     return found
 
 
-def _measure_words(
-    runner: Runner, rows: list[Row], blind: dict[int, Row]
-) -> list[tuple[Row, dict[str, float]]]:
+def _measure_words(runner: Runner, rows: list[Row], blind: dict[int, Row]) -> list[tuple[Row, dict[str, float]]]:
     """Accuracy of yes/no and open rows, with their own and with another picture."""
     replies = runner.generate([_open_prompt(row, row) for row in rows])
     unseen = runner.generate([_open_prompt(row, blind[row.index]) for row in rows])
     by_index = {row.index: reply == row.answer for row, reply in zip(rows, replies, strict=True)}
     found = []
     for row, reply in zip(rows, unseen, strict=True):
-        facts = {
-            row.type: float(by_index[row.index]),
-            f"{row.type}_blind": float(reply == row.answer),
-        }
+        facts = {row.type: float(by_index[row.index]), f"{row.type}_blind": float(reply == row.answer)}
         if row.same_as is not None:
             facts["both_of_pair"] = float(by_index[row.index] and by_index[row.same_as])
         found.append((row, facts))

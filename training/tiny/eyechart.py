@@ -169,9 +169,7 @@ def _scenes(ability: str, n_pictures: int, rng: random.Random) -> tuple[Scene, .
     return (sample_lettering(rng) if ability == "rendered_text" else sample_scene(rng),)
 
 
-def _row(
-    scenes: tuple[Scene, ...], asked: Question, kind: str, options: tuple[str, ...], answer: str
-) -> Row:
+def _row(scenes: tuple[Scene, ...], asked: Question, kind: str, options: tuple[str, ...], answer: str) -> Row:
     return Row(0, scenes, None, asked.text, options, answer, kind, asked.ability)
 
 

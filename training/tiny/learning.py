@@ -45,9 +45,7 @@ class Rates:
 class Learner:
     """Muon for the matrices inside the layers, AdamW for everything else, one schedule."""
 
-    def __init__(
-        self, parts: Iterable[tuple[nn.Module, Rates]], steps: int, constant: float = CONSTANT_SHARE
-    ) -> None:
+    def __init__(self, parts: Iterable[tuple[nn.Module, Rates]], steps: int, constant: float = CONSTANT_SHARE) -> None:
         matrices: list[dict[str, Any]] = []
         rest: list[dict[str, Any]] = []
         for module, rates in parts:
@@ -56,14 +54,11 @@ class Learner:
             rest.append({"params": outer, "lr": rates.adamw})
         self.parameters = [p for group in matrices + rest for p in group["params"]]
         self.optimisers: list[torch.optim.Optimizer] = [
-            torch.optim.Muon(
-                matrices, lr=0.01, momentum=0.95, weight_decay=0.01, adjust_lr_fn="original"
-            ),
+            torch.optim.Muon(matrices, lr=0.01, momentum=0.95, weight_decay=0.01, adjust_lr_fn="original"),
             torch.optim.AdamW(rest, lr=0.001, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
         ]
         self.schedules = [
-            torch.optim.lr_scheduler.LambdaLR(o, lambda step: rate_at(step, steps, constant))
-            for o in self.optimisers
+            torch.optim.lr_scheduler.LambdaLR(o, lambda step: rate_at(step, steps, constant)) for o in self.optimisers
         ]
 
     def step(self, loss: torch.Tensor) -> None:
@@ -123,10 +118,7 @@ def answer(model: LlavaForConditionalGeneration, batch: Batch, tally: Tally) -> 
     """The loss of a batch; what the model would have said is counted."""
     with torch.autocast("cpu", torch.bfloat16):
         hidden = model.model(
-            input_ids=batch.ids,
-            pixel_values=batch.pixels,
-            attention_mask=batch.mask,
-            position_ids=batch.positions,
+            input_ids=batch.ids, pixel_values=batch.pixels, attention_mask=batch.mask, position_ids=batch.positions
         ).last_hidden_state
         asked = batch.targets >= 0
         logits = model.lm_head(hidden[asked]).float()

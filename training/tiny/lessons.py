@@ -24,15 +24,7 @@ from training.tiny.world import COLOURS, SHAPES, WORDS, Scene, sample_lettering,
 LETTER_WEIGHTS = [0.36, 0.28, 0.21, 0.15]
 BRANCHES = 10
 LOOKUPS = 6
-ALL = {
-    "colour": 2.0,
-    "shape": 2.0,
-    "existence": 2.0,
-    "count": 3.0,
-    "position": 2.5,
-    "relation": 3.0,
-    "caption": 0.7,
-}
+ALL = {"colour": 2.0, "shape": 2.0, "existence": 2.0, "count": 3.0, "position": 2.5, "relation": 3.0, "caption": 0.7}
 EASY_POOLS = (tuple(COLOURS), SHAPES, COUNTS, SIDES, WORDS, ORDINALS)
 ALL_POOLS = (*EASY_POOLS, POSITIONS, tuple(str(n) for n in range(10, 100)))
 
@@ -71,9 +63,7 @@ def lesson(rng: random.Random, mix: Mix) -> Lesson:
         return Lesson((scene,), _fill(lambda: _about_one(scene, "rendered_text", rng, mix)))
     scene = sample_scene(rng, mix.fewest_things, mix.most_things)
     names, weights = list(mix.abilities), list(mix.abilities.values())
-    return Lesson(
-        (scene,), _fill(lambda: _about_one(scene, rng.choices(names, weights)[0], rng, mix))
-    )
+    return Lesson((scene,), _fill(lambda: _about_one(scene, rng.choices(names, weights)[0], rng, mix)))
 
 
 def caption(scene: Scene) -> str:
@@ -82,19 +72,13 @@ def caption(scene: Scene) -> str:
     return ", ".join(f"{thing.colour} {thing.shape}" for thing in things)
 
 
-def lookups(
-    rng: random.Random, pools: tuple[tuple[str, ...], ...], full: bool
-) -> tuple[str, list[Exchange]]:
+def lookups(rng: random.Random, pools: tuple[tuple[str, ...], ...], full: bool) -> tuple[str, list[Exchange]]:
     """A list of options and questions that only need the list: value to letter, letter to value.
 
     A `full` list stands in a whole multiple-choice prompt.
     """
     options = rng.sample(rng.choice(pools), rng.choice((2, 3, 4, 4, 4)))
-    listed = (
-        multiple_choice("Which one is it?", options, choose_layout(rng))
-        if full
-        else list_options(options)
-    )
+    listed = multiple_choice("Which one is it?", options, choose_layout(rng)) if full else list_options(options)
     asked = []
     for _ in range(LOOKUPS):
         i = rng.randrange(len(options))

@@ -70,9 +70,7 @@ class Packer:
         """A batch of pictures with their exchanges."""
         packed = [self._pack(self._heading(len(le.scenes)), le.exchanges) for le in lessons]
         pictures = [
-            pixels(draw(scene, rng.choice(DRAWN_SIZES)), rng.choice(FILTERS))
-            for le in lessons
-            for scene in le.scenes
+            pixels(draw(scene, rng.choice(DRAWN_SIZES)), rng.choice(FILTERS)) for le in lessons for scene in le.scenes
         ]
         return self._pad(packed, torch.stack(pictures), [le.exchanges for le in lessons])
 

@@ -62,9 +62,7 @@ def labels(scene: Scene) -> torch.Tensor:
     return found
 
 
-def loss(
-    features: torch.Tensor, words: torch.Tensor, found: torch.Tensor, legend: Legend
-) -> torch.Tensor:
+def loss(features: torch.Tensor, words: torch.Tensor, found: torch.Tensor, legend: Legend) -> torch.Tensor:
     """How badly the features read: within each group, and among all words together."""
     norm = features.norm(dim=-1, keepdim=True)
     table = functional.normalize(words, dim=-1)
@@ -81,9 +79,7 @@ def loss(
     return total + 0.5 * functional.cross_entropy(logits[:, legend.everything], right)
 
 
-def accuracy(
-    features: torch.Tensor, words: torch.Tensor, found: torch.Tensor, legend: Legend
-) -> dict[str, float]:
+def accuracy(features: torch.Tensor, words: torch.Tensor, found: torch.Tensor, legend: Legend) -> dict[str, float]:
     """Share of patches whose nearest word within a group is right, for every group."""
     logits = features @ functional.normalize(words, dim=-1).T
     shares = {}
@@ -95,12 +91,7 @@ def accuracy(
 
 
 def _thing_words(thing: Thing) -> list[int]:
-    return [
-        list(COLOURS).index(thing.colour),
-        SHAPES.index(thing.shape),
-        int(thing.x >= 0.5),
-        int(thing.y >= 0.5),
-    ]
+    return [list(COLOURS).index(thing.colour), SHAPES.index(thing.shape), int(thing.x >= 0.5), int(thing.y >= 0.5)]
 
 
 def _label_glyphs(found: torch.Tensor, lettering: Lettering) -> None:

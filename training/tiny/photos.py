@@ -43,13 +43,16 @@ FAMILIES = {
 }
 PHOTOS: dict[str, tuple[Ask, ...]] = {
     "astronaut.png": (
-        Ask("object", "What is the person in the picture wearing?", "B",
-            "a swimsuit|a space suit|a raincoat|a wedding dress"),
+        Ask(
+            "object",
+            "What is the person in the picture wearing?",
+            "B",
+            "a swimsuit|a space suit|a raincoat|a wedding dress",
+        ),
         Ask("colour", "What color is the suit of the person?", "orange"),
         Ask("existence", "Is there a flag in the picture?", "Yes"),
         Ask("existence", "Is there a bicycle in the picture?", "No"),
-        Ask("position", "Where is the helmet in the picture?", "D",
-            "top left|top right|bottom left|bottom right"),
+        Ask("position", "Where is the helmet in the picture?", "D", "top left|top right|bottom left|bottom right"),
     ),
     "chelsea.png": (
         Ask("object", "Which animal is in the picture?", "C", "a dog|a horse|a cat|a bird"),
@@ -65,15 +68,13 @@ PHOTOS: dict[str, tuple[Ask, ...]] = {
         Ask("count", "How many cups are in the picture?", "1"),
     ),
     "rocket.jpg": (
-        Ask("object", "What stands in the middle of the picture?", "B",
-            "a lighthouse|a rocket|a church|a tree"),
+        Ask("object", "What stands in the middle of the picture?", "B", "a lighthouse|a rocket|a church|a tree"),
         Ask("scene", "Is the sky dark or bright?", "A", "dark|bright"),
         Ask("existence", "Is there a rocket in the picture?", "Yes"),
         Ask("existence", "Is there a cow in the picture?", "No"),
     ),
     "camera.png": (
-        Ask("object", "What is the man looking through?", "C",
-            "a window|a microscope|a camera|a keyhole"),
+        Ask("object", "What is the man looking through?", "C", "a window|a microscope|a camera|a keyhole"),
         Ask("scene", "Was the picture taken indoors or outdoors?", "B", "indoors|outdoors"),
         Ask("count", "How many legs of the tripod can be seen?", "3"),
         Ask("relation", "On which side of the man is the camera?", "A", "right|left|below"),
@@ -87,8 +88,7 @@ PHOTOS: dict[str, tuple[Ask, ...]] = {
         Ask("existence", "Are there flowers in the picture?", "No"),
     ),
     "china.jpg": (
-        Ask("object", "What kind of building is in the picture?", "C",
-            "a bridge|a windmill|a temple|a stadium"),
+        Ask("object", "What kind of building is in the picture?", "C", "a bridge|a windmill|a temple|a stadium"),
         Ask("scene", "What is behind the building?", "B", "a desert|a lake|a highway|a stage"),
         Ask("existence", "Are there trees in the picture?", "Yes"),
         Ask("existence", "Is there an airplane in the picture?", "No"),
@@ -99,7 +99,7 @@ PHOTOS: dict[str, tuple[Ask, ...]] = {
         Ask("existence", "Is there a flower in the picture?", "Yes"),
         Ask("existence", "Is there a cat in the picture?", "No"),
     ),
-}  # fmt: skip
+}
 
 
 def jpeg(path: Path) -> bytes:

@@ -119,12 +119,7 @@ def ask_count(scene: Scene, rng: random.Random) -> Question | None:
     number = rng.choices(numbers, numbers)[0]
     kind = rng.choice([k for k, n in kinds.items() if n == number])
     text = rng.choice(
-        (
-            "How many {} are there?",
-            "How many {} are in the picture?",
-            "What is the number of {}?",
-            "Count the {}.",
-        )
+        ("How many {} are there?", "How many {} are in the picture?", "What is the number of {}?", "Count the {}.")
     ).format(kind)
     return Question("count", text, str(number), others(COUNTS, str(number)))
 
@@ -215,10 +210,7 @@ def _only(scene: Scene, rng: random.Random, by: str) -> Thing | None:
 def _pair(scene: Scene, rng: random.Random) -> tuple[str, str, str] | None:
     """Names of two things and the side of the second that the first is on."""
     pairs = [
-        (a, b, where)
-        for a in scene.things
-        for b in scene.things
-        if a is not b and (where := side(a, b)) is not None
+        (a, b, where) for a in scene.things for b in scene.things if a is not b and (where := side(a, b)) is not None
     ]
     if not pairs:
         return None

@@ -37,9 +37,7 @@ def ask_which(scenes: tuple[Scene, ...], rng: random.Random) -> Question | None:
         ("Which picture contains a {}?", "Which picture shows a {}?", "In which picture is a {}?")
     ).format(name)
     ordinals = ORDINALS[: len(scenes)]
-    return Question(
-        "which_picture", text, ordinals[n], tuple(o for o in ordinals if o != ordinals[n])
-    )
+    return Question("which_picture", text, ordinals[n], tuple(o for o in ordinals if o != ordinals[n]))
 
 
 def is_which(scenes: tuple[Scene, ...], rng: random.Random, truth: bool) -> Question | None:

@@ -86,9 +86,7 @@ def answer_stages(steps: Steps) -> list[AnswerStage]:
 class Trainer:
     """Runs the stages on one model; every step draws from its own stream of random numbers."""
 
-    def __init__(
-        self, model: LlavaForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, seed: int
-    ) -> None:
+    def __init__(self, model: LlavaForConditionalGeneration, tokenizer: PreTrainedTokenizerFast, seed: int) -> None:
         self.model = model
         self.packer = Packer(tokenizer)
         self.legend = patches.new_legend(tokenizer)

@@ -19,12 +19,7 @@ from training.tiny.questions import (
 )
 from training.tiny.world import COLOURS, SHAPES, Scene
 
-SIDE_PHRASES = {
-    "left": "to the left of",
-    "right": "to the right of",
-    "above": "above",
-    "below": "below",
-}
+SIDE_PHRASES = {"left": "to the left of", "right": "to the right of", "above": "above", "below": "below"}
 
 
 def claim(ability: str, text: str, truth: bool) -> Question:

@@ -82,10 +82,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    handlers: list[logging.Handler] = [
-        logging.StreamHandler(),
-        logging.FileHandler(args.out / "log.txt", "w"),
-    ]
+    handlers: list[logging.Handler] = [logging.StreamHandler(), logging.FileHandler(args.out / "log.txt", "w")]
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING, handlers=handlers)
     log.setLevel(logging.INFO)
     torch.set_num_threads(args.threads)

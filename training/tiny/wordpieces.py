@@ -39,9 +39,7 @@ CHAT_TEMPLATE = (
 def learn(seed: int, lessons: int = 3000) -> PreTrainedTokenizerFast:
     """The tokenizer; a word is one piece whether it starts a reply, a line or follows a space."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Prepend(" "), normalizers.Replace("\n", "\n ")]
-    )
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(" "), normalizers.Replace("\n", "\n ")])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(WORD_PIECES, "isolated"),

@@ -22,12 +22,7 @@ COLOURS: dict[str, Rgb] = {
 }
 SHAPES = ("circle", "square", "triangle", "star", "cross", "diamond", "ring")
 WORDS = ("cat", "dog", "sun", "car", "tree", "milk", "book", "fish", "stop", "exit", "open", "taxi")
-BACKGROUNDS: tuple[Rgb, ...] = (
-    (245, 245, 245),
-    (228, 236, 250),
-    (250, 240, 224),
-    (228, 243, 228),
-)
+BACKGROUNDS: tuple[Rgb, ...] = ((245, 245, 245), (228, 236, 250), (250, 240, 224), (228, 243, 228))
 MAX_THINGS = 6
 GAP = 0.02
 
@@ -108,9 +103,7 @@ def _kinds(rng: random.Random, wanted: int) -> list[tuple[str, str]]:
     return kinds
 
 
-def _place(
-    rng: random.Random, colour: str, shape: str, others: list[Thing], crowded: bool
-) -> Thing | None:
+def _place(rng: random.Random, colour: str, shape: str, others: list[Thing], crowded: bool) -> Thing | None:
     """A free place for the thing, or None when forty tries found none."""
     for attempt in range(40):
         largest = 0.17 if crowded or attempt > 20 else 0.23

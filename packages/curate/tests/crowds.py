@@ -25,17 +25,37 @@ from snellen.stats.intervals import wilson
 from snellen_curate.review.annotators import POOR_GOLD, POOR_KAPPA
 
 SETS = {
-    "Bluebirds": ("cubam/demo/bluebirds", "labels.yaml", "gt.yaml",
-        "2b7d6fb52252e4c80a14dc15c7ce6c27b1d534db053ea4b208ec283548aa47e5"),
-    "Dogs": ("crowd_truth_infer/datasets/s4_Dog data", "answer.csv", "truth.csv",
-        "8607b59800589207606e368f93ca7d398194f7d1bf707a8c848c38a9cbd927ab"),
-    "Faces": ("crowd_truth_infer/datasets/s4_Face Sentiment Identification", "answer.csv",
-        "truth.csv", "610d2a3e15253b80a6968a69e72ff7e55fd899470b84a52f70e58cc05cb497c6"),
-    "Products": ("crowd_truth_infer/datasets/d_jn-product", "answer.csv", "truth.csv",
-        "139221c340abc8e6af0b84dae8984db5311bd500bfa3cb4165c9c7ffc8dab466"),
-    "Adult content": ("Get-Another-Label/data/AdultContent2", "labels.txt", "gold.txt",
-        "cd500581b8c76fd18c0058effcb1e09470b626c9220ade15ede48823e85c0429"),
-}  # fmt: skip
+    "Bluebirds": (
+        "cubam/demo/bluebirds",
+        "labels.yaml",
+        "gt.yaml",
+        "2b7d6fb52252e4c80a14dc15c7ce6c27b1d534db053ea4b208ec283548aa47e5",
+    ),
+    "Dogs": (
+        "crowd_truth_infer/datasets/s4_Dog data",
+        "answer.csv",
+        "truth.csv",
+        "8607b59800589207606e368f93ca7d398194f7d1bf707a8c848c38a9cbd927ab",
+    ),
+    "Faces": (
+        "crowd_truth_infer/datasets/s4_Face Sentiment Identification",
+        "answer.csv",
+        "truth.csv",
+        "610d2a3e15253b80a6968a69e72ff7e55fd899470b84a52f70e58cc05cb497c6",
+    ),
+    "Products": (
+        "crowd_truth_infer/datasets/d_jn-product",
+        "answer.csv",
+        "truth.csv",
+        "139221c340abc8e6af0b84dae8984db5311bd500bfa3cb4165c9c7ffc8dab466",
+    ),
+    "Adult content": (
+        "Get-Another-Label/data/AdultContent2",
+        "labels.txt",
+        "gold.txt",
+        "cd500581b8c76fd18c0058effcb1e09470b626c9220ade15ede48823e85c0429",
+    ),
+}
 """Data set to its folder, its files of labels and of truths, and the SHA-256 of both, one after the
 other."""
 PEOPLE = {"95": 0.95, "90": 0.9, "85": 0.85, "75": 0.75, "random": None, "91 % keep": None}
@@ -48,19 +68,13 @@ def read(labels: Path, truth: Path) -> tuple[list[tuple[str, str, str]], dict[st
         rows = [(item, by, str(each)) for by, said in votes.items() for item, each in said.items()]
         return rows, {k: str(v) for k, v in json.loads(_as_json(truth.read_text())).items()}
     if labels.suffix == ".csv":
-        answers, truths = (
-            list(csv.reader(path.read_text().splitlines())) for path in (labels, truth)
-        )
+        answers, truths = (list(csv.reader(path.read_text().splitlines())) for path in (labels, truth))
         last = {(row[0], row[1]): row[2] for row in answers[1:]}
-        return [(*pair, value) for pair, value in last.items()], {
-            row[0]: row[1] for row in truths[1:]
-        }
+        return [(*pair, value) for pair, value in last.items()], {row[0]: row[1] for row in truths[1:]}
     lines = [line.split("\t") for line in labels.read_text().splitlines() if line.strip()]
     last = {(item, by): value.strip() for by, item, value in lines}
     known = (line.split("\t") for line in truth.read_text().splitlines() if line.strip())
-    return [(*pair, value) for pair, value in last.items()], {
-        row[0]: row[1].strip() for row in known
-    }
+    return [(*pair, value) for pair, value in last.items()], {row[0]: row[1].strip() for row in known}
 
 
 def _as_json(text: str) -> str:
@@ -130,11 +144,7 @@ def main(folder: Path) -> None:
         if found != digest:
             raise SystemExit(f"{files[0]} and {files[1].name} are not those measured: {found}")
         print("|", " | ".join([name, *measure(*read(*files))]), "|")
-    for items, people, gold in (
-        (100, list(PEOPLE), 20),
-        (300, list(PEOPLE), 20),
-        (300, ["random"] * 6, 0),
-    ):
+    for items, people, gold in ((100, list(PEOPLE), 20), (300, list(PEOPLE), 20), (300, ["random"] * 6, 0)):
         named: dict[str, list] = defaultdict(list)
         drawn = [simulate(seed, items, people, gold) for seed in range(30)]
         for each, _, _ in drawn:

@@ -131,9 +131,7 @@ options = 4
 """
 
 
-def draw_shape(
-    draw: ImageDraw.ImageDraw, shape: str, box: tuple[int, int, int, int], colour: str
-) -> None:
+def draw_shape(draw: ImageDraw.ImageDraw, shape: str, box: tuple[int, int, int, int], colour: str) -> None:
     """One shape that fills a box."""
     left, top, right, bottom = box
     middle, half = (left + right) // 2, (top + bottom) // 2
@@ -142,10 +140,16 @@ def draw_shape(
         "bar": [(left, half - 2), (right, half - 2), (right, half + 2), (left, half + 2)],
         "triangle": [(left, bottom), (right, bottom), (middle, top)],
         "diamond": [(middle, top), (right, half), (middle, bottom), (left, half)],
-        "hexagon": [(left, half), (left + 3, top), (right - 3, top), (right, half),
-                    (right - 3, bottom), (left + 3, bottom)],
+        "hexagon": [
+            (left, half),
+            (left + 3, top),
+            (right - 3, top),
+            (right, half),
+            (right - 3, bottom),
+            (left + 3, bottom),
+        ],
         "star": [(middle, top), (right, bottom), (left, half), (right, half), (left, bottom)],
-    }  # fmt: skip
+    }
     if shape == "circle":
         draw.ellipse(box, fill=colour)
     elif shape == "ring":
@@ -178,10 +182,7 @@ def drawn_record(folder: Path, number: int, source: str, rng: Random) -> Metadat
     ImageDraw.Draw(twin).text((1, 1), str(number), fill="black")
     twin.save(folder / f"{number}-twin.png")
     points = {
-        name: (
-            float(rng.randint(corners[0], corners[2])),
-            float(rng.randint(corners[1], corners[3])),
-        )
+        name: (float(rng.randint(corners[0], corners[2])), float(rng.randint(corners[1], corners[3])))
         for name in ("left dot", "right dot", "middle dot")
     }
     count = len(boxes) - 1
@@ -205,7 +206,7 @@ def drawn_record(folder: Path, number: int, source: str, rng: Random) -> Metadat
         ),
         sequence=tuple(rng.sample(STEPS, 4)),
         annotation={"colour": colour},
-    )  # fmt: skip
+    )
 
 
 def write_metadata(folder: Path, count: int = 40, seed: int = 0) -> tuple[Path, Path]:
@@ -223,10 +224,13 @@ def write_metadata(folder: Path, count: int = 40, seed: int = 0) -> tuple[Path, 
         every.append(msgspec.structs.replace(record, images=record.images[:1]))
         every.append(
             MetadataRecord(
-                id=f"{record.id}-pair", source=record.source, images=record.images,
-                subtask="shape retrieval", label=record.label,
+                id=f"{record.id}-pair",
+                source=record.source,
+                images=record.images,
+                subtask="shape retrieval",
+                label=record.label,
             )
-        )  # fmt: skip
+        )
     write_records(folder / "records.jsonl", HEADER, every)
     (folder / "templates.toml").write_text(TEMPLATES)
     return folder / "records.jsonl", folder / "templates.toml"

@@ -83,9 +83,7 @@ def _crop(share: float) -> Callable[[Picture], Picture]:
     def crop(image: Picture) -> Picture:
         width, height = image.size
         left, top = share * width / 3, share * height / 3
-        return image.crop(
-            (round(left), round(top), round(width - 2 * left), round(height - 2 * top))
-        )
+        return image.crop((round(left), round(top), round(width - 2 * left), round(height - 2 * top)))
 
     return crop
 
@@ -95,8 +93,7 @@ def _watermark(image: Picture) -> Picture:
     width, height = image.size
     layer = Image.new("RGBA", image.size, (0, 0, 0, 0))
     pen = ImageDraw.Draw(layer)
-    pen.text((width * 0.1, height * 0.45), "sample picture", fill=(255, 255, 255, 140),
-             font_size=max(8, width // 9))  # fmt: skip
+    pen.text((width * 0.1, height * 0.45), "sample picture", fill=(255, 255, 255, 140), font_size=max(8, width // 9))
     pen.ellipse((width * 0.82, height * 0.8, width * 0.97, height * 0.96), fill=(255, 255, 0, 200))
     return Image.alpha_composite(image.convert("RGBA"), layer).convert("RGB")
 

@@ -81,9 +81,7 @@ _PATTERNS = [
     (r"(?:What|Which) word is (?:written in the picture|shown)\?", "图中写的单词是什么？"),
     (r"What does the text say\?", "文字写的是什么？"),
 ]
-_PICTURE = re.compile(
-    r"(?:Look at the (first|second|third) picture\. |In the (first|second|third) picture: )(.+)"
-)
+_PICTURE = re.compile(r"(?:Look at the (first|second|third) picture\. |In the (first|second|third) picture: )(.+)")
 
 
 def translate(text: str) -> str:

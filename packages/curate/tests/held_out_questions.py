@@ -35,14 +35,7 @@ from snellen_curate.duplicates.find import find_duplicates
 from snellen_curate.duplicates.item_facts import ItemFacts
 from snellen_curate.duplicates.question_words import compare_content
 from snellen_curate.duplicates.report import DuplicateReport
-from snellen_curate.duplicates.texts import (
-    differ_in_numbers,
-    jaccard,
-    normalise_text,
-    shared_ends,
-    shingles,
-    tokens,
-)
+from snellen_curate.duplicates.texts import differ_in_numbers, jaccard, normalise_text, shared_ends, shingles, tokens
 
 SOURCES = Path(__file__).with_name("held_out_questions.toml")
 THRESHOLDS = TextThresholds()
@@ -84,9 +77,7 @@ def read_source(source: Mapping[str, Any], checkouts: Path) -> bytes:
     """The file of a source, from the clone's commit. Raises ValueError for another digest."""
     name = source["repository"].rsplit("/", 1)[-1]
     what = f"{source['commit']}:{source['path']}"
-    data = subprocess.run(
-        ["git", "-C", str(checkouts / name), "show", what], check=True, capture_output=True
-    ).stdout
+    data = subprocess.run(["git", "-C", str(checkouts / name), "show", what], check=True, capture_output=True).stdout
     digest = hashlib.sha256(data).hexdigest()
     if digest != source["sha256"]:
         raise ValueError(f"{name} {what}: sha256 {digest}, expected {source['sha256']}")
@@ -108,9 +99,7 @@ def read_pairs(data: bytes, source: Mapping[str, Any]) -> list[Pair]:
         if len(row) > max(source["columns"]) and row[label].strip() in ("0", "1")
     ]
     first, last = source.get("rows", (0, len(pairs)))
-    return [
-        pair for pair in pairs[first:last] if "".join(pair[0].split()) != "".join(pair[1].split())
-    ]
+    return [pair for pair in pairs[first:last] if "".join(pair[0].split()) != "".join(pair[1].split())]
 
 
 def read_questions(data: bytes, source: Mapping[str, Any]) -> list[Asked]:
@@ -158,9 +147,14 @@ def count_pairs(pairs: Sequence[Pair]) -> Counts:
             taken[name][0] += verdict
             taken[name][1] += verdict and not pair.same
     return Counts(
-        len(pairs), sum(pair.same for pair in pairs), _two(taken["dropped"]), listed,
-        _two(taken["words"]), _two(taken["letters"]), _two(taken["jaccard"]),
-    )  # fmt: skip
+        len(pairs),
+        sum(pair.same for pair in pairs),
+        _two(taken["dropped"]),
+        listed,
+        _two(taken["words"]),
+        _two(taken["letters"]),
+        _two(taken["jaccard"]),
+    )
 
 
 def find_in(asked: Sequence[Asked], folder: Path) -> DuplicateReport:
@@ -192,23 +186,23 @@ def labelled_table(counts: Mapping[str, Counts]) -> Iterator[str]:
         low = wilson(dropped - wrong, dropped).low if dropped else 0.0
         precision = f"{_share(dropped - wrong, dropped)} (from {100 * low:.1f})" if dropped else "–"
         shares = (_share(dropped - wrong, one.same), _share(one.listed, one.same))
-        alone = (
-            f"{wrong:,} of {taken:,}" for taken, wrong in (one.words, one.letters, one.jaccard)
-        )
-        cells = (name, f"{one.pairs:,}", f"{one.same:,}", f"{dropped:,}", f"{wrong:,}", precision,
-                 *shares, *alone)  # fmt: skip
+        alone = (f"{wrong:,} of {taken:,}" for taken, wrong in (one.words, one.letters, one.jaccard))
+        cells = (name, f"{one.pairs:,}", f"{one.same:,}", f"{dropped:,}", f"{wrong:,}", precision, *shares, *alone)
         yield f"| {' | '.join(cells)} |"
 
 
 def unlabelled_row(name: str, asked: Sequence[Asked], report: DuplicateReport) -> str:
     equal = sum(pair.rule == "same question" for pair in report.duplicates)
     cells = (
-        name, len(asked), len({one.picture for one in asked} - {""}), len(report.exclusions),
-        equal, len(report.duplicates) - equal, len(report.possible),
-    )  # fmt: skip
-    return (
-        f"| {' | '.join(str(cell) if isinstance(cell, str) else f'{cell:,}' for cell in cells)} |"
+        name,
+        len(asked),
+        len({one.picture for one in asked} - {""}),
+        len(report.exclusions),
+        equal,
+        len(report.duplicates) - equal,
+        len(report.possible),
     )
+    return f"| {' | '.join(str(cell) if isinstance(cell, str) else f'{cell:,}' for cell in cells)} |"
 
 
 def drop_lines(name: str, asked: Sequence[Asked], report: DuplicateReport) -> Iterator[str]:
@@ -279,10 +273,7 @@ def _sum(counts: Iterable[Counts]) -> Counts:
         taken = [getattr(one, name) for one in every]
         return sum(one[0] for one in taken), sum(one[1] for one in taken)
 
-    return Counts(
-        **one, dropped=both("dropped"), words=both("words"), letters=both("letters"),
-        jaccard=both("jaccard"),
-    )  # fmt: skip
+    return Counts(**one, dropped=both("dropped"), words=both("words"), letters=both("letters"), jaccard=both("jaccard"))
 
 
 def _two(values: Sequence[int]) -> tuple[int, int]:

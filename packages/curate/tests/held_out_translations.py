@@ -72,9 +72,7 @@ def read_file(entry: Mapping[str, Any], tag: str, checkouts: Path) -> bytes:
     name = entry["repository"].rsplit("/", 1)[-1]
     named = entry.get("names", {}).get(tag, tag)
     what = f"{entry['commit']}:{entry['path'].format(named)}"
-    data = subprocess.run(
-        ["git", "-C", str(checkouts / name), "show", what], check=True, capture_output=True
-    ).stdout
+    data = subprocess.run(["git", "-C", str(checkouts / name), "show", what], check=True, capture_output=True).stdout
     digest = hashlib.sha256(data).hexdigest()
     if digest != entry["sha256"][tag]:
         raise ValueError(f"{name} {what}: sha256 {digest}, expected {entry['sha256'][tag]}")
@@ -92,9 +90,7 @@ def read_xquad(entry: Mapping[str, Any], source: bytes, target: bytes) -> Iterat
     """Questions, answers, and the answers of a paragraph as options. Artetxe et al., 2020."""
     sides = [json.loads(side)["data"] for side in (source, target)]
     for at, articles in enumerate(zip(*sides, strict=True)):
-        for number, paragraphs in enumerate(
-            zip(*(each["paragraphs"] for each in articles), strict=True)
-        ):
+        for number, paragraphs in enumerate(zip(*(each["paragraphs"] for each in articles), strict=True)):
             answers: Texts = {}
             group = f"{at}.{number}"
             for one, other in zip(*(each["qas"] for each in paragraphs), strict=True):
@@ -158,9 +154,14 @@ def read_msvamp(entry: Mapping[str, Any], source: bytes, target: bytes) -> Itera
 
 
 FORMATS: dict[str, Callable[[Mapping[str, Any], bytes, bytes], Iterator[Translation]]] = {
-    "xquad": read_xquad, "mgsm": read_mgsm, "gqa": read_gqa, "nli": read_nli, "lines": read_lines,
-    "pawsx": read_pawsx, "msvamp": read_msvamp,
-}  # fmt: skip
+    "xquad": read_xquad,
+    "mgsm": read_mgsm,
+    "gqa": read_gqa,
+    "nli": read_nli,
+    "lines": read_lines,
+    "pawsx": read_pawsx,
+    "msvamp": read_msvamp,
+}
 
 
 def _lines(source: bytes, target: bytes) -> Iterator[tuple[str, str]]:
@@ -184,15 +185,11 @@ def alarms(source: Texts, target: Texts, language: Language) -> list[Mismatch]:
 def exchanges(entry: str, source: str, target: str, bounds: bool) -> Iterator[str]:
     """The translation with each exchange of an entry that fits: see planted_translations.toml."""
     english, _, pairs = entry.partition(": ")
-    if not re.search(
-        rf"(?<!\w)(?:{english})(?!\w)" if english[0] != "%" else english, source, re.I
-    ):
+    if not re.search(rf"(?<!\w)(?:{english})(?!\w)" if english[0] != "%" else english, source, re.I):
         return
     for pair in pairs.split(", "):
         form, _, slip = (each.strip() for each in pair.partition(">"))
-        pattern = (
-            rf"(?<!\w){re.escape(form)}(?!\w)" if bounds and form[0].isalpha() else re.escape(form)
-        )
+        pattern = rf"(?<!\w){re.escape(form)}(?!\w)" if bounds and form[0].isalpha() else re.escape(form)
         if len(re.findall(pattern, target)) == 1:
             yield re.sub(pattern, slip, target).replace("  ", " ").strip()
 
@@ -255,11 +252,7 @@ _NEGATED = re.compile(r"n[o'â€™]t\b|\bno|\bnever\b|\bwithout\b|\bneither\b|\bn[â
 
 
 def plant(
-    kind: str,
-    texts: Sequence[Translation],
-    language: Language,
-    table: Mapping[str, list[str]],
-    part: str,
+    kind: str, texts: Sequence[Translation], language: Language, table: Mapping[str, list[str]], part: str
 ) -> list[Plant]:
     """At most `MOST` slips of a kind, at most one a text, as evenly as can be over the entries."""
     draw = random.Random(f"{language.tag} {part} {kind}")
@@ -278,11 +271,7 @@ def plant(
 
 
 def _spoil(
-    kind: str,
-    text: Translation,
-    language: Language,
-    table: Mapping[str, list[str]],
-    draw: random.Random,
+    kind: str, text: Translation, language: Language, table: Mapping[str, list[str]], draw: random.Random
 ) -> Iterator[tuple[str, Texts]]:
     if ("A" in text.source) != (kind in OPTIONS):
         return
@@ -317,14 +306,10 @@ class Measured(NamedTuple):
         return sum(hits for hits, _ in summed), sum(made for _, made in summed)
 
 
-def measure(
-    texts: Sequence[Translation], language: Language, part: str, show: Callable[[str], object]
-) -> Measured:
+def measure(texts: Sequence[Translation], language: Language, part: str, show: Callable[[str], object]) -> Measured:
     """Counts of one language and part; `show` gets false alarms and misses."""
     table = tomllib.loads(PLANTED.read_text(encoding="utf-8"))[language.tag]
-    unique = {
-        (each.kind, str(each.source), str(each.target)): each for each in texts if each.part == part
-    }
+    unique = {(each.kind, str(each.source), str(each.target)): each for each in texts if each.part == part}
     counts, wrong, quiet = Counter[str](), Counter[str](), []
     for each in unique.values():
         mismatches = alarms(each.source, each.target, language)

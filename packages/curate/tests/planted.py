@@ -41,12 +41,7 @@ FRUITS = {"apples": "苹果", "pears": "梨", "plums": "李子", "figs": "无花
 CITIES = ("Lisbon", "Oslo", "Nairobi", "Quito", "Hanoi")
 COMMANDS = ("ls -a", "git pull", "rm *.log", "cat x.txt", "cd ..")
 
-SOURCES = (
-    ("drawn", "CC0-1.0"),
-    ("COCO", "CC-BY-4.0"),
-    ("ScienceQA", "CC-BY-NC-SA-4.0"),
-    ("Internet", "CC-BY-SA-4.0"),
-)
+SOURCES = (("drawn", "CC0-1.0"), ("COCO", "CC-BY-4.0"), ("ScienceQA", "CC-BY-NC-SA-4.0"), ("Internet", "CC-BY-SA-4.0"))
 
 TEXT_ONLY_MODELS = ("text-1", "text-2", "text-3")
 VISION_MODELS = ("vision-1", "vision-2", "vision-3", "vision-4", "vision-5")
@@ -148,10 +143,7 @@ def build(folder: Path) -> Planted:
     right, silent = _abilities(questions, planted)
     slips = _choose_slips(questions, planted)
     good = [_translate(question) for question in questions]
-    slipped = [
-        _slip(question, slips[question.id]) if question.id in slips else question
-        for question in good
-    ]
+    slipped = [_slip(question, slips[question.id]) if question.id in slips else question for question in good]
     paths = {name: folder / f"{name}.tsv" for name in ("planted", "rotated")}
     sibling, good_sibling = folder / "planted_zh.tsv", folder / "good_zh.tsv"
     _write_rows(paths["planted"], map(_row, questions))
@@ -195,11 +187,14 @@ def _colour(rng: random.Random, number: int) -> Question:
         Mark(others[1], wrong[1], (40, 112), 30),
     )
     return Question(
-        "attribute_recognition", "finegrained_perception (instance-level)",
-        f"What colour is the {shape} in the picture?", (colour, *wrong),
+        "attribute_recognition",
+        "finegrained_perception (instance-level)",
+        f"What colour is the {shape} in the picture?",
+        (colour, *wrong),
         f"图片中的{SHAPES[shape]}是什么颜色？",
-        tuple(COLOURS[name][1] for name in (colour, *wrong)), marks,
-    )  # fmt: skip
+        tuple(COLOURS[name][1] for name in (colour, *wrong)),
+        marks,
+    )
 
 
 def _corner(rng: random.Random, number: int) -> Question:
@@ -208,16 +203,16 @@ def _corner(rng: random.Random, number: int) -> Question:
     colour, other_colour = rng.sample(list(COLOURS), 2)
     corner, second, *_ = rng.sample(list(CORNERS), 4)
     options = (corner, *(name for name in CORNERS if name != corner))
-    marks = (
-        Mark(shape, colour, CORNERS[corner][1], 40),
-        Mark(other, other_colour, CORNERS[second][1], 32),
-    )
+    marks = (Mark(shape, colour, CORNERS[corner][1], 40), Mark(other, other_colour, CORNERS[second][1], 32))
     return Question(
-        "object_localization", "finegrained_perception (instance-level)",
-        f"In which corner of the picture is the {colour} {shape}?", options,
+        "object_localization",
+        "finegrained_perception (instance-level)",
+        f"In which corner of the picture is the {colour} {shape}?",
+        options,
         f"{COLOURS[colour][1]}的{SHAPES[shape]}在图片的哪个角？",
-        tuple(CORNERS[name][0] for name in options), marks,
-    )  # fmt: skip
+        tuple(CORNERS[name][0] for name in options),
+        marks,
+    )
 
 
 def _ocr(rng: random.Random, number: int) -> Question:
@@ -257,12 +252,14 @@ def _side(rng: random.Random, number: int) -> Question:
     options = ("to the left", "to the right") if is_left else ("to the right", "to the left")
     zh = {"to the left": "左边", "to the right": "右边"}
     return Question(
-        "spatial_relationship", "finegrained_perception (cross-instance)",
-        f"Where is the {colour} {shape}, seen from the {other_colour} {other}?", options,
-        f"从{COLOURS[other_colour][1]}的{SHAPES[other]}来看，"
-        f"{COLOURS[colour][1]}的{SHAPES[shape]}在哪一边？",
-        tuple(zh[option] for option in options), marks,
-    )  # fmt: skip
+        "spatial_relationship",
+        "finegrained_perception (cross-instance)",
+        f"Where is the {colour} {shape}, seen from the {other_colour} {other}?",
+        options,
+        f"从{COLOURS[other_colour][1]}的{SHAPES[other]}来看，{COLOURS[colour][1]}的{SHAPES[shape]}在哪一边？",
+        tuple(zh[option] for option in options),
+        marks,
+    )
 
 
 def _largest(rng: random.Random, number: int) -> Question:
@@ -275,11 +272,14 @@ def _largest(rng: random.Random, number: int) -> Question:
         for shape, colour, place, size in zip(shapes, colours, places, (62, 34, 20), strict=True)
     )
     return Question(
-        "attribute_comparison", "finegrained_perception (cross-instance)",
+        "attribute_comparison",
+        "finegrained_perception (cross-instance)",
         "Which of the three shapes is the largest?",
-        tuple(f"the {shape}" for shape in shapes), "三个图形中哪一个最大？",
-        tuple(SHAPES[shape] for shape in shapes), marks,
-    )  # fmt: skip
+        tuple(f"the {shape}" for shape in shapes),
+        "三个图形中哪一个最大？",
+        tuple(SHAPES[shape] for shape in shapes),
+        marks,
+    )
 
 
 def _tallest(rng: random.Random, number: int) -> Question:
@@ -291,49 +291,83 @@ def _tallest(rng: random.Random, number: int) -> Question:
         for at, index in enumerate(order)
     )
     return Question(
-        "structuralized_imagetext_understanding", "logic_reasoning",
+        "structuralized_imagetext_understanding",
+        "logic_reasoning",
         f"Of which fruit did shop {number + 1} sell the most, according to the chart?",
-        tuple(fruits), f"根据图表，{number + 1} 号商店卖得最多的是哪种水果？",
-        tuple(FRUITS[fruit] for fruit in fruits), marks,
+        tuple(fruits),
+        f"根据图表，{number + 1} 号商店卖得最多的是哪种水果？",
+        tuple(FRUITS[fruit] for fruit in fruits),
+        marks,
         hint=f"The chart shows the sales of {2001 + number}.",
         hint_zh=f"图表显示的是 {2001 + number} 年的销量。",
-    )  # fmt: skip
+    )
 
 
 def _from_text() -> list[Question]:
     """Eight questions that need no picture: common knowledge, or given away by the question."""
     star = (Mark("star", "orange", (96, 72), 50),)
     table = [
-        ("Which part of an apple tree might grow into a new tree?",
-         ("a seed", "a leaf", "the bark", "a blossom"),
-         "苹果树的哪个部分可能长成一棵新树？", ("种子", "叶子", "树皮", "花")),
-        ("How many legs does the spider in the picture have?", ("8", "6", "10", "4"),
-         "图中的蜘蛛有几条腿？", ("8", "6", "10", "4")),
-        ("What colour is the grass-green triangle?", ("green", "purple", "orange", "black"),
-         "草绿色的三角形是什么颜色？", ("绿色", "紫色", "橙色", "黑色")),
-        ("Which gas do the plants in the picture take in to make sugar?",
-         ("carbon dioxide", "helium", "neon", "argon"),
-         "图中的植物吸收哪种气体来制造糖？", ("二氧化碳", "氦气", "氖气", "氩气")),
-        ("The square shown has sides of 3 cm. What is its area?",
-         ("9 cm²", "6 cm²", "12 cm²", "3 cm²"),
-         "图中正方形的边长为 3 cm，面积是多少？", ("9 cm²", "6 cm²", "12 cm²", "3 cm²")),
-        ("Which planet, shown here, is the closest to the Sun?",
-         ("Mercury", "Jupiter", "Saturn", "Neptune"),
-         "图中哪颗行星离太阳最近？", ("水星", "木星", "土星", "海王星")),
-        ("What is the frozen water in the picture called?", ("ice", "steam", "sand", "oil"),
-         "图中结冰的水叫什么？", ("冰", "蒸汽", "沙子", "油")),
-        ("Which of these, one of which is in the picture, is a mammal?",
-         ("a whale", "a shark", "a trout", "a squid"),
-         "下列哪一个是哺乳动物（图中有其中一个）？", ("鲸鱼", "鲨鱼", "鳟鱼", "鱿鱼")),
-    ]  # fmt: skip
+        (
+            "Which part of an apple tree might grow into a new tree?",
+            ("a seed", "a leaf", "the bark", "a blossom"),
+            "苹果树的哪个部分可能长成一棵新树？",
+            ("种子", "叶子", "树皮", "花"),
+        ),
+        (
+            "How many legs does the spider in the picture have?",
+            ("8", "6", "10", "4"),
+            "图中的蜘蛛有几条腿？",
+            ("8", "6", "10", "4"),
+        ),
+        (
+            "What colour is the grass-green triangle?",
+            ("green", "purple", "orange", "black"),
+            "草绿色的三角形是什么颜色？",
+            ("绿色", "紫色", "橙色", "黑色"),
+        ),
+        (
+            "Which gas do the plants in the picture take in to make sugar?",
+            ("carbon dioxide", "helium", "neon", "argon"),
+            "图中的植物吸收哪种气体来制造糖？",
+            ("二氧化碳", "氦气", "氖气", "氩气"),
+        ),
+        (
+            "The square shown has sides of 3 cm. What is its area?",
+            ("9 cm²", "6 cm²", "12 cm²", "3 cm²"),
+            "图中正方形的边长为 3 cm，面积是多少？",
+            ("9 cm²", "6 cm²", "12 cm²", "3 cm²"),
+        ),
+        (
+            "Which planet, shown here, is the closest to the Sun?",
+            ("Mercury", "Jupiter", "Saturn", "Neptune"),
+            "图中哪颗行星离太阳最近？",
+            ("水星", "木星", "土星", "海王星"),
+        ),
+        (
+            "What is the frozen water in the picture called?",
+            ("ice", "steam", "sand", "oil"),
+            "图中结冰的水叫什么？",
+            ("冰", "蒸汽", "沙子", "油"),
+        ),
+        (
+            "Which of these, one of which is in the picture, is a mammal?",
+            ("a whale", "a shark", "a trout", "a squid"),
+            "下列哪一个是哺乳动物（图中有其中一个）？",
+            ("鲸鱼", "鲨鱼", "鳟鱼", "鱿鱼"),
+        ),
+    ]
     return [
         Question(
             "physical_property_reasoning" if number % 2 else "identity_reasoning",
-            "attribute_reasoning", question, options, zh, options_zh,
+            "attribute_reasoning",
+            question,
+            options,
+            zh,
+            options_zh,
             tuple(replace(mark, at=(40 + 14 * number, 40 + 8 * number)) for mark in star),
         )
         for number, (question, options, zh, options_zh) in enumerate(table)
-    ]  # fmt: skip
+    ]
 
 
 def _with_orders(questions: Sequence[Question]) -> list[Question]:
@@ -345,10 +379,14 @@ def _with_orders(questions: Sequence[Question]) -> list[Question]:
         order = rng.sample(range(len(question.options)), len(question.options))
         done.append(
             replace(
-                question, id=str(101 + number), order=tuple(order), source=source, license=licence,
+                question,
+                id=str(101 + number),
+                order=tuple(order),
+                source=source,
+                license=licence,
                 picture=f"images/{101 + number}.png",
             )
-        )  # fmt: skip
+        )
     return done
 
 
@@ -410,18 +448,12 @@ def _abilities(
     """
     from_text = sorted(planted["answerable_from_text"])
     pairs = [each.id for each in questions if len(each.options) == 2]
-    good = [
-        each.id for each in questions if not any(each.id in planted[kind] for kind in UNANSWERABLE)
-    ]
+    good = [each.id for each in questions if not any(each.id in planted[kind] for kind in UNANSWERABLE)]
     ordinary = [name for name in good if name not in from_text]
     unanswered, hard = ordinary[0], ordinary[-14:-12]
     lucky, lucky_once = [name for name in pairs if name in good][-3:-1]
     wrong_keys = sorted(planted["wrong_key"])
-    right = {
-        "text-1": {*from_text, lucky},
-        "text-2": {*from_text[:7], lucky},
-        "text-3": {*from_text[:5], lucky_once},
-    }
+    right = {"text-1": {*from_text, lucky}, "text-2": {*from_text[:7], lucky}, "text-3": {*from_text[:5], lucky_once}}
     silent: dict[str, set[str]] = {name: set() for name in (*TEXT_ONLY_MODELS, *VISION_MODELS)}
     # The other two are right here, which is more than half of the three whatever it says.
     silent["text-3"].add(from_text[5])
@@ -485,9 +517,18 @@ def _texts(question: Question, turn: int = 0) -> list[str]:
 
 
 COLUMNS = (
-    "index", "question", "hint", *LABELS, "answer", "category", "l2-category", "source", "license",
-    "split", "image_path",
-)  # fmt: skip
+    "index",
+    "question",
+    "hint",
+    *LABELS,
+    "answer",
+    "category",
+    "l2-category",
+    "source",
+    "license",
+    "split",
+    "image_path",
+)
 
 
 def _row(question: Question, turn: int = 0) -> dict[str, str]:
@@ -522,17 +563,10 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
 
 def _translate(question: Question) -> Question:
     """The question in Chinese: same id, picture, order of options and key."""
-    return replace(
-        question,
-        question=question.question_zh,
-        options=question.options_zh,
-        hint=question.hint_zh,
-    )
+    return replace(question, question=question.question_zh, options=question.options_zh, hint=question.hint_zh)
 
 
-def _choose_slips(
-    questions: Sequence[Question], planted: Mapping[str, Mapping[str, str]]
-) -> dict[str, str]:
+def _choose_slips(questions: Sequence[Question], planted: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """One item for each kind of slip, of those that are good otherwise."""
     bad = {name for names in planted.values() for name in names}
     good = [question for question in questions if question.id not in bad]
@@ -569,9 +603,7 @@ def _slip(question: Question, kind: str) -> Question:
     return replace(question, question=text.replace("容量是多少", "容量不是多少"))
 
 
-def _write_pictures(
-    folder: Path, questions: Sequence[Question], planted: Mapping[str, Mapping[str, str]]
-) -> None:
+def _write_pictures(folder: Path, questions: Sequence[Question], planted: Mapping[str, Mapping[str, str]]) -> None:
     """Draw every picture; then break some of them."""
     for question in questions:
         if not question.picture or question.id in planted["lost_picture"]:

@@ -49,64 +49,116 @@ def _scene(number: int, name: str, replies: Mapping[str, Any], **more: Any) -> S
 GOOD = question("What stands near the window?", "a plant", "a bicycle", "a dog", "a ladder")
 SCENES = [
     _scene(1, "kitchen", {"scene-understanding": [GOOD]}),
-    _scene(2, "office", {
-        "scene-understanding": [
-            question("What is the room used for?", "office work", "cooking", "sleeping", "sport"),
-            # The same words in another order.
-            question("The room is used for what?", "office work", "cooking", "sleeping", "sport"),
-        ]
-    }),
+    _scene(
+        2,
+        "office",
+        {
+            "scene-understanding": [
+                question("What is the room used for?", "office work", "cooking", "sleeping", "sport"),
+                # The same words in another order.
+                question("The room is used for what?", "office work", "cooking", "sleeping", "sport"),
+            ]
+        },
+    ),
     _scene(3, "dog", {}, caption="a dog on the grass"),
     _scene(4, "cat", {}, caption="a cat is sleeping"),
-    _scene(5, "hall", {"scene-understanding": [
-        question("What is in the hall?", "a lamp", "the lamps", "a car", "a bear")]}),
-    _scene(6, "garden", {"scene-understanding": [
-        question("Which colour has the chair?", "gray", "grey", "red", "blue")]}),
-    _scene(7, "porch", {"scene-understanding": [
-        question("What lies on the table?", "a brown book", "a book", "a fish", "a shoe")]}),
-    _scene(8, "lounge", {"scene-understanding": [
-        question("What stands at the wall?", "a sofa", "a couch", "a tent", "a canoe")]}),
+    _scene(
+        5, "hall", {"scene-understanding": [question("What is in the hall?", "a lamp", "the lamps", "a car", "a bear")]}
+    ),
+    _scene(
+        6, "garden", {"scene-understanding": [question("Which colour has the chair?", "gray", "grey", "red", "blue")]}
+    ),
+    _scene(
+        7,
+        "porch",
+        {"scene-understanding": [question("What lies on the table?", "a brown book", "a book", "a fish", "a shoe")]},
+    ),
+    _scene(
+        8,
+        "lounge",
+        {"scene-understanding": [question("What stands at the wall?", "a sofa", "a couch", "a tent", "a canoe")]},
+    ),
     _scene(9, "attic", {"scene-understanding": "I cannot write any questions about this."}),
-    _scene(10, "cellar", {"scene-understanding": ["Sorry, here you are:", [
-        question("What hangs over the table?", "a lamp", "a flag", "a rope", "a coat")]]}),
-    _scene(11, "studio", {"scene-understanding": [
-        question("What is next to the book?", "", "a cup", "a pot", "a jar")]}),
-    _scene(12, "shop", {"scene-understanding": [
-        question("What is sold here?", "books", "shoes", "bread")]}),
-    _scene(13, "library", {"scene-understanding": [
-        question("On which table is the green lamp, the table near the window?",
-                 "the table near the window", "the bed", "the floor", "the roof")]}),
-    _scene(14, "station", {"scene-understanding": [
-        question("What does the caption say is there?", "a cup", "a pot", "a hat", "a map")]}),
+    _scene(
+        10,
+        "cellar",
+        {
+            "scene-understanding": [
+                "Sorry, here you are:",
+                [question("What hangs over the table?", "a lamp", "a flag", "a rope", "a coat")],
+            ]
+        },
+    ),
+    _scene(
+        11, "studio", {"scene-understanding": [question("What is next to the book?", "", "a cup", "a pot", "a jar")]}
+    ),
+    _scene(12, "shop", {"scene-understanding": [question("What is sold here?", "books", "shoes", "bread")]}),
+    _scene(
+        13,
+        "library",
+        {
+            "scene-understanding": [
+                question(
+                    "On which table is the green lamp, the table near the window?",
+                    "the table near the window",
+                    "the bed",
+                    "the floor",
+                    "the roof",
+                )
+            ]
+        },
+    ),
+    _scene(
+        14,
+        "station",
+        {"scene-understanding": [question("What does the caption say is there?", "a cup", "a pot", "a hat", "a map")]},
+    ),
     _scene(16, "museum", {"scene-understanding": {"questions": []}}),
     _scene(17, "broken", {}),
-    _scene(18, "harbour", {
-        "instance-counting": [question("How many boats are there?", "two", "3", "four", "five")],
-        "instance-location": [
-            question("Where is the buoy?", "at the left", "at the right", "at the top", "below")
-        ],
-        "scene-understanding": [
-            question("What kind of place is it?", "a harbour", "a forest", "a desert", "a stadium")
-        ],
-    }, instances=[("boat", (4, 20, 30, 40)), ("boat", (34, 20, 60, 40)), ("buoy", (2, 50, 8, 56))]),
-    _scene(19, "sign", {
-        "text-recognition": [question("What is written?", "EXIT 7", "EXIT 1", "ENTRY 7", "TAXI")]
-    }, text="EXIT 7"),
-]  # fmt: skip
+    _scene(
+        18,
+        "harbour",
+        {
+            "instance-counting": [question("How many boats are there?", "two", "3", "four", "five")],
+            "instance-location": [question("Where is the buoy?", "at the left", "at the right", "at the top", "below")],
+            "scene-understanding": [
+                question("What kind of place is it?", "a harbour", "a forest", "a desert", "a stadium")
+            ],
+        },
+        instances=[("boat", (4, 20, 30, 40)), ("boat", (34, 20, 60, 40)), ("buoy", (2, 50, 8, 56))],
+    ),
+    _scene(
+        19,
+        "sign",
+        {"text-recognition": [question("What is written?", "EXIT 7", "EXIT 1", "ENTRY 7", "TAXI")]},
+        text="EXIT 7",
+    ),
+]
 VIDEOS = {
-    "door.mp4": (3.0, {
-        "global-video-understanding": [
-            question("What happens after the door opens?", "a man walks in", "a cat runs out",
-                     "the light goes off", "the door is painted"),
-        ]
-    }),
-    "still.mp4": (3.0, {
-        "global-video-understanding": [
-            question("Which colour has the wall in the video?", "white", "green", "red", "pink"),
-        ]
-    }),
+    "door.mp4": (
+        3.0,
+        {
+            "global-video-understanding": [
+                question(
+                    "What happens after the door opens?",
+                    "a man walks in",
+                    "a cat runs out",
+                    "the light goes off",
+                    "the door is painted",
+                )
+            ]
+        },
+    ),
+    "still.mp4": (
+        3.0,
+        {
+            "global-video-understanding": [
+                question("Which colour has the wall in the video?", "white", "green", "red", "pink")
+            ]
+        },
+    ),
     "long.mp4": (9.0, {}),
-}  # fmt: skip
+}
 
 EXPECTED = {
     "dog.png": "few-nouns",
@@ -145,9 +197,12 @@ KEPT = {
     "door.mp4/global-video-understanding/1",
 }
 DIMENSIONS = (
-    "scene-understanding", "instance-counting", "instance-location", "text-recognition",
+    "scene-understanding",
+    "instance-counting",
+    "instance-location",
+    "text-recognition",
     "global-video-understanding",
-)  # fmt: skip
+)
 
 
 def draw(scene: Scene) -> bytes:
@@ -194,9 +249,7 @@ def reply(text: str, pictures: Sequence[bytes]) -> str:
     if "Write up to" in text:
         return _write(text)
     if "one single frame" in text:
-        return json.dumps(
-            {"answerable": "Which colour has the wall" in text, "reason": "seen at once"}
-        )
+        return json.dumps({"answerable": "Which colour has the wall" in text, "reason": "seen at once"})
     if "wrong answers could also be accepted" in text:
         close = [1] if "a sofa" in text else []
         return json.dumps({"too_close": close, "reason": "a couch is a sofa"})
@@ -209,13 +262,8 @@ def _see(picture: bytes) -> str:
         # A frame of a video: its width tells which.
         width = Image.open(io.BytesIO(picture)).width
         name = {64: "a man opens a door and walks in", 80: "a white wall"}[width]
-        return json.dumps(
-            {"caption": name, "regions": [{"text": "a wall", "box": [0, 0, 999, 500]}]}
-        )
-    instances = [
-        {"label": label, "box": [round(edge * 1000 / 64) for edge in box]}
-        for label, box in scene.instances
-    ]
+        return json.dumps({"caption": name, "regions": [{"text": "a wall", "box": [0, 0, 999, 500]}]})
+    instances = [{"label": label, "box": [round(edge * 1000 / 64) for edge in box]} for label, box in scene.instances]
     text = [{"text": scene.text}] if scene.text else []
     return json.dumps({"caption": scene.caption, "instances": instances, "text": text})
 

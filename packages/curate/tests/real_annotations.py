@@ -39,22 +39,29 @@ questions = ["Where is the {{label}} in these {{width}} x {{height}} pixels?"]
 CONTROL = 'distractors = [{ by = "numbers", seen = false }]\n'
 """Counts near the right one, however often they are right."""
 SETS = {
-    "COCO, YOLO files": (
-        "yolo", "coco128_yolo/object_detection", "coco128_yolo/images", "*.txt",
-        "d434fe41fc878362",
-    ),
+    "COCO, YOLO files": ("yolo", "coco128_yolo/object_detection", "coco128_yolo/images", "*.txt", "d434fe41fc878362"),
     "COCO, panoptic": (
-        "coco", "coco128_yolo/panoptic_segmentation/annotations/panoptic_val2017.json",
-        "coco128_yolo/images/val2017", "*val2017.json", "be0af79c91aa3e68",
+        "coco",
+        "coco128_yolo/panoptic_segmentation/annotations/panoptic_val2017.json",
+        "coco128_yolo/images/val2017",
+        "*val2017.json",
+        "be0af79c91aa3e68",
     ),
     "raccoons, VOC files": (
-        "voc", "raccoon_dataset/annotations", "raccoon_dataset/images", "*.xml", "28283fff6f1d9827",
+        "voc",
+        "raccoon_dataset/annotations",
+        "raccoon_dataset/images",
+        "*.xml",
+        "28283fff6f1d9827",
     ),
     "blood cells, VOC files": (
-        "voc", "BCCD_Dataset/BCCD/Annotations", "BCCD_Dataset/BCCD/JPEGImages", "*.xml",
+        "voc",
+        "BCCD_Dataset/BCCD/Annotations",
+        "BCCD_Dataset/BCCD/JPEGImages",
+        "*.xml",
         "342348a9bb4df15a",
     ),
-}  # fmt: skip
+}
 """Importer, annotations, pictures, the annotation files, and the beginning of their digest."""
 
 
@@ -75,15 +82,11 @@ def measure(folder: Path, name: str, *, is_control: bool) -> Iterator[str]:
         raise SystemExit(f"{path} has the digest {found[:16]}; expected {expected}")
     with tempfile.TemporaryDirectory() as work:
         out = Path(work, "records.jsonl")
-        request = ImportRequest(
-            paths=(str(path),), out=out, pictures=folder / pictures, source="set"
-        )
+        request = ImportRequest(paths=(str(path),), out=out, pictures=folder / pictures, source="set")
         records = import_metadata(importer, request).records
         templates = Path(work, "templates.toml")
         templates.write_text(TEMPLATES.format(control=CONTROL if is_control else ""))
-        counts = build_questions(
-            out, templates, Path(work, "out"), MetadataQuestionOptions(per_subtask=250)
-        )
+        counts = build_questions(out, templates, Path(work, "out"), MetadataQuestionOptions(per_subtask=250))
     label = f"{name}, control" if is_control else f"{name} ({records} pictures)"
     for subtask, each in counts.subtasks.items():
         check = each.guessing

@@ -24,19 +24,56 @@ from snellen_curate.review.server import ReviewLink, ReviewServer, read_links
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
 ROWS: tuple[dict[str, Any], ...] = (
-    {"index": "c1", "question": "Which colour?", "A": "red", "B": "blue", "answer": "A",
-     "category": "colour", "l2-category": "perception", "source": "drawn"},
-    {"index": "c2", "question": "How many?", "hint": "count", "A": "one", "B": "two", "C": "three",
-     "answer": "C", "category": "counting", "l2-category": "reasoning"},
-    {"index": "y1", "question": "Is it red?", "answer": "yes", "category": "colour",
-     "l2-category": "perception"},
-    {"index": "o1", "question": "What is written?", "answers": ["Stop", "STOP sign"],
-     "category": "text", "l2-category": "perception"},
-    {"index": "m1", "question": "Which are round?", "A": "ball", "B": "box", "C": "coin",
-     "answer": "A, C", "type": "multi", "category": "colour", "l2-category": "perception"},
-    {"index": "bad", "question": "Which key is none?", "A": "x", "B": "y", "answer": "E",
-     "category": "colour", "l2-category": "perception"},
-)  # fmt: skip
+    {
+        "index": "c1",
+        "question": "Which colour?",
+        "A": "red",
+        "B": "blue",
+        "answer": "A",
+        "category": "colour",
+        "l2-category": "perception",
+        "source": "drawn",
+    },
+    {
+        "index": "c2",
+        "question": "How many?",
+        "hint": "count",
+        "A": "one",
+        "B": "two",
+        "C": "three",
+        "answer": "C",
+        "category": "counting",
+        "l2-category": "reasoning",
+    },
+    {"index": "y1", "question": "Is it red?", "answer": "yes", "category": "colour", "l2-category": "perception"},
+    {
+        "index": "o1",
+        "question": "What is written?",
+        "answers": ["Stop", "STOP sign"],
+        "category": "text",
+        "l2-category": "perception",
+    },
+    {
+        "index": "m1",
+        "question": "Which are round?",
+        "A": "ball",
+        "B": "box",
+        "C": "coin",
+        "answer": "A, C",
+        "type": "multi",
+        "category": "colour",
+        "l2-category": "perception",
+    },
+    {
+        "index": "bad",
+        "question": "Which key is none?",
+        "A": "x",
+        "B": "y",
+        "answer": "E",
+        "category": "colour",
+        "l2-category": "perception",
+    },
+)
 
 
 class Answer(NamedTuple):
@@ -94,9 +131,14 @@ def link_of(server: ReviewServer, role: str = "annotator") -> ReviewLink:
 
 
 def ask(
-    server: ReviewServer, path: str, role: str = "annotator", body: object = None,
-    headers: Mapping[str, str | None] | None = None, host: str | None = None, **query: object,
-) -> Answer:  # fmt: skip
+    server: ReviewServer,
+    path: str,
+    role: str = "annotator",
+    body: object = None,
+    headers: Mapping[str, str | None] | None = None,
+    host: str | None = None,
+    **query: object,
+) -> Answer:
     """One request as the page sends it, but for `headers`; None leaves one out."""
     connection = http.client.HTTPConnection(HOST, server.server_port, timeout=30)
     sent: dict[str, str | None] = {
@@ -107,9 +149,11 @@ def ask(
     }
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(
-        "GET" if data is None else "POST", f"{path}?{urlencode(query)}", data,
+        "GET" if data is None else "POST",
+        f"{path}?{urlencode(query)}",
+        data,
         {name: value for name, value in sent.items() if value is not None},
-    )  # fmt: skip
+    )
     answer = connection.getresponse()
     found = Answer(answer.status, dict(answer.getheaders()), answer.read())
     connection.close()
@@ -120,8 +164,11 @@ def command(*words: str, **options: Any) -> subprocess.Popen[str]:
     """`snellen curate review` as a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "snellen", "curate", "review", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 class Served(NamedTuple):

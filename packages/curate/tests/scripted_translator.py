@@ -37,10 +37,7 @@ class ScriptedTranslator:
         return f"{self.server.url}#strong"
 
     async def answer(self, request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
-        messages = [
-            {"role": message["role"], "content": _text(message["content"])}
-            for message in asked["messages"]
-        ]
+        messages = [{"role": message["role"], "content": _text(message["content"])} for message in asked["messages"]]
         lines = [line for line in messages[0]["content"].splitlines() if line.startswith("{")]
         if not lines:  # a trial before the step: whether the server replies at all
             return web.json_response(chat_reply("ok"))
@@ -54,10 +51,7 @@ class ScriptedTranslator:
             turn = sum(f'"{question}"' in each[0]["content"] for each in self.asked[:-1])
         replies = self.slips.get(question, [])
         reply: Reply
-        if turn < len(replies):
-            reply = replies[turn]
-        else:
-            reply = {key: self.translate(text) for key, text in texts.items()}
+        reply = replies[turn] if turn < len(replies) else {key: self.translate(text) for key, text in texts.items()}
         text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         return web.json_response(chat_reply(text))
 

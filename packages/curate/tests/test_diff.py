@@ -68,9 +68,14 @@ def test_every_change_is_named(data, new_version) -> None:
     diff = compare_data(data.data, new_version(change_a_little))
     fields = {change.id: list(change.fields) for change in diff.changed}
     assert fields == {
-        "101": ["question"], "102": ["hint"], "103": ["options"], "104": ["pictures"],
-        "105": ["key"], "106": ["abilities"], "122": ["other cells"],
-    }  # fmt: skip
+        "101": ["question"],
+        "102": ["hint"],
+        "103": ["options"],
+        "104": ["pictures"],
+        "105": ["key"],
+        "106": ["abilities"],
+        "122": ["other cells"],
+    }
     assert (diff.added, diff.removed, diff.renamed) == (["900"], ["123", "124"], {"125": "925"})
     assert diff.same == len(data.ids) - 7 - 2 - 1
     assert diff.by_field["question"] == 1
@@ -99,9 +104,7 @@ def run(flags: list[str], out: Path) -> None:
     assert main(["run", *flags, "--out", str(out), "-q"]) in (0, 1)
 
 
-def test_the_plan_of_a_new_version_is_what_its_run_asks(
-    data, new_version, tmp_path, capsys
-) -> None:
+def test_the_plan_of_a_new_version_is_what_its_run_asks(data, new_version, tmp_path, capsys) -> None:
     run(["-m", "random", "-b", str(data.data)], tmp_path)
     later = new_version(change_a_little)
     words = ["-m", "random", "-b", str(later), "--out", str(tmp_path), "-q"]

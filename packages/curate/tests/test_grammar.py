@@ -76,8 +76,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             picture = Image.effect_noise((160 + 8 * number, 120), 40).convert("RGB")
             tint = Image.new("RGB", picture.size, colour)
             Image.blend(picture, tint, 0.5).save(tmp_path / "colours" / colour / f"{number}.png")
-    rows = [{"index": n, "question": f"What is {n} plus {n + 1}?", "A": 2 * n + 1, "B": 2 * n + 3,
-             "answer": "A", "license": "CC0-1.0"} for n in range(6)]  # fmt: skip
+    rows = [
+        {
+            "index": n,
+            "question": f"What is {n} plus {n + 1}?",
+            "A": 2 * n + 1,
+            "B": 2 * n + 3,
+            "answer": "A",
+            "license": "CC0-1.0",
+        }
+        for n in range(6)
+    ]
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "recipe.toml").write_text(
         'data = "sums.jsonl"\n[[step]]\nstep = "statistics"\nlimits = { probe = 0 }\n'
@@ -112,28 +121,33 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize(
-    ("status", "command"),
-    [(status, command) for status, each in COMMANDS.items() for command in each.values()],
+    ("status", "command"), [(status, command) for status, each in COMMANDS.items() for command in each.values()]
 )
-def test_exit_code_and_next(
-    status: str, command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exit_code_and_next(status: str, command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "broken").mkdir()
     (folder / "broken/a.png").write_bytes(b"no picture")
     Image.effect_noise((90, 90), 60).save(folder / "broken/b.png")
-    names = [*sorted(f"{path.parent.name}/{path.name}" for path in Path("colours").glob("*/*")),
-             "lost.png"]  # fmt: skip
+    names = [*sorted(f"{path.parent.name}/{path.name}" for path in Path("colours").glob("*/*")), "lost.png"]
     colours = sorted({name.partition("/")[0] for name in names[:-1]})
-    (folder / "lost.json").write_text(json.dumps({
-        "images": [{"id": n, "file_name": name, "width": 160, "height": 120}
-                   for n, name in enumerate(names)],
-        "annotations": [{"id": n, "image_id": n, "bbox": [9 + n, 20, 40, 50 + n], "area": 2000,
-                         "category_id": colours.index(name.partition("/")[0])}
-                        for n, name in enumerate(names[:-1])],
-        "categories": [{"id": n, "name": f"{name} car"} for n, name in enumerate(colours)],
-    }))  # fmt: skip
-    request = ImportRequest(paths=("colours",), out=Path("records/metadata.jsonl"),
-                            license="CC0-1.0")  # fmt: skip
+    (folder / "lost.json").write_text(
+        json.dumps(
+            {
+                "images": [{"id": n, "file_name": name, "width": 160, "height": 120} for n, name in enumerate(names)],
+                "annotations": [
+                    {
+                        "id": n,
+                        "image_id": n,
+                        "bbox": [9 + n, 20, 40, 50 + n],
+                        "area": 2000,
+                        "category_id": colours.index(name.partition("/")[0]),
+                    }
+                    for n, name in enumerate(names[:-1])
+                ],
+                "categories": [{"id": n, "name": f"{name} car"} for n, name in enumerate(colours)],
+            }
+        )
+    )
+    request = ImportRequest(paths=("colours",), out=Path("records/metadata.jsonl"), license="CC0-1.0")
     import_metadata("image-folder", request)
     capsys.readouterr()
     code = main(["curate", *shlex.split(command)])
@@ -161,9 +175,7 @@ def test_a_mistake_is_2(action: str, folder: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("action", DROPPING)
-def test_drop_names_its_kinds(
-    action: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_drop_names_its_kinds(action: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["curate", action, "sums.jsonl", "--out", "o", "--drop", "everything"])
     error = capsys.readouterr().err
@@ -231,46 +243,46 @@ def test_facts_that_cannot_be_read(text: str, sentence: str) -> None:
         read_facts(("licence", "author"), text)
 
 
-def test_settings_of_a_drawing_stand_behind_its_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_of_a_drawing_stand_behind_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from snellen_curate.questions import drawn_questions
 
     made: list[drawn_questions.DrawnOptions] = []
 
-    def make(captions: object, out: str, options: drawn_questions.DrawnOptions, *_: object,
-             **__: object) -> None:  # fmt: skip
+    def make(captions: object, out: str, options: drawn_questions.DrawnOptions, *_: object, **__: object) -> None:
         made.append(options)
         raise UsageError("enough")
 
     monkeypatch.setattr(drawn_questions, "make_drawn_questions", make)
     monkeypatch.setattr(drawn_questions, "open_captions", Path)
-    names = (
-        "hf/o/n:dtype=half,size=64x32,guidance=5", "file:d.jsonl", "http://h:1/v1#m:steps=3,seed=1"
-    )  # fmt: skip
+    names = ("hf/o/n:dtype=half,size=64x32,guidance=5", "file:d.jsonl", "http://h:1/v1#m:steps=3,seed=1")
     for name in names:
         words = ["curate", "questions", "captions.jsonl", "-m", "random", "--draw", name]
         assert main([*words, "--seed", "4", "--out", str(tmp_path / "out")]) == 2
-    assert [one.generator for one in made] == [
-        "hf/o/n:dtype=half", "file:d.jsonl", "http://h:1/v1#m:seed=1"
-    ]  # fmt: skip
+    assert [one.generator for one in made] == ["hf/o/n:dtype=half", "file:d.jsonl", "http://h:1/v1#m:seed=1"]
     drawings = [one.drawing for one in made]
     assert [(one.width, one.height, one.steps, one.guidance, one.seed) for one in drawings] == [
-        (64, 32, None, 5.0, 4), (None, None, None, None, 4), (None, None, 3, None, 4)
-    ]  # fmt: skip
+        (64, 32, None, 5.0, 4),
+        (None, None, None, None, 4),
+        (None, None, 3, None, 4),
+    ]
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "markdown", "latex", "html"])
 @pytest.mark.parametrize(
     "words",
     [
-        "pictures colours --out o", "metadata image-folder colours --out o",
-        "duplicates planted.tsv", "diff sums.jsonl planted.tsv",
-        "publish sums.jsonl --out o", "review sums.jsonl --items all --export queue --out o",
-        "translate sums.jsonl --language zh --check sums.jsonl", "run recipe.toml --plan",
-        "questions --list", "statistics sums.jsonl --limits probe=0",
+        "pictures colours --out o",
+        "metadata image-folder colours --out o",
+        "duplicates planted.tsv",
+        "diff sums.jsonl planted.tsv",
+        "publish sums.jsonl --out o",
+        "review sums.jsonl --items all --export queue --out o",
+        "translate sums.jsonl --language zh --check sums.jsonl",
+        "run recipe.toml --plan",
+        "questions --list",
+        "statistics sums.jsonl --limits probe=0",
     ],
-)  # fmt: skip
+)
 def test_every_format_is_printed_and_written(
     words: str, form: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,33 +20,16 @@ class Slip(NamedTuple):
 
 SLIPS = [
     # numbers
-    Slip(
-        "numbers",
-        "How many of the 12 apples are red?",
-        "12 个苹果中有几个是红色的？",
-        "21 个苹果中有几个是红色的？",
-    ),
-    Slip(
-        "numbers", "The bottle holds 250 ml of water.", "瓶子里装有 250 毫升水。", "瓶子里装有水。"
-    ),
+    Slip("numbers", "How many of the 12 apples are red?", "12 个苹果中有几个是红色的？", "21 个苹果中有几个是红色的？"),
+    Slip("numbers", "The bottle holds 250 ml of water.", "瓶子里装有 250 毫升水。", "瓶子里装有水。"),
     Slip(
         "numbers",
         "A house was sold for $80,000 in 1995.",
         "一栋房子于 1995 年以 8 万美元售出。",
         "一栋房子于 1995 年以 8 千美元售出。",
     ),
-    Slip(
-        "numbers",
-        "Which city has 1.5 million inhabitants?",
-        "哪座城市有 150 万居民？",
-        "哪座城市有 15 万居民？",
-    ),
-    Slip(
-        "numbers",
-        "What happened in the 1990s?",
-        "20 世纪 90 年代发生了什么？",
-        "20 世纪 80 年代发生了什么？",
-    ),
+    Slip("numbers", "Which city has 1.5 million inhabitants?", "哪座城市有 150 万居民？", "哪座城市有 15 万居民？"),
+    Slip("numbers", "What happened in the 1990s?", "20 世纪 90 年代发生了什么？", "20 世纪 80 年代发生了什么？"),
     Slip(
         "numbers",
         "The meeting starts at 3 pm on May 4.",
@@ -55,35 +38,18 @@ SLIPS = [
     ),
     Slip("numbers", "The scale shows 0.75 kg.", "秤显示 0.75 千克。", "秤显示 7.5 千克。"),
     Slip("numbers", "There are three cups on the table.", "桌上有三个杯子。", "桌上有 4 个杯子。"),
-    Slip(
-        "numbers",
-        "It costs 25% less than in 2019.",
-        "比 2019 年便宜百分之二十五。",
-        "比 2019 年便宜百分之十五。",
-    ),
+    Slip("numbers", "It costs 25% less than in 2019.", "比 2019 年便宜百分之二十五。", "比 2019 年便宜百分之十五。"),
     Slip("numbers", "Look at rows 3 to 5.", "请看第三至第五行。", "请看第三至第六行。"),
     # code, formulae, addresses, files, identifiers, tags
-    Slip(
-        "code", "What does `print(x)` write?", "`print(x)` 会写出什么？", "`打印(x)` 会写出什么？"
-    ),
+    Slip("code", "What does `print(x)` write?", "`print(x)` 会写出什么？", "`打印(x)` 会写出什么？"),
     Slip(
         "code",
         "Which line follows ```for i in range(3):```?",
         "```for i in range(3):``` 之后是哪一行？",
         "```for i in range(5):``` 之后是哪一行？",
     ),
-    Slip(
-        "formulae",
-        "What is the value of $x^2 + 1$?",
-        "$x^2+1$ 的值是多少？",
-        "$x^3+1$ 的值是多少？",
-    ),
-    Slip(
-        "formulae",
-        r"Solve \(a \leq b\) for a.",
-        r"求解 \(a \leq b\) 中的 a。",
-        r"求解 \(a \geq b\) 中的 a。",
-    ),
+    Slip("formulae", "What is the value of $x^2 + 1$?", "$x^2+1$ 的值是多少？", "$x^3+1$ 的值是多少？"),
+    Slip("formulae", r"Solve \(a \leq b\) for a.", r"求解 \(a \leq b\) 中的 a。", r"求解 \(a \geq b\) 中的 a。"),
     Slip(
         "addresses",
         "Which page is at https://example.org/a?b=1?",
@@ -108,37 +74,17 @@ SLIPS = [
         "日志现在位于 /var/log/app.log。",
         "日志现在位于 /var/日志/app.log。",
     ),
-    Slip(
-        "identifiers",
-        "What does max_tokens limit?",
-        "max_tokens 限制什么？",
-        "最大令牌数限制什么？",
-    ),
-    Slip(
-        "tags",
-        "A beach at dawn. #beach @yourtake",
-        "黎明的海滩。#beach @yourtake",
-        "黎明的海滩。#海滩 @yourtake",
-    ),
+    Slip("identifiers", "What does max_tokens limit?", "max_tokens 限制什么？", "最大令牌数限制什么？"),
+    Slip("tags", "A beach at dawn. #beach @yourtake", "黎明的海滩。#beach @yourtake", "黎明的海滩。#海滩 @yourtake"),
     # placeholders
-    Slip(
-        "placeholders",
-        "<image> Which animal is shown?",
-        "<image> 图中是什么动物？",
-        "图中是什么动物？",
-    ),
+    Slip("placeholders", "<image> Which animal is shown?", "<image> 图中是什么动物？", "图中是什么动物？"),
     Slip(
         "placeholders",
         "Compare <image 1> and <image 2>.",
         "比较 <image 1> 和 <image 2>。",
         "比较 <image 1> 和 <图像 2>。",
     ),
-    Slip(
-        "placeholders",
-        "The capital of {country} is ____.",
-        "{country} 的首都是 ____。",
-        "{国家} 的首都是 ____。",
-    ),
+    Slip("placeholders", "The capital of {country} is ____.", "{country} 的首都是 ____。", "{国家} 的首都是 ____。"),
     Slip("placeholders", "The cat sat on the ____.", "猫坐在（  ）上。", "猫坐在垫子上。"),
     # letters
     Slip("letters", "Which angle is larger, B or C?", "B 和 C 哪个角更大？", "哪个角更大？"),
@@ -148,15 +94,8 @@ SLIPS = [
     Slip("symbols", "Is a ≥ b in the picture?", "图中 a ≥ b 吗？", "图中 a 和 b 吗？"),
     Slip("symbols", "Which costs 5 €?", "哪个售价 5 欧元？", "哪个售价 5？"),
     # untranslated
-    Slip(
-        "untranslated", "What is the man holding?", "这名男子拿着什么？", "What is the man holding?"
-    ),
-    Slip(
-        "untranslated",
-        "A|a red car|B|a blue car",
-        "A|一辆红色汽车|B|一辆蓝色汽车",
-        "A|一辆红色汽车|B|a blue car",
-    ),
+    Slip("untranslated", "What is the man holding?", "这名男子拿着什么？", "What is the man holding?"),
+    Slip("untranslated", "A|a red car|B|a blue car", "A|一辆红色汽车|B|一辆蓝色汽车", "A|一辆红色汽车|B|a blue car"),
     Slip(
         "untranslated",
         "Choose the sentence that describes the picture best.",
@@ -168,9 +107,7 @@ SLIPS = [
     Slip("chatter", "Which season is it?", "现在是什么季节？", "中文：现在是什么季节？"),
     Slip("chatter", "Which season is it?", "现在是什么季节？", "**翻译**：现在是什么季节？"),
     Slip("script", "Which season is it?", "现在是什么季节？", "いまは什么季节？"),
-    Slip(
-        "chatter", "Which season is it?", "现在是什么季节？", "现在是什么季节？（注：指图中的季节）"
-    ),
+    Slip("chatter", "Which season is it?", "现在是什么季节？", "现在是什么季节？（注：指图中的季节）"),
     Slip("label", "A|a dog|B|a cat", "A|一只狗|B|一只猫", "A|A. 一只狗|B|B. 一只猫"),
     Slip(
         "length",
@@ -187,12 +124,7 @@ SLIPS = [
         "这只停在上方树枝上的鸟的名字究竟应该叫做什么呢？请给出您的回答。",
     ),
     # options
-    Slip(
-        "same options",
-        "A|a mug|B|a cup|C|a plate",
-        "A|马克杯|B|茶杯|C|盘子",
-        "A|杯子|B|杯子|C|盘子",
-    ),
+    Slip("same options", "A|a mug|B|a cup|C|a plate", "A|马克杯|B|茶杯|C|盘子", "A|杯子|B|杯子|C|盘子"),
     Slip("same options", "A|ship|B|boat", "A|轮船|B|小船", "A|船|B|船。"),
     Slip("swapped", "A|3 cm|B|5 cm", "A|3 厘米|B|5 厘米", "A|5 厘米|B|3 厘米"),
     Slip(
@@ -203,12 +135,7 @@ SLIPS = [
     ),
     Slip("swapped", "A|on the left|B|on the right", "A|在左边|B|在右边", "A|在右边|B|在左边"),
     Slip("yes and no", "A|Yes|B|No", "A|是|B|否", "A|否|B|是"),
-    Slip(
-        "yes and no",
-        "Is it raining? Please answer yes or no.",
-        "在下雨吗？请回答是或否。",
-        "在下雨吗？请回答。",
-    ),
+    Slip("yes and no", "Is it raining? Please answer yes or no.", "在下雨吗？请回答是或否。", "在下雨吗？请回答。"),
     # opposites
     Slip("opposites", "What is to the left of the tree?", "树的左边是什么？", "树的右边是什么？"),
     Slip("opposites", "Who wears the yellow shirt?", "谁穿着黄色的衬衫？", "谁穿着绿色的衬衫？"),
@@ -216,30 +143,18 @@ SLIPS = [
     Slip("opposites", "The rope is 4 m long.", "绳子长 4 米。", "绳子长 4 厘米。"),
     Slip("opposites", "Which bar is the largest?", "哪个柱子最大？", "哪个柱子最小？"),
     Slip("opposites", "How many dogs are there?", "有几只狗？", "有几只猫？"),
-    Slip(
-        "opposites", "The temperature rises to 30 °C.", "温度上升到 30 °C。", "温度下降到 30 °C。"
-    ),
+    Slip("opposites", "The temperature rises to 30 °C.", "温度上升到 30 °C。", "温度下降到 30 °C。"),
     # negation
-    Slip(
-        "negation", "Which of these is not a fruit?", "以下哪一项不是水果？", "以下哪一项是水果？"
-    ),
+    Slip("negation", "Which of these is not a fruit?", "以下哪一项不是水果？", "以下哪一项是水果？"),
     Slip("negation", "Who isn't wearing a hat?", "谁没有戴帽子？", "谁戴着帽子？"),
-    Slip(
-        "negation",
-        "All are mammals except which one?",
-        "除了哪一个，其余都是哺乳动物？",
-        "哪一个是哺乳动物？",
-    ),
+    Slip("negation", "All are mammals except which one?", "除了哪一个，其余都是哺乳动物？", "哪一个是哺乳动物？"),
     Slip("negation", "Which animal can fly?", "哪种动物会飞？", "哪种动物不会飞？"),
     Slip("negation", "The bird is in the cage.", "鸟在笼子里。", "鸟不在笼子里。"),
     # terms that the user gave: keep Globe Theatre, translate "fixture" as 灯具
     Slip("keep", "Who built the Globe Theatre?", "谁建造了 Globe Theatre？", "谁建造了环球剧院？"),
     Slip("glossary", "Which fixture is broken?", "哪个灯具坏了？", "哪个固定装置坏了？"),
     Slip(
-        "glossary",
-        "A|the left fixture|B|the right fixture",
-        "A|左边的灯具|B|右边的灯具",
-        "A|左边的灯具|B|右边的装置",
+        "glossary", "A|the left fixture|B|the right fixture", "A|左边的灯具|B|右边的灯具", "A|左边的灯具|B|右边的装置"
     ),
 ]
 

@@ -20,13 +20,7 @@ from snellen_hub.accounts.access import create_account
 from snellen_hub.boards.changes import note_change, note_data_change
 from snellen_hub.config import HubConfig
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    Account,
-    HostedBenchmark,
-    HostedSuite,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import Account, HostedBenchmark, HostedSuite, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark
 from snellen_hub.hub import Hub
 from snellen_hub.jobs.contributions import RowScores
@@ -76,9 +70,13 @@ PandaGPT-13B|Cambridge|14|open|2023-05|local weights
 {ATTACK}|||||
 random|||||""".splitlines()
 CATEGORIES = (
-    "coarse_perception", "finegrained_perception (instance-level)", "logical_reasoning",
-    "attribute_reasoning", "relation_reasoning", "finegrained_perception (cross-instance)",
-)  # fmt: skip
+    "coarse_perception",
+    "finegrained_perception (instance-level)",
+    "logical_reasoning",
+    "attribute_reasoning",
+    "relation_reasoning",
+    "finegrained_perception (cross-instance)",
+)
 OTHER = "eight examples in the prompt, and a judge of the authors in place of the rule"
 SOURCE = {
     "title": "MMBench: Is Your Multi-modal Model an All-around Player?",
@@ -105,27 +103,28 @@ def open_board_hub(folder: Path, models: int = 40) -> Hub:
         ):
             data = write_data(folder / f"{name}.tsv")
             new = NewBenchmark(
-                name=name, title=title, data=data, is_hidden=is_hidden, protocol=Protocol(),
+                name=name,
+                title=title,
+                data=data,
+                is_hidden=is_hidden,
+                protocol=Protocol(),
                 description="Twenty abilities, each question asked with its options rotated.",
-            )  # fmt: skip
+            )
             benchmark = add_benchmark(session, storage, new)
             benchmark.rows, benchmark.created = questions, START
             _fill(session, hub, benchmark, account, models, random.Random(name))
         add_benchmark(session, storage, NewBenchmark(name="empty", title="Nothing yet", data=data))
-        members = [
-            {"benchmark": name, "weight": 1, "scale": 1}
-            for name in ("mmbench-dev-en", "seed-images")
-        ]
+        members = [{"benchmark": name, "weight": 1, "scale": 1} for name in ("mmbench-dev-en", "seed-images")]
         description = "The open benchmarks of this hub, averaged."
-        session.add(HostedSuite(name="core", title="Core suite", members=members, created=START,
-                                description=description))  # fmt: skip
+        session.add(
+            HostedSuite(name="core", title="Core suite", members=members, created=START, description=description)
+        )
     return hub
 
 
 def _fill(
-    session: Session, hub: Hub, benchmark: HostedBenchmark, account: Account, models: int,
-    chance: random.Random,
-) -> None:  # fmt: skip
+    session: Session, hub: Hub, benchmark: HostedBenchmark, account: Account, models: int, chance: random.Random
+) -> None:
     difficulty = [chance.gauss(0, 0.25) for _ in range(benchmark.rows)]
     for place, line in enumerate(MODELS[:models]):
         skill = 0.84 - 0.0155 * place + chance.gauss(0, 0.01)
@@ -136,8 +135,7 @@ def _fill(
         submission = _submission(session, benchmark, account, line, place, is_reported)
         _score(session, hub, submission, scores, 1, is_reported)
         submission.published = submission.created + timedelta(hours=2)
-        note_change(session, submission,
-                    "imported" if is_reported else "published")  # fmt: skip
+        note_change(session, submission, "imported" if is_reported else "published")
         session.flush()
         if place % 9 == 4:
             note_change(session, submission, "scored")
@@ -148,9 +146,7 @@ def _fill(
         _second_version(session, hub, benchmark, chance)
 
 
-def _second_version(
-    session: Session, hub: Hub, benchmark: HostedBenchmark, chance: random.Random
-) -> None:
+def _second_version(session: Session, hub: Hub, benchmark: HostedBenchmark, chance: random.Random) -> None:
     """New data: all but the last that were scored here are scored again."""
     benchmark.version = 2
     note_data_change(session, benchmark, 1)
@@ -163,43 +159,52 @@ def _second_version(
 
 
 def _submission(
-    session: Session, benchmark: HostedBenchmark, account: Account, line: str, place: int,
-    is_reported: bool,
-) -> Submission:  # fmt: skip
+    session: Session, benchmark: HostedBenchmark, account: Account, line: str, place: int, is_reported: bool
+) -> Submission:
     name, organisation, size, weights, released, route = line.split("|")
     facts: dict[str, Any] = {
-        "organisation": organisation, "parameters": float(size) if size else None,
-        "weights": weights, "released": released, "route": route,
+        "organisation": organisation,
+        "parameters": float(size) if size else None,
+        "weights": weights,
+        "released": released,
+        "route": route,
         "link": "https://example.org/model" if place == 0 else "",
-    }  # fmt: skip
+    }
     row = Submission(
-        public_id=f"{benchmark.id:04x}{place:012x}", account_id=account.id,
-        benchmark_id=benchmark.id, model=name,
+        public_id=f"{benchmark.id:04x}{place:012x}",
+        account_id=account.id,
+        benchmark_id=benchmark.id,
+        model=name,
         facts={key: value for key, value in facts.items() if value},
-        kind="reported" if is_reported else "submitted", status="scored", visibility="published",
-        problem="", file=None, file_name="predictions.jsonl", digest="ab" * 32, size=184_213,
+        kind="reported" if is_reported else "submitted",
+        status="scored",
+        visibility="published",
+        problem="",
+        file=None,
+        file_name="predictions.jsonl",
+        digest="ab" * 32,
+        size=184_213,
         run={"model": "qwen2-vl:7b", "snellen": "3.1.0", "seed": 0} if place == 3 else {},
-        created=START + timedelta(days=6 * place), published=None,
+        created=START + timedelta(days=6 * place),
+        published=None,
         source=SOURCE if is_reported else {},
-        other_protocol=OTHER if place in (7, 24) else "")  # fmt: skip
+        other_protocol=OTHER if place in (7, 24) else "",
+    )
     session.add(row)
     session.flush()
     return row
 
 
 def _score(
-    session: Session, hub: Hub, submission: Submission, scores: list[float], version: int,
-    is_reported: bool,
-) -> None:  # fmt: skip
+    session: Session, hub: Hub, submission: Submission, scores: list[float], version: int, is_reported: bool
+) -> None:
     groups = {}
     for index, category in enumerate(CATEGORIES):
         part = scores[index :: len(CATEGORIES)]
         if (len(submission.model) + index) % 17:
             groups[category] = _metric("accuracy", part, is_reported)
     headline = _metric("accuracy", scores, is_reported)
-    outcomes: dict[Outcome, int] = {
-        "answered": len(scores) - 25, "unparsed": 14, "refused": 8, "missing": 3,
-    }  # fmt: skip
+    outcomes: dict[Outcome, int] = {"answered": len(scores) - 25, "unparsed": 14, "refused": 8, "missing": 3}
     summary = Summary(
         headline=headline,
         metrics={"accuracy": headline, "vanilla": _metric("vanilla", scores[::2], is_reported)},
@@ -212,12 +217,20 @@ def _score(
     records = msgspec.json.encode(RowScores(ids, tuple(scores)))
     is_hidden = submission.benchmark.is_hidden
     interval = headline.interval
-    session.add(SubmissionScore(
-        submission_id=submission.id, version=version, scored_by="3.1.0", headline=headline.value,
-        low=interval.low if interval else None, high=interval.high if interval else None,
-        samples=len(scores),
-        records=None if is_reported else hub.storage.put(records, seal=is_hidden),
-        summary=msgspec.to_builtins(summary), created=submission.created))  # fmt: skip
+    session.add(
+        SubmissionScore(
+            submission_id=submission.id,
+            version=version,
+            scored_by="3.1.0",
+            headline=headline.value,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            samples=len(scores),
+            records=None if is_reported else hub.storage.put(records, seal=is_hidden),
+            summary=msgspec.to_builtins(summary),
+            created=submission.created,
+        )
+    )
     session.flush()
 
 

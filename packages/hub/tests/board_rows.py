@@ -16,12 +16,7 @@ from snellen_hub.accounts.access import create_account, now
 from snellen_hub.boards.changes import note_change
 from snellen_hub.config import HubConfig
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    Account,
-    HostedBenchmark,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import Account, HostedBenchmark, Submission, SubmissionScore
 from snellen_hub.hub import Hub
 from snellen_hub.storage import Storage
 
@@ -44,9 +39,22 @@ def sqlite_hub(folder: Path) -> Hub:
 def add_board(
     session: Session, name: str, *, layout: str = "", spec: str = "", is_hidden: bool = False
 ) -> HostedBenchmark:
-    row = HostedBenchmark(name=name, title=name.upper(), description="", spec=spec, protocol={},
-                          is_hidden=is_hidden, data="", data_name="", public_data=None, ids="",
-                          rows=0, version=1, layout=layout, created=now())  # fmt: skip
+    row = HostedBenchmark(
+        name=name,
+        title=name.upper(),
+        description="",
+        spec=spec,
+        protocol={},
+        is_hidden=is_hidden,
+        data="",
+        data_name="",
+        public_data=None,
+        ids="",
+        rows=0,
+        version=1,
+        layout=layout,
+        created=now(),
+    )
     session.add(row)
     session.flush()
     return row
@@ -69,9 +77,7 @@ def number(
 
 
 def summary(
-    headline: Metric,
-    metrics: Sequence[Metric] = (),
-    groups: Mapping[str, Mapping[str, Metric]] | None = None,
+    headline: Metric, metrics: Sequence[Metric] = (), groups: Mapping[str, Mapping[str, Metric]] | None = None
 ) -> Summary:
     return Summary(
         headline=headline,
@@ -97,11 +103,26 @@ def publish(
     """Publish a number."""
     account = session.scalars(select(Account)).first()
     assert account is not None
-    row = Submission(public_id=f"{next(_numbers):016x}", account_id=account.id,
-                     benchmark_id=benchmark.id, model=model, facts=dict(facts or {}), kind=kind,
-                     status="scored", visibility="published", problem="", file=None, file_name="",
-                     digest="", size=0, run={}, source={"title": "a paper"},
-                     other_protocol=other_protocol, created=now(), published=now())  # fmt: skip
+    row = Submission(
+        public_id=f"{next(_numbers):016x}",
+        account_id=account.id,
+        benchmark_id=benchmark.id,
+        model=model,
+        facts=dict(facts or {}),
+        kind=kind,
+        status="scored",
+        visibility="published",
+        problem="",
+        file=None,
+        file_name="",
+        digest="",
+        size=0,
+        run={},
+        source={"title": "a paper"},
+        other_protocol=other_protocol,
+        created=now(),
+        published=now(),
+    )
     session.add(row)
     session.flush()
     add_score(session, row, numbers, 1, records=records)
@@ -109,17 +130,20 @@ def publish(
     return row
 
 
-def add_score(
-    session: Session,
-    row: Submission,
-    numbers: Summary,
-    version: int,
-    *,
-    records: str | None = None,
-) -> None:
+def add_score(session: Session, row: Submission, numbers: Summary, version: int, *, records: str | None = None) -> None:
     value = numbers.headline.value
-    session.add(SubmissionScore(submission_id=row.id, version=version, scored_by="test",
-                                headline=value, low=None, high=None, samples=numbers.headline.n,
-                                records=records,
-                                summary=msgspec.to_builtins(numbers), created=now()))  # fmt: skip
+    session.add(
+        SubmissionScore(
+            submission_id=row.id,
+            version=version,
+            scored_by="test",
+            headline=value,
+            low=None,
+            high=None,
+            samples=numbers.headline.n,
+            records=records,
+            summary=msgspec.to_builtins(numbers),
+            created=now(),
+        )
+    )
     session.flush()

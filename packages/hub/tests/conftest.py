@@ -62,15 +62,12 @@ def postgres_database_url(postgres_url: str) -> Iterator[str]:
     url = postgres_url.removesuffix("/postgres") + f"/{name}"
     yield url
     others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    _run_sql(url, f"SELECT pg_terminate_backend(pid) {others}",
-             "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")  # fmt: skip
+    _run_sql(url, f"SELECT pg_terminate_backend(pid) {others}", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
     _unused.append(name)
 
 
 def _run_sql(url: str, *statements: str) -> None:
-    engine = create_engine(
-        url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
-    )
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         for statement in statements:
             connection.execute(text(statement))

@@ -25,11 +25,7 @@ class HubBrowser:
     def __init__(self, app: FastAPI, address: str = "10.0.0.1") -> None:
         self._hub: Hub = app.state.hub
         self.client = TestClient(
-            app,
-            base_url=ORIGIN,
-            client=(address, 50_000),
-            headers={"Accept": "text/html"},
-            follow_redirects=False,
+            app, base_url=ORIGIN, client=(address, 50_000), headers={"Accept": "text/html"}, follow_redirects=False
         )
 
     def get(self, path: str, **options: Any) -> Response:
@@ -43,9 +39,7 @@ class HubBrowser:
         assert found, f"{path} has no form"
         return str(found[-1])
 
-    def send(
-        self, path: str, fields: dict[str, Any] | None = None, page: str = "", **options: Any
-    ) -> Response:
+    def send(self, path: str, fields: dict[str, Any] | None = None, page: str = "", **options: Any) -> Response:
         """Send a form of a page as a browser does; `page` is where the form stands."""
         data = {"csrf": self.csrf(page or path), **(fields or {})}
         headers = {"Origin": ORIGIN, "Sec-Fetch-Site": "same-origin", **options.pop("headers", {})}

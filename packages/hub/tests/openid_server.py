@@ -71,18 +71,20 @@ class OpenIdServer:
         query = self.codes.pop(form.get("code", ""), None)
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = _base64(digest)
-        if (
-            query is None
-            or query["code_challenge"] != challenge
-            or query["redirect_uri"] != form["redirect_uri"]
-        ):
+        if query is None or query["code_challenge"] != challenge or query["redirect_uri"] != form["redirect_uri"]:
             return 400, {"error": "invalid_grant"}
         now = int(time.time())
-        claims = {"iss": self.issuer, "aud": CLIENT_ID, "iat": now, "exp": now + 300,
-                  "nonce": query["nonce"], **self.person, **self.claims}  # fmt: skip
+        claims = {
+            "iss": self.issuer,
+            "aud": CLIENT_ID,
+            "iat": now,
+            "exp": now + 300,
+            "nonce": query["nonce"],
+            **self.person,
+            **self.claims,
+        }
         claims = {name: value for name, value in claims.items() if value is not None}
-        return 200, {"access_token": "an access token", "token_type": "Bearer",
-                     "id_token": self.sign(claims)}  # fmt: skip
+        return 200, {"access_token": "an access token", "token_type": "Bearer", "id_token": self.sign(claims)}
 
     def sign(self, claims: dict[str, Any]) -> str:
         header = {"alg": self.algorithm, "kid": self.key.kid}

@@ -37,10 +37,10 @@ class PostgresServer:
             user = pwd.getpwnam("postgres" if _exists("postgres") else "nobody")
             os.chown(self._folder, user.pw_uid, user.pw_gid)
         self._user = user.pw_name if user else None
-        arguments = ["-D", self._folder / "data", "-U", "snellen", "-A", "trust", "-E", "UTF8",
-                     "--no-sync"]  # fmt: skip
-        subprocess.run([programs / "initdb", *arguments], check=True, user=self._user,
-                       cwd=self._folder, stdout=subprocess.DEVNULL)  # fmt: skip
+        arguments = ["-D", self._folder / "data", "-U", "snellen", "-A", "trust", "-E", "UTF8", "--no-sync"]
+        subprocess.run(
+            [programs / "initdb", *arguments], check=True, user=self._user, cwd=self._folder, stdout=subprocess.DEVNULL
+        )
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
@@ -50,9 +50,24 @@ class PostgresServer:
     def start(self) -> None:
         with (self._folder / "log").open("a") as log:
             self._process = subprocess.Popen(
-                [self._programs / "postgres", "-D", self._folder / "data", "-h", "127.0.0.1",
-                 "-p", str(self._port), "-k", self._folder, "-c", "fsync=off"],
-                user=self._user, cwd=self._folder, stdout=log, stderr=log)  # fmt: skip
+                [
+                    self._programs / "postgres",
+                    "-D",
+                    self._folder / "data",
+                    "-h",
+                    "127.0.0.1",
+                    "-p",
+                    str(self._port),
+                    "-k",
+                    self._folder,
+                    "-c",
+                    "fsync=off",
+                ],
+                user=self._user,
+                cwd=self._folder,
+                stdout=log,
+                stderr=log,
+            )
         _wait(self._programs, self._port, self._process)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:

@@ -22,13 +22,7 @@ from snellen_hub.accounts.password_resets import create_reset
 from snellen_hub.accounts.random_secrets import secret_digest
 from snellen_hub.boards.suite_members import MemberColumn, NewSuite, create_suite
 from snellen_hub.config import SubmissionLimits
-from snellen_hub.database.tables import (
-    AccessToken,
-    Account,
-    HostedBenchmark,
-    ScoringJob,
-    Submission,
-)
+from snellen_hub.database.tables import AccessToken, Account, HostedBenchmark, ScoringJob, Submission
 from snellen_hub.hosting import NewBenchmark, add_benchmark
 from snellen_hub.hosts import set_host
 from snellen_hub.hub import Hub, create_hub, open_hub
@@ -59,11 +53,7 @@ FORMS: dict[str, dict[str, Any]] = {
 """What is sent; the other forms are sent empty."""
 BODIES: dict[str, Any] = {
     "PUT /api/v1/benchmarks/{name}/phases": [],
-    "POST /api/v1/benchmarks/{name}/flags": {
-        "item": "1",
-        "kind": "wrong-answer",
-        "reason": "the answer is B, not A",
-    },
+    "POST /api/v1/benchmarks/{name}/flags": {"item": "1", "kind": "wrong-answer", "reason": "the answer is B, not A"},
 }
 
 
@@ -89,14 +79,12 @@ class Prepared(NamedTuple):
 def prepare_hub(folder: Path) -> Prepared:
     """Make a hub in a folder, with accounts and an object of each kind, most of them of ann."""
     hub = create_hub(folder)
-    hub = Hub(hub.folder, hub.config, hub.database,
-              Storage(str(folder / "storage"), Secret("a key of the tests")))  # fmt: skip
+    hub = Hub(hub.folder, hub.config, hub.database, Storage(str(folder / "storage"), Secret("a key of the tests")))
     add_accounts(hub, **NAMES)
     cookies, csrf, tokens = {}, {}, {}
     data = write_data(folder / "signs.tsv")
     with hub.database.writing() as session:
-        benchmark = add_benchmark(session, hub.storage,
-                                  NewBenchmark(name="signs", title="Signs", data=data))  # fmt: skip
+        benchmark = add_benchmark(session, hub.storage, NewBenchmark(name="signs", title="Signs", data=data))
         create_suite(session, NewSuite(name="signs", members=(MemberColumn("signs", weight=2.0),)))
         for account in session.scalars(select(Account)).all():
             name = account.name
@@ -108,9 +96,7 @@ def prepare_hub(folder: Path) -> Prepared:
         vera = session.scalars(select(Account).where(Account.name == "vera")).one()
         new = NewSubmission(model="m", file_name="p.jsonl", content=predictions(30))
         row = take_submission(session, hub.storage, benchmark, ann.id, new, SubmissionLimits())
-        token = session.scalars(
-            select(AccessToken.id).where(AccessToken.digest == secret_digest(tokens["ann"]))
-        ).one()
+        token = session.scalars(select(AccessToken.id).where(AccessToken.digest == secret_digest(tokens["ann"]))).one()
         invitation = invite(session, "viewer", ann.id, hub.config.sessions)
         values = {
             "name": "signs",

@@ -65,8 +65,7 @@ def serve_mail(user: str, password: str) -> Iterator[MailBox]:
                     elif verb == b"DATA" and has_signed_in:
                         self._say("354 go on")
                         lines = list(iter(self.rfile.readline, b".\r\n"))
-                        letter = email.message_from_bytes(b"".join(lines),
-                                                          policy=email.policy.default)  # fmt: skip
+                        letter = email.message_from_bytes(b"".join(lines), policy=email.policy.default)
                         box.letters.append(cast("EmailMessage", letter))
                         self._say("250 OK")
                     elif verb == b"QUIT":
@@ -115,8 +114,7 @@ def _write_certificate(folder: Path) -> Path:
     )
     file = folder / "localhost.pem"
     file.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                          serialization.NoEncryption())
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         + certificate.public_bytes(serialization.Encoding.PEM)
-    )  # fmt: skip
+    )
     return file

@@ -21,20 +21,23 @@ from sqlalchemy import event, func, select
 from snellen_hub.accounts import access, passwords
 from snellen_hub.accounts.access import create_token, invite, now
 from snellen_hub.accounts.attempts import MAX_FAILURES
-from snellen_hub.database.tables import (
-    AccessToken,
-    Account,
-    AuditEntry,
-    Invitation,
-    SignIn,
-)
+from snellen_hub.database.tables import AccessToken, Account, AuditEntry, Invitation, SignIn
 from snellen_hub.hub import Hub, create_hub
 from snellen_hub.web.app import create_app
 
 NEW = "another long password"
-ELSEWHERE = ["https://evil.example", "//evil.example", "/\\evil.example", "\\/evil.example",
-             "javascript:alert(1)", "/\t/evil.example", "/a\r\nSet-Cookie: x=y", "///evil.example",
-             "evil.example", "/\x00/evil"]  # fmt: skip
+ELSEWHERE = [
+    "https://evil.example",
+    "//evil.example",
+    "/\\evil.example",
+    "\\/evil.example",
+    "javascript:alert(1)",
+    "/\t/evil.example",
+    "/a\r\nSet-Cookie: x=y",
+    "///evil.example",
+    "evil.example",
+    "/\x00/evil",
+]
 
 
 @pytest.fixture
@@ -75,8 +78,7 @@ def test_the_visitors_cookie_does_not_outlive_the_sign_in(app: FastAPI) -> None:
     attacker = HubBrowser(app)
     csrf = attacker.csrf("/sign-in")
     victim = HubBrowser(app)
-    victim.client.cookies.set("snellen_visitor", attacker.cookie("snellen_visitor"),
-                              domain="testserver.local")  # fmt: skip
+    victim.client.cookies.set("snellen_visitor", attacker.cookie("snellen_visitor"), domain="testserver.local")
     victim.sign_in("ann", PASSWORD)
     assert victim.cookie("snellen_visitor") == ""
     # Its secret opens no form of the sign-in.
@@ -135,11 +137,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return prepare_hub(tmp_path_factory.mktemp("forms") / "hub")
 
 
-@pytest.mark.attack(
-    "every form, sent by a page of another site or sign-in", "403, and nothing is changed"
+@pytest.mark.attack("every form, sent by a page of another site or sign-in", "403, and nothing is changed")
+@pytest.mark.parametrize(
+    "attack", ["missing", "of another", "empty", "other site", "no origin", "sibling", "navigation"]
 )
-@pytest.mark.parametrize("attack", ["missing", "of another", "empty", "other site", "no origin",
-                                    "sibling", "navigation"])  # fmt: skip
 def test_no_form_of_another_page_is_taken(prepared: Prepared, tmp_path: Path, attack: str) -> None:
     """Every form of every page, sent with the owner's cookie by somebody else's page."""
     with open_copy(prepared, tmp_path / "copy") as app:
@@ -154,8 +155,9 @@ def send_forged_forms(app: FastAPI, prepared: Prepared, attack: str) -> None:
     routes = [name for name in routes_of(app) if name.startswith("POST /") and "/api/" not in name]
     assert len(routes) > 15
     for route in routes:
-        client = TestClient(app, base_url=ORIGIN, follow_redirects=False,
-                            cookies={"snellen_hub": prepared.cookies["olga"]})  # fmt: skip
+        client = TestClient(
+            app, base_url=ORIGIN, follow_redirects=False, cookies={"snellen_hub": prepared.cookies["olga"]}
+        )
         form = {**FORMS.get(route, {}), "csrf": prepared.csrf["olga"]}
         headers = {}
         if attack == "missing":
@@ -236,9 +238,7 @@ def test_guessing_a_password_ends_soon(app: FastAPI) -> None:
 def guess_from_many_addresses(app: FastAPI, name: str, most: int) -> None:
     """Fail from as many addresses as an account bears, and see that one more is refused."""
     codes = [
-        HubBrowser(app, f"10.9.0.{n}")
-        .send("/sign-in", {"name": name, "password": "a wrong password"})
-        .status_code
+        HubBrowser(app, f"10.9.0.{n}").send("/sign-in", {"name": name, "password": "a wrong password"}).status_code
         for n in range(most + 1)
     ]
     assert codes == [422] * most + [429]
@@ -285,41 +285,35 @@ def test_a_sign_in_gives_no_further_guesses(app: FastAPI, monkeypatch: pytest.Mo
 @pytest.mark.attack("one password for many names", "the address is refused for a while")
 def test_one_address_does_not_guess_over_many_names(app: FastAPI, few_of_an_address: None) -> None:
     browser = HubBrowser(app, "10.0.0.9")
-    codes = [browser.send("/sign-in", {"name": f"name{n}", "password": PASSWORD}).status_code
-             for n in range(OF_ADDRESS + 1)]  # fmt: skip
+    codes = [
+        browser.send("/sign-in", {"name": f"name{n}", "password": PASSWORD}).status_code for n in range(OF_ADDRESS + 1)
+    ]
     assert codes == [422] * OF_ADDRESS + [429]
 
 
 @pytest.mark.attack("guesses from many addresses of one IPv6 network", "they count as one address")
 def test_an_ipv6_network_is_one_address(app: FastAPI, few_of_an_address: None) -> None:
     codes = [
-        HubBrowser(app, f"2001:db8::{n:x}")
-        .send("/sign-in", {"name": f"name{n}", "password": PASSWORD})
-        .status_code
+        HubBrowser(app, f"2001:db8::{n:x}").send("/sign-in", {"name": f"name{n}", "password": PASSWORD}).status_code
         for n in range(1, OF_ADDRESS + 2)
     ]
     assert codes == [422] * OF_ADDRESS + [429]
 
 
 @pytest.mark.attack("a made-up X-Forwarded-For", "it is not believed")
-def test_a_made_up_address_of_a_proxy_is_not_believed(
-    app: FastAPI, few_of_an_address: None
-) -> None:
+def test_a_made_up_address_of_a_proxy_is_not_believed(app: FastAPI, few_of_an_address: None) -> None:
     codes = [
         HubBrowser(app, "10.0.0.8")
-        .send("/sign-in", {"name": f"name{n}", "password": PASSWORD},
-              headers={"X-Forwarded-For": f"203.0.113.{n}"})
+        .send("/sign-in", {"name": f"name{n}", "password": PASSWORD}, headers={"X-Forwarded-For": f"203.0.113.{n}"})
         .status_code
         for n in range(OF_ADDRESS + 1)
-    ]  # fmt: skip
+    ]
     assert codes[-1] == 429
 
 
 @pytest.mark.attack("many guesses at the same moment", "each is counted")
 @pytest.mark.parametrize("addresses", [1, 24])
-def test_many_guesses_at_once_are_many_guesses(
-    app: FastAPI, monkeypatch: pytest.MonkeyPatch, addresses: int
-) -> None:
+def test_many_guesses_at_once_are_many_guesses(app: FastAPI, monkeypatch: pytest.MonkeyPatch, addresses: int) -> None:
     monkeypatch.setattr(access, "MAX_FAILURES_OF_ACCOUNT", 15)
     most = MAX_FAILURES if addresses == 1 else 15
     browsers = [HubBrowser(app, f"10.1.0.{n % addresses}") for n in range(24)]
@@ -345,9 +339,7 @@ def test_a_stolen_session_does_not_guess_the_password(app: FastAPI) -> None:
 
 
 @pytest.mark.attack("names tried for whether they exist", "the same steps and the same answer")
-def test_unknown_names_take_the_same_steps(
-    hub: Hub, app: FastAPI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_names_take_the_same_steps(hub: Hub, app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same statements, and one password hash that is checked, whatever is wrong."""
     with hub.database.writing() as session:
         session.get_one(Account, 3).disabled = now()
@@ -371,8 +363,7 @@ def test_unknown_names_take_the_same_steps(
             kept.append(arguments[2])
 
         event.listen(hub.database.engine, "before_cursor_execute", keep)
-        done = access.sign_in(hub.database, name, "a wrong password", f"10.2.0.{len(work)}",
-                              hub.config.sessions)  # fmt: skip
+        done = access.sign_in(hub.database, name, "a wrong password", f"10.2.0.{len(work)}", hub.config.sessions)
         event.remove(hub.database.engine, "before_cursor_execute", keep)
         assert done is None
         work[name] = statements
@@ -395,8 +386,7 @@ def test_an_invitation_at_once_twice_makes_one_account(hub: Hub, app: FastAPI) -
     secrets = [browser.csrf(path) for browser in browsers]
 
     def accept(position: int) -> int:
-        form = {"name": f"eve{position}", "password": PASSWORD, "again": PASSWORD,
-                "csrf": secrets[position]}  # fmt: skip
+        form = {"name": f"eve{position}", "password": PASSWORD, "again": PASSWORD, "csrf": secrets[position]}
         return int(browsers[position].client.post(path, data=form).status_code)
 
     with ThreadPoolExecutor(6) as pool:
@@ -423,8 +413,7 @@ def test_a_sign_in_leads_nowhere_else(app: FastAPI, target: str) -> None:
 def test_links_name_the_hub_and_not_the_host_of_the_request(hub: Hub, app: FastAPI) -> None:
     olga = HubBrowser(app).sign_in("olga")
     headers = {"X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example"}
-    for path, fields in (("/manage/invitations", {"role": "viewer"}),
-                         ("/manage/accounts/2", {"action": "reset"})):  # fmt: skip
+    for path, fields in (("/manage/invitations", {"role": "viewer"}), ("/manage/accounts/2", {"action": "reset"})):
         page = olga.send(path, fields, headers=headers).text
         assert "evil.example" not in page
         assert f"{hub.config.url}/" in page
@@ -440,9 +429,7 @@ def test_the_hub_on_https_gives_no_cookie_to_http(hub: Hub) -> None:
 
 
 @pytest.mark.attack("passwords, tokens and links looked for in logs and audit", "none stands there")
-def test_no_secret_stands_in_logs_or_the_audit(
-    hub: Hub, app: FastAPI, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_secret_stands_in_logs_or_the_audit(hub: Hub, app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     olga = HubBrowser(app).sign_in("olga", PASSWORD)
     page = olga.send("/manage/invitations", {"role": "viewer"}).text

@@ -29,12 +29,25 @@ from snellen_hub.storage import Storage
 from snellen_hub.web.app import create_app
 
 AXE = os.environ.get("SNELLEN_AXE", "")
-OWN_PAGES = ["/account", "/account/password", "/account/delete", "/account/tokens",
-             "/account/submissions", "/benchmarks/signs/submit",
-             "/benchmarks/signs/team"]  # fmt: skip
-OWNER_PAGES = ["/manage", "/manage/accounts", "/manage/accounts/1", "/manage/invitations",
-               "/manage/benchmarks", "/manage/benchmarks/signs", "/manage/jobs",
-               "/manage/audit"]  # fmt: skip
+OWN_PAGES = [
+    "/account",
+    "/account/password",
+    "/account/delete",
+    "/account/tokens",
+    "/account/submissions",
+    "/benchmarks/signs/submit",
+    "/benchmarks/signs/team",
+]
+OWNER_PAGES = [
+    "/manage",
+    "/manage/accounts",
+    "/manage/accounts/1",
+    "/manage/invitations",
+    "/manage/benchmarks",
+    "/manage/benchmarks/signs",
+    "/manage/jobs",
+    "/manage/audit",
+]
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +86,7 @@ def sign_in(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("has_scripts", [True, False])
-def test_from_signing_in_to_a_published_score(
-    browser: Browser, hub: Hub, tmp_path: Path, has_scripts: bool
-) -> None:
+def test_from_signing_in_to_a_published_score(browser: Browser, hub: Hub, tmp_path: Path, has_scripts: bool) -> None:
     context = browser.new_context(base_url=hub.config.url, java_script_enabled=has_scripts)
     page = context.new_page()
     sign_in(page, "bob")
@@ -132,14 +143,15 @@ def test_a_new_account_makes_a_token(browser: Browser, hub: Hub) -> None:
         ),
     ],
 )
-def test_pages_fit_and_have_no_violations(
-    browser: Browser, hub: Hub, width: int, scheme: str
-) -> None:
+def test_pages_fit_and_have_no_violations(browser: Browser, hub: Hub, width: int, scheme: str) -> None:
     problems = []
     for name, paths in (("", ["/sign-in", "/sign-up"]), ("ann", OWN_PAGES), ("olga", OWNER_PAGES)):
         context = browser.new_context(
-            base_url=hub.config.url, viewport={"width": width, "height": 800},
-            color_scheme="dark" if scheme == "dark" else "light", bypass_csp=bool(AXE))  # fmt: skip
+            base_url=hub.config.url,
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if scheme == "dark" else "light",
+            bypass_csp=bool(AXE),
+        )
         page = context.new_page()
         if name:
             sign_in(page, name)

@@ -14,13 +14,7 @@ from test_scoring import predictions, write_data
 
 from snellen.core.secret import Secret
 from snellen_hub.accounts.access import token_caller
-from snellen_hub.database.tables import (
-    AccessToken,
-    Account,
-    AuditEntry,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import AccessToken, Account, AuditEntry, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, add_benchmark
 from snellen_hub.hub import Hub, create_hub
 from snellen_hub.jobs.worker import Worker
@@ -39,8 +33,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     data = write_data(tmp_path / "signs.tsv")
     with opened.database.writing() as session:
         for name, is_hidden in (("signs", False), ("hidden-signs", True)):
-            add_benchmark(session, storage, NewBenchmark(name=name, title=name.title(), data=data,
-                                                         is_hidden=is_hidden))  # fmt: skip
+            add_benchmark(session, storage, NewBenchmark(name=name, title=name.title(), data=data, is_hidden=is_hidden))
     yield opened
     opened.close()
 
@@ -190,8 +183,7 @@ def test_a_hidden_score_is_of_the_public_part(hub: Hub, ann: HubBrowser) -> None
 @pytest.mark.parametrize(
     ("fields", "content", "sentences"),
     [
-        ({"model": ""}, predictions(1), ["Model: type the name of the model",
-                                         "choose the file again"]),
+        ({"model": ""}, predictions(1), ["Model: type the name of the model", "choose the file again"]),
         ({"parameters": "many"}, predictions(1), ["the size is a number of billions"]),
         ({"released": "May"}, predictions(1), ["the date is a year, month or day"]),
         ({"link": "javascript:alert(1)"}, predictions(1), ["the link starts with https://"]),
@@ -201,7 +193,7 @@ def test_a_hidden_score_is_of_the_public_part(hub: Hub, ann: HubBrowser) -> None
         ({}, b'{"index": "x", "prediction": "A"}\n', ["1 of 1 ids are not of this benchmark"]),
         ({"model": "", "released": "x"}, None, ["type the name", "the date is", "choose a file"]),
     ],
-)  # fmt: skip
+)
 def test_mistakes_of_a_submission_stand_beside_the_field(
     ann: HubBrowser, fields: dict[str, str], content: bytes | None, sentences: list[str]
 ) -> None:
@@ -234,9 +226,7 @@ def test_a_viewer_does_not_submit(app: FastAPI) -> None:
     assert vera.get("/account").status_code == 200
 
 
-def test_a_deleted_account_leaves_what_was_published(
-    hub: Hub, app: FastAPI, ann: HubBrowser
-) -> None:
+def test_a_deleted_account_leaves_what_was_published(hub: Hub, app: FastAPI, ann: HubBrowser) -> None:
     published = submit(ann, predictions(45))
     private = submit(ann, predictions(30), model="secret-model")
     # The same file again, by somebody else: it must stay.

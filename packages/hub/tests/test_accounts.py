@@ -52,11 +52,7 @@ def test_a_password_signs_in_until_it_is_ended(database: Database, ann: int) -> 
     with database.writing() as session:
         known = browser_caller(session, secret)
         assert known is not None
-        assert (known[0].account_id, known[0].may("submit"), known[0].may("admin")) == (
-            ann,
-            True,
-            False,
-        )
+        assert (known[0].account_id, known[0].may("submit"), known[0].may("admin")) == (ann, True, False)
         sign_out(session, secret)
         assert browser_caller(session, secret) is None
 
@@ -115,9 +111,7 @@ def test_tokens_have_scopes_and_an_end(database: Database, ann: int) -> None:
                 create_token(session, account, "", scopes, LIMITS)
         session.execute(update(AccessToken).values(expires=now() - timedelta(seconds=1)))
         assert token_caller(session, token) is None
-        session.execute(
-            update(AccessToken).values(expires=now() + timedelta(days=1), revoked=now())
-        )
+        session.execute(update(AccessToken).values(expires=now() + timedelta(days=1), revoked=now()))
         assert token_caller(session, token) is None
 
 

@@ -87,8 +87,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     command("hub", "account", hub.folder, "ann", stdin="another password\n")
     hub.token = command("hub", "account", hub.folder, "ann", "--token").strip()
     command("hub", "benchmark", hub.folder, "open-signs", "--data", data, "--title", "Signs")
-    command("hub", "benchmark", hub.folder, "hidden-signs", "--data", data, "--hidden",
-            f"public={public}")  # fmt: skip
+    command("hub", "benchmark", hub.folder, "hidden-signs", "--data", data, "--hidden", f"public={public}")
     port = hub.url.rpartition(":")[2]
     processes = [
         subprocess.Popen([*HUB, "serve", str(hub.folder), "--port", port], env=environment()),
@@ -111,13 +110,20 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def submit(served: Served, content: bytes, place: Path, *flags: str, code: int = 0) -> str:
     file = place / "predictions.jsonl"
     file.write_bytes(content)
-    return command("submit", file, "--hub", served.url, *flags, code=code,
-                   SNELLEN_HUB_TOKEN=served.token)  # fmt: skip
+    return command("submit", file, "--hub", served.url, *flags, code=code, SNELLEN_HUB_TOKEN=served.token)
 
 
 def test_from_a_file_to_a_published_score(served: Served, tmp_path: Path) -> None:
-    flags = ("--benchmark", "open-signs", "--name", "my-model", "--publish", "--json",
-             "--facts", "parameters=8,weights=open,organisation=Signs, Inc.")  # fmt: skip
+    flags = (
+        "--benchmark",
+        "open-signs",
+        "--name",
+        "my-model",
+        "--publish",
+        "--json",
+        "--facts",
+        "parameters=8,weights=open,organisation=Signs, Inc.",
+    )
     sent = json.loads(submit(served, predictions(45), tmp_path, *flags))
     assert (sent["status"], sent["visibility"]) == ("scored", "published")
     assert sent["score"]["headline"]["value"] == 75.0
@@ -133,11 +139,31 @@ def test_from_a_file_to_a_published_score(served: Served, tmp_path: Path) -> Non
 
 
 def test_a_run_folder_is_submitted_as_it_is(served: Served, tmp_path: Path) -> None:
-    command("run", "-m", "random", "-b", served.folder.parent / "public.tsv", "--columns", "gold=",
-            "--no-html", "-q", "--out", tmp_path)  # fmt: skip
+    command(
+        "run",
+        "-m",
+        "random",
+        "-b",
+        served.folder.parent / "public.tsv",
+        "--columns",
+        "gold=",
+        "--no-html",
+        "-q",
+        "--out",
+        tmp_path,
+    )
     (run,) = (path.parent for path in tmp_path.glob("*/run.json"))
-    sent = command("submit", run, "--hub", served.url, "--benchmark", "hidden-signs", "--publish",
-                   "--json", SNELLEN_HUB_TOKEN=served.token)  # fmt: skip
+    sent = command(
+        "submit",
+        run,
+        "--hub",
+        served.url,
+        "--benchmark",
+        "hidden-signs",
+        "--publish",
+        "--json",
+        SNELLEN_HUB_TOKEN=served.token,
+    )
     state = json.loads(sent)
     assert (state["model"], state["status"]) == ("random", "scored")
 
@@ -158,8 +184,9 @@ def test_hidden_answers_do_not_leave(served: Served, tmp_path: Path) -> None:
 
 
 def test_a_private_submission_is_its_owners_alone(served: Served, tmp_path: Path) -> None:
-    state = json.loads(submit(served, predictions(30), tmp_path, "--benchmark", "open-signs",
-                              "--name", "secret-model", "--json"))  # fmt: skip
+    state = json.loads(
+        submit(served, predictions(30), tmp_path, "--benchmark", "open-signs", "--name", "secret-model", "--json")
+    )
     path = f"/api/v1/submissions/{state['id']}"
     assert served.get(path, served.token)[0] == 200
     assert served.get(path) == (404, f"there is no submission {state['id']}")
@@ -183,9 +210,7 @@ def test_a_private_submission_is_its_owners_alone(served: Served, tmp_path: Path
         ("/api/v1/submissions/0000000000000000", "", "GET", 404, "there is no submission"),
     ],
 )
-def test_mistakes_are_sentences(
-    served: Served, path: str, token: str, method: str, code: int, sentence: str
-) -> None:
+def test_mistakes_are_sentences(served: Served, path: str, token: str, method: str, code: int, sentence: str) -> None:
     status, detail = served.get(path, token, method)
     assert status == code
     assert sentence in detail
@@ -194,16 +219,22 @@ def test_mistakes_are_sentences(
 @pytest.mark.parametrize(
     ("content", "flags", "sentence"),
     [
-        (b'{"index": "x", "prediction": "A"}\n', ("--benchmark", "open-signs", "--name", "m"),
-         "1 of 1 ids are not of this benchmark"),
+        (
+            b'{"index": "x", "prediction": "A"}\n',
+            ("--benchmark", "open-signs", "--name", "m"),
+            "1 of 1 ids are not of this benchmark",
+        ),
         (b"no json\n", ("--benchmark", "open-signs", "--name", "m"), "JSON"),
         (predictions(1), ("--benchmark", "no-signs", "--name", "m"), "no benchmark no-signs"),
         (predictions(1), ("--name", "m"), "needs --benchmark"),
-        (predictions(1), ("--benchmark", "open-signs", "--name", "m", "--facts", "size=8"),
-         "the field facts cannot be read"),
+        (
+            predictions(1),
+            ("--benchmark", "open-signs", "--name", "m", "--facts", "size=8"),
+            "the field facts cannot be read",
+        ),
         (predictions(1), ("--benchmark", "open-signs", "--name", "m\x07"), "printable"),
     ],
-)  # fmt: skip
+)
 def test_a_submission_with_a_mistake_is_refused(
     served: Served, tmp_path: Path, content: bytes, flags: tuple[str, ...], sentence: str
 ) -> None:
@@ -227,17 +258,27 @@ def test_health_metrics_and_headers(served: Served) -> None:
         (("submit", "x", "--hub", "elsewhere"), "neither a run folder"),
     ],
 )
-def test_commands_explain_mistakes(
-    tmp_path: Path, arguments: tuple[str, ...], sentence: str
-) -> None:
+def test_commands_explain_mistakes(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
     assert sentence in command(*arguments, code=2)
 
 
 def test_a_dead_hub_is_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(1))
-    said = command("submit", file, "--hub", "http://127.0.0.1:9", "--benchmark", "b", "--name",
-                   "m", "--wait", "0", code=2, SNELLEN_HUB_TOKEN="snl_x")  # fmt: skip
+    said = command(
+        "submit",
+        file,
+        "--hub",
+        "http://127.0.0.1:9",
+        "--benchmark",
+        "b",
+        "--name",
+        "m",
+        "--wait",
+        "0",
+        code=2,
+        SNELLEN_HUB_TOKEN="snl_x",
+    )
     assert "cannot be reached" in said
     assert "SNELLEN_HUB_TOKEN is not set" in command(
         "submit", file, "--hub", "http://127.0.0.1:9", "--benchmark", "b", "--name", "m", code=2
@@ -249,17 +290,27 @@ def test_submit_waits_for_a_server_that_is_starting(served: Served, tmp_path: Pa
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(45))
     port = free_port()
-    asked = ["submit", str(file), "--hub", f"http://127.0.0.1:{port}", "--benchmark", "open-signs",
-             "--name", "early", "--wait"]  # fmt: skip
+    asked = [
+        "submit",
+        str(file),
+        "--hub",
+        f"http://127.0.0.1:{port}",
+        "--benchmark",
+        "open-signs",
+        "--name",
+        "early",
+        "--wait",
+    ]
     sending = subprocess.Popen(
-        [sys.executable, "-m", "snellen", *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env=environment() | {"SNELLEN_HUB_TOKEN": served.token},
-    )  # fmt: skip
+        [sys.executable, "-m", "snellen", *asked],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment() | {"SNELLEN_HUB_TOKEN": served.token},
+    )
     assert sending.stderr is not None
     assert "does not answer yet; trying for 60 s" in sending.stderr.readline()
-    late = subprocess.Popen(
-        [*HUB, "serve", str(served.folder), "--port", str(port)], env=environment()
-    )
+    late = subprocess.Popen([*HUB, "serve", str(served.folder), "--port", str(port)], env=environment())
     try:
         printed, problem = sending.communicate(timeout=200)
         assert (sending.returncode, problem) == (0, "")
@@ -321,17 +372,16 @@ def test_hosts_set_phases_with_the_base_install(served: Served) -> None:
 
     def ask(place: object, *flags: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", without, extra, "hub", "phases", str(place), "hidden-signs",
-             *flags],
-            env=environment(SNELLEN_HUB_TOKEN=served.token), text=True, capture_output=True,
+            [sys.executable, "-c", without, extra, "hub", "phases", str(place), "hidden-signs", *flags],
+            env=environment(SNELLEN_HUB_TOKEN=served.token),
+            text=True,
+            capture_output=True,
             check=False,
-        )  # fmt: skip
+        )
 
     assert ask(served.url).stdout.startswith("hidden-signs has no phases")
     refused = ask(served.url, "--phase", "Public,2127-03-01,2127-05-01,50")
-    assert (refused.returncode, refused.stderr) == (
-        2, f"snellen: {served.url}: ann is no host of hidden-signs\n"
-    )  # fmt: skip
+    assert (refused.returncode, refused.stderr) == (2, f"snellen: {served.url}: ann is no host of hidden-signs\n")
 
 
 @pytest.mark.parametrize(
@@ -346,10 +396,7 @@ def test_hosts_set_phases_with_the_base_install(served: Served) -> None:
 )
 def test_a_server_that_is_no_hub(answer: bytes, sentence: str) -> None:
     """The token goes nowhere else, and the command ends in a sentence."""
-    with (
-        socket.create_server(("127.0.0.1", 0)) as server,
-        socket.create_server(("127.0.0.1", 0)) as other,
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
         elsewhere = f"http://127.0.0.1:{other.getsockname()[1]}"
 
         def answer_once() -> None:
@@ -372,6 +419,4 @@ def test_a_hub_is_not_made_twice(served: Served) -> None:
     said = command("hub", "init", served.folder, stdin="a long password\n", code=2)
     assert "holds a hub already" in said
     assert "current" in command("hub", "doctor", served.folder, "--upgrade")
-    assert "10 to 200 characters" in command(
-        "hub", "account", served.folder, "short", stdin="short\n", code=2
-    )
+    assert "10 to 200 characters" in command("hub", "account", served.folder, "short", stdin="short\n", code=2)

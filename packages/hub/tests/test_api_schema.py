@@ -42,8 +42,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchema]:
         data = write_data(place / "signs.tsv")
         with hub.database.writing() as session:
             owner = create_account(session, "olga", "owner", "a long password")
-            token = create_token(session, owner, "schema", frozenset({"read", "submit", "admin"}),
-                                 hub.config.sessions)  # fmt: skip
+            token = create_token(session, owner, "schema", frozenset({"read", "submit", "admin"}), hub.config.sessions)
             for name, is_hidden in (("signs", False), ("hidden-signs", True)):
                 new = NewBenchmark(name=name, title=name, data=data, is_hidden=is_hidden)
                 row = add_benchmark(session, hub.storage, new)
@@ -71,9 +70,13 @@ def test_no_request_is_a_mistake_of_the_hub(api: OpenApiSchema) -> None:
 
         @given(case=operation.as_strategy())
         @settings(
-            max_examples=EXAMPLES, deadline=None, phases=[Phase.explicit, Phase.generate],
-            suppress_health_check=list(HealthCheck), derandomize=True, database=None,
-        )  # fmt: skip
+            max_examples=EXAMPLES,
+            deadline=None,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+            derandomize=True,
+            database=None,
+        )
         def ask(case: schemathesis.Case) -> None:
             answer = case.call()
             assert answer.status_code < 500, f"{case.as_curl_command()}: {answer.text[:300]}"

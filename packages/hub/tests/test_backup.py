@@ -28,13 +28,7 @@ from snellen_hub.backup.write import write_backup
 from snellen_hub.config import HubConfig, SubmissionLimits, without_urls
 from snellen_hub.database.connection import Database
 from snellen_hub.database.schema import SCHEMA, UPGRADED
-from snellen_hub.database.tables import (
-    FinalScore,
-    HostedBenchmark,
-    HubTable,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import FinalScore, HostedBenchmark, HubTable, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, add_benchmark
 from snellen_hub.hub import Hub, create_hub, open_hub
 from snellen_hub.jobs.worker import Worker
@@ -63,14 +57,21 @@ def hub(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     folder.mkdir()
     url = database.engine.url.render_as_string(hide_password=False).replace("+psycopg", "")
     (folder / "hub.toml").write_text(f'title = "Signs"\ndatabase = "{url}"\n')
-    opened = Hub(folder, HubConfig(submissions=SubmissionLimits(per_day=99)), database,
-                 Storage(str(folder / "storage"), Secret(KEY)))  # fmt: skip
+    opened = Hub(
+        folder,
+        HubConfig(submissions=SubmissionLimits(per_day=99)),
+        database,
+        Storage(str(folder / "storage"), Secret(KEY)),
+    )
     with database.writing() as session:
         create_account(session, "ann", "submitter", "a long password")
         for name in ("open-signs", "hidden-signs"):
             data = write_data(tmp_path / f"{name}.tsv")
-            add_benchmark(session, opened.storage, NewBenchmark(name=name, title=name, data=data,
-                                                 is_hidden=name == "hidden-signs"))  # fmt: skip
+            add_benchmark(
+                session,
+                opened.storage,
+                NewBenchmark(name=name, title=name, data=data, is_hidden=name == "hidden-signs"),
+            )
     for name in ("open-signs", "hidden-signs"):
         submit(opened, name, predictions(45))
     Worker(opened, print).work(until_empty=True)
@@ -78,8 +79,9 @@ def hub(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-          ) -> Callable[[str, str], None]:  # fmt: skip
+def place(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str, str], None]:
     """A function that names the database and the storage of the hub that is restored."""
 
     def name(database: str, storage: str) -> None:
@@ -115,18 +117,10 @@ def other_database(url: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("database_kind", "storage"),
-    [
-        ("sqlite", "folder"),
-        pytest.param("postgresql", "s3", marks=pytest.mark.release),
-    ],
+    ("database_kind", "storage"), [("sqlite", "folder"), pytest.param("postgresql", "s3", marks=pytest.mark.release)]
 )
 def test_a_hub_moves(
-    hub: Hub,
-    tmp_path: Path,
-    place: Callable[[str, str], None],
-    database_kind: str,
-    storage: str,
+    hub: Hub, tmp_path: Path, place: Callable[[str, str], None], database_kind: str, storage: str
 ) -> None:
     """From SQLite and PostgreSQL to both, from a folder to a folder and to S3."""
     file = tmp_path / "backup.zip"
@@ -206,11 +200,7 @@ def test_a_backup_is_consistent_while_others_write(hub: Hub, tmp_path: Path) -> 
 
 def damage_middle(content: bytes) -> bytes:
     half = len(content) // 2
-    return (
-        content[:half]
-        + bytes(byte ^ 0xFF for byte in content[half : half + 40])
-        + content[half + 40 :]
-    )
+    return content[:half] + bytes(byte ^ 0xFF for byte in content[half : half + 40]) + content[half + 40 :]
 
 
 @pytest.mark.parametrize(
@@ -234,9 +224,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_written(
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.attack(
-    "a backup of a hub that somebody changed", "refused; nothing is written outside"
-)
+@pytest.mark.attack("a backup of a hub that somebody changed", "refused; nothing is written outside")
 @pytest.mark.parametrize("change", ["added", "changed", "traversal"])
 def test_a_backup_that_somebody_changed_is_refused(tmp_path: Path, change: str) -> None:
     """The checksums of ZIP are right there, and those of the manifest are not."""
@@ -248,8 +236,10 @@ def test_a_backup_that_somebody_changed_is_refused(tmp_path: Path, change: str) 
                 content = content.replace(b"submitter", b"owner")
             if change == "traversal" and name == "manifest.json":
                 manifest = json.loads(content)
-                manifest["members"]["files/../../x"] = {"size": 0, "sha256": "e3b0c44298fc1c149afbf"
-                    "4c8996fb92427ae41e4649b934ca495991b7852b855"}  # fmt: skip
+                manifest["members"]["files/../../x"] = {
+                    "size": 0,
+                    "sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                }
                 content = json.dumps(manifest).encode()
             new.writestr(name, content)
         if change == "added":
@@ -276,9 +266,7 @@ def test_a_place_that_is_not_empty_is_refused(hub: Hub, tmp_path: Path) -> None:
     assert (other / "storage" / "aa" / "a letter").read_text() == "dear hub"
 
 
-def test_an_interrupted_restore_goes_on(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_restore_goes_on(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_backup(hub, tmp_path / "backup.zip")
     monkeypatch.setattr("snellen_hub.backup.restore.load_rows", stop)
     with pytest.raises(KeyboardInterrupt):
@@ -296,9 +284,7 @@ def stop(*_: object) -> int:
     raise KeyboardInterrupt
 
 
-def test_the_wrong_key_is_noticed(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wrong_key_is_noticed(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_backup(hub, tmp_path / "backup.zip")
     monkeypatch.setenv(KEY_VARIABLE, "another key than that of the tests")
     with pytest.raises(UsageError, match="is not the key of the hub that was backed up"):
@@ -321,10 +307,7 @@ def test_missing_files_are_named(hub: Hub, tmp_path: Path) -> None:
     ("before", "after"),
     [
         ('title = "x"\ndatabase = "y"\n', 'title = "x"\n'),
-        (
-            'storage="s3://x"\n# note\n[hidden]\nconfirmed_only = true\n',
-            "# note\n[hidden]\nconfirmed_only = true\n",
-        ),
+        ('storage="s3://x"\n# note\n[hidden]\nconfirmed_only = true\n', "# note\n[hidden]\nconfirmed_only = true\n"),
         ("", ""),
     ],
 )
@@ -374,13 +357,12 @@ def test_a_hub_of_every_earlier_schema_is_upgraded(
     old = Database(url)
     load_old(old)
     with old.engine.connect() as connection:
-        before = {table.name: connection.execute(select(table)).mappings().all()
-                  for table in read_tables_of(connection)}  # fmt: skip
+        before = {
+            table.name: connection.execute(select(table)).mappings().all() for table in read_tables_of(connection)
+        }
     old.close()
     assert "run: snellen hub doctor HUB --upgrade" in command("hub", "doctor", folder, code=1)
-    assert "run: snellen hub doctor HUB --upgrade" in command(
-        "hub", "account", folder, "ann", "--token", code=2
-    )
+    assert "run: snellen hub doctor HUB --upgrade" in command("hub", "account", folder, "ann", "--token", code=2)
     said = command("hub", "doctor", folder, "--upgrade")
     assert f"upgraded from schema 0004 to {SCHEMA}" in said
     assert (folder / "hub.sqlite.schema-0004").exists() == (kind == "sqlite")
@@ -419,9 +401,7 @@ def check_rows(hub: Hub, before: dict[str, Any]) -> None:
             assert sorted(map(repr, after)) == sorted(map(repr, rows)), name
 
 
-def test_an_old_backup_is_restored_and_upgraded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_backup_is_restored_and_upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, OLD_KEY)
     restored = restore_backup(OLD, tmp_path / "new")
     assert restored.hub.database.schema() == SCHEMA

@@ -7,19 +7,8 @@ from typing import Any
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen_hub.boards.queries import (
-    BoardQuery,
-    apply_query,
-    apply_query_to_page,
-    parse_query,
-)
-from snellen_hub.boards.tables import (
-    BoardCell,
-    BoardColumn,
-    BoardPage,
-    BoardTable,
-    TableRow,
-)
+from snellen_hub.boards.queries import BoardQuery, apply_query, apply_query_to_page, parse_query
+from snellen_hub.boards.tables import BoardCell, BoardColumn, BoardPage, BoardTable, TableRow
 
 COLUMNS = (
     BoardColumn("rank", "Rank", "rank"),
@@ -30,8 +19,7 @@ COLUMNS = (
 
 
 def row(model: str, score: float | None, evidence: str = "verified", **facts: Any) -> TableRow:
-    cells = {name: BoardCell(text=str(facts[name])) for name in ("released", "organisation")
-             if name in facts}  # fmt: skip
+    cells = {name: BoardCell(text=str(facts[name])) for name in ("released", "organisation") if name in facts}
     if score is not None:
         cells["score"] = BoardCell(score)
     return TableRow(model, cells, evidence=evidence, facts=facts)
@@ -40,10 +28,19 @@ def row(model: str, score: float | None, evidence: str = "verified", **facts: An
 ROWS = (
     row("Small", 50.0, parameters=2, weights="open", released="2023", route="local"),
     row("Middle", 60.0, parameters=7, weights="open", released="2024-05", organisation="Lab A"),
-    row("Large", 70.0, "reported", parameters=72.7, weights="closed", released="2024-05-13",
-        organisation="Lab B", route="an API", capability="L3"),
+    row(
+        "Large",
+        70.0,
+        "reported",
+        parameters=72.7,
+        weights="closed",
+        released="2024-05-13",
+        organisation="Lab B",
+        route="an API",
+        capability="L3",
+    ),
     row("Silent", None),
-)  # fmt: skip
+)
 TABLE = BoardTable("main", "Main", "", COLUMNS, ROWS, models=4)
 PAGE = BoardPage("signs", "Signs", "benchmark", "table", (TABLE,))
 
@@ -128,9 +125,12 @@ def test_a_link_with_a_mistake_is_refused(text: str, sentence: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("sort=nothing", "has a column nothing"), ("columns=x", "has a column x"),
-     ("table=other", "signs has no table other; expected one of main")],
-)  # fmt: skip
+    [
+        ("sort=nothing", "has a column nothing"),
+        ("columns=x", "has a column x"),
+        ("table=other", "signs has no table other; expected one of main"),
+    ],
+)
 def test_what_the_page_does_not_have_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         apply_query_to_page(PAGE, ask(text))

@@ -72,9 +72,7 @@ def score_and_publish(hub: Hub, benchmark: str, submissions: dict[str, Sequence[
     """Each by another account, in turn."""
     ids = []
     with hub.database.writing() as session:
-        board = session.scalars(
-            select(HostedBenchmark).where(HostedBenchmark.name == benchmark)
-        ).one()
+        board = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == benchmark)).one()
         accounts = session.scalars(select(Account)).all()
         for index, (model, right) in enumerate(submissions.items()):
             new = NewSubmission(model=model, file_name="p.jsonl", content=replies(right))
@@ -128,8 +126,7 @@ def test_a_hidden_board_has_the_headline_of_the_public_part(hub: Hub) -> None:
     """All of the two small subtasks are right and none of the large one: a mean of 66.7, and 40 %
     of the questions."""
     page = score_and_publish(hub, "hidden", {"A": (0, 20, 20), "B": (60, 0, 0)})
-    cells = {row.model: row.cells["score"] for row in page.tables[0].rows
-             if row.evidence == "submitted"}  # fmt: skip
+    cells = {row.model: row.cells["score"] for row in page.tables[0].rows if row.evidence == "submitted"}
     assert cells["A"].value == pytest.approx(200 / 3)
     assert cells["B"].value == pytest.approx(100 / 3)
     assert (cells["A"].n, page.parts["public"], page.parts["private"]) == (30, 30, 70)

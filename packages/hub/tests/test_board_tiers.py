@@ -78,8 +78,7 @@ def tiers(hub: Hub, values: dict[str, tuple[float, ...]], *, is_hidden: bool) ->
         for model, own in values.items():
             share = 100 * sum(own) / N
             head = number("accuracy", share, N, half_width=4.6)
-            publish(session, board, model, summary(head), kind="submitted",
-                    records=store(hub, own))  # fmt: skip
+            publish(session, board, model, summary(head), kind="submitted", records=store(hub, own))
         page = read_tables(session, hub, board)
     table = page.tables[0]
     assert "paired tests" in " ".join(table.notices)
@@ -103,10 +102,8 @@ def test_reported_numbers_are_compared_by_their_interval(hub: Hub) -> None:
     with hub.database.writing() as session:
         board = add_board(session, "mixed")
         for model, value, half_width in (("a", 80.0, 1.0), ("b", 60.0, 1.0), ("c", 70.0, None)):
-            publish(session, board, model,
-                    summary(number("accuracy", value, N, half_width=half_width)))  # fmt: skip
-        publish(session, board, "d", summary(number("accuracy", 90.0, N, half_width=1.0)),
-                other_protocol="five shots")  # fmt: skip
+            publish(session, board, model, summary(number("accuracy", value, N, half_width=half_width)))
+        publish(session, board, "d", summary(number("accuracy", 90.0, N, half_width=1.0)), other_protocol="five shots")
         table = read_tables(session, hub, board).tables[0]
     found = {row.model: (row.rank, row.tier) for row in table.rows}
     assert found == {"d": (None, None), "a": (1, 1), "c": (2, None), "b": (3, 2)}
@@ -123,8 +120,7 @@ def test_influences_pair_a_headline_that_is_no_mean(hub: Hub) -> None:
             mean = sum(own) / N
             moves = tuple(2800 * (score - mean) / N for score in own)
             head = number("total", 2800 * mean, N, half_width=130.0, unit="points", top=2800.0)
-            publish(session, board, model, summary(head), kind="submitted",
-                    records=store(hub, own, influences=moves))  # fmt: skip
+            publish(session, board, model, summary(head), kind="submitted", records=store(hub, own, influences=moves))
         table = read_tables(session, hub, board).tables[0]
     assert [row.tier for row in table.rows] == [1, 2]
 
@@ -147,8 +143,7 @@ def test_averages_of_a_suite_are_paired_benchmark_by_benchmark(hub: Hub) -> None
             for model, right in (("better", 252), ("worse", 240)):
                 own = scores(right)
                 head = number("accuracy", 100 * sum(own) / N, N, half_width=4.6)
-                publish(session, board, model, summary(head), kind="submitted",
-                        records=store(hub, own))  # fmt: skip
+                publish(session, board, model, summary(head), kind="submitted", records=store(hub, own))
         members = (MemberColumn("one"), MemberColumn("two", weight=3.0))
         suite = create_suite(session, NewSuite(name="both", members=members))
         table = read_tables(session, hub, suite).tables[0]

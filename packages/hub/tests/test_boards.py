@@ -12,15 +12,7 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
-from board_rows import (
-    add_board,
-    add_score,
-    board_hub,
-    number,
-    publish,
-    sqlite_hub,
-    summary,
-)
+from board_rows import add_board, add_score, board_hub, number, publish, sqlite_hub, summary
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
@@ -44,11 +36,7 @@ from snellen_hub.boards.tables import BoardPage
 from snellen_hub.database.connection import Database
 from snellen_hub.database.tables import BoardChange, HostedBenchmark, Submission
 from snellen_hub.hub import Hub
-from snellen_hub.publishing import (
-    PublicationRefused,
-    publish_submission,
-    withdraw_submission,
-)
+from snellen_hub.publishing import PublicationRefused, publish_submission, withdraw_submission
 from snellen_hub.web.app import create_app
 from snellen_hub.web.pages.frame import translate
 
@@ -90,8 +78,9 @@ def suite_page(hub: Hub, cells: dict[str, dict[str, float]], **weights: float) -
 
 
 def test_missing_numbers_are_never_averaged_silently(hub: Hub) -> None:
-    page = suite_page(hub, {"A": {"x": 80.0, "y": 60.0}, "B": {"x": 99.0},
-                            "a ": {"y": 61.0}, "C": {"x": 70.0, "y": 76.0}})  # fmt: skip
+    page = suite_page(
+        hub, {"A": {"x": 80.0, "y": 60.0}, "B": {"x": 99.0}, "a ": {"y": 61.0}, "C": {"x": 70.0, "y": 76.0}}
+    )
     rows = {row.model: row for row in page.tables[0].rows}
     # "a " is A: of two reported numbers the later one counts.
     assert rows["A"].cells["y"].value == 61.0
@@ -122,8 +111,9 @@ def test_a_number_of_another_protocol_marks_its_average(hub: Hub) -> None:
         for name in ("x", "y"):
             board = add_board(session, name)
             publish(session, board, "A", accuracy(80.0))
-            publish(session, board, "B", accuracy(90.0),
-                    other_protocol="with a chain of thought" if name == "x" else "")  # fmt: skip
+            publish(
+                session, board, "B", accuracy(90.0), other_protocol="with a chain of thought" if name == "x" else ""
+            )
         members = (MemberColumn("x"), MemberColumn("y"))
         suite = create_suite(session, NewSuite(name="all", members=members))
         table = read_tables(session, hub, suite).tables[0]
@@ -179,8 +169,9 @@ def test_a_board_as_it_stood(both_hub: Hub) -> None:
         for change in numbers:
             page = read_tables(session, hub, board, f"@{change}")
             assert (page.change, page.as_of) == (change, f"@{change}")
-            found.append((page.version, [(row.model, row.cells["score"].value, row.is_outdated)
-                                         for row in page.tables[0].rows]))  # fmt: skip
+            found.append(
+                (page.version, [(row.model, row.cells["score"].value, row.is_outdated) for row in page.tables[0].rows])
+            )
         assert found == [
             (1, [("A", 60.0, False)]),
             (1, [("B", 70.0, False), ("A", 60.0, False)]),
@@ -192,8 +183,7 @@ def test_a_board_as_it_stood(both_hub: Hub) -> None:
         assert models(read_tables(session, hub, board, "2999")) == ["B"]
         now = read_tables(session, hub, board)
         assert now.tables[0].rows[0].cells["earlier"].value == 70.0
-        for text, sentence in (("@999", "no change of that number"),
-                               ("2026-02-31", "there is no such date")):  # fmt: skip
+        for text, sentence in (("@999", "no change of that number"), ("2026-02-31", "there is no such date")):
             with pytest.raises(UsageError, match=sentence):
                 read_tables(session, hub, board, text)
 
@@ -234,16 +224,25 @@ def test_history_of_a_board_and_of_a_model(both_hub: Hub) -> None:
         history = board_history(session, board)
         found = model_history(session, "a")
     assert [(entry.kind, entry.model) for entry in history.entries] == [
-        ("scored", "C"), ("scored", "A"), ("data-replaced", ""), ("withdrawn", "B"),
-        ("imported", "D"), ("published", "C"), ("published", "B"), ("published", "A"),
-    ]  # fmt: skip
+        ("scored", "C"),
+        ("scored", "A"),
+        ("data-replaced", ""),
+        ("withdrawn", "B"),
+        ("imported", "D"),
+        ("published", "C"),
+        ("published", "B"),
+        ("published", "A"),
+    ]
     latest = history.entries[0]
     assert (latest.before["value"], latest.before["version"]) == (65.0, 1)
     assert (latest.after["value"], latest.after["version"], latest.after["n"]) == (61.0, 2, 100)
     assert history.entries[3].after == {}
     assert [(one.model, one.value, one.version) for one in history.best] == [
-        ("A", 60.0, 1), ("B", 70.0, 1), ("C", 65.0, 1), ("A", 62.0, 2),
-    ]  # fmt: skip
+        ("A", 60.0, 1),
+        ("B", 70.0, 1),
+        ("C", 65.0, 1),
+        ("A", 62.0, 2),
+    ]
     (score,) = found.scores
     assert [(one.version, one.headline.value) for one in score.scores] == [(2, 62.0), (1, 60.0)]
 
@@ -272,11 +271,17 @@ HOSTILE = '=HYPERLINK("http://x","y")'
 def page(hub: Hub) -> BoardPage:
     with hub.database.writing() as session:
         board = add_board(session, "signs")
-        groups = {"category": {"odd": number("accuracy", 50.0, 30), "even": number("e", 70.0, 30),
-                               "=cmd": number("c", 10.0, 5)}}  # fmt: skip
+        groups = {
+            "category": {
+                "odd": number("accuracy", 50.0, 30),
+                "even": number("e", 70.0, 30),
+                "=cmd": number("c", 10.0, 5),
+            }
+        }
         head = number("accuracy", 60.0, 60, half_width=5.0)
-        publish(session, board, HOSTILE, summary(head, groups=groups),
-                facts={"parameters": 7.5, "organisation": "@lab"})  # fmt: skip
+        publish(
+            session, board, HOSTILE, summary(head, groups=groups), facts={"parameters": 7.5, "organisation": "@lab"}
+        )
         publish(session, board, "B", accuracy(70.0), other_protocol="-1+1")
         return read_tables(session, hub, board)
 
@@ -289,10 +294,7 @@ def test_csv_runs_no_formula(page: BoardPage) -> None:
     assert rows[1]["organisation"] == "'@lab"
     # Counts and ranks are whole numbers, and samples stand in one column.
     assert [
-        row[name]
-        for row in rows
-        for name in ("n", "rank")
-        if not row.get(name, "").isdecimal() and row.get(name)
+        row[name] for row in rows for name in ("n", "rank") if not row.get(name, "").isdecimal() and row.get(name)
     ] == []
     assert [name for name in rows[0] if name in ("n", "score.n")] == ["n"]
     assert rows[0]["protocol"] == "'-1+1"
@@ -314,8 +316,13 @@ def test_parquet_and_json_hold_the_same_numbers(page: BoardPage) -> None:
 def test_a_feed_is_valid_whatever_a_model_is_called(hub: Hub) -> None:
     with hub.database.writing() as session:
         board = add_board(session, "signs")
-        row = publish(session, board, "<script>alert(1)</script> & ]]> \x07\ud800".encode(
-            "utf-8", "replace").decode(), accuracy(60.0), kind="submitted")  # fmt: skip
+        row = publish(
+            session,
+            board,
+            "<script>alert(1)</script> & ]]> \x07\ud800".encode("utf-8", "replace").decode(),
+            accuracy(60.0),
+            kind="submitted",
+        )
         withdraw_submission(session, row)
         publish(session, add_board(session, "other"), "B", accuracy(50.0))
         feed = change_feed(session, hub.config)
@@ -353,16 +360,16 @@ def test_radar_of_a_suite(hub: Hub) -> None:
     assert [(axis.lowest, axis.highest) for axis in chart.axes] == [(50.0, 80.0), (20.0, 60.0)]
     first, second = chart.models
     assert [(point.value, point.share, point.relative) for point in first.points] == [
-        (80.0, 0.8, 1.0), (60.0, 0.6, 1.0),
-    ]  # fmt: skip
-    assert [(point.key, point.relative) for point in second.points] == [("x", 0.0)]
-    assert [axis.key for axis in radar_chart(page, ["A"], ["average", "x"]).axes] == [
-        "average",
-        "x",
+        (80.0, 0.8, 1.0),
+        (60.0, 0.6, 1.0),
     ]
+    assert [(point.key, point.relative) for point in second.points] == [("x", 0.0)]
+    assert [axis.key for axis in radar_chart(page, ["A"], ["average", "x"]).axes] == ["average", "x"]
     for names, axes, sentence in (
-        (["A"] * 9, [], "got 9 models"), (["Z"], [], "has no model Z"), (["A"], ["q"], "no axis q"),
-    ):  # fmt: skip
+        (["A"] * 9, [], "got 9 models"),
+        (["Z"], [], "has no model Z"),
+        (["A"], ["q"], "no axis q"),
+    ):
         with pytest.raises(UsageError, match=sentence):
             radar_chart(page, names, axes)
 
@@ -381,12 +388,22 @@ def client(hub: Hub) -> Iterator[TestClient]:
 
 @pytest.mark.parametrize(
     "path",
-    ["benchmarks/x/board", "benchmarks/x/board?form=csv", "benchmarks/x/board?form=parquet",
-     "suites", "suites/all", "suites/all/board?sort=x&columns=average", "suites/all/board?form=csv",
-     "benchmarks/x/history", "suites/all/radar?models=A&models=B&axes=x,y", "models?name=A",
-     "benchmarks/x/radar?models=A&as-of=@1", "changes?after=1&limit=2",
-     "benchmarks/x/board?as-of=@1&text=a"],
-)  # fmt: skip
+    [
+        "benchmarks/x/board",
+        "benchmarks/x/board?form=csv",
+        "benchmarks/x/board?form=parquet",
+        "suites",
+        "suites/all",
+        "suites/all/board?sort=x&columns=average",
+        "suites/all/board?form=csv",
+        "benchmarks/x/history",
+        "suites/all/radar?models=A&models=B&axes=x,y",
+        "models?name=A",
+        "benchmarks/x/radar?models=A&as-of=@1",
+        "changes?after=1&limit=2",
+        "benchmarks/x/board?as-of=@1&text=a",
+    ],
+)
 def test_every_endpoint_answers(client: TestClient, path: str) -> None:
     answer = client.get(f"/api/v1/{path}")
     assert answer.status_code == 200, answer.text
@@ -409,16 +426,13 @@ def test_every_endpoint_answers(client: TestClient, path: str) -> None:
         ("changes?after=-1", 422, "after"),
     ],
 )
-def test_endpoints_explain_mistakes(
-    client: TestClient, path: str, code: int, sentence: str
-) -> None:
+def test_endpoints_explain_mistakes(client: TestClient, path: str, code: int, sentence: str) -> None:
     answer = client.get(f"/api/v1/{path}")
     assert answer.status_code == code
     assert sentence in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("path", ["/api/v1/benchmarks/x/board", "/feed.xml",
-                                  "/benchmarks/x/feed.xml"])  # fmt: skip
+@pytest.mark.parametrize("path", ["/api/v1/benchmarks/x/board", "/feed.xml", "/benchmarks/x/feed.xml"])
 def test_nothing_is_sent_twice(client: TestClient, hub: Hub, path: str) -> None:
     first = client.get(path)
     assert first.status_code == 200
@@ -454,10 +468,13 @@ def test_suites_by_command(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None
     with hub.database.reading() as session:
         row = find_hosted_suite(session, "all")
         assert row is not None
-        assert (row.title, row.members) == ("All of it", [
-            {"benchmark": "x", "weight": 2.0, "scale": None, "metric": ""},
-            {"benchmark": "y", "weight": 1.0, "scale": 0.1, "metric": "vanilla"},
-        ])  # fmt: skip
+        assert (row.title, row.members) == (
+            "All of it",
+            [
+                {"benchmark": "x", "weight": 2.0, "scale": None, "metric": ""},
+                {"benchmark": "y", "weight": 1.0, "scale": 0.1, "metric": "vanilla"},
+            ],
+        )
     for arguments, sentence in (
         (("all", "--members", "x"), "the hub has a suite called all already"),
         (("new", "--members", "x", "--replace"), "the hub has no suite called new"),

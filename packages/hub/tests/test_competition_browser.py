@@ -51,9 +51,11 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     data = write_data(tmp_path / "signs.tsv")
     public = write_data(tmp_path / "public.tsv", with_answers=False)
     with hub.database.writing() as session:
-        add_benchmark(session, storage, NewBenchmark(name="signs", title="Signs", data=data,
-                                                     is_hidden=True, public_data=public,
-                                                     public_share=0.5))  # fmt: skip
+        add_benchmark(
+            session,
+            storage,
+            NewBenchmark(name="signs", title="Signs", data=data, is_hidden=True, public_data=public, public_share=0.5),
+        )
     port = int(config.url.rpartition(":")[2])
     server = uvicorn.Server(uvicorn.Config(create_app(hub), port=port, log_level="error"))
     thread = threading.Thread(target=server.run)
@@ -81,8 +83,7 @@ class People:
                 account = session.query(Account).filter_by(name=name).one()
                 secret = start_sign_in(session, account, self._hub.config.sessions).secret
             context = self._browser.new_context(base_url=self._hub.config.url)
-            context.add_cookies([{"name": "snellen_hub", "value": secret,
-                                  "url": self._hub.config.url}])  # fmt: skip
+            context.add_cookies([{"name": "snellen_hub", "value": secret, "url": self._hub.config.url}])
             self._pages[name] = context.new_page()
         return self._pages[name]
 
@@ -107,9 +108,7 @@ def work(hub: Hub) -> None:
 
 
 @pytest.mark.release
-def test_a_competition(
-    browser: Browser, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_competition(browser: Browser, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people, file = People(browser, hub), tmp_path / "predictions.jsonl"
     start = datetime.now(UTC).replace(microsecond=0)
     ahead = timedelta()
@@ -126,9 +125,7 @@ def test_a_competition(
     host = people["hal"]
     host.goto("/account")
     host.get_by_role("link", name="Signs").click()
-    for row, (name, opens, closes, most) in enumerate(
-        (("Public", -1, 1, "2"), ("Final", 1, 2, "1")), start=1
-    ):
+    for row, (name, opens, closes, most) in enumerate((("Public", -1, 1, "2"), ("Final", 1, 2, "1")), start=1):
         host.get_by_label(f"Name of phase {row}").fill(name)
         for label, hours in (("Opens", opens), ("Closes", closes)):
             moment = (start + hours * HOUR).strftime("%Y-%m-%dT%H:%M:%S")
@@ -151,8 +148,7 @@ def test_a_competition(
             expect(people[other].get_by_text(f"{founder} (founder), {other}")).to_be_visible()
 
     # The public phase: a third submission of a team is refused, whoever sends it.
-    for name, model, right in (("ann", "a1", 30), ("ben", "a2", 45), ("cat", "b1", 20),
-                               ("eve", "c1", 60)):  # fmt: skip
+    for name, model, right in (("ann", "a1", 30), ("ben", "a2", 45), ("cat", "b1", 20), ("eve", "c1", 60)):
         submit(people[name], file, model, right)
         expect(people[name].get_by_text("The file is taken")).to_be_visible()
     submit(people["ann"], file, "a3", 60)

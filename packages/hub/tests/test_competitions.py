@@ -23,12 +23,7 @@ from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
 from snellen_hub import phases as phases_module
 from snellen_hub.accounts.access import create_token
-from snellen_hub.config import (
-    SMTP_VARIABLE,
-    HubConfig,
-    MailServer,
-    SubmissionLimits,
-)
+from snellen_hub.config import SMTP_VARIABLE, HubConfig, MailServer, SubmissionLimits
 from snellen_hub.database.connection import Database
 from snellen_hub.database.tables import Account, FinalScore, Submission, TeamMember
 from snellen_hub.entries import read_entries
@@ -101,8 +96,7 @@ def at_once(ask: Callable[[int], object]) -> Counter[object]:
 
 
 @pytest.mark.attack(
-    "uploads of the members of a team at the same moment, beyond its daily limit",
-    "as many are taken as of one account",
+    "uploads of the members of a team at the same moment, beyond its daily limit", "as many are taken as of one account"
 )
 def test_a_team_has_the_daily_limit_of_one(hub: Hub) -> None:
     make_team(hub, "ann", "ben", "cat")
@@ -170,8 +164,7 @@ def test_without_a_choice_a_team_has_its_best(hub: Hub) -> None:
 
 
 @pytest.mark.attack(
-    "accounts that submitted change their teams to submit more",
-    "refused in a sentence; the submissions stay counted",
+    "accounts that submitted change their teams to submit more", "refused in a sentence; the submissions stay counted"
 )
 def test_submissions_do_not_change_teams(hub: Hub) -> None:
     accounts = ids(hub)
@@ -187,15 +180,23 @@ def test_submissions_do_not_change_teams(hub: Hub) -> None:
         (lambda session: join_team(session, secret, accounts["cat"]), "submitted to hidden your"),
         (lambda session: join_team(session, secret, accounts["ben"]), "in a team of hidden alr"),
         (lambda session: join_team(session, "guess", accounts["dan"]), "unknown, used or expired"),
-        (lambda session: leave_team(session, session.scalars(select(TeamMember)).first().team,
-                                    accounts["ben"]), "stays in it"),
-        (lambda session: leave_team(session, session.scalars(select(TeamMember)).first().team,
-                                    accounts["ann"]), "stays in it"),
-        (lambda session: create_team(session, find_hosted_benchmark(session, "hidden"),
-                                     accounts["dan"], "TEAM ANN"), "choose another name"),
-        (lambda session: create_team(session, find_hosted_benchmark(session, "hidden"),
-                                     accounts["dan"], "ben"), "choose another name"),
-    ):  # fmt: skip
+        (
+            lambda session: leave_team(session, session.scalars(select(TeamMember)).first().team, accounts["ben"]),
+            "stays in it",
+        ),
+        (
+            lambda session: leave_team(session, session.scalars(select(TeamMember)).first().team, accounts["ann"]),
+            "stays in it",
+        ),
+        (
+            lambda session: create_team(session, find_hosted_benchmark(session, "hidden"), accounts["dan"], "TEAM ANN"),
+            "choose another name",
+        ),
+        (
+            lambda session: create_team(session, find_hosted_benchmark(session, "hidden"), accounts["dan"], "ben"),
+            "choose another name",
+        ),
+    ):
         with pytest.raises(UsageError, match=sentence), hub.database.writing() as session:
             act(session)
     with hub.database.writing() as session:
@@ -210,8 +211,7 @@ def test_submissions_do_not_change_teams(hub: Hub) -> None:
         create_team(session, find_hosted_benchmark(session, "open"), accounts["ben"], "Team ann")
 
 
-def phase(name: str, opens: float, closes: float, most: int | None = None, final: bool = False
-          ) -> Phase:  # fmt: skip
+def phase(name: str, opens: float, closes: float, most: int | None = None, final: bool = False) -> Phase:
     """Times in hours from now."""
     at = datetime.now(UTC).replace(microsecond=0)
     return Phase(name, at + timedelta(hours=opens), at + timedelta(hours=closes), most, final)
@@ -222,9 +222,7 @@ def change_phases(hub: Hub, *phases: Phase, name: str = "hidden") -> None:
         set_phases(session, find_hosted_benchmark(session, name, lock=True), phases)
 
 
-def test_submissions_are_taken_while_a_phase_is_open(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_submissions_are_taken_while_a_phase_is_open(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     change_phases(hub, phase("Public", 1, 2, 2), phase("Final", 2, 3, 1, final=True))
     with pytest.raises(NoOpenPhase, match="Public opens at 2"):
         send(hub, "ann")
@@ -268,8 +266,7 @@ def test_phases_that_are_refused(hub: Hub, phases: list[Any], sentence: str) -> 
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["Public", "Public,2027-01-01", "x,2027-01-01,2027-02-01,many", ",2027-01-01,2028-01-01"],
+    "text", ["Public", "Public,2027-01-01", "x,2027-01-01,2027-02-01,many", ",2027-01-01,2028-01-01"]
 )
 def test_words_that_are_no_phase(text: str) -> None:
     with pytest.raises(UsageError, match="is no phase; expected"):
@@ -288,10 +285,12 @@ def test_hosts_manage_their_board_alone(hub: Hub) -> None:
         board = find_hosted_benchmark(session, "hidden")
         set_host(session, board, "ben", "host")
         set_host(session, board, "ann", "owner")
-        for name, role, sentence in (("nobody", "host", "no account called"),
-                                     ("vera", "host", "only reads"),
-                                     ("dan", "boss", "expected one of owner, host"),
-                                     ("dan", "", "no host of hidden")):  # fmt: skip
+        for name, role, sentence in (
+            ("nobody", "host", "no account called"),
+            ("vera", "host", "only reads"),
+            ("dan", "boss", "expected one of owner, host"),
+            ("dan", "", "no host of hidden"),
+        ):
             with pytest.raises(UsageError, match=sentence):
                 set_host(session, board, name, role)
     app = create_app(hub)
@@ -301,10 +300,18 @@ def test_hosts_manage_their_board_alone(hub: Hub) -> None:
     assert [each.get(page).status_code for each in (ann, ben, dan)] == [200, 200, 403]
     assert ben.get("/manage/benchmarks/open").status_code == 403
     assert ben.get("/manage").status_code == 403
-    rows = {"action": "phases", "name-0": "Public", "opens-0": "2036-03-01T00:00",
-            "closes-0": "2036-05-01T00:00", "submissions-0": "50",
-            "name-1": "Final", "opens-1": "2036-05-01T00:00", "closes-1": "2036-05-08T00:00",
-            "submissions-1": "2", "final-1": "yes"}  # fmt: skip
+    rows = {
+        "action": "phases",
+        "name-0": "Public",
+        "opens-0": "2036-03-01T00:00",
+        "closes-0": "2036-05-01T00:00",
+        "submissions-0": "50",
+        "name-1": "Final",
+        "opens-1": "2036-05-01T00:00",
+        "closes-1": "2036-05-08T00:00",
+        "submissions-1": "2",
+        "final-1": "yes",
+    }
     assert ben.send(page, rows).status_code == 303
     with hub.database.reading() as session:
         board = find_hosted_benchmark(session, "hidden")
@@ -325,18 +332,23 @@ def test_hosts_manage_their_board_alone(hub: Hub) -> None:
     assert "phases: Public 2036" in ann.get("/benchmarks/hidden/feed.xml").text
 
 
-def test_hosts_have_a_command(
-    database: Database, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hosts_have_a_command(database: Database, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the hub's folder; by the API in test_hosts_by_the_api."""
     url = database.engine.url.render_as_string(hide_password=False).replace("+psycopg", "")
     (tmp_path / "hub.toml").write_text(f'database = "{url}"\n')
     if database.is_sqlite:
         monkeypatch.delenv("SNELLEN_HUB_DATABASE", raising=False)
     assert "takes submissions at any time" in command("hub", "phases", tmp_path, "hidden")
-    said = command("hub", "phases", tmp_path, "hidden",
-                   "--phase", "Public,2036-03-01,2036-05-01,50",
-                   "--phase", "Final,2036-05-01,2036-05-08T12:00,final")  # fmt: skip
+    said = command(
+        "hub",
+        "phases",
+        tmp_path,
+        "hidden",
+        "--phase",
+        "Public,2036-03-01,2036-05-01,50",
+        "--phase",
+        "Final,2036-05-01,2036-05-08T12:00,final",
+    )
     assert said.splitlines() == [
         "Public: 2036-03-01T00:00:00Z to 2036-05-01T00:00:00Z, 50 submissions of a team",
         "Final: 2036-05-01T00:00:00Z to 2036-05-08T12:00:00Z, then final scores",
@@ -357,12 +369,14 @@ def test_hosts_have_a_command(
 def test_hosts_by_the_api(hub: Hub) -> None:
     with hub.database.writing() as session:
         set_host(session, find_hosted_benchmark(session, "hidden"), "ben", "host")
-        tokens = {name: create_token(session, session.get_one(Account, number), "", scopes,
-                                     hub.config.sessions)
-                  for name, number, scopes in (
-                      ("ben", ids(hub)["ben"], frozenset({"submit"})),
-                      ("reading", ids(hub)["ben"], frozenset({"read"})),
-                      ("dan", ids(hub)["dan"], frozenset({"submit"})))}  # fmt: skip
+        tokens = {
+            name: create_token(session, session.get_one(Account, number), "", scopes, hub.config.sessions)
+            for name, number, scopes in (
+                ("ben", ids(hub)["ben"], frozenset({"submit"})),
+                ("reading", ids(hub)["ben"], frozenset({"read"})),
+                ("dan", ids(hub)["dan"], frozenset({"submit"})),
+            )
+        }
     client = HubBrowser(create_app(hub)).client
     path = "/api/v1/benchmarks/hidden/phases"
     body = [{"name": "Public", "opens": "2036-03-01T00:00:00Z", "closes": "2036-05-01T00:00:00Z"}]
@@ -414,9 +428,7 @@ def mail() -> Iterator[MailBox]:
         yield box
 
 
-def test_a_verified_address_confirms_an_account(
-    hub: Hub, mail: MailBox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verified_address_confirms_an_account(hub: Hub, mail: MailBox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SMTP_VARIABLE, "a secret")
     monkeypatch.setenv("SSL_CERT_FILE", str(mail.certificate))
     server = MailServer(host="localhost", port=mail.port, sender="hub@example.org", user="hub")
@@ -446,8 +458,7 @@ def test_a_verified_address_confirms_an_account(
     assert eve.send("/benchmarks/hidden/submit", submit, files=files).status_code == 303
     # Nobody else gets the address, and a letter is sent five times a day to one.
     other = HubBrowser(create_app(hub)).sign_in("dan")
-    sent = [other.send("/account/email", {"email": "eve@example.org"}, page="/account").status_code
-            for _ in range(5)]  # fmt: skip
+    sent = [other.send("/account/email", {"email": "eve@example.org"}, page="/account").status_code for _ in range(5)]
     assert sent == [303] * 4 + [429]
     link = re.search(r"/emails/([\w-]+)", mail.letters[-1].get_content())
     assert link is not None
@@ -458,8 +469,7 @@ def test_a_verified_address_confirms_an_account(
 
 
 def test_a_mail_server_that_is_gone_loses_no_account(hub: Hub) -> None:
-    server = MailServer(host="127.0.0.1", port=9, sender="hub@example.org", encryption="none",
-                        domains=("lab.example",))  # fmt: skip
+    server = MailServer(host="127.0.0.1", port=9, sender="hub@example.org", encryption="none", domains=("lab.example",))
     hub = replace_config(hub, replace(hub.config, smtp=server))
     eve = HubBrowser(create_app(hub))
     form = {"name": "eve", "password": PASSWORD, "again": PASSWORD, "email": "eve@example.org"}

@@ -33,10 +33,29 @@ SERVICES: dict[str, Any] = COMPOSE["services"]
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 CADDY = shutil.which("caddy")
 KEYS = {
-    "build", "cap_add", "cap_drop", "command", "cpus", "depends_on", "deploy", "entrypoint",
-    "environment", "healthcheck", "image", "mem_limit", "networks", "pids_limit", "ports",
-    "read_only", "restart", "security_opt", "shm_size", "stop_grace_period", "tmpfs", "volumes",
-}  # fmt: skip
+    "build",
+    "cap_add",
+    "cap_drop",
+    "command",
+    "cpus",
+    "depends_on",
+    "deploy",
+    "entrypoint",
+    "environment",
+    "healthcheck",
+    "image",
+    "mem_limit",
+    "networks",
+    "pids_limit",
+    "ports",
+    "read_only",
+    "restart",
+    "security_opt",
+    "shm_size",
+    "stop_grace_period",
+    "tmpfs",
+    "volumes",
+}
 """Of a service, by the Compose specification; those that are used."""
 
 
@@ -57,9 +76,7 @@ def test_compose_has_postgresql_two_workers_and_a_proxy() -> None:
 def test_every_service_has_limits(name: str) -> None:
     """Of memory, with room for what its folders in memory may hold, of processors and processes."""
     service = SERVICES[name]
-    in_memory = sum(
-        int(size) for each in service.get("tmpfs", ()) for size in re.findall(r"size=(\d+)g", each)
-    )
+    in_memory = sum(int(size) for each in service.get("tmpfs", ()) for size in re.findall(r"size=(\d+)g", each))
     assert int(service["mem_limit"].removesuffix("g")) > in_memory
     assert 0 < service["cpus"] <= 1
     assert 100 < service["pids_limit"] <= 512
@@ -82,9 +99,7 @@ def test_commands_of_the_containerfile_exist() -> None:
 def test_every_secret_comes_from_outside() -> None:
     """And a missing one stops everything, instead of being empty."""
     text = (FOLDER / "compose.yaml").read_text()
-    assert set(re.findall(r"\$\{(\w+)(:\?)?\}", text)) == {
-        ("SNELLEN_HUB_KEY", ":?"), ("POSTGRES_PASSWORD", ":?"),
-    }  # fmt: skip
+    assert set(re.findall(r"\$\{(\w+)(:\?)?\}", text)) == {("SNELLEN_HUB_KEY", ":?"), ("POSTGRES_PASSWORD", ":?")}
 
 
 def test_the_backup_service_makes_a_backup(tmp_path: Path) -> None:
@@ -109,9 +124,7 @@ def test_the_backup_service_makes_a_backup(tmp_path: Path) -> None:
     command("hub", "restore", made, tmp_path / "restored")
 
 
-def test_the_environment_names_the_address_and_the_proxy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_names_the_address_and_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that nothing is edited inside of a volume."""
     for name in ("SNELLEN_HUB_URL", "SNELLEN_HUB_TRUSTED_PROXIES"):
         assert name in SERVICES["server"]["environment"]
@@ -169,8 +182,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     command("hub", "benchmark", folder, "signs", "--data", data)
     with ExitStack() as ending:
         log = ending.enter_context((place / "log").open("w"))
-        server = subprocess.Popen([*HUB, "serve", str(folder), "--port", str(hub_port)],
-                                  env=environment(), stderr=log)  # fmt: skip
+        server = subprocess.Popen([*HUB, "serve", str(folder), "--port", str(hub_port)], env=environment(), stderr=log)
         ending.callback(_end, server)
         proxy = subprocess.Popen([*flags, "-g", "daemon off;"])
         ending.callback(_end, proxy)
@@ -209,12 +221,12 @@ def test_a_submission_passes_the_proxy(proxied: Proxied, tmp_path: Path) -> None
     token = command("hub", "account", proxied.folder, "olga", "--token").strip()
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(45))
-    said = command("submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m",
-                   SNELLEN_HUB_TOKEN=token)  # fmt: skip
+    said = command("submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m", SNELLEN_HUB_TOKEN=token)
     assert "queued, private" in said
     file.write_bytes(predictions(45) * 2000)
-    said = command("submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m",
-                   SNELLEN_HUB_TOKEN=token, code=2)  # fmt: skip
+    said = command(
+        "submit", file, "--hub", proxied.url, "--benchmark", "signs", "--name", "m", SNELLEN_HUB_TOKEN=token, code=2
+    )
     assert "413" in said or "cannot be reached" in said
 
 
@@ -239,17 +251,14 @@ def test_caddy_ends_tls(proxied: Proxied, tmp_path: Path) -> None:
     made = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     flags = ["--config", str(tmp_path / "Caddyfile"), "--adapter", "caddyfile"]
     with (tmp_path / "log").open("w") as log:
-        caddy = subprocess.Popen([CADDY, "run", *flags], stderr=log,
-                                 env=os.environ | made | {"SNELLEN_HUB_URL": url})  # fmt: skip
+        caddy = subprocess.Popen([CADDY, "run", *flags], stderr=log, env=os.environ | made | {"SNELLEN_HUB_URL": url})
     try:
         root = tmp_path / "caddy/pki/authorities/local/root.crt"
         end = time.monotonic() + 60
         while True:
             try:
                 trust = ssl.create_default_context(cafile=root)
-                request = urllib.request.Request(
-                    f"{url}/api/v1/suites", headers={"X-Forwarded-For": "198.51.100.7"}
-                )
+                request = urllib.request.Request(f"{url}/api/v1/suites", headers={"X-Forwarded-For": "198.51.100.7"})
                 answer = urllib.request.urlopen(request, context=trust, timeout=30)
                 break
             except OSError:
@@ -271,9 +280,7 @@ def test_caddy_ends_tls(proxied: Proxied, tmp_path: Path) -> None:
 @pytest.mark.release
 def test_pages_are_compressed_and_static_files_kept(proxied: Proxied) -> None:
     def read(path: str) -> tuple[str, bytes]:
-        request = urllib.request.Request(
-            proxied.url + path, headers={"Accept": "text/html", "Accept-Encoding": "gzip"}
-        )
+        request = urllib.request.Request(proxied.url + path, headers={"Accept": "text/html", "Accept-Encoding": "gzip"})
         with urllib.request.urlopen(request, timeout=30) as response:
             encoding, body = response.headers.get("Content-Encoding", ""), response.read()
         return encoding, gzip.decompress(body) if encoding == "gzip" else body

@@ -20,13 +20,7 @@ from test_scoring import predictions, submit, write_data
 from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_account, now
 from snellen_hub.config import HubConfig, OpenIdProvider, SubmissionLimits
-from snellen_hub.database.tables import (
-    Account,
-    ScoringJob,
-    Submission,
-    SubmissionScore,
-    WorkerHeartbeat,
-)
+from snellen_hub.database.tables import Account, ScoringJob, Submission, SubmissionScore, WorkerHeartbeat
 from snellen_hub.doctor.examine import examine_hub
 from snellen_hub.doctor.findings import HubFinding
 from snellen_hub.hosting import NewBenchmark, add_benchmark
@@ -46,8 +40,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = create_hub(tmp_path / "hub", "olga", "a long password")
     config = HubConfig(submissions=SubmissionLimits(per_day=99))
-    opened = Hub(made.folder, config, made.database,
-                 Storage(str(made.folder / "storage"), Secret(KEY)))  # fmt: skip
+    opened = Hub(made.folder, config, made.database, Storage(str(made.folder / "storage"), Secret(KEY)))
     data = write_data(tmp_path / "signs.tsv")
     with opened.database.writing() as session:
         for name in ("open-signs", "hidden-signs"):
@@ -139,9 +132,7 @@ def lose_score(hub: Hub) -> None:
 
 def fail_job(hub: Hub) -> None:
     with hub.database.writing() as session:
-        session.execute(
-            update(ScoringJob).where(ScoringJob.id == 1).values(status="failed", problem="why")
-        )
+        session.execute(update(ScoringJob).where(ScoringJob.id == 1).values(status="failed", problem="why"))
 
 
 def disable_owner(hub: Hub) -> None:
@@ -176,10 +167,8 @@ def break_reference(hub: Hub) -> None:
         (break_reference, "problem", "database", "refers to one of accounts"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
-)  # fmt: skip
-def test_damage_is_named(
-    hub: Hub, damage: Callable[[Hub], None], level: str, what: str, sentence: str
-) -> None:
+)
+def test_damage_is_named(hub: Hub, damage: Callable[[Hub], None], level: str, what: str, sentence: str) -> None:
     damage(hub)
     found = [each for each in findings_of(hub) if sentence in each.detail]
     assert [(each.level, each.what) for each in found] == [(level, what)]

@@ -50,15 +50,11 @@ def test_from_flags_to_reviewed_data(hub: Hub, tmp_path: Path) -> None:
     assert "2 items to review" in command("curate", "review", out, "--export", "queue", code=1)
     command("curate", "review", out, "--import", decisions, "--annotator", "rita")
     command("curate", "review", out, "--finish")
-    said = command("hub", "benchmark", hub.folder, "signs", "--data",
-                   tmp_path / "signs-flagged-reviewed", "--replace")  # fmt: skip
+    said = command("hub", "benchmark", hub.folder, "signs", "--data", tmp_path / "signs-flagged-reviewed", "--replace")
     assert "signs: version 2; 1 submissions are scored again; 2 of 2 flags closed" in said
     with hub.database.reading() as session:
         outcomes = {flag.item: flag.outcome for flag in session.scalars(select(WrongLabelFlag))}
-    assert outcomes == {
-        "3": "a reviewer fixed the item: four, indeed",
-        "5": "a reviewer kept the item as it is",
-    }
+    assert outcomes == {"3": "a reviewer fixed the item: four, indeed", "5": "a reviewer kept the item as it is"}
     assert "no item of signs is flagged" in command(
         "hub", "benchmark", hub.folder, "signs", "--out", tmp_path / "again", code=2
     )
@@ -66,9 +62,7 @@ def test_from_flags_to_reviewed_data(hub: Hub, tmp_path: Path) -> None:
 
 @pytest.mark.release
 def test_everything_is_scored_again_if_asked_to(hub: Hub) -> None:
-    assert "signs: no score is of another version of Snellen" in command(
-        "hub", "rescore", hub.folder
-    )
+    assert "signs: no score is of another version of Snellen" in command("hub", "rescore", hub.folder)
     said = command("hub", "rescore", hub.folder, "signs")
     assert "signs: version 2; 1 submissions are scored again" in said
     command("hub", "worker", hub.folder, "--until-empty")

@@ -43,14 +43,13 @@ def mme(names: Sequence[str], areas: Mapping[str, float] | None = None) -> Summa
 
 
 def test_a_sum_needs_every_subtask(hub: Hub) -> None:
-    page = board(hub, "mme", {
-        "all": mme(SUBTASKS), "no existence": mme(SUBTASKS[1:]),
-        "as shown": mme(SUBTASKS[1:], {"perception": 901.0}),
-    })  # fmt: skip
+    page = board(
+        hub,
+        "mme",
+        {"all": mme(SUBTASKS), "no existence": mme(SUBTASKS[1:]), "as shown": mme(SUBTASKS[1:], {"perception": 901.0})},
+    )
     perception, cognition = page.tables[1:3]
-    assert {row.model: row.cells["score"].value for row in perception.rows} == {
-        "all": 1000.0, "as shown": 901.0,
-    }  # fmt: skip
+    assert {row.model: row.cells["score"].value for row in perception.rows} == {"all": 1000.0, "as shown": 901.0}
     assert perception.rows[0].cells["score"].n == 60 * len(AREAS["perception"])
     assert perception.notices[0] == "1 of 3 models have no number here"
     assert len(cognition.rows) == 3
@@ -70,16 +69,22 @@ def mmt(values: Mapping[str, float], guesses: float | None = None) -> Summary:
 def test_guessing_counts_in_average_ranks(hub: Hub) -> None:
     tasks = [task for members in by_meta_task().values() for task in members]
     (first, *_), *_ = by_meta_task().values()
-    page = board(hub, "mmt-bench:split=val", {
-        "good": mmt(dict.fromkeys(tasks, 60.0), guesses=25.0),
-        "poor": mmt(dict.fromkeys(tasks, 20.0)),
-        "partial": mmt({task: 90.0 for task in tasks if task != first}),
-    })  # fmt: skip
+    page = board(
+        hub,
+        "mmt-bench:split=val",
+        {
+            "good": mmt(dict.fromkeys(tasks, 60.0), guesses=25.0),
+            "poor": mmt(dict.fromkeys(tasks, 20.0)),
+            "partial": mmt({task: 90.0 for task in tasks if task != first}),
+        },
+    )
     rows = {row.model: row for row in page.tables[0].rows}
     ranks = {model: row.cells.get("average-rank") for model, row in rows.items()}
     assert {model: cell.value for model, cell in ranks.items() if cell} == {
-        "good": 1.0, "Random Guess": 2.0, "poor": 3.0,
-    }  # fmt: skip
+        "good": 1.0,
+        "Random Guess": 2.0,
+        "poor": 3.0,
+    }
     assert rows["Random Guess"].evidence == "baseline"
     assert page.tables[0].notices[:3] == (
         "R and R* are among the 3 rows that have all 32 meta-tasks",

@@ -20,12 +20,7 @@ from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_token, start_sign_in
 from snellen_hub.boards.suite_members import MemberColumn, NewSuite, create_suite
 from snellen_hub.config import SubmissionLimits
-from snellen_hub.database.tables import (
-    Account,
-    FinalScore,
-    HostedBenchmark,
-    Submission,
-)
+from snellen_hub.database.tables import Account, FinalScore, HostedBenchmark, Submission
 from snellen_hub.hosting import NewBenchmark, add_benchmark, find_hosted_benchmark
 from snellen_hub.hosts import set_host
 from snellen_hub.hub import Hub, create_hub, open_hub
@@ -42,21 +37,32 @@ THEN = datetime(2026, 11, 24, 12, tzinfo=UTC)
 CLOCKS = ("jobs.scoring", "boards.changes", "publishing", "reveals", "samples.versions")
 """Modules whose times readers see."""
 PATHS = (
-    "/", "/benchmarks/hidden?columns=all", "/benchmarks/hidden/history",
-    "/benchmarks/hidden/protocol", "/suites/both?columns=all", "/feed.xml",
-    "/benchmarks/hidden/feed.xml", "/suites/both/feed.xml",
-    "/api/v1/benchmarks/hidden", "/api/v1/benchmarks/hidden/board?columns=all",
+    "/",
+    "/benchmarks/hidden?columns=all",
+    "/benchmarks/hidden/history",
+    "/benchmarks/hidden/protocol",
+    "/suites/both?columns=all",
+    "/feed.xml",
+    "/benchmarks/hidden/feed.xml",
+    "/suites/both/feed.xml",
+    "/api/v1/benchmarks/hidden",
+    "/api/v1/benchmarks/hidden/board?columns=all",
     "/api/v1/benchmarks/hidden/board?form=csv&columns=all",
     "/api/v1/benchmarks/hidden/board?form=parquet&columns=all",
     "/api/v1/benchmarks/hidden/board?as-of=@4",
     "/api/v1/benchmarks/hidden/board?sort=score&order=up&evidence=submitted",
-    "/api/v1/benchmarks/hidden/history", "/api/v1/suites/both/board?columns=all",
+    "/api/v1/benchmarks/hidden/history",
+    "/api/v1/suites/both/board?columns=all",
     "/api/v1/suites/both/board?form=csv&columns=all",
     "/api/v1/suites/both/radar?models=m0&models=m1",
-    "/api/v1/models?name=m0", "/api/v1/changes", "/api/v1/benchmarks/hidden/samples",
-    "/api/v1/benchmarks/hidden/data", "/account/submissions", "/api/v1/submissions",
+    "/api/v1/models?name=m0",
+    "/api/v1/changes",
+    "/api/v1/benchmarks/hidden/samples",
+    "/api/v1/benchmarks/hidden/data",
+    "/account/submissions",
+    "/api/v1/submissions",
     "/manage/benchmarks/hidden",
-)  # fmt: skip
+)
 
 
 class TwoHubs(NamedTuple):
@@ -92,13 +98,10 @@ def unscored(tmp_path_factory: pytest.TempPathFactory) -> TwoHubs:
             new = NewBenchmark(name=name, title=name, data=data, is_hidden=name == "hidden")
             board = add_benchmark(session, hub.storage, new)
             for number, account in enumerate([*accounts.values()] * 2):
-                sent = NewSubmission(model=f"m{number}", file_name="p.jsonl",
-                                     content=replies(number))  # fmt: skip
-                row = take_submission(session, hub.storage, board, account, sent,
-                                      SubmissionLimits())  # fmt: skip
+                sent = NewSubmission(model=f"m{number}", file_name="p.jsonl", content=replies(number))
+                row = take_submission(session, hub.storage, board, account, sent, SubmissionLimits())
                 ids.append(row.public_id)
-        create_suite(session, NewSuite(name="both", members=(MemberColumn("hidden"),
-                                                             MemberColumn("open"))))  # fmt: skip
+        create_suite(session, NewSuite(name="both", members=(MemberColumn("hidden"), MemberColumn("open"))))
         ann = session.get_one(Account, accounts["ann"])
         set_host(session, find_hosted_benchmark(session, "hidden"), "ann", "owner")
         cookie = start_sign_in(session, ann, hub.config.sessions).secret
@@ -145,8 +148,7 @@ def answers(hub: Hub, made: TwoHubs) -> dict[str, tuple[int, bytes]]:
     """What every page, route and file says to ann."""
     paths = [*PATHS, f"/compare?s={made.ids[0]}&s={made.ids[1]}&s={made.ids[2]}"]
     for name in made.ids:
-        paths += [f"/submissions/{name}", f"/api/v1/submissions/{name}",
-                  f"/account/submissions/{name}"]  # fmt: skip
+        paths += [f"/submissions/{name}", f"/api/v1/submissions/{name}", f"/account/submissions/{name}"]
     said = {}
     app = create_app(hub)
     browser = HubBrowser(app)
@@ -177,32 +179,34 @@ def test_private_answers_change_no_byte(unscored: TwoHubs, tmp_path: Path) -> No
     control = copy_with_golds(unscored, tmp_path / "control", lambda part: part == 0)
     said = answers(one, unscored)
     assert [path for path in PATHS if said[path][0] != 200] == [
-        "/api/v1/benchmarks/hidden/samples", "/api/v1/benchmarks/hidden/data",
-    ]  # fmt: skip
+        "/api/v1/benchmarks/hidden/samples",
+        "/api/v1/benchmarks/hidden/data",
+    ]
     assert sum(code == 200 for code, _ in said.values()) > 40
     assert differing(said, answers(other, unscored)) == set()
     changed = differing(said, answers(control, unscored))
-    assert {"/", "/benchmarks/hidden?columns=all", "/api/v1/submissions", "/feed.xml",
-            "/api/v1/benchmarks/hidden/board?form=csv&columns=all", "/account/submissions",
-            "/suites/both?columns=all"} <= changed  # fmt: skip
+    assert {
+        "/",
+        "/benchmarks/hidden?columns=all",
+        "/api/v1/submissions",
+        "/feed.xml",
+        "/api/v1/benchmarks/hidden/board?form=csv&columns=all",
+        "/account/submissions",
+        "/suites/both?columns=all",
+    } <= changed
     # The reveal scores for real: there the private answers count.
     for hub in (one, other):
         with hub.database.writing() as session:
-            board = session.scalars(
-                select(HostedBenchmark).where(HostedBenchmark.name == "hidden")
-            ).one()
+            board = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == "hidden")).one()
             reveal_part(session, board, datetime.now(UTC))
         work(hub)
-    assert "/benchmarks/hidden?columns=all" in differing(
-        answers(one, unscored), answers(other, unscored)
-    )
+    assert "/benchmarks/hidden?columns=all" in differing(answers(one, unscored), answers(other, unscored))
     for hub in (one, other, control):
         hub.close()
 
 
 @pytest.mark.attack(
-    "a submission that is not published is looked for in every answer to strangers",
-    "none names its model",
+    "a submission that is not published is looked for in every answer to strangers", "none names its model"
 )
 def test_a_private_score_is_on_no_board(unscored: TwoHubs, tmp_path: Path) -> None:
     hub = copy_with_golds(unscored, tmp_path / "one", lambda part: False)
@@ -217,11 +221,10 @@ def test_finals_are_of_one_submission_of_each_account(unscored: TwoHubs, tmp_pat
     counts. Eve's other one is private."""
     hub = copy_with_golds(unscored, tmp_path / "one", lambda part: False)
     with hub.database.writing() as session:
-        board = session.scalars(
-            select(HostedBenchmark).where(HostedBenchmark.name == "hidden")
-        ).one()
-        rows = {row.model: row for row in session.scalars(
-            select(Submission).where(Submission.benchmark_id == board.id))}  # fmt: skip
+        board = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == "hidden")).one()
+        rows = {
+            row.model: row for row in session.scalars(select(Submission).where(Submission.benchmark_id == board.id))
+        }
         public = {model: row.scores[0].headline or 0.0 for model, row in rows.items()}
         worse = min("m1", "m4", key=public.__getitem__)
         for model in ("m1", "m4", worse):
@@ -230,8 +233,7 @@ def test_finals_are_of_one_submission_of_each_account(unscored: TwoHubs, tmp_pat
         done = reveal_part(session, board, datetime.now(UTC))
         assert (done.part, done.finals, board.revealed, board.version) == (1, 3, 1, 2)
     work(hub)
-    private = [int(each.name) for each in decode_questions(hub.storage.get(board.ids))
-               if each.part == 1]  # fmt: skip
+    private = [int(each.name) for each in decode_questions(hub.storage.get(board.ids)) if each.part == 1]
     with TestClient(create_app(hub)) as client:
         tables = client.get("/api/v1/benchmarks/hidden/board").json()["tables"]
         finals = next(table for table in tables if table["name"] == "final-1")
@@ -239,9 +241,7 @@ def test_finals_are_of_one_submission_of_each_account(unscored: TwoHubs, tmp_pat
     assert "No question is private any more" in text
     assert {row["model"] for row in finals["rows"]} == {best, worse, "m2"}
     for row in finals["rows"]:
-        sent = [
-            json.loads(line)["prediction"] for line in replies(int(row["model"][1])).splitlines()
-        ]
+        sent = [json.loads(line)["prediction"] for line in replies(int(row["model"][1])).splitlines()]
         right = sum(sent[number] == "ABCD"[number * 7 % 4] for number in private)
         cell = row["cells"]["score"]
         assert cell["value"] == pytest.approx(100 * right / len(private))

@@ -89,18 +89,21 @@ def scores_of_hub(board: BoardCopy, gold: Any, asked: Any, place: Path) -> list[
     database.upgrade()
     hub = Hub(place, HubConfig(), database, Storage(str(place / "storage"), Secret(token_hex(32))))
     lines = [
-        {"index": n, "question": f"question {n}", "answer": LETTERS[answer],
-         **{label: f"option {label}" for label in LETTERS[: board.options[n]]},
-         **board.categories[n]}
+        {
+            "index": n,
+            "question": f"question {n}",
+            "answer": LETTERS[answer],
+            **{label: f"option {label}" for label in LETTERS[: board.options[n]]},
+            **board.categories[n],
+        }
         for n, answer in enumerate(gold)
-    ]  # fmt: skip
+    ]
     (place / "board.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     with database.writing() as session:
         account = create_account(session, "attacker", "submitter", None)
         new = NewBenchmark(name="copy", title="", data=place / "board.jsonl", is_hidden=True)
         row = add_benchmark(session, hub.storage, new)
-        parts = [QuestionRows((str(n),), part=int(not public))
-                 for n, public in enumerate(board.is_public)]  # fmt: skip
+        parts = [QuestionRows((str(n),), part=int(not public)) for n, public in enumerate(board.is_public)]
         row.ids = hub.storage.put(msgspec.json.encode(parts))
         for answers in asked:
             replies = [{"index": n, "prediction": LETTERS[each]} for n, each in enumerate(answers)]

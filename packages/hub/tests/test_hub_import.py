@@ -21,14 +21,7 @@ from snellen.core.summary import Summary
 from snellen_hub.accounts.access import create_account
 from snellen_hub.config import HubConfig, SubmissionLimits
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    Account,
-    AuditEntry,
-    BoardChange,
-    HostedBenchmark,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import Account, AuditEntry, BoardChange, HostedBenchmark, Submission, SubmissionScore
 from snellen_hub.hub import Hub, create_hub
 from snellen_hub.intake import NewSubmission, take_submission
 from snellen_hub.public_scores import PublicNumber
@@ -69,10 +62,7 @@ def rows(hub: Hub, name: str = "signs") -> dict[str, tuple[Submission, Summary]]
             .join(HostedBenchmark, Submission.benchmark_id == HostedBenchmark.id)
             .where(HostedBenchmark.name == name)
         )
-        return {
-            row.model: (row, msgspec.convert(score.summary, Summary))
-            for row, score in session.execute(query)
-        }
+        return {row.model: (row, msgspec.convert(score.summary, Summary)) for row, score in session.execute(query)}
 
 
 def write_data(path: Path) -> Path:
@@ -84,9 +74,7 @@ def write_data(path: Path) -> Path:
 
 def write_predictions(path: Path, right: int) -> Path:
     replies = ["AB"[(n + (n >= right)) % 2] for n in range(QUESTIONS)]
-    path.write_text(
-        "".join(json.dumps({"index": n, "prediction": r}) + "\n" for n, r in enumerate(replies))
-    )
+    path.write_text("".join(json.dumps({"index": n, "prediction": r}) + "\n" for n, r in enumerate(replies)))
     return path
 
 
@@ -98,22 +86,28 @@ Beta,55,-,,,closed
 
 def test_a_table_of_anybody(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", CSV)
-    asked = [file, "--benchmark", "signs", *SOURCE, "--facts", "table=Table 3",
-             "--columns", "model=Model,score=Overall,category/colour=Colour,samples=Questions",
-             "--columns", "parameters=Size",
-             "--facts", "protocol=5-shot, the benchmark asks without examples"]  # fmt: skip
+    asked = [
+        file,
+        "--benchmark",
+        "signs",
+        *SOURCE,
+        "--facts",
+        "table=Table 3",
+        "--columns",
+        "model=Model,score=Overall,category/colour=Colour,samples=Questions",
+        "--columns",
+        "parameters=Size",
+        "--facts",
+        "protocol=5-shot, the benchmark asks without examples",
+    ]
     assert run(hub, *asked) == 0
     assert "signs: 2 added, 0 unchanged" in capsys.readouterr().out
     row, summary = rows(hub)["Alpha-7B"]
     assert (row.kind, row.status, row.visibility) == ("reported", "scored", "published")
-    assert row.source == {
-        "title": "A blog", "url": "https://blog.example/numbers", "table": "Table 3",
-    }  # fmt: skip
+    assert row.source == {"title": "A blog", "url": "https://blog.example/numbers", "table": "Table 3"}
     assert row.other_protocol == "5-shot, the benchmark asks without examples"
     assert row.facts == {"parameters": 7.0, "weights": "open"}
-    assert (summary.headline.name, summary.headline.value, summary.headline.n) == (
-        "accuracy", 69.1, 400,
-    )  # fmt: skip
+    assert (summary.headline.name, summary.headline.value, summary.headline.n) == ("accuracy", 69.1, 400)
     interval = summary.headline.interval
     assert interval is not None
     assert (round(interval.low, 1), round(interval.high, 1)) == (64.4, 73.4)
@@ -138,9 +132,7 @@ def test_other_formats(hub: Hub, tmp_path: Path, suffix: str) -> None:
         pyarrow = import_module("pyarrow")
         import_module("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(data), path)
     assert run(hub, str(path), "--benchmark", "signs", *SOURCE) == 0
-    assert {model: one.headline.value for model, (_, one) in rows(hub).items()} == {
-        "Alpha": 61.5, "Beta": 50.0,
-    }  # fmt: skip
+    assert {model: one.headline.value for model, (_, one) in rows(hub).items()} == {"Alpha": 61.5, "Beta": 50.0}
 
 
 def test_the_same_import_twice_changes_nothing(hub: Hub, tmp_path: Path, capsys) -> None:
@@ -221,7 +213,7 @@ MISTAKES = {
     "group first": ("model,score\na,1\n", ["--columns", "g/x=score"], "is the headline"),
     "columns": ("model,score\na,1\n", ["--columns", "g/=score"], "expected score=COLUMN"),
     "address": ("model,score\na,1\n", ["--facts", "url=javascript:alert(1)"], "expected an ad"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -272,14 +264,11 @@ def test_nothing_can_be_submitted_to_a_board_without_data(hub: Hub, tmp_path: Pa
         new = NewSubmission(model="m", file_name="p.jsonl", content=b"{}")
         with pytest.raises(DataError, match="signs has no data on this hub, only reported numbers"):
             take_submission(session, hub.storage, benchmark, account.id, new, SubmissionLimits())
-    assert run(hub, str(write_predictions(tmp_path / "p.jsonl", 30)), "--benchmark", "signs",
-               "--name", "m") == 2  # fmt: skip
+    assert run(hub, str(write_predictions(tmp_path / "p.jsonl", 30)), "--benchmark", "signs", "--name", "m") == 2
     assert "nothing can be submitted until its owner adds the data" in capsys.readouterr().err
 
 
-def test_data_are_added_later_and_both_kinds_stand_side_by_side(
-    hub: Hub, tmp_path: Path, capsys
-) -> None:
+def test_data_are_added_later_and_both_kinds_stand_side_by_side(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", "model,score\nAlpha,76\n")
     assert run(hub, file, "--benchmark", "signs", *SOURCE) == 0
     data = str(write_data(tmp_path / "signs.tsv"))
@@ -294,25 +283,20 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
     assert "is there already" in printed
     lines = Path(predictions).read_text().splitlines(keepends=True)
     (tmp_path / "few.jsonl").write_text("".join(lines[:20]))
-    few = [str(tmp_path / "few.jsonl"), "--benchmark", "signs", "--name",
-           "Few", "--dry-run"]  # fmt: skip
+    few = [str(tmp_path / "few.jsonl"), "--benchmark", "signs", "--name", "Few", "--dry-run"]
     assert run(hub, *few) == 2
     assert "questions have no reply" in capsys.readouterr().err
     assert run(hub, *few, "--allow-missing") == 0
     with hub.database.reading() as session:
         submissions = session.scalars(select(Submission).order_by(Submission.id)).all()
-        scores = {
-            score.submission_id: score.headline
-            for score in session.scalars(select(SubmissionScore))
-        }
+        scores = {score.submission_id: score.headline for score in session.scalars(select(SubmissionScore))}
     found = [(row.kind, row.visibility, scores[row.id]) for row in submissions]
     assert found == [("reported", "published", 76.0), ("submitted", "published", 75.0)]
     assert submissions[1].other_protocol == ""
     with TestClient(create_app(hub)) as client:
         board = client.get("/api/v1/benchmarks/signs/board").json()
         assert len(board["rows"] if "rows" in board else board["tables"][0]["rows"]) == 2
-        one, other = (client.get(f"/api/v1/submissions/{row.public_id}").json()
-                      for row in submissions)  # fmt: skip
+        one, other = (client.get(f"/api/v1/submissions/{row.public_id}").json() for row in submissions)
     assert (one["evidence"], other["evidence"]) == ("reported", "submitted")
     assert one["source"]["title"] == "A blog"
     assert [each["headline"]["value"] for each in one["other_numbers"]] == [75.0]
@@ -329,9 +313,7 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
             assert "scored here 75.0 (59.8–85.8)." in page
 
 
-def test_the_first_data_of_a_board_are_opened_as_the_board_says(
-    hub: Hub, tmp_path: Path, capsys
-) -> None:
+def test_the_first_data_of_a_board_are_opened_as_the_board_says(hub: Hub, tmp_path: Path, capsys) -> None:
     """An imported board names its benchmark of Snellen, so that data in its form can be added."""
     assert run(hub, "paper:mmbench") == 0
     data = tmp_path / "MMBench_TEST_EN_V11.tsv"
@@ -347,9 +329,7 @@ def test_the_first_data_of_a_board_are_opened_as_the_board_says(
     assert len(rows(hub, name)) == 31
 
 
-def test_a_folder_of_runs_is_scored_again_from_its_replies(
-    hub: Hub, tmp_path: Path, capsys
-) -> None:
+def test_a_folder_of_runs_is_scored_again_from_its_replies(hub: Hub, tmp_path: Path, capsys) -> None:
     data = str(write_data(tmp_path / "signs.tsv"))
     assert main(["hub", "benchmark", str(hub.folder), "drawn", "--data", data]) == 0
     results = tmp_path / "results"
@@ -382,8 +362,7 @@ def test_reported_numbers_do_not_count_for_the_limits(hub: Hub, tmp_path: Path) 
         account = session.scalars(select(Account)).one()
         content = write_predictions(tmp_path / "p.jsonl", 30).read_bytes()
         new = NewSubmission(model="m", file_name="p.jsonl", content=content)
-        take_submission(session, hub.storage, benchmark, account.id, new,
-                        SubmissionLimits(per_day=1))  # fmt: skip
+        take_submission(session, hub.storage, benchmark, account.id, new, SubmissionLimits(per_day=1))
 
 
 def test_importing_on_every_database(database: Database, tmp_path: Path) -> None:
@@ -402,9 +381,7 @@ def test_importing_on_every_database(database: Database, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("paper", ["mme", "mmbench", "mmt", "seed", "vlmevalkit"])
-def test_a_chinese_reader_is_told_in_chinese_what_an_imported_board_is(
-    hub: Hub, paper: str, capsys
-) -> None:
+def test_a_chinese_reader_is_told_in_chinese_what_an_imported_board_is(hub: Hub, paper: str, capsys) -> None:
     assert run(hub, f"paper:{paper}") == 0
     with hub.database.reading() as session:
         boards = [one for one in session.scalars(select(HostedBenchmark)) if one.description]

@@ -104,8 +104,9 @@ def test_hostile_files_are_refused_in_a_sentence(
 def test_formulas_and_scripts_in_names_are_texts(hub: Hub, tmp_path: Path) -> None:
     path = tmp_path / "n.csv"
     with path.open("w", newline="") as file:
-        csv.writer(file).writerows([["model", "score", "organisation"], [FORMULA, 61, "+1"],
-                                    [SCRIPT, 60, "@SUM(A1)"], ["-2+3", 59, "\t=1"]])  # fmt: skip
+        csv.writer(file).writerows(
+            [["model", "score", "organisation"], [FORMULA, 61, "+1"], [SCRIPT, 60, "@SUM(A1)"], ["-2+3", 59, "\t=1"]]
+        )
     said = [f"table={SCRIPT}", f"protocol={FORMULA}"]
     facts = [word for fact in said for word in ("--facts", fact)]
     assert import_file(hub, path, *facts) == 0
@@ -135,9 +136,7 @@ def submission_pages(hub: Hub) -> list[str]:
     "that leads elsewhere",
     "it is refused in one sentence, and nothing is written",
 )
-def test_hostile_runs_are_refused_in_a_sentence(
-    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_runs_are_refused_in_a_sentence(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "signs.tsv"
     data.write_text("index\tquestion\tA\tB\tanswer\n0\tWhich?\tone\ttwo\tA\n")
     folder = str(hub.folder)
@@ -147,12 +146,7 @@ def test_hostile_runs_are_refused_in_a_sentence(
     assert main(asked) == 0
     original = next(run.glob("*/run.json"))
     described = json.loads(original.read_text())
-    for change in (
-        {"model": "a\nb\x00"},
-        {"model": "x" * 500},
-        {"benchmark": 5},
-        {"config": []},
-    ):
+    for change in ({"model": "a\nb\x00"}, {"model": "x" * 500}, {"benchmark": 5}, {"config": []}):
         original.write_text(json.dumps({**described, **change}))
         capsys.readouterr()
         assert import_file(hub, original.parent) == 2, change

@@ -23,34 +23,18 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.secret import Secret
 from snellen_hub import uploaded_replies
-from snellen_hub.benchmark_data import (
-    NewBenchmark,
-    Protocol,
-    StoredData,
-    scoring_file,
-    store_data,
-)
+from snellen_hub.benchmark_data import NewBenchmark, Protocol, StoredData, scoring_file, store_data
 from snellen_hub.config import SubmissionLimits
 from snellen_hub.database.tables import HostedBenchmark
 from snellen_hub.jobs.scoring_process import ScoringTask, _score
 from snellen_hub.storage import Storage
-from snellen_hub.uploaded_replies import (
-    QuestionRows,
-    Reply,
-    check_replies,
-    read_replies,
-)
+from snellen_hub.uploaded_replies import QuestionRows, Reply, check_replies, read_replies
 
 LAYOUTS = Path(__file__).parents[3] / "tests" / "benchmarks" / "layouts"
-FILES = sorted(
-    path
-    for path in LAYOUTS.iterdir()
-    if path.suffix in (".tsv", ".jsonl") and ".roles" not in path.name
-)
+FILES = sorted(path for path in LAYOUTS.iterdir() if path.suffix in (".tsv", ".jsonl") and ".roles" not in path.name)
 SAMPLE = {"blink.tsv", "mmbench.tsv", "mmcr.tsv", "seedbench.tsv", "video-mme.tsv"}
 REPLIES = ("A", "B", "Yes", "No", "The answer is C.", "42", "D")
-EXPORTS = {"vlmevalkit-tsv": "v.tsv", "vlmevalkit-xlsx": "v.xlsx", "lmms-eval": "lmms-eval",
-           "inspect": "inspect.json"}  # fmt: skip
+EXPORTS = {"vlmevalkit-tsv": "v.tsv", "vlmevalkit-xlsx": "v.xlsx", "lmms-eval": "lmms-eval", "inspect": "inspect.json"}
 WITHOUT_ANSWERS = {"core-mm.tsv", "mega-bench.tsv", "mllmguard.tsv"}
 """Some rows have no gold answer: a judge grades them, and a hub refuses them."""
 SAME_QUESTIONS = {"cg-bench.tsv", "vdc.tsv", "video-mmlu@part=captions.tsv", "vcr-wiki.tsv"}
@@ -114,12 +98,7 @@ def written_files(hosted: Hosted, folder: Path) -> Iterator[tuple[str, str, byte
 
 def numbers(scored: Scored) -> tuple[Any, ...]:
     headline = scored.summary.headline
-    return (
-        headline.value,
-        headline.n,
-        headline.interval,
-        sorted((one.id, one.score or 0) for one in scored.records),
-    )
+    return (headline.value, headline.n, headline.interval, sorted((one.id, one.score or 0) for one in scored.records))
 
 
 def by_score(hosted: Hosted, path: Path) -> tuple[Any, ...]:
@@ -145,14 +124,9 @@ def by_hub(hosted: Hosted, name: str, content: bytes, folder: Path) -> tuple[Any
 
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.name in SAMPLE else pytest.mark.release)
-        for path in FILES
-    ],
+    [pytest.param(path, id=path.stem, marks=() if path.name in SAMPLE else pytest.mark.release) for path in FILES],
 )
-def test_a_hub_says_of_a_file_what_score_says(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hub_says_of_a_file_what_score_says(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if path.name in WITHOUT_ANSWERS:
         with pytest.raises(DataError, match="has no answer, so it could not be scored"):
             host(path, tmp_path)
@@ -188,9 +162,9 @@ def test_each_kind_of_file_is_read_in_the_limited_process(tmp_path: Path) -> Non
     hosted = host(LAYOUTS / "mmbench.tsv", tmp_path)
     for kind, name, content in written_files(hosted, tmp_path):
         replies = read_replies(name, content, SubmissionLimits())
-        assert {reply.index for reply in replies} <= {
-            row for question in hosted.questions for row in question.rows
-        }, kind
+        assert {reply.index for reply in replies} <= {row for question in hosted.questions for row in question.rows}, (
+            kind
+        )
         assert len(replies) >= len(hosted.questions), kind
 
 

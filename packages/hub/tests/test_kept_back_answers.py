@@ -33,8 +33,10 @@ def write_questions(path: Path) -> dict[str, str]:
         Image.new("RGB", (16, 16), (number * 4, 90, 120)).save(file, "PNG")
         answer = answers[str(number)] = "ABCD"[number * 7 % 4]
         cell = base64.b64encode(file.getvalue()).decode()
-        lines.append(f"{number}\tWhich of {number}?\tone\ttwo\tthree\tfour\t{answer}\t"
-                     f"{'even' if number % 2 == 0 else 'odd'}\t{cell}")  # fmt: skip
+        lines.append(
+            f"{number}\tWhich of {number}?\tone\ttwo\tthree\tfour\t{answer}\t"
+            f"{'even' if number % 2 == 0 else 'odd'}\t{cell}"
+        )
     path.write_text("\n".join(lines) + "\n")
     return answers
 
@@ -44,9 +46,24 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with questions, a publication of them, its private folder and its key."""
     place = tmp_path_factory.mktemp("published")
     write_questions(place / "signs.tsv")
-    command("curate", "publish", place / "signs.tsv", "--out", place / "public", "--name", "Signs",
-            "--hold-out", "0.5", "--seal-key", place / "key", "--facts", "licence=CC-BY-4.0",
-            "--private", place / "private", code=1)  # fmt: skip
+    command(
+        "curate",
+        "publish",
+        place / "signs.tsv",
+        "--out",
+        place / "public",
+        "--name",
+        "Signs",
+        "--hold-out",
+        "0.5",
+        "--seal-key",
+        place / "key",
+        "--facts",
+        "licence=CC-BY-4.0",
+        "--private",
+        place / "private",
+        code=1,
+    )
     return place
 
 
@@ -57,30 +74,27 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
     sealed = published / "private" / "answers.sealed"
     hub = Served(tmp_path / "hub", free_port())
     command("hub", "init", hub.folder, "--owner", "olga", stdin="a long password\n")
-    add = (
-        "hub",
-        "benchmark",
-        hub.folder,
-        "signs",
-        "--data",
-        public,
-        "--hidden",
-        f"answers={sealed}",
-    )
+    add = ("hub", "benchmark", hub.folder, "signs", "--data", public, "--hidden", f"answers={sealed}")
     # The key is that of the environment, or a file; without it nothing is hosted.
     assert "is encrypted" in command(*add, code=2)
     other = "A" * 85 + "AAA="
     assert "holds no key" in command(*add, code=2, SNELLEN_SEAL_KEY=other)
     assert "30 items" in command(*add, SNELLEN_SEAL_KEY=key.read_text().strip())
-    assert "30 items" in command("hub", "benchmark", hub.folder, "signs-again", "--data",
-                                 public / "data" / "test.parquet", "--hidden", f"answers={sealed}",
-                                 "--seal-key", key)  # fmt: skip
+    assert "30 items" in command(
+        "hub",
+        "benchmark",
+        hub.folder,
+        "signs-again",
+        "--data",
+        public / "data" / "test.parquet",
+        "--hidden",
+        f"answers={sealed}",
+        "--seal-key",
+        key,
+    )
     hub.token = command("hub", "account", hub.folder, "olga", "--token").strip()
     processes = [
-        subprocess.Popen(
-            [*HUB, "serve", str(hub.folder), "--port", hub.url.rpartition(":")[2]],
-            env=environment(),
-        ),
+        subprocess.Popen([*HUB, "serve", str(hub.folder), "--port", hub.url.rpartition(":")[2]], env=environment()),
         subprocess.Popen([*HUB, "worker", str(hub.folder)], env=environment()),
     ]
     try:
@@ -95,15 +109,27 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
         ]
         file = tmp_path / "predictions.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in replies))
-        sent = command("submit", file, "--hub", hub.url, "--benchmark", "signs", "--name", "m",
-                       "--publish", "--json", SNELLEN_HUB_TOKEN=hub.token)  # fmt: skip
+        sent = command(
+            "submit",
+            file,
+            "--hub",
+            hub.url,
+            "--benchmark",
+            "signs",
+            "--name",
+            "m",
+            "--publish",
+            "--json",
+            SNELLEN_HUB_TOKEN=hub.token,
+        )
         state = json.loads(sent)
         assert (state["status"], state["visibility"]) == ("scored", "published")
         # Of the public part alone.
         assert state["score"]["headline"]["n"] == 9
         assert hub.get("/api/v1/benchmarks/signs/samples") == (
-            404, "the answers of signs are hidden, and so are its samples",
-        )  # fmt: skip
+            404,
+            "the answers of signs are hidden, and so are its samples",
+        )
         assert hub.get("/api/v1/benchmarks/signs")[1]["hidden"] is True
     finally:
         for process in processes:
@@ -157,16 +183,24 @@ def download(hub: Served, path: Path) -> Path:
         ("private", "is no publication with held-out questions"),
     ],
 )
-def test_answers_of_other_questions_are_refused(
-    published: Path, tmp_path: Path, changed: str, sentence: str
-) -> None:
+def test_answers_of_other_questions_are_refused(published: Path, tmp_path: Path, changed: str, sentence: str) -> None:
     if changed == "signs-blank.tsv":
         header, *rows = (published / "signs.tsv").read_text().splitlines()
         cells = [row.split("\t") for row in rows]
         blank = ["\t".join([*row[:6], "", *row[7:]]) for row in cells]
         (published / changed).write_text("\n".join([header, *blank]) + "\n")
     command("hub", "init", tmp_path / "hub", stdin="a long password\n")
-    said = command("hub", "benchmark", tmp_path / "hub", "signs", "--data", published / changed,
-                   "--hidden", f"answers={published}/private/answers.sealed", "--seal-key",
-                   published / "key", code=2 if sentence else 0)  # fmt: skip
+    said = command(
+        "hub",
+        "benchmark",
+        tmp_path / "hub",
+        "signs",
+        "--data",
+        published / changed,
+        "--hidden",
+        f"answers={published}/private/answers.sealed",
+        "--seal-key",
+        published / "key",
+        code=2 if sentence else 0,
+    )
     assert sentence in said

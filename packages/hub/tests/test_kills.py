@@ -19,13 +19,7 @@ from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_account
 from snellen_hub.config import HubConfig
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    Account,
-    HostedBenchmark,
-    ScoringJob,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import Account, HostedBenchmark, ScoringJob, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, add_benchmark
 from snellen_hub.hub import Hub, open_hub
 from snellen_hub.intake import NewSubmission, take_submission
@@ -61,8 +55,8 @@ Worker(hub, print, timedelta(seconds=1)).work()
 
 def start_worker(url: str, folder: Path) -> subprocess.Popen[str]:
     worker = subprocess.Popen(
-        [sys.executable, "-c", WORKER, url, str(folder)], stdout=subprocess.PIPE, text=True,
-        env=dict(os.environ))  # fmt: skip
+        [sys.executable, "-c", WORKER, url, str(folder)], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
     assert worker.stdout is not None
     assert worker.stdout.readline() == "ready\n"
     return worker
@@ -90,8 +84,7 @@ def test_each_job_is_done_once(kind: str, tmp_path: Path, request: pytest.Fixtur
             session, hub.storage, NewBenchmark(name="signs", title="S", data=data, is_hidden=True)
         )
         for number in range(SUBMISSIONS):
-            new = NewSubmission(model=f"m{number}", file_name="p.jsonl",
-                                content=predictions(number))  # fmt: skip
+            new = NewSubmission(model=f"m{number}", file_name="p.jsonl", content=predictions(number))
             take_submission(session, hub.storage, benchmark, account.id, new, many)
     workers = [start_worker(url, tmp_path) for _ in range(2)]
     try:
@@ -107,9 +100,7 @@ def test_each_job_is_done_once(kind: str, tmp_path: Path, request: pytest.Fixtur
         for worker in workers:
             end_worker(worker)
     with database.reading() as session:
-        per_submission = select(func.count(SubmissionScore.id)).group_by(
-            SubmissionScore.submission_id
-        )
+        per_submission = select(func.count(SubmissionScore.id)).group_by(SubmissionScore.submission_id)
         assert set(session.scalars(per_submission)) == {1}
         assert set(session.scalars(select(ScoringJob.status))) == {"done"}
         assert session.scalars(select(Account.name)).all() == ["ann"]
@@ -146,8 +137,9 @@ class Uploads:
             count += 1
             files = {"predictions": ("p.jsonl", predictions(count % 60))}
             try:
-                answer = httpx.post(self._url, headers=self._headers, files=files, timeout=20,
-                                    data={"model": f"m-{number}-{count}"})  # fmt: skip
+                answer = httpx.post(
+                    self._url, headers=self._headers, files=files, timeout=20, data={"model": f"m-{number}-{count}"}
+                )
             except httpx.HTTPError:
                 self.lost += 1
                 continue
@@ -156,9 +148,7 @@ class Uploads:
 
 
 @pytest.mark.release
-def test_what_a_killed_server_accepted_is_scored_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_killed_server_accepted_is_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Server and worker are killed in turns while three clients upload."""
     folder, port = tmp_path / "hub", free_port()
     url = f"http://127.0.0.1:{port}"
@@ -168,10 +158,7 @@ def test_what_a_killed_server_accepted_is_scored_once(
     command("hub", "benchmark", folder, "signs", "--data", write_data(tmp_path / "signs.tsv"))
     command("hub", "account", folder, "ann", stdin="another password\n")
     token = command("hub", "account", folder, "ann", "--token").strip()
-    words = {
-        "serve": ["serve", str(folder), "--port", str(port)],
-        "worker": ["worker", str(folder)],
-    }
+    words = {"serve": ["serve", str(folder), "--port", str(port)], "worker": ["worker", str(folder)]}
     processes = {name: start_hub(words[name]) for name in words}
     wait_until_alive(url)
     uploads = Uploads(url, token)
@@ -199,9 +186,7 @@ def test_what_a_killed_server_accepted_is_scored_once(
             process.wait()
     with hub.database.reading() as session:
         names = set(session.scalars(select(Submission.public_id)))
-        per_submission = select(func.count(SubmissionScore.id)).group_by(
-            SubmissionScore.submission_id
-        )
+        per_submission = select(func.count(SubmissionScore.id)).group_by(SubmissionScore.submission_id)
         assert set(uploads.accepted) <= names
         assert set(session.scalars(per_submission)) == {1}
         assert set(session.scalars(select(Submission.status))) == {"scored"}

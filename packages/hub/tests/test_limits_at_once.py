@@ -64,9 +64,7 @@ def test_events(database: Database, keys: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("addresses", [1, TRIES])
-def test_failed_sign_ins(
-    app: FastAPI, database: Database, monkeypatch: pytest.MonkeyPatch, addresses: int
-) -> None:
+def test_failed_sign_ins(app: FastAPI, database: Database, monkeypatch: pytest.MonkeyPatch, addresses: int) -> None:
     """From one address, and from as many as there are tries."""
     monkeypatch.setattr(access, "MAX_FAILURES_OF_ACCOUNT", MAX_FAILURES + 2)
     most = MAX_FAILURES if addresses == 1 else MAX_FAILURES + 2
@@ -86,8 +84,7 @@ def test_new_accounts_of_an_address(app: FastAPI) -> None:
     secrets = [browser.csrf("/sign-up") for browser in browsers]
 
     def ask(number: int) -> object:
-        form = {"name": f"eve{number}", "password": PASSWORD, "again": PASSWORD,
-                "csrf": secrets[number]}  # fmt: skip
+        form = {"name": f"eve{number}", "password": PASSWORD, "again": PASSWORD, "csrf": secrets[number]}
         return browsers[number].client.post("/sign-up", data=form).status_code
 
     made = sign_in_pages._SIGN_UPS

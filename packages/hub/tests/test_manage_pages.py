@@ -60,8 +60,7 @@ def test_an_invitation_of_an_owner_makes_an_account(app: FastAPI, olga: HubBrows
     assert zoe.send(link, fields).status_code == 303
     assert "There are no open invitations." in olga.get("/manage/invitations").text
     olga.send("/manage/invitations", {"role": "owner"})
-    (handle,) = re.findall(r"/manage/invitations/([0-9a-f]{16})/withdraw",
-                           olga.get("/manage/invitations").text)  # fmt: skip
+    (handle,) = re.findall(r"/manage/invitations/([0-9a-f]{16})/withdraw", olga.get("/manage/invitations").text)
     path = f"/manage/invitations/{handle}/withdraw"
     assert olga.send(path, page="/manage/invitations").status_code == 303
     assert olga.send(path, page="/manage/invitations").status_code == 404
@@ -80,9 +79,7 @@ def test_an_owner_changes_accounts(hub: Hub, app: FastAPI, olga: HubBrowser) -> 
         assert caller is not None
         assert caller.scopes == frozenset()
     assert change(olga, 2, action="disabled").endswith("done=disabled")
-    assert HubBrowser(app).send("/sign-in", {"name": "ann", "password": PASSWORD}).status_code == (
-        422
-    )
+    assert HubBrowser(app).send("/sign-in", {"name": "ann", "password": PASSWORD}).status_code == (422)
     assert "enable the account first" in change(olga, 2, action="reset")
     assert change(olga, 2, action="enabled").endswith("done=enabled")
     with hub.database.reading() as session:
@@ -100,8 +97,7 @@ def test_an_owner_changes_accounts(hub: Hub, app: FastAPI, olga: HubBrowser) -> 
 
 
 def test_a_link_for_a_new_password(app: FastAPI, olga: HubBrowser) -> None:
-    (link,) = re.findall(r"http://127.0.0.1:8440(/password-resets/[\w-]+)",
-                         change(olga, 2, action="reset"))  # fmt: skip
+    (link,) = re.findall(r"http://127.0.0.1:8440(/password-resets/[\w-]+)", change(olga, 2, action="reset"))
     new = "another long password"
     assert HubBrowser(app).send(link, {"password": new, "again": new}).status_code == 303
     HubBrowser(app).sign_in("ann", new)

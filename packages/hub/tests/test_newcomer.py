@@ -39,10 +39,19 @@ class Terminal:
     def __init__(self, folder: Path, path: str) -> None:
         self._master, slave = pty.openpty()
         self._process = subprocess.Popen(
-            ["setsid", "--ctty", "--wait", "bash", "--norc", "--noprofile", "-i"], cwd=folder,
-            stdin=slave, stdout=slave, stderr=slave,
-            env={"PATH": path, "PS1": "<$?>", "TERM": "dumb", "HOME": str(folder),
-                 "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})  # fmt: skip
+            ["setsid", "--ctty", "--wait", "bash", "--norc", "--noprofile", "-i"],
+            cwd=folder,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={
+                "PATH": path,
+                "PS1": "<$?>",
+                "TERM": "dumb",
+                "HOME": str(folder),
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
+        )
         os.close(slave)
         self._unread = ""
         self.wait_for("<0>")

@@ -151,8 +151,7 @@ def test_the_client_secret_may_be_posted(app: FastAPI, provider: OpenIdServer) -
 
 
 @pytest.mark.attack(
-    "a reply of a provider, a token or a code that is forged, expired or another's",
-    "nobody is signed in",
+    "a reply of a provider, a token or a code that is forged, expired or another's", "nobody is signed in"
 )
 @pytest.mark.parametrize(
     ("claims", "reason"),
@@ -186,10 +185,7 @@ def test_a_token_of_another_sign_in_is_refused(
     assert browser.get("/account").status_code == 303
 
 
-@pytest.mark.attack(
-    "an ID token without a signature, or signed with a public key as a password",
-    "nobody is signed in",
-)
+@pytest.mark.attack("an ID token without a signature, or signed with a public key as a password", "nobody is signed in")
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
 def test_a_token_that_anybody_can_sign_is_refused(
     hub: Hub, app: FastAPI, provider: OpenIdServer, algorithm: str
@@ -252,9 +248,7 @@ def test_a_code_of_another_sign_in_is_refused(app: FastAPI) -> None:
 
 
 @pytest.mark.attack("another site as the page after the sign-in", "the hub's first page")
-@pytest.mark.parametrize(
-    "to", ["https://evil.example", "//evil.example", "/\\evil.example", "/a\r\nb"]
-)
+@pytest.mark.parametrize("to", ["https://evil.example", "//evil.example", "/\\evil.example", "/a\r\nb"])
 def test_the_way_back_leads_nowhere_else(app: FastAPI, to: str) -> None:
     assert sign_in(HubBrowser(app), to).headers["location"] == "/"
 
@@ -287,16 +281,8 @@ def test_the_answer_names_its_issuer(app: FastAPI, provider: OpenIdServer) -> No
 @pytest.mark.parametrize(
     ("settings", "person", "sentence"),
     [
-        (
-            {"email_domains": ("lab.example",)},
-            {"email": "z@lab.example", "email_verified": True},
-            "",
-        ),
-        (
-            {"email_domains": ("lab.example",)},
-            {"email": "z@LAB.example", "email_verified": True},
-            "",
-        ),
+        ({"email_domains": ("lab.example",)}, {"email": "z@lab.example", "email_verified": True}, ""),
+        ({"email_domains": ("lab.example",)}, {"email": "z@LAB.example", "email_verified": True}, ""),
         ({"email_domains": ("lab.example",)}, {"email": "z@lab.example"}, "address that your"),
         (
             {"email_domains": ("lab.example",)},
@@ -321,9 +307,13 @@ def test_the_answer_names_its_issuer(app: FastAPI, provider: OpenIdServer) -> No
     ],
 )
 def test_restrictions(
-    hub: Hub, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any],
-    person: dict[str, Any], sentence: str,
-) -> None:  # fmt: skip
+    hub: Hub,
+    provider: OpenIdServer,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    person: dict[str, Any],
+    sentence: str,
+) -> None:
     monkeypatch.setenv("SNELLEN_HUB_OIDC_SECRET", CLIENT_SECRET)
     provider.person |= person
     provider.user = {"sub": "person-1"}
@@ -333,9 +323,7 @@ def test_restrictions(
     assert len(subjects(hub)) == (0 if sentence else 1)
 
 
-def test_what_the_token_lacks_is_asked_for(
-    hub: Hub, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_token_lacks_is_asked_for(hub: Hub, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HUB_OIDC_SECRET", CLIENT_SECRET)
     app = with_openid(hub, groups=("vision",))
     provider.user = {"sub": "person-1", "groups": ["vision"]}
@@ -362,9 +350,7 @@ def test_a_disabled_account_stays_out(hub: Hub, app: FastAPI) -> None:
         ({"token_endpoint": None}, "expected one with https://"),
     ],
 )
-def test_a_provider_that_is_none(
-    app: FastAPI, provider: OpenIdServer, metadata: dict[str, Any], sentence: str
-) -> None:
+def test_a_provider_that_is_none(app: FastAPI, provider: OpenIdServer, metadata: dict[str, Any], sentence: str) -> None:
     provider.metadata = metadata
     for _ in range(2):
         page = HubBrowser(app).get("/oidc/start")
@@ -400,8 +386,6 @@ def test_one_address_starts_few_sign_ins(app: FastAPI, monkeypatch: pytest.Monke
 
 
 def test_owners_are_not_made_by_a_provider(tmp_path: Path) -> None:
-    (tmp_path / "hub.toml").write_text(
-        '[openid]\nissuer = "https://lab.example"\nclient_id = "hub"\nrole = "owner"\n'
-    )
+    (tmp_path / "hub.toml").write_text('[openid]\nissuer = "https://lab.example"\nclient_id = "hub"\nrole = "owner"\n')
     with pytest.raises(UsageError, match=r"Invalid enum value 'owner' - at `\$\.openid\.role`"):
         read_config(tmp_path)

@@ -57,8 +57,9 @@ def test_a_wrong_key_fails_nobody(place: Path) -> None:
         assert f"does not open the hidden answers of {hub}" in said
     said = command("hub", "worker", hub, "--until-empty", code=2, SNELLEN_HUB_KEY="")
     assert "SNELLEN_HUB_KEY is not set" in said
-    said = command("hub", "benchmark", hub, "more", "--data", place / "signs.tsv", "--hidden",
-                   code=2, SNELLEN_HUB_KEY="")  # fmt: skip
+    said = command(
+        "hub", "benchmark", hub, "more", "--data", place / "signs.tsv", "--hidden", code=2, SNELLEN_HUB_KEY=""
+    )
     assert "SNELLEN_HUB_KEY is not set" in said
 
 
@@ -87,24 +88,26 @@ def test_every_command_says_what_cannot_be_reached(
     backup = str(place / "backup.zip")
     actions: list[tuple[str, ...]] = [("init", str(place / "other"))]
     if value.startswith("postgresql:"):
-        actions += [("serve", str(hub)), ("worker", str(hub)), ("account", str(hub)),
-                    ("doctor", str(hub), "--upgrade"), ("backup", str(hub), backup)]  # fmt: skip
+        actions += [
+            ("serve", str(hub)),
+            ("worker", str(hub)),
+            ("account", str(hub)),
+            ("doctor", str(hub), "--upgrade"),
+            ("backup", str(hub), backup),
+        ]
     for action in actions:
         said = command("hub", *action, stdin="a long password\n", code=2, **changed)
         assert sentence in said, action
         assert "secret" not in said
     assert not (place / "other" / "hub.toml").exists()
     assert not Path(backup).exists()
-    assert sentence in command(
-        "hub", "doctor", hub, code=2 if value == "nonsense" else 1, **changed
-    )
+    assert sentence in command("hub", "doctor", hub, code=2 if value == "nonsense" else 1, **changed)
 
 
 def test_an_init_that_fails_leaves_nothing(tmp_path: Path) -> None:
     place = tmp_path / "hub"
     assert "10 to 200" in command("hub", "init", place, stdin="short\n", code=2)
-    assert "cannot be called" in command("hub", "init", place, "--owner", "x/y", code=2,
-                                         stdin="a long password\n")  # fmt: skip
+    assert "cannot be called" in command("hub", "init", place, "--owner", "x/y", code=2, stdin="a long password\n")
     command("hub", "init", place, stdin="a long password\n")
     assert "holds a hub already" in command("hub", "init", place, stdin="a long password\n", code=2)
 
@@ -133,8 +136,13 @@ def as_a_user(*arguments: object) -> subprocess.CompletedProcess[str]:
     """A command to which files without rights are closed, also if the tests run as root."""
     prefix = AS_A_USER if os.geteuid() == 0 else ()
     return subprocess.run(
-        [*prefix, sys.executable, "-m", "snellen", *map(str, arguments)], text=True,
-        input="a long password\n", capture_output=True, env=environment(), check=False)  # fmt: skip
+        [*prefix, sys.executable, "-m", "snellen", *map(str, arguments)],
+        text=True,
+        input="a long password\n",
+        capture_output=True,
+        env=environment(),
+        check=False,
+    )
 
 
 @pytest.mark.attack("the disk of a hub's database is full", "a sentence, and nothing half written")
@@ -161,9 +169,7 @@ STOPS = 3
 
 
 @pytest.mark.release
-@pytest.mark.attack(
-    "PostgreSQL stops under a hub", "503 meanwhile; every upload that was taken is scored once"
-)
+@pytest.mark.attack("PostgreSQL stops under a hub", "503 meanwhile; every upload that was taken is scored once")
 def test_postgresql_may_stop_and_start(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """During uploads, reads and scoring: requests get a sentence meanwhile, what was taken is
     scored once, and nobody has to start anything again."""
@@ -180,10 +186,11 @@ def test_postgresql_may_stop_and_start(place: Path, monkeypatch: pytest.MonkeyPa
     token = command("hub", "account", folder, "olga", "--token").strip()
     port = free_port()
     processes = [
-        subprocess.Popen([*HUB, "serve", str(folder), "--port", str(port)], env=environment(),
-                         stderr=subprocess.DEVNULL),
+        subprocess.Popen(
+            [*HUB, "serve", str(folder), "--port", str(port)], env=environment(), stderr=subprocess.DEVNULL
+        ),
         subprocess.Popen([*HUB, "worker", str(folder), "--processes", "2"], env=environment()),
-    ]  # fmt: skip
+    ]
     url = f"http://127.0.0.1:{port}"
     taken: list[str] = []
     answers: set[int] = set()
@@ -251,8 +258,7 @@ def ask(url: str, token: str = "") -> tuple[int, Any]:
             b'--b\r\nContent-Disposition: form-data; name="predictions"; filename="p.jsonl"'
             b"\r\n\r\n" + predictions(45) + b"\r\n--b--\r\n"
         )
-        headers = {"Authorization": f"Bearer {token}",
-                   "Content-Type": "multipart/form-data; boundary=b"}  # fmt: skip
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "multipart/form-data; boundary=b"}
     request = urllib.request.Request(url, body, headers)
     try:
         with urllib.request.urlopen(request, timeout=60) as response:

@@ -35,11 +35,7 @@ def test_every_sentence_of_the_code_has_a_translation() -> None:
     known: set[str] = set()
     for path in (PAGES / "translations").glob("*.json"):
         known |= json.loads(path.read_text(encoding="utf-8")).keys()
-    used = {
-        text
-        for path in PAGES.glob("*.py")
-        for text in sentences(ast.parse(path.read_text(encoding="utf-8")))
-    }
+    used = {text for path in PAGES.glob("*.py") for text in sentences(ast.parse(path.read_text(encoding="utf-8")))}
     assert len(used) > 50
     used |= {*ROLES, *SCOPES, *ModelFacts.__struct_fields__}
     assert used - known == set()

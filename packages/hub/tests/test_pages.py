@@ -97,16 +97,13 @@ def values(document: Element, key: str) -> list[str]:
     at = next(index for index, head in enumerate(heads) if head.attributes.get("data-key") == key)
     cells = [row.all("td") + row.all("th") for row in board_rows(document)]
     assert cells
-    rows = [[each for each in row.parts if isinstance(each, Element)] for row in
-            board_rows(document)]  # fmt: skip
+    rows = [[each for each in row.parts if isinstance(each, Element)] for row in board_rows(document)]
     return [row[at].attributes["data-v"] for row in rows]
 
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_page_is_well_formed_and_can_be_read_aloud(
-    client: TestClient, path: str, language: str
-) -> None:
+def test_every_page_is_well_formed_and_can_be_read_aloud(client: TestClient, path: str, language: str) -> None:
     status = 404 if "nothing" in path else 200
     document = page(client, path, status, **{"accept-language": language})
     assert document.one("html").attributes["lang"] == ("zh-Hans" if language == "zh" else "en")
@@ -185,9 +182,7 @@ def test_the_board_is_in_the_order_of_its_ranks(client: TestClient) -> None:
         ("sort=category.logical-reasoning", "category.logical-reasoning", False),
     ],
 )
-def test_links_sort_without_javascript(
-    client: TestClient, query: str, key: str, ascending: bool
-) -> None:
+def test_links_sort_without_javascript(client: TestClient, query: str, key: str, ascending: bool) -> None:
     document = page(client, f"/benchmarks/{OPEN}?{query}")
     found = values(document, key)
     present = [value for value in found if value]
@@ -206,17 +201,14 @@ def test_links_sort_without_javascript(
     ("query", "expected"),
     [
         ("size=..3", {"DeepSeek-VL-1.3B", "PaliGemma-3B-mix-448", "Kosmos-2"}),
-        ("weights=closed", {"GPT-4o (2024-05-13)", "Gemini 1.5 Pro", "Claude 3.5 Sonnet",
-                            "Qwen-VL-Max", "WeMM"}),
+        ("weights=closed", {"GPT-4o (2024-05-13)", "Gemini 1.5 Pro", "Claude 3.5 Sonnet", "Qwen-VL-Max", "WeMM"}),
         ("text=INTERNLM", {"InternLM-XComposer2-VL-7B"}),
         ("organisation=KAUST", {"MiniGPT-4 (Vicuna-13B)"}),
         ("since=2024-09", {"Qwen2-VL-72B-Instruct"}),
         ("evidence=reported&size=50..", {"Qwen2-VL-72B-Instruct"}),
     ],
-)  # fmt: skip
-def test_the_filter_form_works_without_javascript(
-    client: TestClient, query: str, expected: set[str]
-) -> None:
+)
+def test_the_filter_form_works_without_javascript(client: TestClient, query: str, expected: set[str]) -> None:
     document = page(client, f"/benchmarks/{OPEN}?{query}")
     assert set(names(document)) == expected
     chips = document.one("ul", class_="applied").all("a")
@@ -236,18 +228,13 @@ def test_a_form_leads_to_the_shortest_address_of_its_view(client: TestClient) ->
         f"/benchmarks/{OPEN}?text=&size=..10&weights=&evidence=&columns=score&columns=size&sort=score",
         follow_redirects=False,
     )
-    assert (sent.status_code, sent.headers["location"]) == (
-        303, f"/benchmarks/{OPEN}?size=..10&columns=score,size"
-    )  # fmt: skip
+    assert (sent.status_code, sent.headers["location"]) == (303, f"/benchmarks/{OPEN}?size=..10&columns=score,size")
     columns = [
         each.attributes["value"]
         for each in page(client, f"/benchmarks/{OPEN}").all("input", name="columns")
         if "checked" in each.attributes
     ]
-    usual = client.get(
-        f"/benchmarks/{OPEN}?{'&'.join(f'columns={key}' for key in columns)}",
-        follow_redirects=False,
-    )
+    usual = client.get(f"/benchmarks/{OPEN}?{'&'.join(f'columns={key}' for key in columns)}", follow_redirects=False)
     assert usual.headers["location"] == f"/benchmarks/{OPEN}"
 
 
@@ -342,8 +329,7 @@ def _body_rows(document: Element, caption: str) -> list[Element]:
 
 def test_the_protocol_card_says_how_numbers_are_made(client: TestClient) -> None:
     text = page(client, f"/benchmarks/{HIDDEN}/protocol").text
-    for part in ("count as wrong", "public questions, which count as given away",
-                 "5 times in 24 hours"):  # fmt: skip
+    for part in ("count as wrong", "public questions, which count as given away", "5 times in 24 hours"):
         assert part in text
     assert "given away" not in page(client, f"/benchmarks/{OPEN}/protocol").text
 
@@ -356,9 +342,7 @@ def test_the_history_has_a_chart_and_the_same_in_a_table(client: TestClient) -> 
     best = [row for row in rows if row.all("td")[-1].text == "yes"]
     assert len(best) == len(chart.all("circle", class_="record"))
     # Sorted by day, the latest first; the best so far only rise.
-    assert [row.all("td")[0].text for row in rows] == sorted(
-        (row.all("td")[0].text for row in rows), reverse=True
-    )
+    assert [row.all("td")[0].text for row in rows] == sorted((row.all("td")[0].text for row in rows), reverse=True)
     scores = [float(row.all("td")[1].text) for row in best]
     assert scores == sorted(scores, reverse=True)
 
@@ -393,25 +377,25 @@ def test_home_has_the_first_group_of_each_board(client: TestClient) -> None:
 )
 def test_what_strangers_write_is_text(client: TestClient, hub: Hub) -> None:
     with hub.database.writing() as session:
-        row = session.scalars(
-            select(Submission).where(Submission.public_id == f"0001{38:012x}")
-        ).one()
+        row = session.scalars(select(Submission).where(Submission.public_id == f"0001{38:012x}")).one()
         assert row.model == ATTACK
-        row.facts = {"link": "javascript:alert(1)", "organisation": ATTACK, "notes": ATTACK,
-                     "route": ATTACK}  # fmt: skip
+        row.facts = {"link": "javascript:alert(1)", "organisation": ATTACK, "notes": ATTACK, "route": ATTACK}
         row.run = {"model": ATTACK, "versions": {ATTACK: ATTACK}}
         row.source = {"title": ATTACK, "url": "javascript:alert(1)"}
         note_change(session, row, "scored")
-    for path in ("/", f"/benchmarks/{OPEN}", f"/submissions/0001{38:012x}",
-                 f"/benchmarks/{OPEN}/history?by=published",
-                 f"/compare?s=0001{38:012x}&s=0001{0:012x}",
-                 f"/benchmarks/{OPEN}?text=%3Cscript%3E"):  # fmt: skip
+    for path in (
+        "/",
+        f"/benchmarks/{OPEN}",
+        f"/submissions/0001{38:012x}",
+        f"/benchmarks/{OPEN}/history?by=published",
+        f"/compare?s=0001{38:012x}&s=0001{0:012x}",
+        f"/benchmarks/{OPEN}?text=%3Cscript%3E",
+    ):
         document = page(client, path)
         assert ATTACK in document.text
         assert not document.all("img")
         assert all(not each.text for each in document.all("script"))
-        assert not [each for each in document.all("a")
-                    if not re.match(r"[/#]|https?://", each.attributes["href"])]  # fmt: skip
+        assert not [each for each in document.all("a") if not re.match(r"[/#]|https?://", each.attributes["href"])]
 
 
 def test_a_private_submission_is_seen_by_its_owner_alone(client: TestClient, hub: Hub) -> None:
@@ -436,13 +420,12 @@ def test_pages_are_kept_until_a_board_changes(client: TestClient, hub: Hub) -> N
     assert (again.status_code, again.content) == (304, b"")
     # What is not noted as a change is not looked for: the page came from memory.
     with hub.database.writing() as session:
-        session.execute(update(Submission).where(Submission.public_id == f"0001{1:012x}")
-                        .values(model="a name nobody noted"))  # fmt: skip
+        session.execute(
+            update(Submission).where(Submission.public_id == f"0001{1:012x}").values(model="a name nobody noted")
+        )
     assert client.get(path).text == first.text
     with hub.database.writing() as session:
-        row = session.scalars(
-            select(Submission).where(Submission.public_id == f"0001{2:012x}")
-        ).one()
+        row = session.scalars(select(Submission).where(Submission.public_id == f"0001{2:012x}")).one()
         withdraw_submission(session, row)
     changed = client.get(path, headers={"if-none-match": tag})
     assert changed.status_code == 200
@@ -460,9 +443,7 @@ def test_readers_at_once_share_one_reading_and_one_drawing(app: FastAPI, hub: Hu
 
     async def ask(readers: int) -> set[str]:
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://hub.example", headers=HTML
-        ) as browser:
+        async with httpx.AsyncClient(transport=transport, base_url="http://hub.example", headers=HTML) as browser:
             answers = await asyncio.gather(*(browser.get(path) for _ in range(readers)))
         assert {answer.status_code for answer in answers} == {200}
         return {answer.text for answer in answers}
@@ -477,8 +458,7 @@ def test_readers_at_once_share_one_reading_and_one_drawing(app: FastAPI, hub: Hu
     event.listen(hub.database.engine, "before_cursor_execute", note)
     try:
         with hub.database.writing() as session:
-            session.execute(update(Submission).where(Submission.public_id == f"0001{1:012x}")
-                            .values(problem=""))  # fmt: skip
+            session.execute(update(Submission).where(Submission.public_id == f"0001{1:012x}").values(problem=""))
         statements.clear()
         started = time.monotonic()
         assert len(asyncio.run(ask(200))) == 1
@@ -487,9 +467,7 @@ def test_readers_at_once_share_one_reading_and_one_drawing(app: FastAPI, hub: Hu
         assert 1 <= readings <= 2 + 4 * (time.monotonic() - started)
         assert drawings() == 0
         with hub.database.writing() as session:
-            row = session.scalars(
-                select(Submission).where(Submission.public_id == f"0001{4:012x}")
-            ).one()
+            row = session.scalars(select(Submission).where(Submission.public_id == f"0001{4:012x}")).one()
             note_change(session, row, "published")
         statements.clear()
         asyncio.run(ask(1))
@@ -520,9 +498,16 @@ def test_pages_of_one_reader_do_not_reach_another(client: TestClient, hub: Hub) 
     assert "csrf" not in english
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/benchmarks/nothing", "/suites/nothing",
-                                  "/submissions/0123456789abcdef",
-                                  f"/benchmarks/{OPEN}?table=nothing"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/benchmarks/nothing",
+        "/suites/nothing",
+        "/submissions/0123456789abcdef",
+        f"/benchmarks/{OPEN}?table=nothing",
+    ],
+)
 def test_errors_are_pages_for_browsers_and_json_for_programs(client: TestClient, path: str) -> None:
     document = page(client, path, 404)
     assert document.one("h1").text == "Nothing here"

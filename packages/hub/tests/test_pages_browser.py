@@ -61,18 +61,12 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on(
         "request",
-        lambda request: (
-            None
-            if request.url.startswith((url, "data:"))
-            else problems.append(f"asks for {request.url}")
-        ),
+        lambda request: None if request.url.startswith((url, "data:")) else problems.append(f"asks for {request.url}"),
     )
     opened.on(
         "console",
         lambda message: (
-            problems.append(message.text)
-            if message.type == "error" and "404" not in message.text
-            else None
+            problems.append(message.text) if message.type == "error" and "404" not in message.text else None
         ),
     )
     yield opened
@@ -82,8 +76,9 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
 
 def by_release(*values: Any) -> list[Any]:
     """Parameters that a release runs."""
-    return [pytest.param(*(value if isinstance(value, tuple) else (value,)),
-                         marks=pytest.mark.release) for value in values]  # fmt: skip
+    return [
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.release) for value in values
+    ]
 
 
 def models(page: Page) -> list[str]:
@@ -100,11 +95,10 @@ def plain_models(browser: Browser, url: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("key", ["score", "released", *by_release(
-    "model", "size", "weights", "category.logical-reasoning")])  # fmt: skip
-def test_sorting_at_once_gives_the_order_of_the_server(
-    page: Page, browser: Browser, key: str
-) -> None:
+@pytest.mark.parametrize(
+    "key", ["score", "released", *by_release("model", "size", "weights", "category.logical-reasoning")]
+)
+def test_sorting_at_once_gives_the_order_of_the_server(page: Page, browser: Browser, key: str) -> None:
     page.goto(BOARD)
     expect(page.locator("html")).to_have_class("quick")
     requests: list[str] = []
@@ -120,12 +114,13 @@ def test_sorting_at_once_gives_the_order_of_the_server(
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("size", "..4"), ("organisation", "Alibaba"), *by_release(
-        ("weights", "closed"), ("since", "2024"), ("evidence", "reported"), ("route", "API"))],
-)  # fmt: skip
-def test_filters_at_once_keep_what_the_server_keeps(
-    page: Page, browser: Browser, field: str, value: str
-) -> None:
+    [
+        ("size", "..4"),
+        ("organisation", "Alibaba"),
+        *by_release(("weights", "closed"), ("since", "2024"), ("evidence", "reported"), ("route", "API")),
+    ],
+)
+def test_filters_at_once_keep_what_the_server_keeps(page: Page, browser: Browser, field: str, value: str) -> None:
     page.goto(BOARD)
     page.locator(".menu > summary", has_text="Filter").click()
     page.locator(f"select[name={field}]").select_option(value)
@@ -251,14 +246,14 @@ if AXE:
     @pytest.mark.parametrize("language", ["en-US", "zh-CN"])
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.parametrize("width", WIDTHS)
-    def test_axe_finds_nothing(
-        browser: Browser, url: str, width: int, scheme: str, language: str
-    ) -> None:
+    def test_axe_finds_nothing(browser: Browser, url: str, width: int, scheme: str, language: str) -> None:
         context = browser.new_context(
-            base_url=url, locale=language, bypass_csp=True,
+            base_url=url,
+            locale=language,
+            bypass_csp=True,
             viewport={"width": width, "height": 900},
             color_scheme="dark" if scheme == "dark" else "light",
-        )  # fmt: skip
+        )
         page = context.new_page()
         source = Path(AXE).read_text()
         for path in PAGES:

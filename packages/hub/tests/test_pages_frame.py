@@ -97,9 +97,18 @@ def test_errors_are_pages_for_browsers_and_json_for_programs(client: TestClient)
 @pytest.mark.attack("a link that leads to another site after a form", "the hub's first page")
 @pytest.mark.parametrize(
     "target",
-    ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)",
-     "/a\r\nSet-Cookie: x=y", "", "evil.example", "\\/evil.example", "/\t/evil.example"],
-)  # fmt: skip
+    [
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/a\r\nSet-Cookie: x=y",
+        "",
+        "evil.example",
+        "\\/evil.example",
+        "/\t/evil.example",
+    ],
+)
 def test_no_link_leads_elsewhere(target: str) -> None:
     assert checked_target(target) == "/"
 

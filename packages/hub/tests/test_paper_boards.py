@@ -46,10 +46,7 @@ def mme(hub: Hub) -> BoardPage:
     with hub.database.writing() as session:
         board = add_board(session, "mme", spec="mme")
         for model, scores in parsed.scores.items():
-            labels = {
-                name: number("score", score, unit="points", top=200.0)
-                for name, score in scores.items()
-            }
+            labels = {name: number("score", score, unit="points", top=200.0) for name, score in scores.items()}
             total = sum(scores.values()) if len(scores) == 14 else None
             head = number("total", total, unit="points", top=2800.0)
             publish(session, board, model, summary(head, groups={"category": labels}))
@@ -76,11 +73,7 @@ def test_the_sixteen_boards_of_mme(mme: BoardPage) -> None:
         row = table.rows[int(line["rank"]) - 1]
         score = row.cells["score"].value
         assert score is not None
-        tied = {
-            spelled(other.model)
-            for other in table.rows
-            if abs((other.cells["score"].value or 0.0) - score) < 1e-9
-        }
+        tied = {spelled(other.model) for other in table.rows if abs((other.cells["score"].value or 0.0) - score) < 1e-9}
         if f"{score:.2f}" != line["score"] or spelled(line["model"]) not in tied:
             wrong.append((name, line["model"], line["score"], f"{score:.2f}"))
     assert wrong == [("Perception", "LLaVA", "1531.31", "1531.32")]
@@ -117,17 +110,19 @@ def test_table_2_of_mmt_bench(mmt: BoardPage) -> None:
     """All 1,024 meta-task values, both average ranks and Overall* of all 32 rows."""
     printed = paper_rows("mmt_table2.csv")
     assert len(printed) == 32
-    metas = [name for name in printed[0] if name not in (
-        "model", "overall", "avg_rank", "overall_noVR", "avg_rank_noVR")]  # fmt: skip
+    metas = [
+        name for name in printed[0] if name not in ("model", "overall", "avg_rank", "overall_noVR", "avg_rank_noVR")
+    ]
     assert len(metas) == 32
     for row in printed:
         model = row["model"]
-        for key, column in (("average-rank", "avg_rank"), ("score", "overall"),
-                            ("without-recognition", "overall_noVR"),
-                            ("average-rank-without-recognition", "avg_rank_noVR")):  # fmt: skip
-            assert value(mmt, "overall", model, key) == pytest.approx(
-                float(row[column]), abs=ROUNDING
-            ), (model, key)
+        for key, column in (
+            ("average-rank", "avg_rank"),
+            ("score", "overall"),
+            ("without-recognition", "overall_noVR"),
+            ("average-rank-without-recognition", "avg_rank_noVR"),
+        ):
+            assert value(mmt, "overall", model, key) == pytest.approx(float(row[column]), abs=ROUNDING), (model, key)
         for meta in metas:
             ours = value(mmt, "overall", model, meta.lower())
             assert ours is not None
@@ -156,9 +151,13 @@ def test_levels_of_seed_bench_h(seed: BoardPage) -> None:
     """Table 2 from the subparts of Table 3, but for the seven cells that the paper has wrong."""
     assert seed.layout == "seed"
     assert [table.name for table in seed.tables] == [
-        "l1", "l2", "l3", "part-2", "part-3",
+        "l1",
+        "l2",
+        "l3",
+        "part-2",
+        "part-3",
         *(slug(name) for name in SUBPARTS),
-    ]  # fmt: skip
+    ]
     tables = {"L1": "l1", "part2": "part-2", "L2": "l2", "part3": "part-3", "L3": "l3"}
     wrong = set()
     for row in paper_rows("seed_table2_levels.csv"):
@@ -168,10 +167,7 @@ def test_levels_of_seed_bench_h(seed: BoardPage) -> None:
             on_board = row["model"] in names(table)
             if row[column] in ("", "-"):
                 assert not on_board
-            elif (
-                not on_board
-                or abs((value(seed, name, row["model"]) or 0.0) - float(row[column])) > 0.1001
-            ):
+            elif not on_board or abs((value(seed, name, row["model"]) or 0.0) - float(row[column])) > 0.1001:
                 wrong.add((row["model"], column))
     # Rows without single-image numbers in Table 3 are on no level, in the paper neither.
     assert wrong == set(WRONG_LEVELS)
@@ -189,9 +185,7 @@ def test_ranks_of_subparts_of_seed_bench_h(seed: BoardPage, column: str) -> None
     table = seed.table(slug(name))
     assert table is not None
     printed = {row["model"]: row for row in paper_rows("seed_table3_subparts.csv")}
-    assert set(names(table)) == {
-        model for model, row in printed.items() if row[column] not in ("", "-")
-    }
+    assert set(names(table)) == {model for model, row in printed.items() if row[column] not in ("", "-")}
     for row in table.rows:
         equal = sum(other.rank == row.rank for other in table.rows)
         assert row.rank is not None

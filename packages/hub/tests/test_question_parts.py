@@ -21,19 +21,9 @@ from snellen.core.secret import Secret
 from snellen_hub import reveals
 from snellen_hub.accounts.access import account_called, create_account, now
 from snellen_hub.boards.feeds import describe_change
-from snellen_hub.config import (
-    HiddenSplits,
-    HubConfig,
-    SubmissionLimits,
-    parse_config,
-)
+from snellen_hub.config import HiddenSplits, HubConfig, SubmissionLimits, parse_config
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    BoardChange,
-    FinalScore,
-    HostedBenchmark,
-    Submission,
-)
+from snellen_hub.database.tables import BoardChange, FinalScore, HostedBenchmark, Submission
 from snellen_hub.hosting import NewBenchmark, add_benchmark, replace_data
 from snellen_hub.hub import Hub
 from snellen_hub.intake import NewSubmission, NotConfirmed, take_submission
@@ -47,9 +37,7 @@ from snellen_hub.uploaded_replies import decode_questions
 
 def question(number: int, picture: str = "", unit: str = "", group: str = "") -> Sample:
     media = tuple(MediaRef(name, FileSource(name)) for name in picture.split())
-    return Sample(
-        str(number), "choice", "What?", unit=unit, media=media, groups={"category": group}
-    )
+    return Sample(str(number), "choice", "What?", unit=unit, media=media, groups={"category": group})
 
 
 def test_each_category_is_divided_alike() -> None:
@@ -72,8 +60,7 @@ def test_what_shares_a_picture_or_a_unit_stays_together() -> None:
     for seed in range(30):
         parts = draw_parts([*chain, *units, *singles], seed, 0.5, [1], {})
         assert len({parts[each.id] for each in chain}) == 1
-        assert all(parts[one.id] == parts[other.id]
-                   for one, other in zip(units[::2], units[1::2], strict=True))  # fmt: skip
+        assert all(parts[one.id] == parts[other.id] for one, other in zip(units[::2], units[1::2], strict=True))
         assert 44 <= sum(part == 0 for part in parts.values()) <= 68
 
 
@@ -122,16 +109,16 @@ def submit(session: Session, hub: Hub, name: str, right: int) -> Submission:
     account = account_called(session, name)
     assert account is not None
     new = NewSubmission(model=f"m{right}", file_name="p.jsonl", content=predictions(right))
-    return take_submission(session, hub.storage, signs(session), account.id, new,
-                           SubmissionLimits(), hidden=hub.config.hidden)  # fmt: skip
+    return take_submission(
+        session, hub.storage, signs(session), account.id, new, SubmissionLimits(), hidden=hub.config.hidden
+    )
 
 
 def test_only_confirmed_accounts_submit_where_answers_are_hidden(hub: Hub) -> None:
     with hub.database.writing() as session:
         with pytest.raises(NotConfirmed, match="eve signed up without an invitation; verify your"):
             submit(session, hub, "eve", 30)
-        open_hub = Hub(hub.folder, HubConfig(hidden=HiddenSplits(confirmed_only=False)),
-                       hub.database, hub.storage)  # fmt: skip
+        open_hub = Hub(hub.folder, HubConfig(hidden=HiddenSplits(confirmed_only=False)), hub.database, hub.storage)
         assert submit(session, open_hub, "eve", 30).status == "queued"
         eve = account_called(session, "eve")
         assert eve is not None
@@ -173,8 +160,7 @@ def test_parts_are_revealed_at_their_dates(hub: Hub) -> None:
         (final,) = session.scalars(select(FinalScore))
         # The later one is better, but it was made after the date.
         assert (final.part, final.submission_id) == (1, first.id)
-        private = [int(each.name) for each in decode_questions(hub.storage.get(row.ids))
-                   if each.part == 1]  # fmt: skip
+        private = [int(each.name) for each in decode_questions(hub.storage.get(row.ids)) if each.part == 1]
         value = final.summary["headline"]["value"]
         assert value == pytest.approx(100 * sum(n < 20 for n in private) / 21)
         assert session.get_one(Submission, late.id).scores[-1].samples == 39

@@ -13,12 +13,7 @@ from sqlalchemy.orm import Session
 
 from snellen_hub.accounts.access import create_account, now
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    HostedBenchmark,
-    ScoringJob,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import HostedBenchmark, ScoringJob, Submission, SubmissionScore
 from snellen_hub.jobs import queue
 from snellen_hub.jobs.queue import (
     MAX_ATTEMPTS,
@@ -38,17 +33,40 @@ def add_jobs(database: Database, count: int) -> None:
     with database.writing() as session:
         owner = create_account(session, "owner", "owner", "a long password")
         benchmark = HostedBenchmark(
-            name="signs", title="Signs", description="", spec="", protocol={}, is_hidden=False,
-            data="0" * 64, data_name="d.tsv", public_data=None, ids="1" * 64, rows=3, version=1,
-            created=now())  # fmt: skip
+            name="signs",
+            title="Signs",
+            description="",
+            spec="",
+            protocol={},
+            is_hidden=False,
+            data="0" * 64,
+            data_name="d.tsv",
+            public_data=None,
+            ids="1" * 64,
+            rows=3,
+            version=1,
+            created=now(),
+        )
         session.add(benchmark)
         session.flush()
         for number in range(count):
             submission = Submission(
-                public_id=f"s{number}", account_id=owner.id, benchmark_id=benchmark.id,
-                model="m", facts={}, kind="submitted", status="queued", visibility="private",
-                problem="", file=None, file_name="", digest="", size=0, run={},
-                created=now())  # fmt: skip
+                public_id=f"s{number}",
+                account_id=owner.id,
+                benchmark_id=benchmark.id,
+                model="m",
+                facts={},
+                kind="submitted",
+                status="queued",
+                visibility="private",
+                problem="",
+                file=None,
+                file_name="",
+                digest="",
+                size=0,
+                run={},
+                created=now(),
+            )
             session.add(submission)
             session.flush()
             add_job(session, submission.id, 1)
@@ -56,8 +74,11 @@ def add_jobs(database: Database, count: int) -> None:
 
 
 def write_score(session: Session, job: LeasedJob) -> None:
-    session.add(SubmissionScore(submission_id=job.submission_id, version=job.version, scored_by="x",
-                      samples=3, summary={}, created=now()))  # fmt: skip
+    session.add(
+        SubmissionScore(
+            submission_id=job.submission_id, version=job.version, scored_by="x", samples=3, summary={}, created=now()
+        )
+    )
 
 
 def count_scores(database: Database) -> int:

@@ -28,12 +28,7 @@ from snellen_hub.accounts.access import create_account
 from snellen_hub.boards.exports import page_csv, page_parquet
 from snellen_hub.boards.pages import read_tables
 from snellen_hub.boards.tables import BoardCell, BoardPage, BoardTable
-from snellen_hub.database.tables import (
-    HostedBenchmark,
-    HostedSuite,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import HostedBenchmark, HostedSuite, Submission, SubmissionScore
 from snellen_hub.hub import Hub, create_hub
 from snellen_hub.reported_numbers import papers
 from snellen_hub.reported_numbers.importing import headline_of, import_tables
@@ -50,9 +45,17 @@ MMBENCH_GROUPS = {
     "RR": "relation_reasoning",
 }
 SHIFTED_MODELS = {
-    "InternVL-Chat-v1.2-34B", "Qwen-VL-Plus", "GPT-4V", "LLaVA-NEXT-34B", "Yi-VL-34B",
-    "DeepSeek-VL-7B", "Yi-VL-6B", "LLaVA-NEXT-13B", "Claude3V-Haiku", "LLaVA-NEXT-7B",
-}  # fmt: skip
+    "InternVL-Chat-v1.2-34B",
+    "Qwen-VL-Plus",
+    "GPT-4V",
+    "LLaVA-NEXT-34B",
+    "Yi-VL-34B",
+    "DeepSeek-VL-7B",
+    "Yi-VL-6B",
+    "LLaVA-NEXT-13B",
+    "Claude3V-Haiku",
+    "LLaVA-NEXT-7B",
+}
 """Rows of MMT-Bench whose values stand one column off in Tables A26 to A33."""
 
 
@@ -64,18 +67,44 @@ class OpenVlmTable(NamedTuple):
 
 
 OPENVLM = (
-    OpenVlmTable("openvlm-core", "vlmevalkit_table2_general.csv", {
-        "MMBenchV1.1": "mmbench-v11-test", "MMStar": "mmstar", "MMMU": "mmmu-val",
-        "MathVista": "mathvista", "HallusionBench": "hallusionbench", "AI2D": "ai2d",
-        "OCRBench_of_1000": "ocrbench", "MMVet": "mm-vet"}),
-    OpenVlmTable("openvlm-reasoning", "vlmevalkit_table3_reasoning.csv", {
-        "MathVista": "mathvista", "MathVision": "mathvision",
-        "MathVerse": "mathverse-vision-only", "DynaMath": "dynamath", "WeMath": "wemath",
-        "LogicVista": "logicvista"}),
-    OpenVlmTable("openvlm-video", "vlmevalkit_table4_video.csv", {
-        "MVBench": "mvbench", "Video-MME_wo_subs": "video-mme",
-        "MMBench-Video_of_3": "mmbench-video", "TempCompass": "tempcompass", "MLVU": "mlvu"}),
-)  # fmt: skip
+    OpenVlmTable(
+        "openvlm-core",
+        "vlmevalkit_table2_general.csv",
+        {
+            "MMBenchV1.1": "mmbench-v11-test",
+            "MMStar": "mmstar",
+            "MMMU": "mmmu-val",
+            "MathVista": "mathvista",
+            "HallusionBench": "hallusionbench",
+            "AI2D": "ai2d",
+            "OCRBench_of_1000": "ocrbench",
+            "MMVet": "mm-vet",
+        },
+    ),
+    OpenVlmTable(
+        "openvlm-reasoning",
+        "vlmevalkit_table3_reasoning.csv",
+        {
+            "MathVista": "mathvista",
+            "MathVision": "mathvision",
+            "MathVerse": "mathverse-vision-only",
+            "DynaMath": "dynamath",
+            "WeMath": "wemath",
+            "LogicVista": "logicvista",
+        },
+    ),
+    OpenVlmTable(
+        "openvlm-video",
+        "vlmevalkit_table4_video.csv",
+        {
+            "MVBench": "mvbench",
+            "Video-MME_wo_subs": "video-mme",
+            "MMBench-Video_of_3": "mmbench-video",
+            "TempCompass": "tempcompass",
+            "MLVU": "mlvu",
+        },
+    ),
+)
 TOPS = {"OCRBench_of_1000": 1000.0, "MMBench-Video_of_3": 3.0}
 
 Board = Mapping[str, tuple[Submission, Summary]]
@@ -116,18 +145,19 @@ def test_contradictions_are_warned_of() -> None:
     """How many sentences each paper gives, and one of each kind."""
     warnings = {name: read_paper(name).warnings for name in PAPERS}
     assert {name: len(found) for name, found in warnings.items()} == {
-        "mme": 11, "mmbench": 0, "mmt": 35, "seed": 17, "vlmevalkit": 1,
-    }  # fmt: skip
+        "mme": 11,
+        "mmbench": 0,
+        "mmt": 35,
+        "seed": 17,
+        "vlmevalkit": 1,
+    }
     every = {warning for found in warnings.values() for warning in found}
     assert every >= {
         "mme: LRV-Instruction, scene: fits 182 of 200 images only",
-        "mmt-bench: DeepSeek-VL-7B, overall: printed as 53.2; the plain mean of its 162 subtasks "
-        "is 52.82",
+        "mmt-bench: DeepSeek-VL-7B, overall: printed as 53.2; the plain mean of its 162 subtasks is 52.82",
         "seed-bench-h: GPT-4V, part-2: 44.2 is printed, and its cells in Table 3 give 40.87",
-        "seed-bench-h: SEED-LLaMA, Image Generation: 45.5 is printed, and its cells in Table 6 "
-        "give 50.45",
-        "openvlm-core: the average of Ovis2-34B is printed as 76.5, the mean of its columns is "
-        "76.59",
+        "seed-bench-h: SEED-LLaMA, Image Generation: 45.5 is printed, and its cells in Table 6 give 50.45",
+        "openvlm-core: the average of Ovis2-34B is printed as 76.5, the mean of its columns is 76.59",
     }
 
 
@@ -146,9 +176,7 @@ def test_a_changed_cell_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(papers, "read_paper_table", with_mistakes)
     changed = f"mmbench-dev-en: {read('mmbench_table10_dev_l2.csv')[0]['model']}: AR is printed as"
     assert [one.startswith(changed) for one in read_paper("mmbench").warnings] == [True]
-    assert "mathvista: InternVL3-78B: Table 3 prints another number than Table 2" in (
-        read_paper("vlmevalkit").warnings
-    )
+    assert "mathvista: InternVL3-78B: Table 3 prints another number than Table 2" in (read_paper("vlmevalkit").warnings)
 
 
 def spelled(model: str) -> str:
@@ -260,10 +288,7 @@ def test_every_number_of_mmbench(hub: Hub, name: str) -> None:
     assert rows.keys() == {row["model"] for row in printed} | text_only
     for row in printed:
         _, summary = rows[row["model"]]
-        assert (summary.headline.name, summary.headline.value) == (
-            "circular",
-            float(row["overall"]),
-        )
+        assert (summary.headline.name, summary.headline.value) == ("circular", float(row["overall"]))
         assert summary.headline.n == questions
         groups = summary.groups["l2-category"]
         for column, group in MMBENCH_GROUPS.items():
@@ -283,9 +308,7 @@ def test_vanilla_accuracy_of_mmbenchs_table_2(hub: Hub) -> None:
         summary = rows[row["model"]][1]
         assert summary.headline.value == float(row["circular_acc"])
         assert summary.metrics["vanilla"].value == float(row["vanilla_acc_implied"])
-        assert float(row["circular_acc"]) - float(row["change"]) == pytest.approx(
-            float(row["vanilla_acc_implied"])
-        )
+        assert float(row["circular_acc"]) - float(row["change"]) == pytest.approx(float(row["vanilla_acc_implied"]))
 
 
 def test_every_level_part_and_subpart_of_seed_bench(hub: Hub) -> None:
@@ -317,13 +340,21 @@ def test_every_level_part_and_subpart_of_seed_bench(hub: Hub) -> None:
 
 
 NOTED_SEED = {
-    ("GVT", "Interleaved Image & Text Comprehension"), ("GVT", "Few-shot Image Understanding"),
-    ("LLaVA-Next", "L1"), ("Yi-VL", "Video & Text Comprehension"), ("GPT-4V", "L1"),
-    ("GPT-4V", "L2"), ("GPT-4V", "part-2"), ("Claude-3-Opus", "Video & Text Comprehension"),
-    ("Emu", "L3"), ("Emu", "Interleaved Image & Text Comprehension"), ("NExT-GPT", "L3"),
-    ("NExT-GPT", "Interleaved Image & Text Comprehension"), ("SEED-LLaMA", "L3"),
+    ("GVT", "Interleaved Image & Text Comprehension"),
+    ("GVT", "Few-shot Image Understanding"),
+    ("LLaVA-Next", "L1"),
+    ("Yi-VL", "Video & Text Comprehension"),
+    ("GPT-4V", "L1"),
+    ("GPT-4V", "L2"),
+    ("GPT-4V", "part-2"),
+    ("Claude-3-Opus", "Video & Text Comprehension"),
+    ("Emu", "L3"),
+    ("Emu", "Interleaved Image & Text Comprehension"),
+    ("NExT-GPT", "L3"),
+    ("NExT-GPT", "Interleaved Image & Text Comprehension"),
+    ("SEED-LLaMA", "L3"),
     ("SEED-LLaMA", "Image Generation"),
-}  # fmt: skip
+}
 """Means that the paper's own cells do not give (docs/papers.md)."""
 
 
@@ -445,8 +476,7 @@ def test_mmt_benchs_board_as_readers_see_it(hub: Hub) -> None:
     printed = paper_rows("mmt_table2.csv")
     assert cells.keys() == {row["model"] for row in printed}
     for row in printed:
-        for key, column in (("average-rank", "avg_rank"),
-                            ("average-rank-without-recognition", "avg_rank_noVR")):  # fmt: skip
+        for key, column in (("average-rank", "avg_rank"), ("average-rank-without-recognition", "avg_rank_noVR")):
             assert cells[row["model"]][key].value == pytest.approx(float(row[column]), abs=0.0501)
         for meta in by_meta_task():
             assert cells[row["model"]][meta.lower()].value == float(row[meta])
@@ -475,9 +505,7 @@ def test_openvlms_averages_as_readers_see_them(hub: Hub, table: OpenVlmTable) ->
         assert "16 frames" in cells["GPT-4o-20240806"]["mvbench"].mark
 
 
-@pytest.mark.parametrize(
-    ("name", "is_suite"), [("mme", False), ("mmt-bench", False), ("openvlm-video", True)]
-)
+@pytest.mark.parametrize(("name", "is_suite"), [("mme", False), ("mmt-bench", False), ("openvlm-video", True)])
 def test_files_hold_the_numbers_of_the_boards(hub: Hub, name: str, is_suite: bool) -> None:
     """Also means of ranks, which are no whole numbers."""
     page = page_of(hub, name, is_suite=is_suite)

@@ -161,15 +161,12 @@ def app(prepared: Prepared, tmp_path: Path) -> Iterator[FastAPI]:
 
 
 def test_every_route_is_in_the_table(app: FastAPI) -> None:
-    assert routes_of(app) - TABLE.keys() == set(), (
-        "add these routes to TABLE, with who may use them"
-    )
+    assert routes_of(app) - TABLE.keys() == set(), "add these routes to TABLE, with who may use them"
     assert TABLE.keys() - routes_of(app) == set(), "these routes are gone; delete their lines"
 
 
 @pytest.mark.attack(
-    "each route, asked by everybody who may not use it",
-    "refused, and what is private looks like nothing",
+    "each route, asked by everybody who may not use it", "refused, and what is private looks like nothing"
 )
 @pytest.mark.parametrize("route", sorted(TABLE))
 def test_who_may_use_a_route(app: FastAPI, prepared: Prepared, route: str) -> None:
@@ -179,8 +176,7 @@ def test_who_may_use_a_route(app: FastAPI, prepared: Prepared, route: str) -> No
     is_api = pattern.startswith("/api/")
     got = []
     for name in CALLERS:
-        client = TestClient(app, base_url=ORIGIN, follow_redirects=False,
-                            headers={"Accept": "text/html"})  # fmt: skip
+        client = TestClient(app, base_url=ORIGIN, follow_redirects=False, headers={"Accept": "text/html"})
         headers, form = {}, dict(FORMS.get(route, {}))
         if is_api and name != "anonymous":
             headers["Authorization"] = f"Bearer {prepared.tokens[name]}"

@@ -20,21 +20,8 @@ from snellen_curate.review.opening import open_review
 from snellen_hub.accounts.access import create_account
 from snellen_hub.config import HubConfig
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    Account,
-    HostedBenchmark,
-    HostedItem,
-    HostedMedium,
-    Submission,
-    WrongLabelFlag,
-)
-from snellen_hub.hosting import (
-    NewBenchmark,
-    Protocol,
-    add_benchmark,
-    replace_data,
-    rescore,
-)
+from snellen_hub.database.tables import Account, HostedBenchmark, HostedItem, HostedMedium, Submission, WrongLabelFlag
+from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark, replace_data, rescore
 from snellen_hub.hub import Hub
 from snellen_hub.samples.browsing import (
     ItemsPage,
@@ -46,12 +33,7 @@ from snellen_hub.samples.browsing import (
     read_page,
     read_replies,
 )
-from snellen_hub.samples.flags import (
-    FLAGS_PER_DAY,
-    TooManyFlags,
-    raise_flag,
-    read_flags,
-)
+from snellen_hub.samples.flags import FLAGS_PER_DAY, TooManyFlags, raise_flag, read_flags
 from snellen_hub.samples.replies import MAX_REPLY, RepliesReader
 from snellen_hub.samples.review_folder import write_review_folder
 from snellen_hub.samples.versions import score_history
@@ -66,8 +48,7 @@ def hub(database: Database, tmp_path: Path) -> Hub:
         create_account(session, "ann", "submitter", "a long password")
         for name, hidden in (("open-signs", False), ("hidden-signs", True)):
             data = write_data(tmp_path / f"{name}.tsv")
-            add_benchmark(session, storage, NewBenchmark(name=name, title=name, data=data,
-                                                         is_hidden=hidden))  # fmt: skip
+            add_benchmark(session, storage, NewBenchmark(name=name, title=name, data=data, is_hidden=hidden))
     return opened
 
 
@@ -100,8 +81,7 @@ def picture(color: str, kind: str = "PNG") -> bytes:
 
 
 def test_questions_are_found_by_text_category_and_result(hub: Hub) -> None:
-    good, bad = submit(hub, "open-signs", predictions(45)), submit(hub, "open-signs",
-                                                                   predictions(10))  # fmt: skip
+    good, bad = submit(hub, "open-signs", predictions(45)), submit(hub, "open-signs", predictions(10))
     work(hub)
     publish(hub, good, bad)
     everything = page_of(hub)
@@ -126,8 +106,9 @@ def test_questions_are_found_by_text_category_and_result(hub: Hub) -> None:
 
 
 def test_a_question_is_shown_with_every_reply(hub: Hub) -> None:
-    rows = [{"index": n, "prediction": f"I think it is (B). {'x' * 30_000}" if n == 2 else "none"}
-            for n in range(QUESTIONS)]  # fmt: skip
+    rows = [
+        {"index": n, "prediction": f"I think it is (B). {'x' * 30_000}" if n == 2 else "none"} for n in range(QUESTIONS)
+    ]
     content = "".join(json.dumps(row) + "\n" for row in rows).encode()
     submission = submit(hub, "open-signs", content)
     private = submit(hub, "open-signs", predictions(5))
@@ -165,8 +146,7 @@ def test_nothing_of_a_hidden_split_is_shown(hub: Hub) -> None:
     with hub.database.writing() as session:
         row = benchmark(session, "hidden-signs")
         account = session.scalars(select(Account)).one()
-        assert session.scalars(select(HostedItem).where(HostedItem.benchmark_id == row.id)).all() \
-            == []  # fmt: skip
+        assert session.scalars(select(HostedItem).where(HostedItem.benchmark_id == row.id)).all() == []
         reader = RepliesReader(hub.storage)
         for name in ("0", "1", "no such item"):
             for ask in (
@@ -197,21 +177,13 @@ def write_pictures(folder: Path) -> Path:
     return path
 
 
-def test_pictures_beside_the_data_are_stored_once_and_read_by_nobody_who_scores(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_pictures_beside_the_data_are_stored_once_and_read_by_nobody_who_scores(hub: Hub, tmp_path: Path) -> None:
     path = write_pictures(tmp_path / "colours")
     with hub.database.writing() as session:
-        row = add_benchmark(
-            session, hub.storage, NewBenchmark(name="colours", title="Colours", data=path)
-        )
-        media = session.scalars(
-            select(HostedMedium).where(HostedMedium.benchmark_id == row.id)
-        ).all()
+        row = add_benchmark(session, hub.storage, NewBenchmark(name="colours", title="Colours", data=path))
+        media = session.scalars(select(HostedMedium).where(HostedMedium.benchmark_id == row.id)).all()
         # Two files hold the same picture; it is stored once, and the download has both.
-        assert sorted(each.paths for each in media) == [
-            ["images/0-red.png", "images/2-red.png"], ["images/1-blue.png"]
-        ]  # fmt: skip
+        assert sorted(each.paths for each in media) == [["images/0-red.png", "images/2-red.png"], ["images/1-blue.png"]]
         assert {each.content_type for each in media} == {"image/png"}
         assert row.scoring_data is not None
     items = page_of(hub, "colours").items
@@ -232,13 +204,10 @@ def test_workers_get_no_pictures(hub: Hub, tmp_path: Path, hidden: bool) -> None
     path.write_text("\n".join(lines) + "\n")
     with hub.database.writing() as session:
         row = add_benchmark(
-            session, hub.storage,
-            NewBenchmark(name="inline", title="Inline", data=path, is_hidden=hidden),
-        )  # fmt: skip
-        scored_with = hub.storage.get(row.data if hidden else row.scoring_data)
-        count = len(
-            session.scalars(select(HostedMedium).where(HostedMedium.benchmark_id == row.id)).all()
+            session, hub.storage, NewBenchmark(name="inline", title="Inline", data=path, is_hidden=hidden)
         )
+        scored_with = hub.storage.get(row.data if hidden else row.scoring_data)
+        count = len(session.scalars(select(HostedMedium).where(HostedMedium.benchmark_id == row.id)).all())
     names = {str(json.loads(line)["image_path"]) for line in scored_with.splitlines()}
     assert len(names) == 2
     assert all(len(line) < 200 for line in scored_with.splitlines())
@@ -257,13 +226,8 @@ def test_a_picture_outside_of_the_data_folder_is_refused(hub: Hub, tmp_path: Pat
     folder = tmp_path / "data"
     folder.mkdir()
     path = folder / "d.tsv"
-    path.write_text(
-        f"index\tquestion\tanswer\timage_path\n1\tWhat?\tred\t{tmp_path}/elsewhere.png\n"
-    )
-    with (
-        hub.database.writing() as session,
-        pytest.raises(UsageError, match="outside of the folder of the data"),
-    ):
+    path.write_text(f"index\tquestion\tanswer\timage_path\n1\tWhat?\tred\t{tmp_path}/elsewhere.png\n")
+    with hub.database.writing() as session, pytest.raises(UsageError, match="outside of the folder of the data"):
         add_benchmark(session, hub.storage, NewBenchmark(name="x", title="X", data=path))
 
 
@@ -273,8 +237,9 @@ def test_both_numbers_are_kept_with_what_changed(hub: Hub, tmp_path: Path) -> No
     work(hub)
     for name in ("open-signs", "hidden-signs"):
         text = (tmp_path / f"{name}.tsv").read_text()
-        lines = text.replace("1\tWhat is 1?\tone\ttwo\tthree\tfour\tD",
-                             "1\tWhat is 1?\tone\ttwo\tthree\tfour\tA").splitlines()  # fmt: skip
+        lines = text.replace(
+            "1\tWhat is 1?\tone\ttwo\tthree\tfour\tD", "1\tWhat is 1?\tone\ttwo\tthree\tfour\tA"
+        ).splitlines()
         lines[-1] = lines[-1].replace("59\t", "60\t", 1)
         path = tmp_path / "mended.tsv"
         path.write_text("\n".join(lines) + "\n")
@@ -298,9 +263,7 @@ def test_both_numbers_are_kept_with_what_changed(hub: Hub, tmp_path: Path) -> No
     assert secret.changes.added_items == ()
 
 
-def test_new_scoring_code_scores_everything_again(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_scoring_code_scores_everything_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     submission = submit(hub, "open-signs", predictions(45))
     work(hub)
     with hub.database.writing() as session:
@@ -407,12 +370,8 @@ def test_an_open_split_needs_no_public_copy(hub: Hub, tmp_path: Path) -> None:
     named = NewBenchmark(name="x", title="X", data=tmp_path)
     with hub.database.writing() as session, pytest.raises(UsageError, match="no data set folder"):
         add_benchmark(session, hub.storage, named)
-    answers = NewBenchmark(name="x", title="X", data=path, answers=path,
-                           protocol=Protocol(columns={"question": "q"}))  # fmt: skip
-    with (
-        hub.database.writing() as session,
-        pytest.raises(UsageError, match="leave out --benchmark"),
-    ):
+    answers = NewBenchmark(name="x", title="X", data=path, answers=path, protocol=Protocol(columns={"question": "q"}))
+    with hub.database.writing() as session, pytest.raises(UsageError, match="leave out --benchmark"):
         add_benchmark(session, hub.storage, answers)
     wrong = NewBenchmark(name="x", title="X", data=path, answers=path)
     with hub.database.writing() as session, pytest.raises(DataError, match="no file of answers"):

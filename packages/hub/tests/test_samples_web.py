@@ -26,13 +26,7 @@ from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_account, create_token, start_sign_in
 from snellen_hub.config import HubConfig, SessionLimits
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    Account,
-    HostedBenchmark,
-    HostedMedium,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import Account, HostedBenchmark, HostedMedium, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, add_benchmark, replace_data
 from snellen_hub.hub import Hub
 from snellen_hub.intake import NewSubmission, take_submission
@@ -77,14 +71,15 @@ def write_data(folder: Path, color: str = "red") -> Path:
         {
             "index": name,
             "question": f"What colour? {SCRIPT} {{{{ 7 * 7 }}}}",
-            "A": color, "B": f"blue {SCRIPT}", "answer": "A",
+            "A": color,
+            "B": f"blue {SCRIPT}",
+            "answer": "A",
             "category": f'"><img src=x onerror=alert(1)> {number % 2}',
             "image_path": list(FILES)[number % 4],
         }
         for number, name in enumerate([*BAD_IDS, *map(str, range(20))])
-    ]  # fmt: skip
-    rows.append({"index": "video", "question": "What moves?", "answer": "a cat",
-                 "video_path": "clip.mp4"})  # fmt: skip
+    ]
+    rows.append({"index": "video", "question": "What moves?", "answer": "a cat", "video_path": "clip.mp4"})
     path = folder / "hostile.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -129,9 +124,7 @@ def submit(hub: Hub, benchmark: str = "open") -> str:
     rows = [{"index": name, "prediction": f"{SCRIPT} (A)"} for name in names]
     content = "".join(json.dumps(row) + "\n" for row in rows).encode()
     with hub.database.writing() as session:
-        row = session.scalars(
-            select(HostedBenchmark).where(HostedBenchmark.name == benchmark)
-        ).one()
+        row = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == benchmark)).one()
         ann = session.scalars(select(Account).where(Account.name == "ann")).one()
         new = NewSubmission(model=f"m {SCRIPT}", file_name="p.jsonl", content=content)
         submission = take_submission(session, hub.storage, row, ann.id, new, LIMITS)
@@ -182,14 +175,15 @@ def test_the_api_gives_pages_of_questions(hub: Hub, client: httpx.Client) -> Non
     wrong = {"submission": submission, "result": "wrong"}
     found = client.get("/api/v1/benchmarks/open/samples", params=wrong).json()
     assert [item["id"] for item in found["items"]] == ["video"]
-    for asked, code in (({"page": 0}, 422), ({"result": "maybe"}, 422),
-                        ({"submission": "0" * 16, "result": "right"}, 404)):  # fmt: skip
+    for asked, code in (
+        ({"page": 0}, 422),
+        ({"result": "maybe"}, 422),
+        ({"submission": "0" * 16, "result": "right"}, 404),
+    ):
         assert client.get("/api/v1/benchmarks/open/samples", params=asked).status_code == code
 
 
-def test_the_api_gives_the_numbers_of_every_version(
-    hub: Hub, client: httpx.Client, tmp_path: Path
-) -> None:
+def test_the_api_gives_the_numbers_of_every_version(hub: Hub, client: httpx.Client, tmp_path: Path) -> None:
     submission = submit(hub)
     path = write_data(tmp_path / "new", "crimson")
     with hub.database.writing() as session:
@@ -217,8 +211,7 @@ def test_data_keep_their_name_and_bring_their_pictures(hub: Hub, client: httpx.C
         add_benchmark(session, hub.storage, NewBenchmark(name="text", title="T", data=text))
     named = client.get("/api/v1/benchmarks/text/data").headers["content-disposition"]
     assert named == (
-        'attachment; filename="signes____t_.tsv"; '
-        "filename*=UTF-8''signes%20%E2%80%93%20%C3%A9t%C3%A9.tsv"
+        "attachment; filename=\"signes____t_.tsv\"; filename*=UTF-8''signes%20%E2%80%93%20%C3%A9t%C3%A9.tsv"
     )
     assert client.get("/api/v1/benchmarks/hidden/data").status_code == 404
 
@@ -245,8 +238,7 @@ def test_only_pictures_of_public_data_leave(hub: Hub, client: httpx.Client) -> N
     response = client.get("/api/v1/benchmarks/split/data")
     with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
         assert sorted(archive.namelist()) == ["public.png", "questions.jsonl"]
-    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-               for name in ("public.png", "secret.png")}  # fmt: skip
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("public.png", "secret.png")}
     stored = {file.key for file in hub.storage.list_files()}
     assert digests["public.png"] in stored
     assert digests["secret.png"] not in stored
@@ -290,12 +282,7 @@ def test_videos_are_read_in_parts(
 )
 @pytest.mark.parametrize(
     ("name", "content_type"),
-    [
-        ("red.png", "image/png"),
-        ("photo.jpg", "image/gif"),
-        ("page.png", ""),
-        ("drawing.png", ""),
-    ],
+    [("red.png", "image/png"), ("photo.jpg", "image/gif"), ("page.png", ""), ("drawing.png", "")],
 )
 def test_media_are_what_they_hold(client: httpx.Client, name: str, content_type: str) -> None:
     response = client.get(f"/benchmarks/open/media/{digest(name)}")
@@ -309,9 +296,21 @@ def test_media_are_what_they_hold(client: httpx.Client, name: str, content_type:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"<svg", HTML, SVG, b"%PDF-1.4", b"GIF", b"\x89PN", b"PK\x03\x04", b"\xff\xfe<\x00s\x00",
-     b"RIFF    AVI ", b"II*\x00", b"ID3"],
-)  # fmt: skip
+    [
+        b"",
+        b"<svg",
+        HTML,
+        SVG,
+        b"%PDF-1.4",
+        b"GIF",
+        b"\x89PN",
+        b"PK\x03\x04",
+        b"\xff\xfe<\x00s\x00",
+        b"RIFF    AVI ",
+        b"II*\x00",
+        b"ID3",
+    ],
+)
 def test_only_known_pictures_and_videos_are_displayable(data: bytes) -> None:
     assert displayable_type(data) == ""
 
@@ -381,15 +380,12 @@ def test_hidden_samples_and_pictures_cannot_be_guessed(hub: Hub, client: httpx.C
     for item in ("0", "not-there"):
         sent = {"item": item, "kind": "ambiguous", "reason": "why"}
         form = client.post("/benchmarks/hidden/flags", data={"csrf": csrf, **sent})
-        api = client.post("/api/v1/benchmarks/hidden/flags", json=sent,
-                          headers=token(hub, "ann", "submit"))  # fmt: skip
+        api = client.post("/api/v1/benchmarks/hidden/flags", json=sent, headers=token(hub, "ann", "submit"))
         answers |= {(each.status_code, each.json()["detail"]) for each in (form, api)}
     # The owner too sees nothing of them over the web.
     assert answers == {(404, "the answers of hidden are hidden, and so are its samples")}
     with hub.database.reading() as session:
-        hidden = session.scalars(
-            select(HostedBenchmark).where(HostedBenchmark.name == "hidden")
-        ).one()
+        hidden = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == "hidden")).one()
         media = select(HostedMedium).where(HostedMedium.benchmark_id == hidden.id)
         assert session.scalars(media).all() == []
         assert [score.replies for score in session.scalars(select(SubmissionScore))] == [None]
@@ -437,13 +433,11 @@ def test_flags_need_the_reader(hub: Hub, client: httpx.Client) -> None:
     # A viewer sees no list of flags; the owner does, and closes them.
     assert client.get("/manage/flags").status_code == 403
     reader = token(hub, "ann", "read")
-    assert client.post("/api/v1/benchmarks/open/flags", json=good,
-                       headers=reader).status_code == 403  # fmt: skip
+    assert client.post("/api/v1/benchmarks/open/flags", json=good, headers=reader).status_code == 403
     ann = token(hub, "ann", "submit")
     assert client.post("/api/v1/benchmarks/open/flags", json=good, headers=ann).status_code == 201
     extra = {**good, "settled": "now", "account_id": 1}
-    assert client.post("/api/v1/benchmarks/open/flags", json=extra,
-                       headers=ann).status_code == 422  # fmt: skip
+    assert client.post("/api/v1/benchmarks/open/flags", json=extra, headers=ann).status_code == 422
     own = client.get("/api/v1/benchmarks/open/flags", headers=ann).json()
     assert [flag["reason"] for flag in own] == ["it is blue"]
     assert "vic" not in json.dumps(own)
@@ -455,8 +449,7 @@ def test_flags_need_the_reader(hub: Hub, client: httpx.Client) -> None:
     assert client.post("/manage/flags", data=close).status_code == 200
     assert "0 open flags" in client.get("/manage/flags").text
     assert client.post("/manage/flags", data=close).status_code == 422
-    everything = client.get("/api/v1/benchmarks/open/flags", headers=token(hub, "olga", "admin",
-                                                                           "submit"))  # fmt: skip
+    everything = client.get("/api/v1/benchmarks/open/flags", headers=token(hub, "olga", "admin", "submit"))
     assert everything.json() == []
 
 

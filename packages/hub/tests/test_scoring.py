@@ -15,13 +15,7 @@ from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_account
 from snellen_hub.config import HubConfig, SubmissionLimits
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    Account,
-    HostedBenchmark,
-    ScoringJob,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import Account, HostedBenchmark, ScoringJob, Submission, SubmissionScore
 from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark, replace_data
 from snellen_hub.hub import Hub
 from snellen_hub.intake import NewSubmission, TooManySubmissions, take_submission
@@ -51,10 +45,7 @@ def write_data(path: Path, *, with_answers: bool = True) -> Path:
 
 def predictions(right: int) -> bytes:
     """Replies of which the first `right` are right."""
-    rows = [
-        {"index": n, "prediction": answer(n) if n < right else "ABCD"[(n * 7 + 1) % 4]}
-        for n in range(QUESTIONS)
-    ]
+    rows = [{"index": n, "prediction": answer(n) if n < right else "ABCD"[(n * 7 + 1) % 4]} for n in range(QUESTIONS)]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
@@ -66,18 +57,13 @@ def hub(database: Database, tmp_path: Path) -> Hub:
         create_account(session, "ann", "submitter", "a long password")
         for name, hidden in (("open-signs", False), ("hidden-signs", True)):
             data = write_data(tmp_path / f"{name}.tsv")
-            add_benchmark(session, storage, NewBenchmark(name=name, title=name, data=data,
-                                                         is_hidden=hidden))  # fmt: skip
+            add_benchmark(session, storage, NewBenchmark(name=name, title=name, data=data, is_hidden=hidden))
     return opened
 
 
-def submit(
-    hub: Hub, benchmark: str, content: bytes, name: str = "p.jsonl", *, allow_missing: bool = False
-) -> int:
+def submit(hub: Hub, benchmark: str, content: bytes, name: str = "p.jsonl", *, allow_missing: bool = False) -> int:
     with hub.database.writing() as session:
-        row = session.scalars(
-            select(HostedBenchmark).where(HostedBenchmark.name == benchmark)
-        ).one()
+        row = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == benchmark)).one()
         account = session.scalars(select(Account)).one()
         new = NewSubmission(model="m", file_name=name, content=content, allow_missing=allow_missing)
         return take_submission(session, hub.storage, row, account.id, new, LIMITS).id
@@ -147,11 +133,8 @@ def test_a_hidden_score_is_exact_and_of_the_public_part(hub: Hub) -> None:
     some, all_right = (submit(hub, "hidden-signs", predictions(right)) for right in (30, 60))
     work(hub)
     with hub.database.reading() as session:
-        row = session.scalars(
-            select(HostedBenchmark).where(HostedBenchmark.name == "hidden-signs")
-        ).one()
-    public = [int(each.name) for each in decode_questions(hub.storage.get(row.ids))
-              if each.part == 0]  # fmt: skip
+        row = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == "hidden-signs")).one()
+    public = [int(each.name) for each in decode_questions(hub.storage.get(row.ids)) if each.part == 0]
     right = sum(number < 30 for number in public)
     assert (len(public), read_draw(row).sizes) == (18, (18, 42))
     assert score_of(hub, some).headline == pytest.approx(100 * right / 18)
@@ -165,9 +148,7 @@ def test_new_data_score_every_submission_again(hub: Hub, tmp_path: Path) -> None
     data = tmp_path / "mended.tsv"
     data.write_text((tmp_path / "open-signs.tsv").read_text().replace("\tA\teven", "\tB\teven", 5))
     with hub.database.writing() as session:
-        row = session.scalars(
-            select(HostedBenchmark).where(HostedBenchmark.name == "open-signs")
-        ).one()
+        row = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == "open-signs")).one()
         new = NewBenchmark(name="open-signs", title="Signs", data=data)
         assert replace_data(session, hub.storage, row, new) == 1
     work(hub)
@@ -187,9 +168,7 @@ def test_new_data_score_every_submission_again(hub: Hub, tmp_path: Path) -> None
         ("../../p.parquet", b"PAR1", "parquet"),
     ],
 )
-def test_a_file_that_cannot_be_scored_is_refused(
-    hub: Hub, name: str, content: bytes, sentence: str
-) -> None:
+def test_a_file_that_cannot_be_scored_is_refused(hub: Hub, name: str, content: bytes, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence) as error:
         submit(hub, "open-signs", content, name)
     assert "snellen-intake" not in str(error.value)
@@ -216,10 +195,7 @@ def test_data_without_answers_are_refused(hub: Hub, tmp_path: Path) -> None:
             ),
             (NewBenchmark(name="X y", title="X", data=full), "cannot be called 'X y'"),
             (NewBenchmark(name="open-signs", title="X", data=full), "already"),
-            (
-                NewBenchmark(name="x", title="X", data=full, protocol=Protocol(rule="official")),
-                "official",
-            ),
+            (NewBenchmark(name="x", title="X", data=full, protocol=Protocol(rule="official")), "official"),
         ):
             with pytest.raises(UsageError, match=sentence):
                 add_benchmark(session, hub.storage, new)

@@ -54,12 +54,9 @@ def board(hub: Hub, *, is_hidden: bool) -> BoardPage:
 def test_who_stands_on_a_level(hub: Hub, is_hidden: bool) -> None:
     page = board(hub, is_hidden=is_hidden)
     found = {
-        table.name: {row.model: row.level for row in table.rows}
-        for table in page.tables
-        if table.section == "Levels"
+        table.name: {row.model: row.level for row in table.rows} for table in page.tables if table.section == "Levels"
     }
-    lowest = {"all": "L3", "declares L1": "L1", "declares L3": "L3", "draws nothing": "L2",
-              "draws badly": "L3"}  # fmt: skip
+    lowest = {"all": "L3", "declares L1": "L1", "declares L3": "L3", "draws nothing": "L2", "draws badly": "L3"}
     assert found["l1"] == lowest
     assert found["l2"] == {model: level for model, level in lowest.items() if level != "L1"}
     assert found["l3"].keys() == {"all", "declares L3", "draws badly"}

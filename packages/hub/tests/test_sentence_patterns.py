@@ -19,13 +19,7 @@ from snellen.core.limits import raising_advice
 from snellen_hub.boards.pages import read_tables
 from snellen_hub.config import SubmissionLimits
 from snellen_hub.jobs import queue
-from snellen_hub.uploaded_replies import (
-    QuestionRows,
-    Reply,
-    check_replies,
-    read_replies,
-    without_advice,
-)
+from snellen_hub.uploaded_replies import QuestionRows, Reply, check_replies, read_replies, without_advice
 from snellen_hub.web.pages.frame import translate
 from snellen_hub.web.pages.sentence_patterns import translate_sentence
 
@@ -115,9 +109,7 @@ def test_why_ids_are_not_taken(known: list[str]) -> None:
 def test_why_replies_are_missing(given: list[str], is_hidden: bool, said: str) -> None:
     questions = [QuestionRows(("7", "1000007")), QuestionRows(("8", "1000008"))]
     replies = [Reply(name, "A") for name in given]
-    chinese = translate(
-        "zh", refusal(lambda: check_replies(replies, questions, is_hidden=is_hidden))
-    )
+    chinese = translate("zh", refusal(lambda: check_replies(replies, questions, is_hidden=is_hidden)))
     assert said in chinese
     assert not _ENGLISH.search(chinese.replace("CircularEval", ""))
     check_replies(replies, questions, is_hidden=is_hidden, allow_missing=True)
@@ -133,9 +125,7 @@ def test_the_gates_of_levels(tmp_path: Path) -> None:
     levels = {dimension.name: dimension.level for dimension in dimensions()}
     with hub.database.writing() as session:
         row = add_board(session, "seed", layout="seed")
-        for model, lacks, declared in (
-            ("whole", "", ""), ("low", "", "L1"), ("mute", "L3", ""), ("other", "L2", "L3"),
-        ):  # fmt: skip
+        for model, lacks, declared in (("whole", "", ""), ("low", "", "L1"), ("mute", "L3", ""), ("other", "L2", "L3")):
             groups = {
                 name: number("accuracy", 50.0, 40, note="40 of 40 answers valid")
                 for name, level in levels.items()
@@ -159,17 +149,33 @@ def test_the_gates_of_levels(tmp_path: Path) -> None:
 
 
 _READERS = (
-    "predictions.py", "documents.py", "foreign/detect.py", "foreign/every_eval_ever.py",
-    "foreign/inspect_ai.py", "foreign/lmms_eval.py", "foreign/seedbench.py",
-    "tables/json_records.py", "tables/parquet.py", "tables/tsv.py", "tables/typed_rows.py",
-    "tables/unpack.py", "tables/workbook.py", "../core/limits.py",
-)  # fmt: skip
+    "predictions.py",
+    "documents.py",
+    "foreign/detect.py",
+    "foreign/every_eval_ever.py",
+    "foreign/inspect_ai.py",
+    "foreign/lmms_eval.py",
+    "foreign/seedbench.py",
+    "tables/json_records.py",
+    "tables/parquet.py",
+    "tables/tsv.py",
+    "tables/typed_rows.py",
+    "tables/unpack.py",
+    "tables/workbook.py",
+    "../core/limits.py",
+)
 """The modules of `snellen.data` that read an upload."""
 _NOT_OF_UPLOADS = (
-    "7: 7", "is a folder", "is a pickle", "is a pipe or a device",
-    "unknown kind of predictions file", "no row has", "a damaged archive", "packed by a method",
+    "7: 7",
+    "is a folder",
+    "is a pickle",
+    "is a pipe or a device",
+    "unknown kind of predictions file",
+    "no row has",
+    "a damaged archive",
+    "packed by a method",
     "7; expected a log of Inspect",
-)  # fmt: skip
+)
 """Parts of sentences about folders, other kinds of files and flags; an upload has none of them."""
 
 
@@ -178,9 +184,7 @@ def reader_sentences() -> Iterator[str]:
     data = Path(str(resources.files("snellen.data")))
     for module in _READERS:
         for node in ast.walk(ast.parse((data / module).read_text(encoding="utf-8"))):
-            is_error = isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                "DataError", "NoReplyColumn",
-            )  # fmt: skip
+            is_error = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("DataError", "NoReplyColumn")
             if is_error and isinstance(node.args[0], ast.JoinedStr | ast.Constant):
                 yield sentence_of(node.args[0])
 
@@ -191,17 +195,18 @@ def sentence_of(text: ast.expr) -> str:
         return str(text.value)
     assert isinstance(text, ast.JoinedStr)
     parts = (
-        str(part.value) if isinstance(part, ast.Constant)
-        else raising_advice("rows") if "raising_advice" in ast.unparse(part) else "7"
+        str(part.value)
+        if isinstance(part, ast.Constant)
+        else raising_advice("rows")
+        if "raising_advice" in ast.unparse(part)
+        else "7"
         for part in text.values
-    )  # fmt: skip
+    )
     return without_advice("".join(parts))
 
 
 def test_what_readers_say_of_an_upload_has_a_translation() -> None:
-    sentences = {
-        text for text in reader_sentences() if not any(part in text for part in _NOT_OF_UPLOADS)
-    }
+    sentences = {text for text in reader_sentences() if not any(part in text for part in _NOT_OF_UPLOADS)}
     assert len(sentences) > 30
     assert {text for text in sentences if translate_sentence(text) is None} == set()
 

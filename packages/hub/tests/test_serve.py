@@ -39,8 +39,12 @@ class RunningServer:
         self._log = log
         with log.open("w") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", code, str(folder)], env=environment(), text=True,
-                stdout=subprocess.PIPE, stderr=file)  # fmt: skip
+                [sys.executable, "-c", code, str(folder)],
+                env=environment(),
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=file,
+            )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         match = re.fullmatch(r"serving Leaderboards at (http://127\.0\.0\.1:(\d+))\n", line)
@@ -112,8 +116,7 @@ def test_a_method_that_nobody_knows_makes_no_new_counter(server: RunningServer) 
 def test_the_log_is_json_without_secrets(server: RunningServer) -> None:
     secret = "snl_" + "x" * 40
     request = urllib.request.Request(
-        f"{server.url}/api/v1/submissions?token={secret}",
-        headers={"Authorization": f"Bearer {secret}"},
+        f"{server.url}/api/v1/submissions?token={secret}", headers={"Authorization": f"Bearer {secret}"}
     )
     for target in (request, f"{server.url}/invitations/{secret}x"):
         with pytest.raises(urllib.error.HTTPError) as refused:
@@ -121,20 +124,20 @@ def test_the_log_is_json_without_secrets(server: RunningServer) -> None:
         refused.value.close()
     lines = [line for line in server.log() if line.get("route") == "/api/v1/submissions"]
     assert [line["status"] for line in lines] == [401]
-    assert set(lines[0]) == {"at", "level", "event", "request", "method", "route", "status", "ms",
-                             "address"}  # fmt: skip
+    assert set(lines[0]) == {"at", "level", "event", "request", "method", "route", "status", "ms", "address"}
     assert secret not in json.dumps(server.log())
 
 
-@pytest.mark.attack(
-    "a client of a hub sends its headers a byte at a time", "its connection is closed"
-)
+@pytest.mark.attack("a client of a hub sends its headers a byte at a time", "its connection is closed")
 @pytest.mark.parametrize(
     "start",
-    [b"", b"GET / HTTP/1.1\r\nHost: x\r\n",
-     b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\nGET /health/live HTTP/1.1\r\n"],
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: x\r\n",
+        b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\nGET /health/live HTTP/1.1\r\n",
+    ],
     ids=["nothing", "half of the headers", "half of a second request"],
-)  # fmt: skip
+)
 def test_a_client_that_sends_headers_slowly_is_put_off(server: RunningServer, start: bytes) -> None:
     """Also one that sends a byte now and then."""
     with server.connect() as client:
@@ -178,9 +181,7 @@ def test_a_client_that_sends_a_body_slowly_is_put_off(server: RunningServer, pac
         assert time.monotonic() - started < 15
 
 
-@pytest.mark.attack(
-    "more connections to a hub than it takes", "503, and it serves again once they are gone"
-)
+@pytest.mark.attack("more connections to a hub than it takes", "503, and it serves again once they are gone")
 def test_too_many_connections_are_refused_and_others_served_again(server: RunningServer) -> None:
     clients = [server.connect(f"127.0.0.{2 + n % 4}") for n in range(40)]
     try:
@@ -202,9 +203,7 @@ def test_too_many_connections_are_refused_and_others_served_again(server: Runnin
             time.sleep(0.2)
 
 
-@pytest.mark.attack(
-    "more half-open connections of one address than a hub takes", "others are served meanwhile"
-)
+@pytest.mark.attack("more half-open connections of one address than a hub takes", "others are served meanwhile")
 def test_one_address_does_not_take_all_connections(folder: Path, tmp_path: Path) -> None:
     patient = SERVE.replace("_SECONDS = 1.0", "_SECONDS = 100.0")
     server = RunningServer(folder, tmp_path / "log", patient)
@@ -219,10 +218,7 @@ def test_one_address_does_not_take_all_connections(folder: Path, tmp_path: Path)
             client.close()
         end, answer = time.monotonic() + 60, b""
         while answer != b"HTTP/1.1 200" and time.monotonic() < end:
-            with (
-                contextlib.suppress(ConnectionError),
-                server.connect("127.0.0.9") as again,
-            ):
+            with contextlib.suppress(ConnectionError), server.connect("127.0.0.9") as again:
                 again.sendall(b"GET /health/live HTTP/1.1\r\nHost: hub\r\n\r\n")
                 answer = again.recv(12)
         assert answer == b"HTTP/1.1 200"
@@ -268,9 +264,7 @@ def test_a_port_in_use_is_one_sentence(server: RunningServer, folder: Path) -> N
     [
         (("--port", "70000"), "expected a number from 0 to 65535"),
         pytest.param(("--host", "no such host"), "--host no such host", marks=pytest.mark.release),
-        pytest.param(
-            ("--host", "192.0.2.1"), "is no address of this machine", marks=pytest.mark.release
-        ),
+        pytest.param(("--host", "192.0.2.1"), "is no address of this machine", marks=pytest.mark.release),
     ],
 )
 def test_addresses_that_cannot_be(folder: Path, flags: tuple[str, ...], sentence: str) -> None:
@@ -279,8 +273,12 @@ def test_addresses_that_cannot_be(folder: Path, flags: tuple[str, ...], sentence
 
 def test_ctrl_c_ends_the_server(folder: Path, tmp_path: Path) -> None:
     started = subprocess.Popen(
-        [*HUB, "serve", str(folder), "--port", "0"], env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        [*HUB, "serve", str(folder), "--port", "0"],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert started.stdout is not None
     assert "serving" in started.stdout.readline()
     time.sleep(0.5)

@@ -37,10 +37,17 @@ def picture(number: int) -> bytes:
 
 def question_rows() -> list[dict[str, str]]:
     return [
-        {"index": str(n), "question": f"What is {n}?", "A": "one", "B": "two", "C": "three",
-         "answer": "ABC"[n % 3], "category": "even" if n % 2 == 0 else "odd"}
+        {
+            "index": str(n),
+            "question": f"What is {n}?",
+            "A": "one",
+            "B": "two",
+            "C": "three",
+            "answer": "ABC"[n % 3],
+            "category": "even" if n % 2 == 0 else "odd",
+        }
         for n in range(PICTURES * EACH)
-    ]  # fmt: skip
+    ]
 
 
 def embedded(number: int) -> str:
@@ -60,9 +67,7 @@ def tsv(folder: Path) -> Path:
 
 def tsv_of_references(folder: Path) -> Path:
     """All but the first row about a picture name that row, as VLMEvalKit's files do."""
-    return write_tsv(
-        folder / "own.tsv", lambda n: str(n // EACH * EACH) if n % EACH else embedded(n), "image"
-    )
+    return write_tsv(folder / "own.tsv", lambda n: str(n // EACH * EACH) if n % EACH else embedded(n), "image")
 
 
 def json_lines_of_files(folder: Path) -> Path:
@@ -76,10 +81,7 @@ def json_lines_of_files(folder: Path) -> Path:
 
 
 def parquet(folder: Path) -> Path:
-    rows = [
-        row | {"image": {"bytes": picture(n // EACH), "path": f"{n}.png"}}
-        for n, row in enumerate(question_rows())
-    ]
+    rows = [row | {"image": {"bytes": picture(n // EACH), "path": f"{n}.png"}} for n, row in enumerate(question_rows())]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "own.parquet")
     return folder / "own.parquet"
 
@@ -87,10 +89,9 @@ def parquet(folder: Path) -> Path:
 def write_replies(path: Path) -> Path:
     """Every question about a picture is answered alike: as far from independent as can be."""
     rows = [
-        {"index": row["index"],
-         "prediction": row["answer"] if n // EACH < RIGHT else "ABC"[(n + 1) % 3]}
+        {"index": row["index"], "prediction": row["answer"] if n // EACH < RIGHT else "ABC"[(n + 1) % 3]}
         for n, row in enumerate(question_rows())
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -125,9 +126,24 @@ def test_questions_whose_answers_were_kept_back_keep_their_pictures_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tsv(tmp_path)
-    command("curate", "publish", data, "--out", tmp_path / "public", "--name", "Signs",
-            "--hold-out", "0.5", "--seal-key", tmp_path / "key", "--facts", "licence=CC-BY-4.0",
-            "--private", tmp_path / "private", code=1)  # fmt: skip
+    command(
+        "curate",
+        "publish",
+        data,
+        "--out",
+        tmp_path / "public",
+        "--name",
+        "Signs",
+        "--hold-out",
+        "0.5",
+        "--seal-key",
+        tmp_path / "key",
+        "--facts",
+        "licence=CC-BY-4.0",
+        "--private",
+        tmp_path / "private",
+        code=1,
+    )
     sealed = tmp_path / "private" / "answers.sealed"
     hosted = host(tmp_path / "public", tmp_path, "", answers=sealed, seal_key=tmp_path / "key")
     held = {question.rows[0] for question in hosted.questions}
@@ -145,9 +161,7 @@ def test_questions_whose_answers_were_kept_back_keep_their_pictures_names(
 
 
 @pytest.mark.release
-def test_intervals_cover_the_share_that_a_model_would_reach_on_more_pictures(
-    tmp_path: Path,
-) -> None:
+def test_intervals_cover_the_share_that_a_model_would_reach_on_more_pictures(tmp_path: Path) -> None:
     """400 models that answer 70 % right, some pictures easier than others: 0.3 is the correlation
     of the replies about one picture. Taken as independent, the same replies are not covered."""
     hosted = host(tsv(tmp_path), tmp_path, "", is_hidden=True)
@@ -158,10 +172,9 @@ def test_intervals_cover_the_share_that_a_model_would_reach_on_more_pictures(
     for _ in range(MODELS):
         shares = [draw.betavariate(0.7 * 7 / 3, 0.3 * 7 / 3) for _ in range(PICTURES)]
         rows = [
-            {"index": row["index"],
-             "prediction": row["answer"] if draw.random() < shares[n // EACH] else "no idea"}
+            {"index": row["index"], "prediction": row["answer"] if draw.random() < shares[n // EACH] else "no idea"}
             for n, row in enumerate(question_rows())
-        ]  # fmt: skip
+        ]
         (tmp_path / task.predictions).write_text("".join(json.dumps(row) + "\n" for row in rows))
         value, count, interval, _ = numbers(_score(tmp_path, task))
         independent = wilson(value / 100 * count, count)

@@ -62,8 +62,7 @@ def test_https_cookies_belong_to_this_host_alone(hub: Hub) -> None:
     app = create_app(with_settings(hub, url="https://hub.example"))
     browser = HubBrowser(app)
     browser.client.base_url = "https://hub.example"  # type: ignore[assignment]
-    done = browser.send("/sign-in", {"name": "ann", "password": PASSWORD},
-                        headers={"Origin": "https://hub.example"})  # fmt: skip
+    done = browser.send("/sign-in", {"name": "ann", "password": PASSWORD}, headers={"Origin": "https://hub.example"})
     cookie = next(c for c in done.headers.get_list("set-cookie") if "__Host-snellen_hub=" in c)
     assert "Secure" in cookie
     assert "Domain" not in cookie
@@ -80,9 +79,7 @@ def test_https_cookies_belong_to_this_host_alone(hub: Hub) -> None:
         ({"name": "ann", "password": ""}, "Password: type your password"),
     ],
 )
-def test_a_failed_sign_in_keeps_the_name(
-    app: FastAPI, fields: dict[str, str], sentence: str
-) -> None:
+def test_a_failed_sign_in_keeps_the_name(app: FastAPI, fields: dict[str, str], sentence: str) -> None:
     page = HubBrowser(app).send("/sign-in", fields)
     assert page.status_code == 422
     assert sentence in page.text
@@ -100,9 +97,7 @@ def test_sign_up_is_only_where_the_hub_lets_anyone(hub: Hub, app: FastAPI) -> No
     done = browser.send("/sign-up", fields)
     assert (done.status_code, done.headers["location"]) == (303, "/account")
     with hub.database.reading() as session:
-        assert session.scalars(select(Account.role).where(Account.name == "bob")).one() == (
-            "submitter"
-        )
+        assert session.scalars(select(Account.role).where(Account.name == "bob")).one() == ("submitter")
 
 
 @pytest.mark.parametrize(
@@ -115,13 +110,9 @@ def test_sign_up_is_only_where_the_hub_lets_anyone(hub: Hub, app: FastAPI) -> No
         ({"name": "bob-bob-bob", "password": "bob-bob-bob", "again": "bob-bob-bob"}, "is the name"),
     ],
 )
-def test_mistakes_of_a_sign_up_stand_beside_the_field(
-    hub: Hub, fields: dict[str, str], sentence: str
-) -> None:
+def test_mistakes_of_a_sign_up_stand_beside_the_field(hub: Hub, fields: dict[str, str], sentence: str) -> None:
     browser = HubBrowser(create_app(with_settings(hub, sign_up=True)))
-    page = browser.send(
-        "/sign-up", {"name": "bob", "password": PASSWORD, "again": PASSWORD, **fields}
-    )
+    page = browser.send("/sign-up", {"name": "bob", "password": PASSWORD, "again": PASSWORD, **fields})
     assert page.status_code == 422
     assert sentence in page.text
     assert 'aria-invalid="true"' in page.text

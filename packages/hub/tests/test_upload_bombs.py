@@ -64,9 +64,7 @@ def workbook(records: Records) -> bytes:
     """A sheet of texts, each of which is written where it stands."""
     cell = '<c t="inlineStr"><is><t>{}</t></is></c>'
     lines = [records[0].keys(), *(one.values() for one in records)]
-    return sheet("".join(
-        f"<row>{''.join(map(cell.format, line))}</row>" for line in lines
-    ).encode())  # fmt: skip
+    return sheet("".join(f"<row>{''.join(map(cell.format, line))}</row>" for line in lines).encode())
 
 
 def sheet(content: bytes) -> bytes:
@@ -100,10 +98,14 @@ def parquet(table: pa.Table) -> bytes:
 def repeated(count: int, text: str) -> bytes:
     """Parquet with one value a column, which a dictionary holds once."""
     numbers = pa.array(np.zeros(count, dtype=np.int32))
-    return parquet(pa.table({
-        "index": pa.DictionaryArray.from_arrays(numbers, pa.array(["1"])),
-        "prediction": pa.DictionaryArray.from_arrays(numbers, pa.array([text])),
-    }))  # fmt: skip
+    return parquet(
+        pa.table(
+            {
+                "index": pa.DictionaryArray.from_arrays(numbers, pa.array(["1"])),
+                "prediction": pa.DictionaryArray.from_arrays(numbers, pa.array([text])),
+            }
+        )
+    )
 
 
 def packed(content: bytes) -> bytes:
@@ -151,11 +153,16 @@ def every_kind(name: str, records: Callable[[], Records], says: dict[str, str]) 
 
 BOMBS = (
     *every_kind("many rows", lambda: rows(ROWS + 1), {"*": "has more than 20,000 rows"}),
-    *every_kind("a huge cell", lambda: [{"index": "0", "prediction": "A" * TOO_LONG}],
-                {"*": "longer than 8 MB", "parquet": "a text is 9.54 MB long"}),
-    *every_kind("many columns", lambda: [rows(1)[0] | {f"c{at}": "" for at in range(2_000)}],
-                {"*": "has more than 500 cells", "parquet": "has 2,002 columns",
-                 "json": "", "jsonl": ""}),
+    *every_kind(
+        "a huge cell",
+        lambda: [{"index": "0", "prediction": "A" * TOO_LONG}],
+        {"*": "longer than 8 MB", "parquet": "a text is 9.54 MB long"},
+    ),
+    *every_kind(
+        "many columns",
+        lambda: [rows(1)[0] | {f"c{at}": "" for at in range(2_000)}],
+        {"*": "has more than 500 cells", "parquet": "has 2,002 columns", "json": "", "jsonl": ""},
+    ),
     Bomb("deep nesting", "json", lambda: NESTED, TOO_DEEP),
     Bomb("deep nesting", "jsonl", lambda: NESTED_LINE, TOO_DEEP),
     Bomb("deep nesting", "jsonl.gz", lambda: gzip.compress(NESTED_LINE), TOO_DEEP),
@@ -166,12 +173,17 @@ BOMBS = (
     Bomb("compression", "zip", lambda: packed(b"A" * 60 * MB), NOT_A_TABLE),
     Bomb("compression", "parquet", lambda: repeated(ROWS, "A" * 100_000), TOO_MUCH),
     Bomb("a dictionary", "parquet", lambda: repeated(5 * MB, "A" * 10_000), TOO_MUCH),
-)  # fmt: skip
+)
 QUICK = {
-    ("many rows", "csv"), ("many rows", "zip"), ("a huge cell", "json"), ("many columns", "jsonl"),
-    ("many columns", "csv.gz"), ("deep nesting", "json"), ("compression", "csv.gz"),
+    ("many rows", "csv"),
+    ("many rows", "zip"),
+    ("a huge cell", "json"),
+    ("many columns", "jsonl"),
+    ("many columns", "csv.gz"),
+    ("deep nesting", "json"),
+    ("compression", "csv.gz"),
     ("a dictionary", "parquet"),
-}  # fmt: skip
+}
 """In `make test`; the others are in `make test-release`."""
 
 
@@ -232,9 +244,11 @@ class Uploads:
 
     def send(self, name: str, content: bytes) -> tuple[int, str]:
         answer = self._client.post(
-            "/api/v1/benchmarks/signs/submissions", headers=self._headers,
-            data={"model": "m", "allow_missing": "true"}, files={"predictions": (name, content)},
-        )  # fmt: skip
+            "/api/v1/benchmarks/signs/submissions",
+            headers=self._headers,
+            data={"model": "m", "allow_missing": "true"},
+            files={"predictions": (name, content)},
+        )
         return answer.status_code, answer.text
 
 
@@ -242,9 +256,7 @@ class Uploads:
 def uploads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uploads]:
     folder = tmp_path_factory.mktemp("bombs")
     create_hub(folder / "hub").close()
-    (folder / "hub" / "hub.toml").write_text(
-        f"[submissions]\nmegabytes = {MEGABYTES}\nrows = {ROWS}\nper_day = 1000\n"
-    )
+    (folder / "hub" / "hub.toml").write_text(f"[submissions]\nmegabytes = {MEGABYTES}\nrows = {ROWS}\nper_day = 1000\n")
     opened = open_hub(folder / "hub")
     with opened.database.writing() as session:
         account = create_account(session, "ann", "submitter", None)
@@ -267,11 +279,10 @@ def uploads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Uploads]:
 @pytest.mark.parametrize(
     "bomb",
     [
-        pytest.param(bomb, id=f"{bomb.name} in {bomb.kind}",
-                     marks=() if bomb[:2] in QUICK else pytest.mark.release)
+        pytest.param(bomb, id=f"{bomb.name} in {bomb.kind}", marks=() if bomb[:2] in QUICK else pytest.mark.release)
         for bomb in BOMBS
     ],
-)  # fmt: skip
+)
 def test_a_bomb_is_refused_in_bounded_memory(uploads: Uploads, bomb: Bomb) -> None:
     content = bomb.content()
     assert len(content) < MEGABYTES * MB
@@ -314,8 +325,7 @@ def test_few_files_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploaded_replies, "call_limited", counting)
     limits = SubmissionLimits(megabytes=MEGABYTES)
     with ThreadPoolExecutor(12) as pool:
-        found = list(pool.map(lambda _: len(read_replies("p.jsonl", predictions(1), limits)),
-                              range(12)))  # fmt: skip
+        found = list(pool.map(lambda _: len(read_replies("p.jsonl", predictions(1), limits)), range(12)))
     assert found == [QUESTIONS] * 12
     assert most <= 4
 

@@ -23,22 +23,12 @@ from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_account
 from snellen_hub.config import HubConfig, ScoringLimits, SubmissionLimits
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    ScoringJob,
-    Submission,
-    SubmissionScore,
-    WorkerHeartbeat,
-)
+from snellen_hub.database.tables import ScoringJob, Submission, SubmissionScore, WorkerHeartbeat
 from snellen_hub.errors import HubUnavailable
 from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark
 from snellen_hub.hub import Hub
 from snellen_hub.jobs import heartbeat, scoring_process, worker
-from snellen_hub.jobs.scoring_process import (
-    ScoringAbandoned,
-    ScoringDied,
-    ScoringTask,
-    score_in_process,
-)
+from snellen_hub.jobs.scoring_process import ScoringAbandoned, ScoringDied, ScoringTask, score_in_process
 from snellen_hub.jobs.supervisor import WorkerGroup
 from snellen_hub.jobs.worker import Worker
 from snellen_hub.storage import Storage
@@ -147,17 +137,13 @@ def test_scoring_apart_gives_the_numbers(tmp_path: Path) -> None:
 @pytest.mark.attack("a submission brings grades of its own", "they do not count")
 def test_verdicts_in_a_submission_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "data.tsv").write_text("index\tquestion\tanswer\n1\tWhat is it?\ta hill\n")
-    (tmp_path / "predictions.jsonl").write_text(
-        '{"index": 1, "prediction": "a lake", "grade_1run": [1.0]}\n'
-    )
+    (tmp_path / "predictions.jsonl").write_text('{"index": 1, "prediction": "a lake", "grade_1run": [1.0]}\n')
     task = ScoringTask("mm-vet", Protocol(), "data.tsv", "predictions.jsonl", "m")
     result = score_in_process(tmp_path, task, WIDE, lambda: False)
     assert (result.summary["headline"]["value"], result.problem) == (None, "")
 
 
-@pytest.mark.attack(
-    "a submission whose scoring needs too much memory", "it fails, the worker does not"
-)
+@pytest.mark.attack("a submission whose scoring needs too much memory", "it fails, the worker does not")
 def test_a_file_that_needs_too_much_memory_is_a_sentence(tmp_path: Path) -> None:
     task = task_in(tmp_path, rows=60_000)
     with pytest.raises((UsageError, ScoringDied), match="memory"):
@@ -186,9 +172,7 @@ def test_paths_of_the_worker_are_in_no_sentence(tmp_path: Path) -> None:
     assert str(tmp_path) not in str(error.value)
 
 
-def test_a_stopped_worker_gives_its_job_back(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_stopped_worker_gives_its_job_back(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(worker, "_STOP_SECONDS", 0.0)
     # Scoring that does not end by itself.
     monkeypatch.setattr(scoring_process, "_score_folder", _sleep)
@@ -214,9 +198,7 @@ def _sleep(name: str, memory_mb: int) -> None:
     time.sleep(SECONDS)
 
 
-def test_an_outage_of_the_storage_loses_nothing(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_outage_of_the_storage_loses_nothing(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """However long it lasts: more attempts than a job has."""
     monkeypatch.setattr(worker, "_OUTAGE_PAUSE", 0.05)
     monkeypatch.setattr(worker, "_RETURNED_FOR", type(worker._RETURNED_FOR)(0))
@@ -272,8 +254,9 @@ def test_a_group_starts_dead_workers_again(tmp_path: Path) -> None:
 def test_signals_stop_workers(tmp_path: Path, flags: tuple[str, ...], number: int) -> None:
     place = tmp_path / "hub"
     command("hub", "init", place, stdin="a long password\n")
-    started = subprocess.Popen([*HUB, "worker", str(place), *flags], env=environment(),
-                               stdout=subprocess.PIPE, text=True)  # fmt: skip
+    started = subprocess.Popen(
+        [*HUB, "worker", str(place), *flags], env=environment(), stdout=subprocess.PIPE, text=True
+    )
     database = Database(f"sqlite:///{place / 'hub.sqlite'}")
     wait_for(lambda: len(heartbeats(database)) == (2 if flags else 1), "the workers")
     started.send_signal(number)
@@ -325,8 +308,7 @@ def test_scoring_ends_with_its_worker(tmp_path: Path) -> None:
     allows_pipes = "from snellen.core import missing_file as m\nm.refuse_pipe = lambda *_: None\n"
     (folder / "sitecustomize.py").write_text(allows_pipes)
     started = subprocess.Popen(
-        [sys.executable, "-c", code, str(folder)],
-        env={**environment(), "PYTHONPATH": str(folder)},
+        [sys.executable, "-c", code, str(folder)], env={**environment(), "PYTHONPATH": str(folder)}
     )
     wait_for(lambda: len(children(started.pid)) >= 3, "the scoring")
     # Opened until the end: without a writer the scoring would come to the end of the pipe.

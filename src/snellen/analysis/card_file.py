@@ -54,9 +54,7 @@ def canonical_files(folder: Path) -> Iterator[CanonicalFile]:
 def card_of(canonical: CanonicalFile) -> ProtocolCard:
     """Build the card of a canonical file with the current code."""
     roles = _roles(canonical)
-    variant = Variant(
-        data=str(canonical.path), options=canonical.options, judges=int("judge" in roles)
-    )
+    variant = Variant(data=str(canonical.path), options=canonical.options, judges=int("judge" in roles))
     benchmark = open_benchmark(canonical.benchmark, variant)
     others = {
         rule: open_benchmark(canonical.benchmark, replace(variant, rule=rule))
@@ -118,14 +116,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Rewrite the stored cards; exit code 1 if some were refused."""
     parser = argparse.ArgumentParser(prog="python -m snellen.analysis.card_file")
     parser.add_argument("folder", type=Path, help="the canonical files")
-    parser.add_argument(
-        "--same-version", action="store_true", help="the change cannot move a score"
-    )
+    parser.add_argument("--same-version", action="store_true", help="the change cannot move a score")
     arguments = parser.parse_args(argv)
     refused = rewrite_cards(
-        arguments.folder,
-        Path(str(files("snellen.benchmarks") / "data" / FILE)),
-        same_version=arguments.same_version,
+        arguments.folder, Path(str(files("snellen.benchmarks") / "data" / FILE)), same_version=arguments.same_version
     )
     for problem in refused:
         print(problem, file=sys.stderr)

@@ -104,10 +104,7 @@ def build_card(
         "prompt": [_prompt(request) for request in requests],
         "decoding": [_settings(request) for request in requests],
         "media": [_media(sample) for sample in prepared],
-        "data": [
-            benchmark.provenance,
-            {name: list(values) for name, values in benchmark.options.items()},
-        ],
+        "data": [benchmark.provenance, {name: list(values) for name, values in benchmark.options.items()}],
         **_parts_from_replies(benchmark, chosen, roles or {}, by_rule or {}),
     }
     parts = {name: _digest(contents[name]) for name in PARTS}
@@ -134,22 +131,13 @@ def build_card(
 
 
 def _parts_from_replies(
-    benchmark: Benchmark,
-    samples: Sequence[Sample],
-    roles: RoleReplies,
-    by_rule: Mapping[str, Benchmark],
+    benchmark: Benchmark, samples: Sequence[Sample], roles: RoleReplies, by_rule: Mapping[str, Benchmark]
 ) -> dict[str, object]:
     """The parts that depend on replies: parsing, judge requests and numbers."""
     replier = _CannedReplies(roles)
     records = replier.records(benchmark, samples)
-    others = {
-        rule: _parsed_results(_CannedReplies(roles).records(other, samples))
-        for rule, other in by_rule.items()
-    }
-    numbers = {
-        reply_kind: _numbers(final_summary(benchmark, of_kind))
-        for reply_kind, of_kind in records.items()
-    }
+    others = {rule: _parsed_results(_CannedReplies(roles).records(other, samples)) for rule, other in by_rule.items()}
+    numbers = {reply_kind: _numbers(final_summary(benchmark, of_kind)) for reply_kind, of_kind in records.items()}
     declared = [benchmark.headline, benchmark.oracle, benchmark.blank, benchmark.chance]
     return {
         "reader": [_parsed_results(records), others],
@@ -168,17 +156,14 @@ class _CannedReplies:
     def records(self, benchmark: Benchmark, samples: Sequence[Sample]) -> dict[str, list[Record]]:
         """The records of the samples, by the kind of reply."""
         return {
-            reply_kind: [self.record(benchmark, sample, reply_kind) for sample in samples]
-            for reply_kind in REPLIES
+            reply_kind: [self.record(benchmark, sample, reply_kind) for sample in samples] for reply_kind in REPLIES
         }
 
     def record(self, benchmark: Benchmark, sample: Sample, reply_kind: str) -> Record:
         def answer(request: Request) -> Output:
             if request.to == MAIN:
                 return _reply(sample, request, reply_kind)
-            self.role_requests[
-                f"{request.to}: {_digest([_prompt(request), _settings(request)])}"
-            ] = None
+            self.role_requests[f"{request.to}: {_digest([_prompt(request), _settings(request)])}"] = None
             reply = self._roles.get(request.to)
             return Generated(reply) if reply else Failure("missing", f"no role {request.to}")
 
@@ -191,9 +176,7 @@ def _reply(sample: Sample, request: Request, reply_kind: str) -> Output:
     if isinstance(request, Rank):
         best = list(REPLIES).index(reply_kind) % max(1, len(request.candidates))
         count = len(request.candidates)
-        return Ranked(
-            tuple(CandidateScore(-float((index - best) % count), 1) for index in range(count))
-        )
+        return Ranked(tuple(CandidateScore(-float((index - best) % count), 1) for index in range(count)))
     return Failure("unsupported", "no image is generated for a card")
 
 
@@ -205,9 +188,7 @@ def _first_request(benchmark: Benchmark, sample: Sample) -> Request | None:
 def _prompt(request: Request | None) -> object:
     if request is None:
         return None
-    messages = [
-        [message.role, [_part(part) for part in message.parts]] for message in request.messages
-    ]
+    messages = [[message.role, [_part(part) for part in message.parts]] for message in request.messages]
     if isinstance(request, Rank):
         return [messages, list(request.candidates)]
     return messages
@@ -237,10 +218,7 @@ def _parsed_result(record: Record) -> object:
 
 def _numbers(summary: Summary) -> object:
     return [
-        {
-            name: [_round(metric.value), metric.n, metric.unit]
-            for name, metric in summary.metrics.items()
-        },
+        {name: [_round(metric.value), metric.n, metric.unit] for name, metric in summary.metrics.items()},
         {
             column: {label: _round(metric.value) for label, metric in labels.items()}
             for column, labels in summary.groups.items()

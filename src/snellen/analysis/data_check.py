@@ -92,9 +92,7 @@ def find_data_issues(
     return [*issues, *similar]
 
 
-def _missing_rotations(
-    samples: Sequence[Sample], numbers: Mapping[str, int]
-) -> Iterator[DataIssue]:
+def _missing_rotations(samples: Sequence[Sample], numbers: Mapping[str, int]) -> Iterator[DataIssue]:
     for sample in samples:
         if missing := count_missing_rotations(sample):
             yield DataIssue(
@@ -141,16 +139,11 @@ def _by_reason(check: str, noun: str, problems: Iterable[tuple[int, str]]) -> It
 
 def _broken_images(table: DataTable, progress: Callable[[int, int], None]) -> Iterator[DataIssue]:
     """One issue for each reason: files that are missing share theirs."""
-    problems = [
-        (image.row, _ROW_OF_PROBLEM.sub("", image.problem))
-        for image in verify_images(table, progress).broken
-    ]
+    problems = [(image.row, _ROW_OF_PROBLEM.sub("", image.problem)) for image in verify_images(table, progress).broken]
     yield from _by_reason("pictures", "pictures", problems)
 
 
-def _missing_questions(
-    samples: Sequence[Sample], numbers: dict[str, int], table: DataTable
-) -> Iterator[DataIssue]:
+def _missing_questions(samples: Sequence[Sample], numbers: dict[str, int], table: DataTable) -> Iterator[DataIssue]:
     """Rows without a question to ask: neither text nor media."""
     without_question = [sample for sample in samples if not sample.question]
     if len(without_question) < len(samples):
@@ -158,9 +151,7 @@ def _missing_questions(
     if without_question:
         rows = tuple(numbers.get(sample.id, 0) for sample in without_question[:_MAX_ROWS])
         columns = ", ".join(table.columns)
-        yield DataIssue(
-            "questions", rows, f"there is no question to ask; the columns are {columns}"
-        )
+        yield DataIssue("questions", rows, f"there is no question to ask; the columns are {columns}")
 
 
 def _option_issues(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[DataIssue]:
@@ -180,9 +171,7 @@ def _option_issues(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterat
             yield DataIssue("answers", row, "there is no answer: the row is asked and not scored")
 
 
-def _gold_issues(
-    benchmark: Benchmark, samples: Sequence[Sample], numbers: dict[str, int]
-) -> Iterator[DataIssue]:
+def _gold_issues(benchmark: Benchmark, samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[DataIssue]:
     """Gold answers that do not score full when a model gives them as its reply."""
     for record in lossy_golds(benchmark, samples):
         yield DataIssue("gold", (numbers.get(record.id, 0),), describe_loss(record))
@@ -240,9 +229,7 @@ def find_similar_images(
             if fingerprint is None:
                 continue
             band_keys = list(enumerate(_split_into_bands(fingerprint.bits)))
-            candidates = [
-                candidate for key in band_keys for candidate in bands[key][:_MAX_BUCKET_SIZE]
-            ]
+            candidates = [candidate for key in band_keys for candidate in bands[key][:_MAX_BUCKET_SIZE]]
             similar_rows = [number for other, number in candidates if other.is_similar(fingerprint)]
             if similar_rows:
                 pair = (min(similar_rows), row.index + 1)
@@ -267,10 +254,7 @@ class ImageFingerprint(NamedTuple):
         return (
             (self.bits ^ other.bits).bit_count() <= _MAX_HASH_DISTANCE
             and abs(self.aspect_ratio / other.aspect_ratio - 1) <= _MAX_ASPECT_DIFFERENCE
-            and all(
-                abs(a - b) <= _MAX_CELL_DIFFERENCE
-                for a, b in zip(self.cells, other.cells, strict=True)
-            )
+            and all(abs(a - b) <= _MAX_CELL_DIFFERENCE for a, b in zip(self.cells, other.cells, strict=True))
         )
 
 

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
     from snellen.api.report_page import write_page
     from snellen.api.resolve_benchmarks import resolve_benchmark
     from snellen.api.resolve_models import resolve_model
-    from snellen.api.results import (
-        Results,
-        Run,
-        SampleResult,
-        Samples,
-        SkippedRun,
-        open_run,
-        open_runs,
-    )
+    from snellen.api.results import Results, Run, SampleResult, Samples, SkippedRun, open_run, open_runs
     from snellen.api.scoring import Scored, score, score_by_rules
 
 _MODULES = {

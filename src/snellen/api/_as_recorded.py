@@ -88,8 +88,7 @@ def with_replies_of(records: Sequence[Record], predictions: Predictions) -> list
         return one if reply is None else structs.replace(one, output=reply, extraction=one.output)
 
     return [
-        structs.replace(record, passes=tuple([restore(one, record.id) for one in record.passes]))
-        for record in records
+        structs.replace(record, passes=tuple([restore(one, record.id) for one in record.passes])) for record in records
     ]
 
 
@@ -104,13 +103,13 @@ def _find(benchmark: Benchmark, predictions: Predictions, tool: str) -> Recorded
         if not known or (column == "eval_score" and benchmark.headline == "anls"):
             continue
         if max(known) > 1:
-            refused.append(f"{column!r} has grades up to {max(known):g}, not from 0 to 1: "
-                           f"--judge column:{column} reads them")  # fmt: skip
+            refused.append(
+                f"{column!r} has grades up to {max(known):g}, not from 0 to 1: --judge column:{column} reads them"
+            )
         elif _is_made_of_verdicts(benchmark):
             return Recorded(tool, column, "verdicts")
         else:
-            refused.append(f"{column!r} says what is right, of which {benchmark.headline} is "
-                           "not made")  # fmt: skip
+            refused.append(f"{column!r} says what is right, of which {benchmark.headline} is not made")
     for column in _fullest(predictions, _EXTRACTIONS, _ANSWERS_OF_OBJECTS):
         return Recorded(tool, column, "answers")
     raise DataError(
@@ -120,18 +119,14 @@ def _find(benchmark: Benchmark, predictions: Predictions, tool: str) -> Recorded
     )
 
 
-def _fullest(
-    predictions: Predictions, names: tuple[str, ...], endings: tuple[str, ...]
-) -> list[str]:
+def _fullest(predictions: Predictions, names: tuple[str, ...], endings: tuple[str, ...]) -> list[str]:
     """Columns of these names, and those of a log's objects with these endings, the fullest first;
     the ending "" is that of a plain value."""
-    logged = [column for column in predictions.columns
-              if column.partition(".")[0] in FOREIGN_COLUMNS]  # fmt: skip
+    logged = [column for column in predictions.columns if column.partition(".")[0] in FOREIGN_COLUMNS]
     plain = {column for column in logged if column.count(".") == 1}
     found = [name for name in names if name in predictions.columns and not logged]
     for ending in endings:
-        found += [name for name in logged
-                  if (name.endswith(ending) if ending else name in plain)]  # fmt: skip
+        found += [name for name in logged if (name.endswith(ending) if ending else name in plain)]
     other = {predictions.gold_column, predictions.reply_column, *predictions.id_columns}
     columns = [name for name in dict.fromkeys(found) if name not in other]
     return sorted(columns, key=lambda name: -len(predictions.column(name)))
@@ -180,6 +175,4 @@ def _record(sample: Sample, output: Output, grade: float | None) -> Record:
     asked = Pass((), output, gold=sample.gold, correct=is_right, credit=partial_credit)
     record = finish(sample, (asked,), _NO_RULES)
     failure = record.failure if grade is None else None
-    return structs.replace(
-        record, outcome=outcome, score=grade, unscored=unscored, failure=failure, values={}
-    )
+    return structs.replace(record, outcome=outcome, score=grade, unscored=unscored, failure=failure, values={})

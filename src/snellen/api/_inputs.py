@@ -28,9 +28,7 @@ class BenchmarkInput(NamedTuple):
     """Column names given for these rows alone, if any: our name to theirs."""
 
 
-def benchmark_inputs(
-    benchmarks: BenchmarkLike, folder: Path, columns: Mapping[str, str]
-) -> list[BenchmarkInput]:
+def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path, columns: Mapping[str, str]) -> list[BenchmarkInput]:
     """The benchmarks of a call: one, or several in a list, each once. Suites are expanded; rows in
     memory are kept in `folder`, with the call's `columns` if they name none. Raises UsageError for
     values of other types, and for rows that cannot be kept.
@@ -38,17 +36,13 @@ def benchmark_inputs(
     values = _as_list(benchmarks)
     if not values:
         raise UsageError(
-            "no benchmark is given, and no rows: the list is empty; expected a name such as "
-            "'eyechart', a path, or rows"
+            "no benchmark is given, and no rows: the list is empty; expected a name such as 'eyechart', a path, or rows"
         )
-    data = {
-        index: as_data(value, columns) for index, value in enumerate(values) if is_in_memory(value)
-    }
+    data = {index: as_data(value, columns) for index, value in enumerate(values) if is_in_memory(value)}
     for name, count in Counter(each.name for each in data.values()).items():
         if count > 1:
             raise UsageError(
-                f"{count} sets of rows are called {name!r}; give each a name: "
-                "snellen.Data(rows, name=...)"
+                f"{count} sets of rows are called {name!r}; give each a name: snellen.Data(rows, name=...)"
             )
     inputs: list[BenchmarkInput] = []
     for index, value in enumerate(values):

@@ -10,14 +10,7 @@ from snellen.api.resolve_models import name_without_address
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model
 from snellen.core.request import Sampling
-from snellen.models.joined import (
-    Describe,
-    JoinedModel,
-    JoinParts,
-    check_parts,
-    join_name,
-    join_parts,
-)
+from snellen.models.joined import Describe, JoinedModel, JoinParts, check_parts, join_name, join_parts
 from snellen.models.naming.spec import JOIN, split_options
 
 

@@ -54,9 +54,7 @@ def add_maker_options(model: AnyModel, custom: Collection[str] = ()) -> MadeSpec
     return MadeSpec(f"{model}{added}", added)
 
 
-def maker_sampling(
-    name: str, model: Model, benchmark: Benchmark, own: Sampling | None
-) -> Sampling | None:
+def maker_sampling(name: str, model: Model, benchmark: Benchmark, own: Sampling | None) -> Sampling | None:
     """How the makers sample the model on a benchmark, in what `own` leaves open and its route
     takes; None if that is nothing, or if texts are ranked."""
     recipe = find_recipe(maker_name(name, model.identity), benchmark.name)
@@ -66,9 +64,7 @@ def maker_sampling(
     wanted = structs.asdict(recipe.sampling)
     if any(chosen[name] is not None for name in _DRAWN_BY):
         wanted |= dict.fromkeys(_DRAWN_BY)
-    sampling = Sampling(
-        **{name: None if chosen[name] is not None else wanted[name] for name in wanted}
-    )
+    sampling = Sampling(**{name: None if chosen[name] is not None else wanted[name] for name in wanted})
     if not isinstance(model, RestrictedSampler):
         return sampling if sampling != Sampling() else None
     # First what it takes by no means, then what it does not take together.
@@ -95,11 +91,7 @@ def _as_is(options: Mapping[str, str]) -> dict[str, str]:
 
 def _for_vllm(options: Mapping[str, str]) -> dict[str, str]:
     """As fields of vLLM's requests."""
-    pixels = {
-        f"body.mm_processor_kwargs.{name}": value
-        for name, value in options.items()
-        if name != "thinking"
-    }
+    pixels = {f"body.mm_processor_kwargs.{name}": value for name, value in options.items() if name != "thinking"}
     return {**pixels, **_for_templates(options)}
 
 

@@ -86,8 +86,7 @@ def scoring_inputs(
         benchmark = keep_data(as_data(benchmark, columns), folder)
     elif not isinstance(benchmark, str | PurePath):
         raise UsageError(
-            f"a benchmark cannot be of type {type(benchmark).__name__}; expected a name, a path, "
-            "or rows in memory"
+            f"a benchmark cannot be of type {type(benchmark).__name__}; expected a name, a path, or rows in memory"
         )
     if is_in_memory(data):
         names = names._replace(questions=as_data(data).columns)
@@ -132,9 +131,7 @@ def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], D
 
 
 def _keep_replies(ids: Iterable[object], replies: Iterable[Any], folder: Path) -> Path:
-    rows = [
-        {"id": str(name), "prediction": reply} for name, reply in zip(ids, replies, strict=True)
-    ]
+    rows = [{"id": str(name), "prediction": reply} for name, reply in zip(ids, replies, strict=True)]
     return keep_rows(Data(rows, NAME_IN_MEMORY), folder)
 
 

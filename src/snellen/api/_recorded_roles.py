@@ -34,9 +34,7 @@ _EXCERPT_LENGTH = 40
 
 def are_verdicts_recorded(judges: Sequence[AnyModel]) -> bool:
     """Whether there are judges, and all are columns of the predictions file."""
-    return bool(judges) and all(
-        isinstance(judge, str) and judge.startswith(COLUMN) for judge in judges
-    )
+    return bool(judges) and all(isinstance(judge, str) and judge.startswith(COLUMN) for judge in judges)
 
 
 class RecordedRoles(NamedTuple):
@@ -66,18 +64,11 @@ class RecordedRoles(NamedTuple):
             for role, judge in zip(roles, self.judges, strict=True)
         }
         if self.extractor is not None:
-            models_by_role[EXTRACTOR] = self._open_model(
-                self.extractor, predictions, absent_as_empty=True
-            )
+            models_by_role[EXTRACTOR] = self._open_model(self.extractor, predictions, absent_as_empty=True)
         return models_by_role
 
     def _open_model(
-        self,
-        spec: AnyModel,
-        predictions: Predictions,
-        *,
-        absent_as_empty: bool = False,
-        runs: bool = False,
+        self, spec: AnyModel, predictions: Predictions, *, absent_as_empty: bool = False, runs: bool = False
     ) -> Model:
         """Open one model. With `absent_as_empty`, a row without a cell counts as an empty reply,
         not as a missing one. With `runs`, a cell may hold the grades of several runs of a judge
@@ -87,9 +78,7 @@ class RecordedRoles(NamedTuple):
             cells = _column_cells(predictions, name)
             if runs:
                 cells = {row: _mean_grade(cell) for row, cell in cells.items()}
-            replies = (
-                {**dict.fromkeys(predictions.names(), ""), **cells} if absent_as_empty else cells
-            )
+            replies = {**dict.fromkeys(predictions.names(), ""), **cells} if absent_as_empty else cells
             return Replay(replies, predictions.digest, name)
         from snellen.api.resolve_models import resolve_served_model
 
@@ -137,11 +126,7 @@ def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
     if "+" not in name or name in predictions.columns:
         return predictions.column(name)
     parts = [predictions.column(part) for part in name.split("+")]
-    return {
-        row: " ".join([part[row] for part in parts])
-        for row in parts[0]
-        if all(row in part for part in parts)
-    }
+    return {row: " ".join([part[row] for part in parts]) for row in parts[0] if all(row in part for part in parts)}
 
 
 def _may_hold_runs(benchmark: str) -> bool:
@@ -156,9 +141,7 @@ def _mean_grade(cell: str) -> str:
     return repr(fmean(map(float, map(str, grades))))
 
 
-def refuse_idle_roles(
-    benchmark: Benchmark, roles: RecordedRoles, records: Sequence[Record]
-) -> None:
+def refuse_idle_roles(benchmark: Benchmark, roles: RecordedRoles, records: Sequence[Record]) -> None:
     """Raises UsageError if no question of the data needs the judges, or the extractor."""
     if roles.judges and compares_open_answers(benchmark) and not _has_kind(records, "open"):
         raise UsageError(
@@ -188,9 +171,7 @@ def _is_extractable(record: Record) -> bool:
     return closed and MATCH_RATE in record.values
 
 
-def unread_verdict_warnings(
-    models: Mapping[str, Model], records: Sequence[Record]
-) -> Iterator[str]:
+def unread_verdict_warnings(models: Mapping[str, Model], records: Sequence[Record]) -> Iterator[str]:
     """Warn about each recorded judge none of whose verdicts could be parsed."""
     for role, model in models.items():
         verdicts = [
@@ -200,11 +181,7 @@ def unread_verdict_warnings(
             for verdict in sample_pass.verdicts
             if verdict.judge == role and isinstance(verdict.output, Generated)
         ]
-        if (
-            isinstance(model, Replay)
-            and verdicts
-            and not any(verdict.is_legible for verdict in verdicts)
-        ):
+        if isinstance(model, Replay) and verdicts and not any(verdict.is_legible for verdict in verdicts):
             first = verdicts[0].output
             first_text = first.text.strip() if isinstance(first, Generated) else ""
             yield (

@@ -10,12 +10,7 @@ from typing import NamedTuple, Protocol
 
 from snellen.api._joins import Join, RequestedModel, join_requested
 from snellen.api._maker_setup import MadeSpec, add_maker_options, maker_sampling
-from snellen.api._sampling import (
-    is_greedy,
-    refuse_sampling,
-    split_judge_sampling,
-    split_model_sampling,
-)
+from snellen.api._sampling import is_greedy, refuse_sampling, split_judge_sampling, split_model_sampling
 from snellen.api.options import MAKER, RunOptions
 from snellen.api.resolve_benchmarks import NamedBenchmark
 from snellen.benchmarks.protocol.judging import judge_roles
@@ -110,25 +105,15 @@ def open_roles(
     specs = split_model_sampling([each.model for each in listed], options.sampling, custom)
     refuse_sampling("an extractor", *options.extractors)
     refuse_sampling("a model that compares pictures", options.clip)
-    judges, judge_sampling = (
-        split_judge_sampling(options.judges, custom) if options.judges else ([], {})
-    )
+    judges, judge_sampling = split_judge_sampling(options.judges, custom) if options.judges else ([], {})
     # Of a server that a command of the user's starts, it is not known what it takes.
     is_by_maker = options.setup == MAKER and options.serve is None
-    made = [add_maker_options(model, custom) if is_by_maker else MadeSpec(model)
-            for model in specs.models]  # fmt: skip
+    made = [add_maker_options(model, custom) if is_by_maker else MadeSpec(model) for model in specs.models]
     requested = opener.requested_models([each.spec for each in made])
     if made:
-        requested = [
-            (each.name_without(name), model)
-            for each, (name, model) in zip(made, requested, strict=True)
-        ]
-    opened_models, sampling = specs.resolve(
-        requested, options.repeats, [each.name for each in listed]
-    )
-    opened_models, sampling, joins = join_requested(
-        listed, opened_models, sampling, opener.role_model
-    )
+        requested = [(each.name_without(name), model) for each, (name, model) in zip(made, requested, strict=True)]
+    opened_models, sampling = specs.resolve(requested, options.repeats, [each.name for each in listed])
+    opened_models, sampling, joins = join_requested(listed, opened_models, sampling, opener.role_model)
     named_models = _distinct_models(opened_models)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
     shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
@@ -198,17 +183,11 @@ class RunMatrix:
         benchmark = cell.benchmark.for_model(
             self._text_name(cell), model, self.variant, self.custom_benchmarks, is_by_maker
         )
-        shared = {
-            role: helper
-            for role, helper in roles.shared_roles.items()
-            if role in benchmark.extra_roles
-        }
+        shared = {role: helper for role, helper in roles.shared_roles.items() if role in benchmark.extra_roles}
         own = {role: open_own() for role, open_own in benchmark.own_roles.items()}
         join = roles.joins.get(name)
         sampling = {MAIN: roles.sampling[name]} if name in roles.sampling else {}
-        sampling |= {
-            role: settings for role, settings in roles.judge_sampling.items() if role in shared
-        }
+        sampling |= {role: settings for role, settings in roles.judge_sampling.items() if role in shared}
         return RunPlan(
             model=model,
             model_name=name,

@@ -9,13 +9,7 @@ from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model, RestrictedSampler
 from snellen.core.request import Sampling
-from snellen.models.sampling import (
-    SamplingSpec,
-    check_sampler,
-    check_sampling,
-    merge_sampling,
-    split_sampling,
-)
+from snellen.models.sampling import SamplingSpec, check_sampler, check_sampling, merge_sampling, split_sampling
 
 
 class SamplingOptions(NamedTuple):
@@ -53,9 +47,7 @@ def split_model_sampling(
     """Split sampling options off the names of models. Raises UsageError for impossible values."""
     check_sampling(default, "sampling")
     specs = [split_sampling(model, custom) if isinstance(model, str) else None for model in models]
-    plain = [
-        spec.spec if spec is not None else model for spec, model in zip(specs, models, strict=True)
-    ]
+    plain = [spec.spec if spec is not None else model for spec, model in zip(specs, models, strict=True)]
     return SamplingOptions(specs, plain, default)
 
 
@@ -77,16 +69,11 @@ def refuse_sampling(who: str, *names: AnyModel) -> None:
     """Raises UsageError if a model that is always asked once and greedily has sampling options."""
     for name in names:
         if isinstance(name, str) and split_sampling(name).options:
-            raise UsageError(
-                f"{who} is asked once, at temperature 0; leave temperature, top_p and seed out of "
-                f"{name}"
-            )
+            raise UsageError(f"{who} is asked once, at temperature 0; leave temperature, top_p and seed out of {name}")
 
 
 def is_greedy(model: Model, sampling: Sampling | None) -> bool:
     """Whether a model is asked for its likeliest reply although it can sample."""
     if sampling is not None and sampling.temperature:
         return False
-    return not (
-        isinstance(model, RestrictedSampler) and model.cannot_sample(Sampling(temperature=1.0))
-    )
+    return not (isinstance(model, RestrictedSampler) and model.cannot_sample(Sampling(temperature=1.0)))

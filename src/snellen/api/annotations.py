@@ -9,9 +9,7 @@ from snellen.store.export.annotations import AnnotatedSample, annotated_samples
 from snellen.store.runs import RunFolder, distinct_runs
 
 
-def load_annotations(
-    runs: Path | str | RunFolder | Iterable[Path | str | RunFolder],
-) -> list[AnnotatedSample]:
+def load_annotations(runs: Path | str | RunFolder | Iterable[Path | str | RunFolder]) -> list[AnnotatedSample]:
     """The annotations of runs: flags, notes and labels with the question, gold and answer.
 
     `runs` are run folders, folders of runs, or both. An annotation of a sample, which holds for all

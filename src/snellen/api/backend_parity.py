@@ -60,27 +60,15 @@ def parity(
             resolve_served_model(model, custom.models, servers) for model in models
         )
         if first_model.identity.digest() == second_model.identity.digest():
-            stores = (
-                stack.enter_context(ResponseStore(None)),
-                stack.enter_context(ResponseStore(None)),
-            )
+            stores = (stack.enter_context(ResponseStore(None)), stack.enter_context(ResponseStore(None)))
         else:
             shared_store = ResponseStore(Path(store) if store else out / STORE_FILE)
             stores = (stack.enter_context(shared_store), shared_store)
-        plan = RunPlan(
-            model=first_model,
-            model_name=first_name,
-            benchmark=resolved,
-            out=out,
-            limit=limit,
-            seed=seed,
-        )
+        plan = RunPlan(model=first_model, model_name=first_name, benchmark=resolved, out=out, limit=limit, seed=seed)
         requests = first_requests(plan)
         for model, responses in zip((first_model, second_model), stores, strict=True):
             check_models((model,), responses)
-        questions = ask_both(
-            resolved, (first_model, second_model), requests, stores, servers.keep_only
-        )
+        questions = ask_both(resolved, (first_model, second_model), requests, stores, servers.keep_only)
     return compare(*_names(models, first_name, second_name), resolved.name, questions, tolerance)
 
 
@@ -88,7 +76,6 @@ def _names(models: Sequence[AnyModel], first: str, second: str) -> tuple[str, st
     """Two different names: those of the models, else as typed, else with "again"."""
     if first == second:
         first, second = (
-            spec if isinstance(spec, str) else name
-            for spec, name in zip(models, (first, second), strict=True)
+            spec if isinstance(spec, str) else name for spec, name in zip(models, (first, second), strict=True)
         )
     return first, second if second != first else f"{second} again"

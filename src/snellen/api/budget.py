@@ -40,9 +40,7 @@ class Prices:
         for override in overrides:
             name, _, price = override.rpartition(":")
             if not name:
-                raise UsageError(
-                    f"--price {override!r}: expected MODEL:input=2.5,output=10 (in Python: prices)"
-                )
+                raise UsageError(f"--price {override!r}: expected MODEL:input=2.5,output=10 (in Python: prices)")
             # A model named by its server's address goes by the name behind it.
             self._overrides[name.rpartition("#")[2]] = parse_price(price)
 
@@ -71,9 +69,7 @@ class Prices:
         names = {name for alias, model in named_models for name in (alias, *_names(model))}
         for name in self._overrides:
             if name not in names:
-                raise UsageError(
-                    f"--price names {name}, and no such model is asked (in Python: prices)"
-                )
+                raise UsageError(f"--price names {name}, and no such model is asked (in Python: prices)")
         if budget is None or not budget.is_money:
             return
         for alias, model in named_models:

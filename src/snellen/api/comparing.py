@@ -8,11 +8,7 @@ from typing import Any
 
 import msgspec
 
-from snellen.analysis.comparison.paired import (
-    BenchmarkComparison,
-    PairDifference,
-    RunComparison,
-)
+from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifference, RunComparison
 from snellen.analysis.comparison.paired import compare as compare_runs
 from snellen.api.frames import RowExport, Rows
 from snellen.api.mistakes import shorten_tracebacks
@@ -93,9 +89,7 @@ def compare(
     benchmark, and for runs that cannot be compared.
     """
     if not (0.5 <= level < 1 and 0.5 <= power < 1):
-        raise UsageError(
-            f"level {level:g} and power {power:g}: expected fractions from 0.5 to below 1"
-        )
+        raise UsageError(f"level {level:g} and power {power:g}: expected fractions from 0.5 to below 1")
     folders = _distinct(runs)
     comparison = compare_runs(
         folders,
@@ -123,9 +117,7 @@ def _distinct(runs: Iterable[Any]) -> list[RunFolder]:
             for folder in _distinct(run):
                 found.setdefault(folder.path.resolve(), folder)
         else:
-            raise UsageError(
-                f"{type(run).__name__} is not a run; expected runs, Results, or folders of runs"
-            )
+            raise UsageError(f"{type(run).__name__} is not a run; expected runs, Results, or folders of runs")
     return list(found.values())
 
 
@@ -135,9 +127,6 @@ def _pair_row(pair: PairDifference) -> dict[str, Any]:
     for name in ("interval", "anytime", "bounds", "needed", "margin", "groups"):
         del row[name]
     position = list(row).index("difference") + 1
-    ends = {
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-    }
+    ends = {"low": interval.low if interval else None, "high": interval.high if interval else None}
     items = list(row.items())
     return dict([*items[:position], *ends.items(), *items[position:]])

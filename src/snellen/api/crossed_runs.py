@@ -85,9 +85,11 @@ class CrossedRuns:
         self._infos = _run_infos(pair)
         neighbourhood = folder.resolve().parent
         self._out = Path(options.out) if options.out is not None else neighbourhood / CROSSED_FOLDER
-        self._store = Path(options.store) if options.store is not None else (
-            (neighbourhood if options.out is None else self._out) / STORE_FILE
-        )  # fmt: skip
+        self._store = (
+            Path(options.store)
+            if options.store is not None
+            else ((neighbourhood if options.out is None else self._out) / STORE_FILE)
+        )
         self._prices = Prices(options.prices)
         self._limits = request_limits(options.retries, options.max_failures, options.budget)
         self._combinations = open_combinations(why)
@@ -108,19 +110,14 @@ class CrossedRuns:
             named_models = [(plan.model_name, plan.model) for plan in self._plans]
             named_models += [("", model) for plan in self._plans for model in plan.roles.values()]
             self._prices.check(named_models, self._limits.budget)
-            self.plan: Planned = plan_runs(
-                self._plans, self._responses, self._prices, self._limits.budget, self._out
-            )
+            self.plan: Planned = plan_runs(self._plans, self._responses, self._prices, self._limits.budget, self._out)
         except BaseException:
             self._stack.close()
             raise
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
@@ -128,10 +125,7 @@ class CrossedRuns:
     def max_requests(self) -> int:
         """How many requests may have to be sent, those to judges and extractors included."""
         estimates = [line.estimate for line in self.plan.lines if line.estimate is not None]
-        return sum(
-            estimate.most_requests + sum(estimate.asked_of_others.values())
-            for estimate in estimates
-        )
+        return sum(estimate.most_requests + sum(estimate.asked_of_others.values()) for estimate in estimates)
 
     def ask(self, command: str = "", progress: Progress | None = None) -> list[RunFolder]:
         """Make the runs. Raises UsageError before anything is asked if a server does not answer,
@@ -144,9 +138,7 @@ class CrossedRuns:
                 run_coroutine(plan.model.check())
         runs = []
         for plan in self._plans:
-            plan = replace(
-                plan, command=command, progress=progress or NoProgress(), limits=self._limits
-            )
+            plan = replace(plan, command=command, progress=progress or NoProgress(), limits=self._limits)
             plan = replace(plan, prices=self._prices.plan_prices(plan))
             self._servers.keep_only(plan.model, *plan.roles.values())
             runs.append(run(plan, self._responses))
@@ -157,8 +149,7 @@ class CrossedRuns:
         """The run that is as the second in the causes `switched`, and else as the first."""
         first, second = self._infos
         sides = {
-            cause: second if cause in switched else first
-            for cause in frozenset[Cause]().union(*self._combinations)
+            cause: second if cause in switched else first for cause in frozenset[Cause]().union(*self._combinations)
         }
         model_run = sides.get("model", first)
         prompt_run = sides.get("prompt", first)
@@ -166,15 +157,11 @@ class CrossedRuns:
         # Decoding settings go with the model, whose profile has the longest reply, unless they
         # are a cause of their own.
         decoding_run = sides.get("decoding", model_run)
-        name, model = self._model_with_settings(
-            model_run, decoding_run, sides.get("media", model_run)
-        )
+        name, model = self._model_with_settings(model_run, decoding_run, sides.get("media", model_run))
         # Extractors and judges, and how they are asked, come from the run that they belong to.
         readers = dict(self._readers(sides))
         roles = {role: side.config.roles[role] for role, side in readers.items()}
-        benchmark = self._crossed_benchmark(
-            prompt_run, media_run, decoding_run, sides.get("extraction", first), roles
-        )
+        benchmark = self._crossed_benchmark(prompt_run, media_run, decoding_run, sides.get("extraction", first), roles)
         smaller = min(self._pair, key=lambda side: len(side.records)).info
         assert smaller is not None
         plan = RunPlan(
@@ -190,11 +177,7 @@ class CrossedRuns:
             fresh=model_run.config.fresh,
             repeats=min(first.config.repeats, second.config.repeats),
             sampling={
-                **{
-                    role: side.config.sampling[role]
-                    for role, side in readers.items()
-                    if role in side.config.sampling
-                },
+                **{role: side.config.sampling[role] for role, side in readers.items() if role in side.config.sampling},
                 **_model_sampling(decoding_run.config),
             },
             extend_truncated=decoding_run.config.extend_truncated,
@@ -219,9 +202,7 @@ class CrossedRuns:
             for digest, output in recorded_replies(record):
                 self._responses.put(bytes.fromhex(digest), output, model)
 
-    def _model_with_settings(
-        self, run_info: RunInfo, decoding: RunInfo, media: RunInfo
-    ) -> tuple[str, Model]:
+    def _model_with_settings(self, run_info: RunInfo, decoding: RunInfo, media: RunInfo) -> tuple[str, Model]:
         """The model of `run_info` with the decoding and media settings of other runs, and its name.
 
         Each name by which the model may be reached is tried; the model must then have the same
@@ -234,9 +215,7 @@ class CrossedRuns:
         problems = []
         for spec in self._model_specs(run_info):
             try:
-                name, model = self._open_model(
-                    _with_settings(spec, run_info, decoding, media, settings)
-                )
+                name, model = self._open_model(_with_settings(spec, run_info, decoding, media, settings))
             except UsageError as error:
                 problems.append(str(error))
                 continue
@@ -247,11 +226,7 @@ class CrossedRuns:
                 parameters=media.config.parameters,
             )
             key = cause_keys(config, settings)
-            if (key["model"], key["decoding"], key["media"]) == (
-                model_key,
-                decoding_key,
-                media_key,
-            ):
+            if (key["model"], key["decoding"], key["media"]) == (model_key, decoding_key, media_key):
                 return name, model
         raise UsageError(
             f"the model {run_info.model} cannot be opened as it was when it was run"
@@ -262,9 +237,7 @@ class CrossedRuns:
     def _open_model(self, spec: str) -> tuple[str, Model]:
         """Open a model; the same one for all runs."""
         if spec not in self._opened_models:
-            self._opened_models[spec] = resolve_served_model(
-                spec, self._custom_models, self._servers
-            )
+            self._opened_models[spec] = resolve_served_model(spec, self._custom_models, self._servers)
         return self._opened_models[spec]
 
     def _model_specs(self, run_info: RunInfo) -> Iterator[str]:
@@ -288,12 +261,7 @@ class CrossedRuns:
         )
 
     def _crossed_benchmark(
-        self,
-        prompt: RunInfo,
-        media: RunInfo,
-        decoding: RunInfo,
-        extraction: RunInfo,
-        roles: dict[str, Identity],
+        self, prompt: RunInfo, media: RunInfo, decoding: RunInfo, extraction: RunInfo, roles: dict[str, Identity]
     ) -> Benchmark:
         """The benchmark with the prompt, media, longest reply and rules of extraction of these
         runs, and these models in other roles. Answers are scored as in the first run."""
@@ -317,8 +285,11 @@ class CrossedRuns:
         """Raises UsageError if a prompt or its media differ from the runs they are taken from."""
         prompt_records, media_records = (self._records(info) for info in (prompt, media))
         flow = build_flow(plan)
-        shared_samples = (sample for sample in plan.benchmark.samples(plan.benchmark.open())
-                 if sample.id in prompt_records and sample.id in media_records)  # fmt: skip
+        shared_samples = (
+            sample
+            for sample in plan.benchmark.samples(plan.benchmark.open())
+            if sample.id in prompt_records and sample.id in media_records
+        )
         for sample in islice(shared_samples, _MAX_CHECKED_PROMPTS):
             passes = prompt_records[sample.id].passes, media_records[sample.id].passes
             request = next(flow(sample), None)
@@ -371,9 +342,7 @@ def _run_infos(pair: tuple[RunRecords, RunRecords]) -> tuple[RunInfo, RunInfo]:
     return first, second
 
 
-def _with_settings(
-    spec: str, run_info: RunInfo, decoding: RunInfo, media: RunInfo, settings: frozenset[str]
-) -> str:
+def _with_settings(spec: str, run_info: RunInfo, decoding: RunInfo, media: RunInfo, settings: frozenset[str]) -> str:
     """A model's name, with decoding and media settings of other runs as its options."""
     if decoding is run_info and media is run_info:
         return spec

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from snellen.benchmarks.declaration.data_file import data_file_declaration
-from snellen.benchmarks.declaration.registry import (
-    is_data_source,
-    is_description,
-    open_benchmark,
-    split_spec,
-)
+from snellen.benchmarks.declaration.registry import is_data_source, is_description, open_benchmark, split_spec
 from snellen.core.benchmark import Benchmark, DataTable, Variant
 from snellen.data.foreign.detect import is_foreign
 from snellen.data.predictions import read_predictions

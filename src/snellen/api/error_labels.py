@@ -66,9 +66,7 @@ def image_urls(wrong_answers: Sequence[WrongAnswer], moved: Sequence[str] = ()) 
     for run, digests in _digests_by_run(wrong_answers).items():
         folder = next(answer.run.path for answer in wrong_answers if answer.run.name == run)
         urls |= data_urls(folder, digests)
-    missing = {
-        digest for digests in _digests_by_run(wrong_answers).values() for digest in digests
-    } - urls.keys()
+    missing = {digest for digests in _digests_by_run(wrong_answers).values() for digest in digests} - urls.keys()
     if not missing:
         return urls
     for digest, source in media_sources(wrong_answers, missing, moved).by_digest.items():
@@ -87,9 +85,7 @@ class MediaSources(NamedTuple):
     missing_data: tuple[str, ...]
 
 
-def media_sources(
-    wrong_answers: Sequence[WrongAnswer], digests: set[str], moved: Sequence[str] = ()
-) -> MediaSources:
+def media_sources(wrong_answers: Sequence[WrongAnswer], digests: set[str], moved: Sequence[str] = ()) -> MediaSources:
     """The media of samples, from the data of their runs, prepared as they were asked.
 
     The data of a run may have been `moved` to one of these files."""
@@ -103,19 +99,14 @@ def media_sources(
             for sample in benchmark.samples(benchmark.open()):
                 if sample.id in ids:
                     prepared = benchmark.prepare(sample) if benchmark.prepare else sample
-                    sources.update(
-                        (ref.digest, ref.source) for ref in prepared.media if ref.digest in digests
-                    )
+                    sources.update((ref.digest, ref.source) for ref in prepared.media if ref.digest in digests)
         except UsageError as error:
             problems.append(str(error))
     return MediaSources(sources, tuple(problems))
 
 
 def propose_labels(
-    wrong_answers: Sequence[WrongAnswer],
-    model: AnyModel,
-    store: Path | str = DEFAULT_STORE,
-    moved: Sequence[str] = (),
+    wrong_answers: Sequence[WrongAnswer], model: AnyModel, store: Path | str = DEFAULT_STORE, moved: Sequence[str] = ()
 ) -> LabelProposals:
     """Have a judge model label wrong answers. It sees the images, the question, the right answer
     and the reply.
@@ -125,29 +116,18 @@ def propose_labels(
     """
     name, judge = resolve_model(model, {})
     digests = {digest for answer in wrong_answers for digest in answer.record.media}
-    media, missing_data = (
-        media_sources(wrong_answers, digests, moved) if digests else MediaSources({}, ())
-    )
+    media, missing_data = media_sources(wrong_answers, digests, moved) if digests else MediaSources({}, ())
     with ResponseStore(Path(store)) as responses:
-        outputs = run_coroutine(
-            ask_judge(judge, [_request(answer, media) for answer in wrong_answers], responses)
-        )
+        outputs = run_coroutine(ask_judge(judge, [_request(answer, media) for answer in wrong_answers], responses))
     labels = [_parse_labels(output) for output in outputs]
     samples = tuple(
         ErrorLabel(
-            answer.run.name,
-            answer.record.id,
-            answer.run.info.model,
-            answer.subtask,
-            types,
-            wrong=answer.wrong_count,
+            answer.run.name, answer.record.id, answer.run.info.model, answer.subtask, types, wrong=answer.wrong_count
         )
         for answer, types in zip(wrong_answers, labels, strict=True)
     )
     without_images = sum(not media.keys() >= set(answer.record.media) for answer in wrong_answers)
-    return LabelProposals(
-        ErrorLabels(samples, name), sum(not types for types in labels), without_images, missing_data
-    )
+    return LabelProposals(ErrorLabels(samples, name), sum(not types for types in labels), without_images, missing_data)
 
 
 def parse_error_types(reply: str) -> tuple[ErrorType, ...]:
@@ -186,9 +166,7 @@ def _request(wrong_answer: WrongAnswer, media: Mapping[str, Source]) -> Generate
     )
 
 
-async def ask_judge(
-    model: Model, requests: Sequence[Generate], store: ResponseStore
-) -> list[Output]:
+async def ask_judge(model: Model, requests: Sequence[Generate], store: ResponseStore) -> list[Output]:
     """A judge's replies to these requests, in their order."""
     async with ask_all(model, JUDGE, requests, store) as outputs:
         return outputs

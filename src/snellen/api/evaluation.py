@@ -9,23 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from snellen.api._inputs import (
-    BenchmarkLike,
-    benchmark_inputs,
-    refuse_unanswered,
-    refuse_unreachable_golds,
-)
+from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered, refuse_unreachable_golds
 from snellen.api._judge_inputs import check_judges_see, check_judges_used
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
-from snellen.api.options import (
-    RunOptionChanges,
-    RunOptions,
-    change_options,
-    check_options,
-    variant_with_roles,
-)
+from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, variant_with_roles
 from snellen.api.progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_served_model, served_names
@@ -94,9 +83,7 @@ def evaluate(
         warned, serving = warned or print_notice, serving or print_notice
     try:
         with open_progress(progress) as followed:
-            return _evaluate(
-                models, benchmarks, options, command, followed, fetching, warned, serving
-            )
+            return _evaluate(models, benchmarks, options, command, followed, fetching, warned, serving)
     except RunInterrupted:
         raise
     except KeyboardInterrupt:
@@ -121,9 +108,17 @@ async def aevaluate(
     Callbacks are called in another thread.
     """
     call = partial(
-        evaluate, models, benchmarks, options, command=command, progress=progress,
-        fetching=fetching, warned=warned, serving=serving, **changes,
-    )  # fmt: skip
+        evaluate,
+        models,
+        benchmarks,
+        options,
+        command=command,
+        progress=progress,
+        fetching=fetching,
+        warned=warned,
+        serving=serving,
+        **changes,
+    )
     return await run_in_thread(call)
 
 
@@ -166,9 +161,7 @@ def _evaluate(
             if warned is not None and (notice := language_notice(spec, benchmark, own_variant)):
                 warned(notice)
         # What is on this machine is checked first: a mistake in a data file shows at once.
-        downloads = [
-            named.benchmark for named in named_benchmarks if named.benchmark.fetch is not None
-        ]
+        downloads = [named.benchmark for named in named_benchmarks if named.benchmark.fetch is not None]
         for named in named_benchmarks:
             if named.benchmark.fetch is None:
                 _prepare(named.benchmark, fetching, warned)
@@ -203,9 +196,7 @@ def _evaluate(
                 warned=warned if cell.extractor is roles.extractors[0] else None,
                 on_forecast=None
                 if serving is None
-                else partial(
-                    _print_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"
-                ),
+                else partial(_print_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"),
             )
             return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
 
@@ -213,9 +204,7 @@ def _evaluate(
         store = Path(options.store) if options.store else out / STORE_FILE
         with ResponseStore(store) as responses:
             fresh = options.fresh or ""
-            check_models(
-                [model for _, model in roles.models], responses, fresh=options.fresh is not None
-            )
+            check_models([model for _, model in roles.models], responses, fresh=options.fresh is not None)
             # Only here, so that a refused key shows before hours of downloading.
             for benchmark in downloads:
                 _prepare(benchmark, fetching, warned)
@@ -237,19 +226,13 @@ def _print_forecast(say: Notify, run: str, expected: Forecast) -> None:
 
 
 @contextmanager
-def _resume_notice(
-    command: str, say: Notify | None, *ended: Servers | ReplicatedModels | None
-) -> Iterator[None]:
+def _resume_notice(command: str, say: Notify | None, *ended: Servers | ReplicatedModels | None) -> Iterator[None]:
     """Where Ctrl-C has servers or replicas to end, which takes seconds, say first how the command
     goes on."""
     try:
         yield
     except (RunInterrupted, KeyboardInterrupt):
-        if (
-            command
-            and say is not None
-            and any(group is not None and group.running for group in ended)
-        ):
+        if command and say is not None and any(group is not None and group.running for group in ended):
             what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
             say(f"{what}, none at a second Ctrl-C; continue with: {command}")
         raise
@@ -267,11 +250,7 @@ def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Notif
 
 
 def _run_group(
-    plans: Sequence[RunPlan],
-    responses: ResponseStore,
-    servers: Servers,
-    html: bool,
-    results: Results,
+    plans: Sequence[RunPlan], responses: ResponseStore, servers: Servers, html: bool, results: Results
 ) -> None:
     """A run, or two that are one another's opponents."""
     first = plans[0]

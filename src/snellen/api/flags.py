@@ -112,8 +112,7 @@ def _make_flag(name: str, help: str, settings: Mapping[str, Any]) -> Flag:
 
 def option_flags(options: type) -> Iterator[OptionFlag]:
     """The flags of an options class: those of its own fields, then those of inherited ones."""
-    inherited = {field.name for base in options.__bases__ if is_dataclass(base)
-                 for field in fields(base)}  # fmt: skip
+    inherited = {field.name for base in options.__bases__ if is_dataclass(base) for field in fields(base)}
     for option_field in sorted(fields(options), key=lambda field: field.name in inherited):
         flags = option_field.metadata.get(FLAGS, {})
         if isinstance(flags, Flag):

@@ -52,8 +52,9 @@ def read_upload(path: Path, benchmark: str | None, model: str | None) -> Upload:
     if (path / RUN_FILE).is_file():
         run = open_run(path)
         info = msgspec.to_builtins(run.info)
-        return Upload(benchmark or run.info.benchmark, model or run.info.model,
-                      "predictions.jsonl", _run_replies(run), info)  # fmt: skip
+        return Upload(
+            benchmark or run.info.benchmark, model or run.info.model, "predictions.jsonl", _run_replies(run), info
+        )
     if not path.is_file():
         raise UsageError(f"{path} is neither a run folder nor a file of predictions")
     if benchmark is None or model is None:
@@ -86,9 +87,7 @@ def _run_replies(run: RunFolder) -> bytes:
 class HubClient:
     """The API of one hub, with the token in `SNELLEN_HUB_TOKEN`."""
 
-    def __init__(
-        self, url: str, *, patience: float = 0.0, notify: Callable[[str], None] = lambda text: None
-    ) -> None:
+    def __init__(self, url: str, *, patience: float = 0.0, notify: Callable[[str], None] = lambda text: None) -> None:
         """For `patience` seconds a server that refuses connections, since it is starting, is asked
         again, which `notify` is told once.
 
@@ -109,20 +108,16 @@ class HubClient:
                 "have its owner make one with: snellen hub account HUB NAME --token"
             )
 
-    def submit(
-        self,
-        upload: Upload,
-        *,
-        facts: str = "{}",
-        replaces: str = "",
-        allow_missing: bool = False,
-    ) -> Any:
+    def submit(self, upload: Upload, *, facts: str = "{}", replaces: str = "", allow_missing: bool = False) -> Any:
         """Send predictions; returns the submission."""
         boundary = token_hex(16)
         fields = {
-            "model": upload.model, "facts": facts, "replaces": replaces,
-            "run": json.dumps(upload.run), "allow_missing": str(allow_missing).lower(),
-        }  # fmt: skip
+            "model": upload.model,
+            "facts": facts,
+            "replaces": replaces,
+            "run": json.dumps(upload.run),
+            "allow_missing": str(allow_missing).lower(),
+        }
         parts = [
             f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
             for name, value in fields.items()
@@ -132,9 +127,7 @@ class HubClient:
             f'--{boundary}\r\nContent-Disposition: form-data; name="predictions"; '
             f'filename="{name}"\r\nContent-Type: application/octet-stream\r\n\r\n'
         )
-        body = (
-            "".join([*parts, head]).encode() + upload.content + f"\r\n--{boundary}--\r\n".encode()
-        )
+        body = "".join([*parts, head]).encode() + upload.content + f"\r\n--{boundary}--\r\n".encode()
         kind = f"multipart/form-data; boundary={boundary}"
         return self._send("POST", f"/benchmarks/{quote(upload.benchmark)}/submissions", body, kind)
 

@@ -156,9 +156,7 @@ class OfflineResolver:
 
         for models_by_role in roles:
             available = {
-                role: model
-                for role, model in models_by_role.items()
-                if not isinstance(model, UnavailableModel)
+                role: model for role, model in models_by_role.items() if not isinstance(model, UnavailableModel)
             }
             try:
                 check_roles(available)
@@ -218,9 +216,7 @@ def _describe_weights(name: str) -> str:
     if entry is None or entry.parameters is None:
         return f"the weights of {named}, of a size that is not known"
     size = entry.parameters * _BYTES_PER_PARAMETER
-    return (
-        f"the weights of {named}, about {size:.0f} GB at {_BYTES_PER_PARAMETER} bytes a parameter"
-    )
+    return f"the weights of {named}, about {size:.0f} GB at {_BYTES_PER_PARAMETER} bytes a parameter"
 
 
 def _memory_note(name: str) -> Iterator[str]:

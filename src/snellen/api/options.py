@@ -37,13 +37,8 @@ DEFAULT_STORE = f"{DEFAULT_OUT}/store.sqlite"
 T = TypeVar("T")
 
 VARIANT_FLAGS: Mapping[str, Flag] = {
-    "system": Flag(
-        "--system", 'system prompt before each question to the model, e.g. "Be brief."', "TEXT"
-    ),
-    **{
-        name: SHARED_FLAGS[f"--{name}"]
-        for name in ("control", "rule", "data", "columns", "circular", "failures")
-    },
+    "system": Flag("--system", 'system prompt before each question to the model, e.g. "Be brief."', "TEXT"),
+    **{name: SHARED_FLAGS[f"--{name}"] for name in ("control", "rule", "data", "columns", "circular", "failures")},
 }
 """Flags that fill fields of `Variant`; `--generation` has its `max_new_tokens`."""
 NO_ANSWERS = "gold"
@@ -101,19 +96,25 @@ class RunOptions(RequestOptions):
     """How the benchmarks are built: data, columns, rotations, parsing rule, control, policy for
     failures, longest reply."""
     setup: str = option(
-        MAKER, "--setup", "`maker` asks each model as its makers do, where that is known "
-            "(prompt, sampling, longest reply, pixels, frames), `plain` as the benchmark says; "
-            "what is given otherwise comes first", choices=SETUPS,
-    )  # fmt: skip
+        MAKER,
+        "--setup",
+        "`maker` asks each model as its makers do, where that is known "
+        "(prompt, sampling, longest reply, pixels, frames), `plain` as the benchmark says; "
+        "what is given otherwise comes first",
+        choices=SETUPS,
+    )
     """`maker`: models are asked as their makers ask them (`snellen list recipes`), in what neither
     the user nor the route decides; `plain`: as the benchmark says."""
     extend_truncated: int | None = None
     """Ask again, with this limit of tokens, for the replies that were cut at their limit. Both
     replies are kept. The run has a folder of its own, beside that of the shorter limit."""
     repeats: int = option(
-        1, "--repeats", "ask each question K times and report mean, pass@k, majority and "
-        "consistency", metavar="K", parse=int,
-    )  # fmt: skip
+        1,
+        "--repeats",
+        "ask each question K times and report mean, pass@k, majority and consistency",
+        metavar="K",
+        parse=int,
+    )
     """Each reply is stored for itself."""
     sampling: Sampling = option(Sampling(), "--generation")
     """How replies are sampled where the options behind a model's name (`temperature`, `top_p`,
@@ -127,20 +128,24 @@ class RunOptions(RequestOptions):
     clip: AnyModel = None
     """A CLIP model that compares generated images. On the command line `--judge clip/ORG/NAME`."""
     serve: str | None = option(
-        None, "--serve", "start this model server for the run and stop it afterwards; "
-            "{port} stands for the port and {model} for the name after -m, e.g. 'vllm "
-            "serve {model} --port {port}'; or a one-file server, FILE.py",
+        None,
+        "--serve",
+        "start this model server for the run and stop it afterwards; "
+        "{port} stands for the port and {model} for the name after -m, e.g. 'vllm "
+        "serve {model} --port {port}'; or a one-file server, FILE.py",
         metavar="COMMAND",
-    )  # fmt: skip
+    )
     """For the one model named or, with none, for the only one that the server lists. Names such as
     vllm/ORG/NAME have such a command of their own. Servers start when the first reply is missing
     and end with the call."""
     until: str | None = option(
-        None, "--until", "ask in random order and stop once the score is this precise "
-            "(`±1` or `+-1` points), or once one of two models is shown to be better "
-            "(`A>B`)",
+        None,
+        "--until",
+        "ask in random order and stop once the score is this precise "
+        "(`±1` or `+-1` points), or once one of two models is shown to be better "
+        "(`A>B`)",
         metavar="RULE",
-    )  # fmt: skip
+    )
     require_answers: bool = True
     """Whether a data file without a single answer is refused before anything is asked. On the
     command line `--columns gold=` says that there is none."""
@@ -158,9 +163,7 @@ class RunOptions(RequestOptions):
             columns = {role: name for role, name in variant.columns.items() if role != NO_ANSWERS}
             values |= {"variant": replace(variant, columns=columns), "require_answers": False}
         if values.get("serve") and values.get("cluster") is not None:
-            raise UsageError(
-                "--serve starts one server here; on a cluster name vllm/ORG/NAME with -m"
-            )
+            raise UsageError("--serve starts one server here; on a cluster name vllm/ORG/NAME with -m")
 
 
 _REPEATS = re.compile(r"(?<=[:,])repeats=([^,]*)(?:,|$)")
@@ -270,10 +273,7 @@ def change_options(options: RunOptions, changes: Mapping[str, Any]) -> RunOption
 def _unknown_field(name: str, known: Sequence[str]) -> str:
     for home, value in (("variant", Variant()), ("sampling", Sampling())):
         if hasattr(value, name):
-            return (
-                f"RunOptions has no field {name!r}; "
-                f"write {home}=snellen.{home.capitalize()}({name}=...)"
-            )
+            return f"RunOptions has no field {name!r}; write {home}=snellen.{home.capitalize()}({name}=...)"
     near = get_close_matches(name, known, n=1)
     meant = f" (did you mean {near[0]}?)" if near else ""
     return f"RunOptions has no field {name!r}{meant}; it has {', '.join(known)}"
@@ -315,9 +315,7 @@ def variant_with_roles(options: RunOptions) -> Variant:
     Raises UsageError if verdicts are to be repeated and there is no judge."""
     check_repeats("judge_repeats", options.judge_repeats)
     if options.judge_repeats > 1 and not options.judges:
-        raise UsageError(
-            "judge_repeats asks judges again; name one (judges, or --judge MODEL:repeats=N)"
-        )
+        raise UsageError("judge_repeats asks judges again; name one (judges, or --judge MODEL:repeats=N)")
     return replace(
         options.variant,
         extractor=bool(options.extractors),

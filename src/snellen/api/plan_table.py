@@ -30,9 +30,16 @@ _COLUMNS = (
 """`asks`: expected requests; `most`: if every pass were right; `in`, `out`: tokens."""
 _LEGEND = "asks: requests expected, and at most; in, out: tokens"
 _RECORDS = (
-    "model", "benchmark", "requests", "most_requests", "stored", "prompt_tokens",
-    "completion_tokens", "dollars", "seconds",
-)  # fmt: skip
+    "model",
+    "benchmark",
+    "requests",
+    "most_requests",
+    "stored",
+    "prompt_tokens",
+    "completion_tokens",
+    "dollars",
+    "seconds",
+)
 
 
 def plan_document(planned: Planned, quiet: bool = False) -> Document:
@@ -107,9 +114,7 @@ def _notice_lines(planned: Planned) -> list[str]:
     notices += planned.notes
     notices += [f"to download: {what}" for what in planned.downloads]
     grows = sum(line.estimate.store_bytes for line in planned.lines if line.estimate)
-    notices.append(
-        f"disk: the store grows by {fmt.size(round(grows))}; {fmt.size(planned.disk_free)} are free"
-    )
+    notices.append(f"disk: the store grows by {fmt.size(round(grows))}; {fmt.size(planned.disk_free)} are free")
     if planned.dollars is not None and len(planned.lines) > 1:
         notices.append(f"all together: {planned.dollars:.2f} $")
     return list(dict.fromkeys(notices))
@@ -140,6 +145,4 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
 
 
 def _missing_lines(planned: Planned) -> list[str]:
-    return [
-        f"missing {requirement.what}: {requirement.sentence}" for requirement in planned.missing
-    ]
+    return [f"missing {requirement.what}: {requirement.sentence}" for requirement in planned.missing]

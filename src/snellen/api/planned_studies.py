@@ -50,16 +50,13 @@ def check_aims(aims: Aims | None, until: str | None, like: Sequence[Path | str])
             raise UsageError("--runs says how two models differ, for --detect or --no-worse")
         return
     if until is not None:
-        raise UsageError(
-            "--until stops by itself and --detect plans a study of fixed size: give one of them"
-        )
+        raise UsageError("--until stops by itself and --detect plans a study of fixed size: give one of them")
     for name, points in (("--detect", aims.detect), ("--no-worse", aims.no_worse)):
         if points is not None and not 0 < points < 100:
             raise UsageError(f"{name} is {points:g}; expected points between 0 and 100, e.g. 2")
     if not 0.5 <= aims.power < 1 or not 0.5 <= aims.level < 1:
         raise UsageError(
-            f"--power {100 * aims.power:g} and --level {100 * aims.level:g}: expected percentages "
-            "from 50 to below 100"
+            f"--power {100 * aims.power:g} and --level {100 * aims.level:g}: expected percentages from 50 to below 100"
         )
     for name, share in (
         ("discordance", aims.discordance),
@@ -121,9 +118,7 @@ def _extent(run: RunPlan, lines: Sequence[PlanLine], repeats: int) -> BenchmarkS
         sizes = tuple(cluster_sizes(run))
     if len(estimates) < len(lines):
         return BenchmarkSize(sizes)
-    request_counts = [
-        estimate.requests + estimate.stored + estimate.equal for estimate in estimates
-    ]
+    request_counts = [estimate.requests + estimate.stored + estimate.equal for estimate in estimates]
     requests = sum(request_counts) / repeats
     return BenchmarkSize(sizes, requests, _dollars(lines, estimates, request_counts, repeats))
 

@@ -20,13 +20,7 @@ from snellen.api._unavailable import UnavailableModel
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.offline import MissingRequirement, OfflineResolver
-from snellen.api.options import (
-    RunOptionChanges,
-    RunOptions,
-    change_options,
-    check_options,
-    variant_with_roles,
-)
+from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, variant_with_roles
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.api.results import printed_text
 from snellen.benchmarks.declaration.published_sizes import published_size
@@ -40,12 +34,7 @@ from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
 from snellen.engine.loop.probe import ProbeResult, ask_probe
-from snellen.engine.offline.estimate import (
-    Assumptions,
-    MeasuredPace,
-    estimate,
-    estimate_without_data,
-)
+from snellen.engine.offline.estimate import Assumptions, MeasuredPace, estimate, estimate_without_data
 from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
@@ -135,8 +124,7 @@ def plan(
             plans = [
                 (has_data, bind_to_data(plan) if has_data else plan)
                 for has_data, plan in (
-                    (resolver.has_data(cell.benchmark), matrix.run_plan(cell))
-                    for cell in matrix.cells()
+                    (resolver.has_data(cell.benchmark), matrix.run_plan(cell)) for cell in matrix.cells()
                 )
             ]
             fresh = options.fresh or ""
@@ -151,9 +139,7 @@ def plan(
             lines.append(estimator.line(run, has_data, probed.pace if probed else None))
     lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
-    studies = (
-        [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
-    )
+    studies = [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
     return Planned(
         lines=lines,
         studies=studies,
@@ -173,36 +159,26 @@ def _distinguish_lines(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> It
         alike[line.model, line.benchmark].append(run.benchmark.parameters)
     for line, run in zip(lines, runs, strict=True):
         others = alike[line.model, line.benchmark]
-        own = [f"{key}={value}" for key, value in run.benchmark.parameters.items()
-               if any(other.get(key) != value for other in others)]  # fmt: skip
+        own = [
+            f"{key}={value}"
+            for key, value in run.benchmark.parameters.items()
+            if any(other.get(key) != value for other in others)
+        ]
         name = f"{line.benchmark}:{','.join(own)}" if own else line.benchmark
         yield structs.replace(line, benchmark=name)
 
 
 def plan_runs(
-    runs: Sequence[RunPlan],
-    responses: ResponseStore,
-    prices: Prices,
-    budget: Budget | None,
-    out: Path,
+    runs: Sequence[RunPlan], responses: ResponseStore, prices: Prices, budget: Budget | None, out: Path
 ) -> Planned:
     """What these runs would ask, take and cost, made one after the other over one store. No model
     is asked."""
     look_up = _LineEstimator(responses, Assumptions(), prices, 1, None, set())
-    lines = [
-        look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs
-    ]
+    lines = [look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs]
     lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
     notes = list(_budget_notes(budget, lines, dollars))
-    return Planned(
-        lines=lines,
-        missing=[],
-        downloads=[],
-        notes=notes,
-        dollars=dollars,
-        disk_free=_free_bytes(out),
-    )
+    return Planned(lines=lines, missing=[], downloads=[], notes=notes, dollars=dollars, disk_free=_free_bytes(out))
 
 
 def _stop_rule(until: str | None, names: Sequence[str]) -> PrecisionRule | ComparisonRule | None:
@@ -240,9 +216,7 @@ class _LineEstimator(NamedTuple):
             with force_offline():
                 rule = image_token_rule(model.identity.provider, model.identity.name)
                 measured = MeasuredPace(self.replicas, pace)
-                expected = estimate(
-                    run, self.responses, self.assumptions, rule, measured, self.rule, self.pending
-                )
+                expected = estimate(run, self.responses, self.assumptions, rule, measured, self.rule, self.pending)
         price = self.prices.price(model, name)
         if price is None and isinstance(model, UnavailableModel):
             price = price_of(name)
@@ -279,9 +253,7 @@ def _ask_probe(
     return ask_probe(run, responses, rule)
 
 
-def _budget_notes(
-    budget: Budget | None, lines: Sequence[PlanLine], dollars: float | None
-) -> Iterator[str]:
+def _budget_notes(budget: Budget | None, lines: Sequence[PlanLine], dollars: float | None) -> Iterator[str]:
     """A sentence on whether the budget is enough, for extractors and judges too."""
     if budget is None:
         return
@@ -289,10 +261,7 @@ def _budget_notes(
     tokens = sum(
         estimate.prompt_tokens
         + estimate.completion_tokens
-        + sum(
-            usage.prompt_tokens + usage.completion_tokens
-            for usage in estimate.tokens_of_others.values()
-        )
+        + sum(usage.prompt_tokens + usage.completion_tokens for usage in estimate.tokens_of_others.values())
         for estimate in estimates
     )
     expected = dollars if budget.is_money else tokens

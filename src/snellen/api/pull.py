@@ -115,9 +115,7 @@ def _result(future: Future[PullResult], name: str) -> PullResult:
 
 
 @contextmanager
-def _forward_steps(
-    steps: SimpleQueue[PullStep | None], on_step: StepCallback | None
-) -> Iterator[None]:
+def _forward_steps(steps: SimpleQueue[PullStep | None], on_step: StepCallback | None) -> Iterator[None]:
     """Pass on the progress of the workers until the block ends."""
 
     def forward() -> None:

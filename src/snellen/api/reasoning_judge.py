@@ -67,9 +67,7 @@ def _request(error: ReasonedError) -> Generate:
     )
 
 
-def write_sheet(
-    errors: Sequence[ReasonedError], verdicts: Mapping[Key, bool], path: Path, each: int, seed: int
-) -> int:
+def write_sheet(errors: Sequence[ReasonedError], verdicts: Mapping[Key, bool], path: Path, each: int, seed: int) -> int:
     """Write a sheet of at most `each` replies of either verdict, drawn at random and mixed, without
     the verdicts; returns their number. Raises StorageError."""
     generator, drawn = random.Random(seed), []
@@ -101,9 +99,7 @@ def read_sheet(path: Path) -> dict[Key, bool]:
     for row in rows:
         label = (row["label"] or "").strip().lower()
         if label and label not in ("yes", "no"):
-            raise DataError(
-                f"{path}: the label {row['label']!r} of {row['id']}; expected yes or no"
-            )
+            raise DataError(f"{path}: the label {row['label']!r} of {row['id']}; expected yes or no")
         if label:
             labels[cell_text(row["run"]), cell_text(row["id"])] = label == "yes"
     if not labels:

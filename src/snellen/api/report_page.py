@@ -33,9 +33,7 @@ def _derived_images(run: RunFolder, benchmark: Benchmark, digests: set[str]) -> 
     }
 
 
-def write_page(
-    run: RunFolder, benchmark: Benchmark, responses: ResponseStore | None = None
-) -> Path:
+def write_page(run: RunFolder, benchmark: Benchmark, responses: ResponseStore | None = None) -> Path:
     """Write thumbnails and `report.html` of a finished run; `responses` has generated images."""
     digests = set(page_media(chain(run.records(), run.failures())))
     if digests:
@@ -73,9 +71,7 @@ def write_missing_images(run: RunFolder, moved: Sequence[str] = ()) -> str:
     return ""
 
 
-def _write_images(
-    run: RunFolder, benchmark: Benchmark, digests: set[str], responses: ResponseStore | None
-) -> None:
+def _write_images(run: RunFolder, benchmark: Benchmark, digests: set[str], responses: ResponseStore | None) -> None:
     sources: dict[str, Source] = {
         ref.digest: ref.source
         for row in benchmark.open()

@@ -17,9 +17,7 @@ _VIDEO = "video"
 
 
 def resolve_benchmark(
-    name: str | Benchmark,
-    variant: Variant,
-    custom: Mapping[str, Benchmark | BenchmarkFactory] | None = None,
+    name: str | Benchmark, variant: Variant, custom: Mapping[str, Benchmark | BenchmarkFactory] | None = None
 ) -> Benchmark:
     """Open a benchmark by name or data file; `custom` are benchmarks of loaded files, by name."""
     if isinstance(name, Benchmark):

@@ -34,9 +34,7 @@ def resolve_model(model: AnyModel, custom: Mapping[str, Model]) -> tuple[str, Mo
     return name_without_address(model, instance.identity), instance
 
 
-def resolve_served_model(
-    model: AnyModel, custom: Mapping[str, Model], servers: Servers
-) -> tuple[str, Model]:
+def resolve_served_model(model: AnyModel, custom: Mapping[str, Model], servers: Servers) -> tuple[str, Model]:
     """As `resolve_model`; if Snellen starts the model's server, it is one of `servers`."""
     if isinstance(model, str) and model not in custom:
         managed = servers.open_managed(model)

@@ -329,8 +329,7 @@ class Run(RunFolder):
         like a run without samples."""
         if not self.path.is_dir():
             raise UsageError(
-                f"{self.path} is no longer there; open the run where it is now: "
-                "snellen.open_run('FOLDER')"
+                f"{self.path} is no longer there; open the run where it is now: snellen.open_run('FOLDER')"
             )
 
     @cached_property
@@ -393,10 +392,7 @@ class Results(RowExport):
     """
 
     def __init__(
-        self,
-        runs: Iterable[Run] = (),
-        skipped: Iterable[SkippedRun] = (),
-        lost: Iterable[LostServer] = (),
+        self, runs: Iterable[Run] = (), skipped: Iterable[SkippedRun] = (), lost: Iterable[LostServer] = ()
     ) -> None:
         self.runs = list(runs)
         self.skipped = list(skipped)
@@ -486,10 +482,7 @@ class Results(RowExport):
     def _remarks(self) -> list[str]:
         """Sentences below the table."""
         skipped = [f"skipped: {each.reason}" for each in self.skipped]
-        reused = (
-            run.info.reused.sentence(f"{run.model} on {run.benchmark}", again="fresh=True")
-            for run in self.runs
-        )
+        reused = (run.info.reused.sentence(f"{run.model} on {run.benchmark}", again="fresh=True") for run in self.runs)
         return [*_failures(self.runs), *skipped, *filter(None, reused), *map(str, self.lost)]
 
 

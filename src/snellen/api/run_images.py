@@ -29,9 +29,7 @@ class RunImages:
     """The images of one run. The data are opened with the first request; nothing is written.
     Thread-safe."""
 
-    def __init__(
-        self, run: RunFolder, moved: Sequence[str] = (), notify: Notify = ignore_notice
-    ) -> None:
+    def __init__(self, run: RunFolder, moved: Sequence[str] = (), notify: Notify = ignore_notice) -> None:
         """The data may have been `moved` to one of these files; `notify` gets a sentence if they
         are not found."""
         self._run = run
@@ -143,12 +141,7 @@ def content_type(data: bytes) -> str:
     return "image/webp" if data[8:12] == b"WEBP" else "application/octet-stream"
 
 
-_SIGNATURES = (
-    (b"\xff\xd8", "image/jpeg"),
-    (b"\x89PNG", "image/png"),
-    (b"GIF8", "image/gif"),
-    (b"BM", "image/bmp"),
-)
+_SIGNATURES = ((b"\xff\xd8", "image/jpeg"), (b"\x89PNG", "image/png"), (b"GIF8", "image/gif"), (b"BM", "image/bmp"))
 
 
 def _shrink(data: bytes) -> bytes | None:

@@ -36,9 +36,7 @@ CACHE_FOLDER = "predictions"
 """Folder of the cache for the runs of prediction files, each in a folder named by its content."""
 _MAX_HEADER = 1 << 16
 """Characters of a file that are searched for the names of its columns."""
-_JUDGED_ELSEWHERE = (
-    "; judges and extractors: `snellen score ... --judge MODEL --out DIR` writes a run folder"
-)
+_JUDGED_ELSEWHERE = "; judges and extractors: `snellen score ... --judge MODEL --out DIR` writes a run folder"
 
 
 def _ignore(_: str) -> None:
@@ -81,10 +79,7 @@ def source_folders(
     if options.benchmark is None:
         folders = [path for path in paths if path not in predictions]
         alike = _run_to_follow(distinct_runs(folders)) if folders else None
-    return [
-        _recorded_folder(path, options, alike, notify) if path in predictions else path
-        for path in paths
-    ]
+    return [_recorded_folder(path, options, alike, notify) if path in predictions else path for path in paths]
 
 
 def is_predictions(path: Path | str, options: SourceOptions) -> bool:
@@ -129,15 +124,12 @@ def _run_to_follow(runs: Sequence[RunFolder]) -> RunFolder | None:
     names = dict.fromkeys(run.info.benchmark for run in runs)
     if len(names) > 1:
         raise UsageError(
-            f"the runs are of several benchmarks ({', '.join(names)}); say which of them the "
-            "predictions answer with -b"
+            f"the runs are of several benchmarks ({', '.join(names)}); say which of them the predictions answer with -b"
         )
     return runs[0] if runs else None
 
 
-def _recorded_folder(
-    path: Path, options: SourceOptions, alike: RunFolder | None, notify: Notify
-) -> Path:
+def _recorded_folder(path: Path, options: SourceOptions, alike: RunFolder | None, notify: Notify) -> Path:
     scored = _score(path, options, alike)
     for warning in scored.warnings:
         notify(warning)
@@ -152,20 +144,15 @@ def _score(path: Path, options: SourceOptions, alike: RunFolder | None) -> Score
     variant = Variant(circular=options.circular, rule=options.rule)
     if alike is not None:
         return score_as_run(
-            alike, path, moved=options.data, columns=options.columns, where=options.where,
-            variant=variant,
-        )  # fmt: skip
-    if len(options.data) > 1:
-        raise UsageError(
-            f"predictions are scored on one data file, and --data names {len(options.data)}"
+            alike, path, moved=options.data, columns=options.columns, where=options.where, variant=variant
         )
+    if len(options.data) > 1:
+        raise UsageError(f"predictions are scored on one data file, and --data names {len(options.data)}")
     variant = replace(variant, data=options.data[0] if options.data else None)
     if options.benchmark is None:
         return _score_own_answers(path, variant, options)
     try:
-        return score(
-            options.benchmark, path, variant=variant, columns=options.columns, where=options.where
-        )
+        return score(options.benchmark, path, variant=variant, columns=options.columns, where=options.where)
     except UsageError as error:
         if "--judge" not in str(error):
             raise
@@ -180,9 +167,7 @@ def _score_own_answers(path: Path, variant: Variant, options: SourceOptions) -> 
 
     scored = score(str(path), variant=variant, columns=options.columns, where=options.where)
     if not any(record.gold for record in scored.records):
-        raise UsageError(
-            f"{path} holds no right answers; say what its predictions answer with -b BENCHMARK"
-        )
+        raise UsageError(f"{path} holds no right answers; say what its predictions answer with -b BENCHMARK")
     return scored
 
 

@@ -36,14 +36,7 @@ from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, judge_roles
-from snellen.core.benchmark import (
-    AS_RECORDED,
-    IGNORED,
-    Benchmark,
-    DataTable,
-    Variant,
-    final_summary,
-)
+from snellen.core.benchmark import AS_RECORDED, IGNORED, Benchmark, DataTable, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
 from snellen.core.infrequent_gc import infrequent_gc
 from snellen.core.model import AnyModel, Identity, abilities
@@ -151,22 +144,13 @@ class Scored(NamedTuple):
 def _without_functions(benchmark: Benchmark) -> Benchmark:
     """The benchmark without open data and closures, which cannot be pickled."""
     functions: dict[str, Any] = {
-        field.name: _refuse_call
-        for field in fields(benchmark)
-        if callable(getattr(benchmark, field.name))
+        field.name: _refuse_call for field in fields(benchmark) if callable(getattr(benchmark, field.name))
     }
-    return replace(
-        benchmark,
-        **functions,
-        options=dict(benchmark.options),
-        parameters=dict(benchmark.parameters),
-    )
+    return replace(benchmark, **functions, options=dict(benchmark.options), parameters=dict(benchmark.parameters))
 
 
 def _refuse_call(*_: object) -> NoReturn:
-    raise UsageError(
-        "a copied Scored has the facts of its benchmark and no data; call snellen.score again"
-    )
+    raise UsageError("a copied Scored has the facts of its benchmark and no data; call snellen.score again")
 
 
 @shorten_tracebacks
@@ -217,8 +201,7 @@ def score(
     check_column_keys(names.single)
     check_judge_repeats(judge_repeats, judges or ())
     if as_recorded and (judges or extractor is not None):
-        raise UsageError("--as-recorded takes what the file records; leave out --judge and "
-                         "--extractor")  # fmt: skip
+        raise UsageError("--as-recorded takes what the file records; leave out --judge and --extractor")
     variant = replace(variant, data=str(data) if data else variant.data)
     published = published_columns(benchmark, predictions, names, variant, where, as_recorded)
     variant = replace(variant, rule=published.rule or variant.rule)
@@ -240,12 +223,8 @@ def score(
 
             return stack.enter_context(Servers(Path(store).parent, notify=serving))
 
-        roles = RecordedRoles(
-            judges, extractor, labels or {}, Path(store), as_recorded, open_servers
-        )
-        scored = _score_files(
-            benchmark, predictions, data, variant, names, where, roles, published, ids
-        )
+        roles = RecordedRoles(judges, extractor, labels or {}, Path(store), as_recorded, open_servers)
+        scored = _score_files(benchmark, predictions, data, variant, names, where, roles, published, ids)
     if uses_verdicts:
         scored = scored._replace(warnings=(published.notice(file_name), *scored.warnings))
     run = _as_run(scored, file_name if name is None else name, variant, where, roles)
@@ -270,9 +249,7 @@ def score_as_run(
     """
     path = Path(predictions)
     columns = canonical_keys(columns or {})
-    parameters = {
-        name: value for name, value in run.info.config.parameters.items() if name != CONTROL
-    }
+    parameters = {name: value for name, value in run.info.config.parameters.items() if name != CONTROL}
     changed = {"rule": variant.rule, "circular": variant.circular}
     parameters |= {name: value for name, value in changed.items() if value is not None}
     roles = run.info.config.roles
@@ -320,11 +297,7 @@ def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
 
 
 def _as_run(
-    scored: Scored,
-    name: str,
-    variant: Variant,
-    where: Mapping[str, str] | None,
-    roles: RecordedRoles,
+    scored: Scored, name: str, variant: Variant, where: Mapping[str, str] | None, roles: RecordedRoles
 ) -> RunInfo:
     """The predictions as a run, for code that works on runs."""
     rows = "".join(f", {column}={value}" for column, value in (where or {}).items())
@@ -387,9 +360,7 @@ def _score_files(
     reply_rows = published.rows
     if reply_rows is None:
         repeats = resolved.counts_duplicates and not has_separate_data
-        reply_rows = read_predictions(
-            Path(predictions), columns=reply_columns, where=where, repeats=repeats
-        )
+        reply_rows = read_predictions(Path(predictions), columns=reply_columns, where=where, repeats=repeats)
     is_complete = reply_rows.gold_column is not None or published.is_complete
     if not has_separate_data and is_complete:
         resolved = replace(resolved, open=reply_rows.table)
@@ -401,9 +372,7 @@ def _score_files(
     return _score_predictions(resolved, matched, roles, ids)
 
 
-def _open_data(
-    benchmark: Benchmark, predictions: Predictions, has_separate_data: bool
-) -> DataTable:
+def _open_data(benchmark: Benchmark, predictions: Predictions, has_separate_data: bool) -> DataTable:
     """Open the data. Raises DataError, with advice if the predictions have no gold answers."""
     try:
         return benchmark.open()
@@ -448,8 +417,7 @@ def _gold_advice(table: DataTable) -> Iterator[str]:
     column = gold_like_column(islice(table, _ROWS_FOR_ADVICE))
     if column is not None:
         yield (
-            f"{table.path}: no gold answer was found, and the column {column!r} may hold them: "
-            f"--columns gold={column}"
+            f"{table.path}: no gold answer was found, and the column {column!r} may hold them: --columns gold={column}"
         )
 
 
@@ -485,19 +453,14 @@ def _score_single_file(
 
 
 def _score_predictions(
-    benchmark: Benchmark,
-    predictions: Predictions,
-    roles: RecordedRoles,
-    ids: Collection[str] | None = None,
+    benchmark: Benchmark, predictions: Predictions, roles: RecordedRoles, ids: Collection[str] | None = None
 ) -> Scored:
     """Score matched predictions, with judges and extractor if there are any."""
     predictions = predictions.with_empty_replies() if benchmark.name in NULLS_COUNT else predictions
     advice = advice_on(benchmark.name, predictions.columns, has_judge=bool(roles.judges))
     recorded, replies_of_file = None, predictions
     if roles.as_recorded:
-        benchmark, predictions, recorded = replay_recorded(
-            benchmark, predictions, has_judges=bool(roles.judges)
-        )
+        benchmark, predictions, recorded = replay_recorded(benchmark, predictions, has_judges=bool(roles.judges))
     models = roles.open_models(predictions, benchmark)
     own = {role: open_own() for role, open_own in benchmark.own_roles.items()}
     unread: Iterator[str] = iter(())
@@ -511,9 +474,7 @@ def _score_predictions(
         from snellen.engine.loop.preflight import check_roles
 
         check_judges_see([benchmark], models)
-        asked_models = {
-            role: model for role, model in models.items() if not isinstance(model, Replay)
-        }
+        asked_models = {role: model for role, model in models.items() if not isinstance(model, Replay)}
         check_roles(asked_models)
         with ResponseStore(roles.store if asked_models or own else None) as store:
             judges = Judges({**models, **own}, store)

@@ -22,13 +22,9 @@ from snellen.api.flags import (
 FORMATS = ("table", "json", "csv", "markdown", "latex", "html")
 GENERATION_KEYS: Mapping[str, FlagKey] = {
     "temperature": FlagKey("sampling temperature (default: the benchmark's, mostly 0)", float),
-    "top_p": FlagKey(
-        "sample from the most likely tokens whose probabilities sum to this value", float
-    ),
+    "top_p": FlagKey("sample from the most likely tokens whose probabilities sum to this value", float),
     "top_k": FlagKey("sample from this many most likely tokens; 0 from all", int),
-    "repetition_penalty": FlagKey(
-        "divide the scores of tokens that prompt or reply hold already (1: none)", float
-    ),
+    "repetition_penalty": FlagKey("divide the scores of tokens that prompt or reply hold already (1: none)", float),
     "presence_penalty": FlagKey(
         "subtract this from the scores of tokens that the reply holds already (0: none)", float
     ),
@@ -76,8 +72,7 @@ _FLAGS = (
     # Models and how they are asked.
     Flag(
         "--model",
-        "provider/model[:key=value,...], e.g. snellen/tiny, hf/ORG/NAME:dtype=bfloat16, random; "
-        "repeat for several",
+        "provider/model[:key=value,...], e.g. snellen/tiny, hf/ORG/NAME:dtype=bfloat16, random; repeat for several",
         "MODEL",
         short="-m",
         is_repeatable=True,
@@ -110,16 +105,10 @@ _FLAGS = (
         "EXECUTOR",
         keys=EXECUTOR_KEYS,
     ),
-    Flag(
-        "--load",
-        "a Python file with a model or benchmark of your own",
-        "FILE.py",
-        is_repeatable=True,
-    ),
+    Flag("--load", "a Python file with a model or benchmark of your own", "FILE.py", is_repeatable=True),
     Flag(
         "--budget",
-        "what this command may spend, e.g. 5usd or 2Mtok; requests in flight count as long as they "
-        "may get",
+        "what this command may spend, e.g. 5usd or 2Mtok; requests in flight count as long as they may get",
         "AMOUNT",
     ),
     Flag(
@@ -148,8 +137,7 @@ _FLAGS = (
     ),
     Flag(
         "--data",
-        "data file in place of the benchmark's own; for runs: where their data are now, if they "
-        "were moved",
+        "data file in place of the benchmark's own; for runs: where their data are now, if they were moved",
         "FILE",
     ),
     Flag(
@@ -191,23 +179,12 @@ _FLAGS = (
         "questions; `shuffled-options[:SEED]` shuffles the options",
         "CONTROL",
     ),
-    Flag(
-        "--runs",
-        "run folders, folders of runs, or files of predictions",
-        "RUN",
-        is_repeatable=True,
-    ),
+    Flag("--runs", "run folders, folders of runs, or files of predictions", "RUN", is_repeatable=True),
     Flag("--group", "grouping of the samples, e.g. category", "NAME"),
     Flag(
-        "--filter",
-        "only models of the catalog with these facts, e.g. open,size<10,modality=video,name~qwen",
-        "FILTER",
+        "--filter", "only models of the catalog with these facts, e.g. open,size<10,modality=video,name~qwen", "FILTER"
     ),
-    Flag(
-        "--common",
-        "only the samples that all runs share, where their data or samples differ",
-        is_switch=True,
-    ),
+    Flag("--common", "only the samples that all runs share, where their data or samples differ", is_switch=True),
     Flag("--name", "the name in tables and files", "NAME"),
     Flag(
         "--track",
@@ -224,18 +201,9 @@ _FLAGS = (
     Flag("--only", "only these, in this order", "NAME,..."),
     Flag("--port", "port to serve on; 0 takes a free one", "N", int),
     Flag("--open", "open the browser", is_switch=True),
-    Flag(
-        "--facts",
-        "facts that are stated of a model, a data set or a publication",
-        "KEY=VALUE,...",
-        parse_facts,
-    ),
+    Flag("--facts", "facts that are stated of a model, a data set or a publication", "KEY=VALUE,...", parse_facts),
     Flag("--repair", "mend what can be mended", is_switch=True),
-    Flag(
-        "--allow-missing",
-        "questions without a reply count as wrong, instead of a refusal",
-        is_switch=True,
-    ),
+    Flag("--allow-missing", "questions without a reply count as wrong, instead of a refusal", is_switch=True),
     Flag("--publish", "publish the scores", is_switch=True),
     Flag("--withdraw", "take a submission, or the numbers of a source, off its board", "ID"),
     Flag("--list", "list what there is", is_switch=True),

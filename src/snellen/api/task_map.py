@@ -19,21 +19,9 @@ from snellen.engine.ray.cluster import RayCluster
 from snellen.models.hf.lora import LoraOptions, require_tuning
 from snellen.models.hf.model import HuggingFace
 from snellen.store.runs import find_runs
-from snellen.taskmap.clusters import (
-    Linkage,
-    build_tree,
-    cophenetic_correlation,
-    cut_names,
-    map_correlation,
-)
+from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_names, map_correlation
 from snellen.taskmap.findings import ControlMap, TaskMap
-from snellen.taskmap.mapping import (
-    compare_halves,
-    compare_seeds,
-    map_seeds,
-    mean_distances,
-    vector_distances,
-)
+from snellen.taskmap.mapping import compare_halves, compare_seeds, map_seeds, mean_distances, vector_distances
 from snellen.taskmap.scores import TaskScores, scores_from_cells
 from snellen.taskmap.tasks import MapControl, TaskSelection, TaskSet, load_tasks
 from snellen.taskmap.training import ClusterTarget, StoredVector, VectorProgress, train
@@ -152,10 +140,7 @@ def _build_map(
 
 
 def _control_map(
-    options: TaskMapOptions,
-    names: Sequence[str],
-    distances: NDArray[float64],
-    control: NDArray[float64],
+    options: TaskMapOptions, names: Sequence[str], distances: NDArray[float64], control: NDArray[float64]
 ) -> ControlMap:
     assert options.control is not None
     return ControlMap(
@@ -180,8 +165,7 @@ def scores_of_runs(paths: Sequence[Path | str], group: str) -> tuple[TaskScores,
         benchmarks.add(run.info.benchmark)
         if group not in summary.groups:
             raise UsageError(
-                f"{run.path} has no group {group!r}; its groups: "
-                f"{', '.join(sorted(summary.groups)) or 'none'}"
+                f"{run.path} has no group {group!r}; its groups: {', '.join(sorted(summary.groups)) or 'none'}"
             )
         if run.info.model in overall:
             raise UsageError(f"{run.path} is a second run of {run.info.model}; name one of them")

@@ -81,10 +81,12 @@ def explain(
     rescorer = _ReplyRescorer(pair, sources.data)
     split = why(*pair, others=helpers, rescore=rescorer, examples=examples, level=level)
     scores = {split.first: split.first_score, split.second: split.second_score}
-    mean_notices = [line for run, name in zip(runs, names, strict=True)
-            for line in _headline_notice(run, name, scores[name])]  # fmt: skip
-    unfinished = [f"{side.name} is not complete" for side in helpers
-                  if side.info is not None and side.info.status != "complete"]  # fmt: skip
+    mean_notices = [
+        line for run, name in zip(runs, names, strict=True) for line in _headline_notice(run, name, scores[name])
+    ]
+    unfinished = [
+        f"{side.name} is not complete" for side in helpers if side.info is not None and side.info.status != "complete"
+    ]
     notices = (*split.notices, *unfinished, *dict.fromkeys(rescorer.problems), *mean_notices)
     return Explanation(structs.replace(split, notices=notices), tuple(warnings), pair, runs[0].path)
 
@@ -202,9 +204,7 @@ class _ReplyRescorer:
         infos = [records.info for records in (side, *self._pair)]
         if infos[0] is None or infos[1] is None or infos[2] is None:
             return {}
-        scores = self._parse_and_score(
-            side, _info_with_parsing(infos[0], infos[1], infos[2], switched)
-        )
+        scores = self._parse_and_score(side, _info_with_parsing(infos[0], infos[1], infos[2], switched))
         same = self._reproducible_samples(side, infos[0])
         return {name: score for name, score in scores.items() if same is None or name in same}
 
@@ -232,9 +232,7 @@ class _ReplyRescorer:
         return rescore_records(benchmark, side.records, policy)
 
 
-def _info_with_parsing(
-    info: RunInfo, first: RunInfo, second: RunInfo, switched: frozenset[Cause]
-) -> RunInfo:
+def _info_with_parsing(info: RunInfo, first: RunInfo, second: RunInfo, switched: frozenset[Cause]) -> RunInfo:
     """A run's settings, but parsing, scoring and data of the second run where these causes are
     `switched`, and of the first run otherwise."""
     parameters = info.config.parameters
@@ -249,11 +247,7 @@ def _info_with_parsing(
     data = second if "data" in switched else first
     version = second if "scoring" in switched else first
     config = structs.replace(
-        info.config,
-        parameters=parameters,
-        data=data.config.data,
-        version=version.config.version,
-        roles=roles,
+        info.config, parameters=parameters, data=data.config.data, version=version.config.version, roles=roles
     )
     return structs.replace(info, config=config, data=data.data)
 
@@ -286,9 +280,7 @@ def _open_single_run(path: Path) -> RunFolder:
     """The run of a folder, or the only run in it. Raises UsageError if there are several."""
     runs = find_runs(path)
     if len(runs) > 1:
-        raise UsageError(
-            f"{path} holds {len(runs)} runs; name one, e.g. {path / runs[0].path.name}"
-        )
+        raise UsageError(f"{path} holds {len(runs)} runs; name one, e.g. {path / runs[0].path.name}")
     return open_run(runs[0].path)
 
 

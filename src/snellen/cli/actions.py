@@ -15,9 +15,7 @@ from snellen.cli.lazy_parser import add_action
 def add_actions(parser: ArgumentParser, package: str, actions: Mapping[str, str]) -> None:
     """Add the actions of a package; `actions` are their names and help lines. The module of an
     action is imported when it is parsed."""
-    subparsers = parser.add_subparsers(
-        title="actions", metavar="ACTION", required=True, dest="action"
-    )
+    subparsers = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
     for name, help in actions.items():
         add_action(subparsers, name, help, partial(_add_arguments_of, _module(package, name)))
 

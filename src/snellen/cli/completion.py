@@ -15,18 +15,11 @@ from snellen.cli.parser import build_parser
 BENCHMARKS, MODELS, FILES, NOTHING = "benchmarks", "models", "files", "nothing"
 """Completions of an argument other than a list of words."""
 
-_KIND_OF_FLAG = {
-    "benchmark": BENCHMARKS,
-    "model": MODELS,
-    "extractor": MODELS,
-    "judge": MODELS,
-}
+_KIND_OF_FLAG = {"benchmark": BENCHMARKS, "model": MODELS, "extractor": MODELS, "judge": MODELS}
 """By the argument's name in the parser, in lower case."""
 _FILE_SIGNS = ("FILE", "DIR", "RUN", "FOLDER", "STORE", "PATH", "CHECKPOINTS")
 """Parts of a metavar that stands for files."""
-_NAME_COMMANDS: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("info",): (BENCHMARKS, MODELS, FILES),
-}
+_NAME_COMMANDS: dict[tuple[str, ...], tuple[str, ...]] = {("info",): (BENCHMARKS, MODELS, FILES)}
 
 
 class CompletedFlag(NamedTuple):
@@ -77,9 +70,7 @@ def _commands(
     groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     arguments = [one for one in parser._actions if one not in groups]
     plain = [one for one in arguments if not one.option_strings]
-    kinds = _NAME_COMMANDS.get(path) or tuple(
-        dict.fromkeys(kind for one in plain for kind in _kinds(one))
-    )
+    kinds = _NAME_COMMANDS.get(path) or tuple(dict.fromkeys(kind for one in plain for kind in _kinds(one)))
     yield CompletedCommand(
         path,
         help,
@@ -165,10 +156,7 @@ def fish_script(commands: Sequence[CompletedCommand], names: Mapping[str, Sequen
         if offers:
             lines.append(f"complete -c snellen -n {condition} {offers}")
         for flag in command.flags:
-            named = " ".join(
-                f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-                for name in flag.names
-            )
+            named = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
             alone = "" if FILES in flag.kinds else " -f"
             offer = f" -r{alone} {_fish_offer(flag.kinds, flag.words)}".rstrip()
             value = offer if flag.takes_value else ""

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from snellen.api.flags import (
-    FLAGS,
-    Flag,
-    FlagKey,
-    field_default,
-    option_flags,
-    parse_keys,
-    parse_pairs,
-)
+from snellen.api.flags import FLAGS, Flag, FlagKey, field_default, option_flags, parse_keys, parse_pairs
 from snellen.api.options import SourceOptions
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
@@ -75,9 +67,7 @@ def _add_flag(parser: ArgumentParser, flag: Flag, default: Any) -> None:
 class _AddPairs(Action):
     """Joins the pairs of a flag that is given several times, where a key's last value counts."""
 
-    def __call__(
-        self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None
-    ) -> None:
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
         setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), **values})
 
 

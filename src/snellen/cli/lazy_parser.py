@@ -40,16 +40,11 @@ class LazyParser(argparse.ArgumentParser):
 
 
 def add_action(
-    actions: Actions,
-    name: str,
-    help: str,
-    add_arguments: Callable[[argparse.ArgumentParser], None] | None = None,
+    actions: Actions, name: str, help: str, add_arguments: Callable[[argparse.ArgumentParser], None] | None = None
 ) -> LazyParser:
     """Add a command to the actions of a command, e.g. `letters` to `snellen analyse`.
     `add_arguments` adds its arguments once it is parsed."""
-    parser: LazyParser = actions.add_parser(
-        name, help=help, description=help[0].upper() + help[1:] + "."
-    )
+    parser: LazyParser = actions.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
     parser.add_arguments = add_arguments
     parser.set_defaults(parser=parser)
     return parser

@@ -80,9 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = error.filename or "standard output"
         advice = _ADVICE.get(error.errno or 0, "")
-        print(
-            escape_controls(f"snellen: {where}: {error.strerror or error}{advice}"), file=sys.stderr
-        )
+        print(escape_controls(f"snellen: {where}: {error.strerror or error}{advice}"), file=sys.stderr)
         _discard_stdout()
         return MISTAKE
     except KeyboardInterrupt:

@@ -65,9 +65,7 @@ class CommandLineParser(LazyParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        choice = re.fullmatch(
-            r"argument (.+?): invalid choice: '(.+?)' \(choose from (.+)\)", message
-        )
+        choice = re.fullmatch(r"argument (.+?): invalid choice: '(.+?)' \(choose from (.+)\)", message)
         if choice and choice[1] in ("COMMAND", "ACTION", "FINDING"):
             near = _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
             renamed = _new_name("commands", f"{self.prog} {choice[2]}".partition(" ")[2])
@@ -148,8 +146,7 @@ def build_parser(argv: Sequence[str] | None = None) -> CommandLineParser:
     """
     parser = CommandLineParser(
         prog="snellen",
-        description="Measure multimodal models: one command, a number you can trust, "
-        "and the reason behind it.",
+        description="Measure multimodal models: one command, a number you can trust, and the reason behind it.",
         epilog=f"Start with: {_FIRST_COMMAND}",
     )
     parser.add_argument("--version", action="version", version=f"snellen {__version__}")

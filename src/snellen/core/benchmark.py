@@ -219,9 +219,7 @@ class Variant:
 BenchmarkFactory = Callable[[Variant], Benchmark]
 
 
-def final_summary(
-    benchmark: Benchmark, records: Sequence[Record], examples: FewShotInfo | None = None
-) -> Summary:
+def final_summary(benchmark: Benchmark, records: Sequence[Record], examples: FewShotInfo | None = None) -> Summary:
     """Summarise records.
 
     Adds the declared chance level (non-circular runs), the reason if there is no score, how many
@@ -251,9 +249,7 @@ def final_summary(
 
 def _credited_empty_replies(benchmark: Benchmark, records: Sequence[Record]) -> str:
     """How many empty replies the parsing rule scored as right; empty if none."""
-    draws = [
-        draw for record in records for draw in (draws_of(record) if record.repeats else (record,))
-    ]
+    draws = [draw for record in records for draw in (draws_of(record) if record.repeats else (record,))]
     count = sum([credits_empty_reply(draw.score, draw.passes) for draw in draws if draw.score])
     if not count:
         return ""

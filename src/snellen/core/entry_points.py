@@ -22,9 +22,7 @@ def plugin_entry_points(group: str) -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     return {
-        entry.name: entry
-        for entry in entry_points(group=group)
-        if entry.dist is None or entry.dist.name != "snellen"
+        entry.name: entry for entry in entry_points(group=group) if entry.dist is None or entry.dist.name != "snellen"
     }
 
 

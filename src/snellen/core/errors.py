@@ -56,8 +56,7 @@ class MissingExtra(UsageError):
 
     def __init__(self, what: str, extra: str, library: str, package: str = "snellen") -> None:
         super().__init__(
-            f"{what} needs {library}, which is not installed; "
-            f"install it with: pip install '{package}[{extra}]'"
+            f"{what} needs {library}, which is not installed; install it with: pip install '{package}[{extra}]'"
         )
 
 
@@ -88,9 +87,7 @@ class ModelError(SnellenError):
     seconds that a server requested. Keys that this process holds are removed from the message.
     """
 
-    def __init__(
-        self, message: str, kind: FailureKind = "request", retry_after: float | None = None
-    ) -> None:
+    def __init__(self, message: str, kind: FailureKind = "request", retry_after: float | None = None) -> None:
         super().__init__(hide(message))
         self.kind = kind
         self.retry_after = retry_after

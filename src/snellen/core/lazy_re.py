@@ -22,9 +22,19 @@ from re import (
 from typing import Any, cast
 
 __all__ = [
-    "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "compile", "escape", "findall",
-    "finditer", "fullmatch", "search", "sub",
-]  # fmt: skip
+    "DOTALL",
+    "IGNORECASE",
+    "MULTILINE",
+    "Match",
+    "Pattern",
+    "compile",
+    "escape",
+    "findall",
+    "finditer",
+    "fullmatch",
+    "search",
+    "sub",
+]
 
 
 class _LazyPattern:
@@ -38,9 +48,7 @@ class _LazyPattern:
         if name.startswith("_"):
             raise AttributeError(name)
         pattern = re.compile(self._source, self._flags)
-        self.__dict__.update(
-            (method, getattr(pattern, method)) for method in dir(pattern) if method[0] != "_"
-        )
+        self.__dict__.update((method, getattr(pattern, method)) for method in dir(pattern) if method[0] != "_")
         return getattr(pattern, name)
 
     def __reduce__(self) -> tuple[object, tuple[str, int]]:

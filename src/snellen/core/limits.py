@@ -79,8 +79,7 @@ def is_too_deep(value: object, depth: int) -> bool:
 def nesting_error(where: str, depth: int) -> DataError:
     """Error for a JSON value that `is_too_deep`."""
     return DataError(
-        f"{where}: its lists and objects stand more than {depth} deep in each other; "
-        f"{raising_advice('depth')}"
+        f"{where}: its lists and objects stand more than {depth} deep in each other; {raising_advice('depth')}"
     )
 
 
@@ -88,8 +87,7 @@ def check_size(size: int, max_size: int, name: str, where: str) -> None:
     """Raises DataError if `size` exceeds `max_size`, both in bytes; `name` is the limit."""
     if size > max_size:
         raise DataError(
-            f"{where} is {_size(size)} long, and at most {_size(max_size)} are read; "
-            f"{raising_advice(name)}"
+            f"{where} is {_size(size)} long, and at most {_size(max_size)} are read; {raising_advice(name)}"
         )
 
 

@@ -237,8 +237,7 @@ def open_image(data: bytes, max_pixels: int) -> ImageFile:
         size = f"{image.width:,} x {image.height:,}"
         image.close()
         raise MediaError(
-            f"the image has {size} pixels, more than {max_pixels / 1e6:g} million; "
-            f"{raising_advice('megapixels')}"
+            f"the image has {size} pixels, more than {max_pixels / 1e6:g} million; {raising_advice('megapixels')}"
         )
     return image
 
@@ -259,10 +258,21 @@ def decode_errors() -> tuple[type[Exception], ...]:
     from PIL import Image
 
     return (
-        OSError, ValueError, SyntaxError, ArithmeticError, AttributeError, EOFError, LookupError,
-        MemoryError, RuntimeError, TypeError, struct.error, zlib.error,
-        Image.DecompressionBombError, Image.DecompressionBombWarning,
-    )  # fmt: skip
+        OSError,
+        ValueError,
+        SyntaxError,
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        struct.error,
+        zlib.error,
+        Image.DecompressionBombError,
+        Image.DecompressionBombWarning,
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -46,9 +46,7 @@ class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
         )
 
 
-class Generated(
-    Struct, frozen=True, gc=False, tag="generated", tag_field="type", omit_defaults=True
-):
+class Generated(Struct, frozen=True, gc=False, tag="generated", tag_field="type", omit_defaults=True):
     text: str
     stop_reason: StopReason = "stop"
     reasoning: str | None = None
@@ -119,15 +117,7 @@ Output = Generated | Ranked | Drawn | Compared | Failure
 
 
 Outcome = Literal[
-    "answered",
-    "no_match",
-    "unparsed",
-    "refused",
-    "truncated",
-    "empty",
-    "failed",
-    "missing",
-    "unsupported",
+    "answered", "no_match", "unparsed", "refused", "truncated", "empty", "failed", "missing", "unsupported"
 ]
 """How a question ended. `failed`, `missing` and `unsupported` (the model cannot take the question,
 so it was not asked) are left out of scores; all others except `answered` count as wrong (MMBench
@@ -142,9 +132,7 @@ DRAWN = "drawn at random"
 """Rule of an answer that was drawn, because a script that guesses finds none in the reply."""
 
 
-class ParsedAnswer(
-    Struct, frozen=True, gc=False, tag="found", tag_field="type", omit_defaults=True
-):
+class ParsedAnswer(Struct, frozen=True, gc=False, tag="found", tag_field="type", omit_defaults=True):
     """The value that a rule parsed from the reply."""
 
     value: str

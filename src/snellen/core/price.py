@@ -28,6 +28,4 @@ def cost(usage: Usage, price: Price) -> float:
     cached = min(usage.cached_tokens, usage.prompt_tokens)
     uncached_cost = (usage.prompt_tokens - cached) * price.input
     cached_cost = cached * (price.input if price.cached is None else price.cached)
-    return (
-        uncached_cost + cached_cost + usage.completion_tokens * price.output
-    ) / _TOKENS_PER_PRICE
+    return (uncached_cost + cached_cost + usage.completion_tokens * price.output) / _TOKENS_PER_PRICE

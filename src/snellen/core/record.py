@@ -11,16 +11,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.output import (
-    DRAWN,
-    RETRYABLE,
-    Answer,
-    FailureKind,
-    Generated,
-    Outcome,
-    Output,
-    ParsedAnswer,
-)
+from snellen.core.output import DRAWN, RETRYABLE, Answer, FailureKind, Generated, Outcome, Output, ParsedAnswer
 from snellen.core.request import Message
 from snellen.core.sample import Kind
 
@@ -166,15 +157,10 @@ def credits_empty_reply(score: float | None, passes: Sequence[Pass]) -> bool:
             break
     else:
         return False
-    empty = [
-        isinstance(pass_.output, Generated) and not pass_.output.text.strip() for pass_ in passes
-    ]
+    empty = [isinstance(pass_.output, Generated) and not pass_.output.text.strip() for pass_ in passes]
     if all(empty):
         return True
-    return any(
-        is_empty and bool(pass_.correct or pass_.credit)
-        for is_empty, pass_ in zip(empty, passes, strict=True)
-    )
+    return any(is_empty and bool(pass_.correct or pass_.credit) for is_empty, pass_ in zip(empty, passes, strict=True))
 
 
 def is_drawn(passes: Sequence[Pass]) -> bool:
@@ -270,6 +256,4 @@ def _most_common(values: Iterable[T]) -> T:
 
 def _mean_values(draws: Sequence[Record]) -> dict[str, float]:
     names = dict.fromkeys(name for draw in draws for name in draw.values)
-    return {
-        name: fmean(draw.values[name] for draw in draws if name in draw.values) for name in names
-    }
+    return {name: fmean(draw.values[name] for draw in draws if name in draw.values) for name in names}

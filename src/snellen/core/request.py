@@ -218,9 +218,7 @@ class _Question(Struct, frozen=True):
                 if part.kind != kind:
                     continue
                 if part.digest not in media:
-                    raise MediaError(
-                        f"the bytes of {kind} {part.digest[:12]} did not come with the request"
-                    )
+                    raise MediaError(f"the bytes of {kind} {part.digest[:12]} did not come with the request")
                 yield media[part.digest].read()
 
 

@@ -150,9 +150,7 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
     addresses: tuple[str, ...] = ()
     """Servers that gave them, if not the run's own."""
 
-    def with_reply(
-        self, stored_at: float | None, run: str | None, address: str = ""
-    ) -> ReusedReplies:
+    def with_reply(self, stored_at: float | None, run: str | None, address: str = "") -> ReusedReplies:
         """Add one reply, stored at `stored_at` (seconds since 1970) for a run; `address` is that of
         its server, if it is not the run's."""
         when = _iso(stored_at)
@@ -188,11 +186,7 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
 
 def _iso(seconds: float | None) -> str:
     try:
-        return (
-            ""
-            if seconds is None
-            else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-        )
+        return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError, OSError):
         return ""
 

@@ -52,9 +52,7 @@ class ServedIdentity(Struct, frozen=True, omit_defaults=True):
         )
 
 
-def append_served(
-    before: tuple[ServedIdentity, ...], now: ServedIdentity
-) -> tuple[ServedIdentity, ...]:
+def append_served(before: tuple[ServedIdentity, ...], now: ServedIdentity) -> tuple[ServedIdentity, ...]:
     """Append the report of this start to those of earlier starts, merged with the last one if
     nothing changed."""
     if not now:
@@ -76,11 +74,7 @@ def identity_differences(first: ServedIdentity, second: ServedIdentity) -> Itera
             yield f"{name} {before}, then {after}"
     if first.models and second.models and set(first.models) != set(second.models):
         yield f"replies by {_names(first.models)}, then by {_names(second.models)}"
-    if (
-        first.fingerprints
-        and second.fingerprints
-        and not set(first.fingerprints) & set(second.fingerprints)
-    ):
+    if first.fingerprints and second.fingerprints and not set(first.fingerprints) & set(second.fingerprints):
         before, after = _names(first.fingerprints), _names(second.fingerprints)
         yield f"system_fingerprint {before}, then {after}"
     if first.packages and second.packages and first.packages != second.packages:

@@ -30,11 +30,7 @@ def describe_error(error: BaseException) -> str:
     """`ValueError: message (mine.py, line 12, in answer)`: the innermost frame of the user's code,
     if the error passed through any."""
     message = f"{type(error).__name__}: {error}".removesuffix(": ")
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if is_users_file(frame.filename)
-    ]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_users_file(frame.filename)]
     if not frames:
         return hide(message)
     last = frames[-1]
@@ -57,9 +53,7 @@ def is_users_file(filename: str) -> bool:
     """Whether code of this file is the user's: neither Snellen's nor of an installed library."""
     if filename.startswith("<") and not filename.startswith("<ipython-input"):
         return filename in ("<stdin>", "<string>")
-    return not filename.startswith((_OWN, *_LIBRARIES)) and _PACKAGES.isdisjoint(
-        Path(filename).parts
-    )
+    return not filename.startswith((_OWN, *_LIBRARIES)) and _PACKAGES.isdisjoint(Path(filename).parts)
 
 
 def _file_label(filename: str) -> str:

@@ -123,9 +123,7 @@ def check_column_keys(columns: Mapping[str, str]) -> None:
     for role, name in canonical_keys(columns).items():
         if role not in COLUMN_KEYS and role not in _LETTERS and not is_image_column(role):
             letters = f"and the option letters {_LETTERS[0]} to {_LETTERS[-1]}"
-            raise UnknownName(
-                "column role", role, COLUMN_KEYS, f"known: {', '.join(COLUMN_KEYS)}, {letters}"
-            )
+            raise UnknownName("column role", role, COLUMN_KEYS, f"known: {', '.join(COLUMN_KEYS)}, {letters}")
         if is_image_column(role) and "+" in name:
             raise UsageError(
                 f"{role}={name}: images are in one column; name several as "
@@ -214,12 +212,7 @@ def gold_like_column(rows: Iterable[Row]) -> str | None:
     """The first filled column whose name is like that of a gold answer without being one that is
     searched for, such as `correct_option`."""
     return next(
-        (
-            column
-            for row in rows
-            for column in row.cells
-            if _GOLD_LIKE.fullmatch(column) and column not in GOLD_COLUMNS
-        ),
+        (column for row in rows for column in row.cells if _GOLD_LIKE.fullmatch(column) and column not in GOLD_COLUMNS),
         None,
     )
 
@@ -335,9 +328,7 @@ def join_columns(cells: dict[str, str], column_map: Mapping[str, str]) -> None:
     our_name = our_names(column_map)
     cells.update(
         {
-            key: "/".join(
-                [cells.get(our_name(column_name(part, 0)), "") for part in name_in_file.split("+")]
-            )
+            key: "/".join([cells.get(our_name(column_name(part, 0)), "") for part in name_in_file.split("+")])
             for key, name_in_file in composites.items()
         }
     )

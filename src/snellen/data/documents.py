@@ -32,9 +32,7 @@ def read_lines(stream: BinaryIO, limits: Limits, name: str) -> Iterator[bytes]:
     while line := stream.readline(max_bytes + 1):
         number += 1
         if len(line) > max_bytes:
-            raise DataError(
-                f"{name}, line {number}: longer than {limits.row_mb} MB; {raising_advice('row_mb')}"
-            )
+            raise DataError(f"{name}, line {number}: longer than {limits.row_mb} MB; {raising_advice('row_mb')}")
         yield line
 
 
@@ -68,9 +66,7 @@ def _refuse_two_values(where: str, pairs: list[tuple[str, Any]]) -> dict[str, An
     found = dict(pairs)
     for name, value in pairs if len(found) < len(pairs) else ():
         if value != found[name]:
-            raise DataError(
-                f"{where}: {name!r} stands twice in one object, with different values; keep one"
-            )
+            raise DataError(f"{where}: {name!r} stands twice in one object, with different values; keep one")
     return found
 
 

@@ -83,8 +83,7 @@ def download(
                 return _check_existing(remote, target, cache)
             if offline:
                 raise DataError(
-                    f"{target.name} is not here and Snellen is offline; "
-                    + manual_instructions(remote, target)
+                    f"{target.name} is not here and Snellen is offline; " + manual_instructions(remote, target)
                 )
             return _fetch(remote, target, cache, progress, retries or DownloadRetries())
     except OSError as error:
@@ -114,9 +113,7 @@ def manual_instructions(remote: RemoteFile, target: Path) -> str:
 def _check_existing(remote: RemoteFile, target: Path, cache: Path) -> Path:
     wrong = wrong_checksum(target, remote, cache)
     if wrong:
-        raise DataError(
-            _mismatch_message(remote, target, wrong) + f"; delete {target} to fetch it again"
-        )
+        raise DataError(_mismatch_message(remote, target, wrong) + f"; delete {target} to fetch it again")
     return target
 
 
@@ -127,11 +124,7 @@ def _mismatch_message(remote: RemoteFile, target: Path, checksum: str) -> str:
 
 
 def _fetch(
-    remote: RemoteFile,
-    target: Path,
-    cache: Path,
-    progress: DownloadProgress | None,
-    retries: DownloadRetries,
+    remote: RemoteFile, target: Path, cache: Path, progress: DownloadProgress | None, retries: DownloadRetries
 ) -> Path:
     """Download to a partial file, verify its checksum and rename it to `target`.
 
@@ -149,10 +142,7 @@ def _fetch(
     if wrong:
         part.unlink()
         _etag_file(part).unlink(missing_ok=True)
-        raise DataError(
-            _mismatch_message(remote, target, wrong)
-            + "; it was not kept, the file there may have changed"
-        )
+        raise DataError(_mismatch_message(remote, target, wrong) + "; it was not kept, the file there may have changed")
     with part.open("rb") as file:
         os.fsync(file.fileno())
     part.replace(target)
@@ -161,11 +151,7 @@ def _fetch(
 
 
 def _download_part(
-    remote: RemoteFile,
-    target: Path,
-    part: Path,
-    progress: DownloadProgress | None,
-    retries: DownloadRetries,
+    remote: RemoteFile, target: Path, part: Path, progress: DownloadProgress | None, retries: DownloadRetries
 ) -> None:
     """Fill `part`: try each address, then wait and try again as `retries` allow."""
     problems: dict[str, str] = {}
@@ -192,18 +178,14 @@ def _download_part(
         if failures < retries.attempts:
             time.sleep(retries.first_wait * 2 ** max(0, failures - 1))
     details = "; ".join(f"{url}: {problem}" for url, problem in problems.items())
-    raise DataError(
-        f"{target.name} cannot be fetched ({details}); " + manual_instructions(remote, target)
-    )
+    raise DataError(f"{target.name} cannot be fetched ({details}); " + manual_instructions(remote, target))
 
 
 def _part_size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _attempt_download(
-    url: str, part: Path, progress: DownloadProgress | None, timeout: float
-) -> None:
+def _attempt_download(url: str, part: Path, progress: DownloadProgress | None, timeout: float) -> None:
     """One attempt, resuming at the end of `part`. Raises _TransientError or _PermanentError."""
     if urlsplit(url).scheme not in _SCHEMES:
         raise _PermanentError("only http, https and file addresses are fetched")

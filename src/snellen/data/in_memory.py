@@ -62,9 +62,7 @@ class Data:
             object.__setattr__(self, "rows", list(self.rows))
         is_text = isinstance(self.name, str) and bool(self.name)
         if not is_text or self.name != Path(self.name).name or self.name.startswith("."):
-            raise UsageError(
-                f"data cannot be called {self.name!r}; expected a name such as 'shapes'"
-            )
+            raise UsageError(f"data cannot be called {self.name!r}; expected a name such as 'shapes'")
         if self.kind not in (None, "choice", "yes_no", "open"):
             raise UsageError(f"kind is {self.kind!r}; expected 'choice', 'yes_no' or 'open'")
         if not isinstance(self.columns, Mapping):
@@ -187,15 +185,12 @@ def _read_dataset(rows: Any) -> tuple[Any, Mapping[str, Sequence[str]], Iterable
     if isinstance(rows, dict):
         splits = ", ".join(map(repr, rows))
         raise UsageError(
-            f"a {type(rows).__name__} has the splits {splits}; give one of them, "
-            f"such as data[{list(rows)[-1]!r}]"
+            f"a {type(rows).__name__} has the splits {splits}; give one of them, such as data[{list(rows)[-1]!r}]"
         )
     if not isinstance(rows, datasets.Dataset):
         return None
     labels = {
-        column: feature.names
-        for column, feature in rows.features.items()
-        if isinstance(feature, datasets.ClassLabel)
+        column: feature.names for column, feature in rows.features.items() if isinstance(feature, datasets.ClassLabel)
     }
     stored = rows.with_format("arrow")
     records = (record for batch in stored.iter(_BATCH) for record in batch.to_pylist())

@@ -49,20 +49,12 @@ class JsonParts:
         for part in self.parts:
             path = target.parent / target.stem / part.url.rsplit("/", 1)[-1]
             download(
-                RemoteFile(urls=(part.url,)),
-                path,
-                cache=settings.cache,
-                progress=progress,
-                offline=settings.offline,
+                RemoteFile(urls=(part.url,)), path, cache=settings.cache, progress=progress, offline=settings.offline
             )
             try:
-                records = [
-                    dict(record) for record in part.records(msgspec.json.decode(path.read_bytes()))
-                ]
+                records = [dict(record) for record in part.records(msgspec.json.decode(path.read_bytes()))]
             except (msgspec.DecodeError, AttributeError, LookupError, TypeError) as error:
-                raise DataError(
-                    f"{path} is not the published form of {self.about}: {error}"
-                ) from None
+                raise DataError(f"{path} is not the published form of {self.about}: {error}") from None
             if not records:
                 raise DataError(f"{path} is not the published form of {self.about}: no records")
             for record in records:

@@ -28,11 +28,7 @@ def find_files(name: str, settings: Settings) -> list[Path]:
     candidates = [Path(name).expanduser(), settings.datasets / name]
     if settings.lmu_data:
         candidates.append(settings.lmu_data / name)
-    with_gz = [
-        path
-        for candidate in candidates
-        for path in (candidate, candidate.with_name(candidate.name + ".gz"))
-    ]
+    with_gz = [path for candidate in candidates for path in (candidate, candidate.with_name(candidate.name + ".gz"))]
     return [path for path in with_gz if path.is_file()]
 
 
@@ -67,14 +63,7 @@ def locate_data_file(
         )
     if settings.offline and not target.exists() and differing:
         raise DataError(f"{'; '.join(differing)}; offline: {manual_instructions(remote, target)}")
-    return download(
-        remote,
-        target,
-        cache=settings.cache,
-        progress=progress,
-        offline=settings.offline,
-        retries=retries,
-    )
+    return download(remote, target, cache=settings.cache, progress=progress, offline=settings.offline, retries=retries)
 
 
 class VerifiedFile(NamedTuple):
@@ -91,11 +80,7 @@ def find_verified(name: str, settings: Settings, remote: RemoteFile | None) -> V
     """
     differing: list[str] = []
     for path in find_files(name, settings):
-        wrong = (
-            None
-            if remote is None
-            else wrong_content_checksum(path, remote, settings.cache, settings.limits)
-        )
+        wrong = None if remote is None else wrong_content_checksum(path, remote, settings.cache, settings.limits)
         if wrong is None:
             return VerifiedFile(path)
         if remote is not None and path.parent == Path(name).expanduser().parent:
@@ -104,9 +89,7 @@ def find_verified(name: str, settings: Settings, remote: RemoteFile | None) -> V
     return VerifiedFile(None, tuple(differing))
 
 
-def wrong_content_checksum(
-    path: Path, remote: RemoteFile, cache: Path, limits: Limits = DEFAULT_LIMITS
-) -> str | None:
+def wrong_content_checksum(path: Path, remote: RemoteFile, cache: Path, limits: Limits = DEFAULT_LIMITS) -> str | None:
     """The checksum of a file's unpacked content if it differs from `remote`'s; None if equal or
     unset.
 

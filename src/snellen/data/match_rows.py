@@ -18,13 +18,7 @@ from msgspec import structs
 
 from snellen.core.benchmark import DataTable, HasIds
 from snellen.core.errors import DataError
-from snellen.data.columns import (
-    DATA_ROW,
-    ID_COLUMNS,
-    id_text,
-    row_gold,
-    row_id,
-)
+from snellen.data.columns import DATA_ROW, ID_COLUMNS, id_text, row_gold, row_id
 from snellen.data.predictions import normalised_question, normalised_text
 from snellen.data.tables.cells import INDEXED_ANSWER
 
@@ -32,15 +26,7 @@ if TYPE_CHECKING:
     from snellen.data.predictions import Prediction, Predictions
 
 _KEY_COLUMNS = (*ID_COLUMNS, "questionid", "image_id", "question_key")
-_IMAGE_NAME_COLUMNS = (
-    "image_path",
-    "image",
-    "image_id",
-    "img_id",
-    "filename",
-    "file_name",
-    "question_id",
-)
+_IMAGE_NAME_COLUMNS = ("image_path", "image", "image_id", "img_id", "filename", "file_name", "question_id")
 """Columns that name a row's image; `question_id` does so in lmms-eval's captions."""
 _ADVICE = (
     "say which columns name the question with --columns id=... (id=split+question_id joins two), "
@@ -81,11 +67,7 @@ def match_rows(predictions: Predictions, table: DataTable) -> Predictions:
     one that matches most rows is used. Raises DataError if ids are ambiguous and no matching
     agrees.
     """
-    if (
-        predictions.id_columns == ("index",)
-        and "index" in table.columns
-        and DATA_ROW not in predictions.columns
-    ):
+    if predictions.id_columns == ("index",) and "index" in table.columns and DATA_ROW not in predictions.columns:
         return predictions
     shared = _shared_column(predictions, table)
     if shared == predictions.id_columns:
@@ -114,9 +96,7 @@ def match_rows(predictions: Predictions, table: DataTable) -> Predictions:
         return _with_row_ids(predictions, max(agreed, key=_matched_count))
     # Without questions or gold answers to check, ids and names are all there is to go by.
     by_names = next((matches for matches in (by_value, by_id, by_name) if any(matches)), None)
-    if by_names is not None and (
-        not _is_checkable(predictions, rows) or _have_same_questions(predictions, by_names)
-    ):
+    if by_names is not None and (not _is_checkable(predictions, rows) or _have_same_questions(predictions, by_names)):
         return _with_row_ids(predictions, by_names)
     if not any(map(any, candidates)):
         return predictions
@@ -146,17 +126,9 @@ def _data_rows(table: DataTable) -> list[_DataRow]:
         name = row_id(row)
         id_counts[name] += 1
         name = name if id_counts[name] == 1 else f"{name}#{id_counts[name]}"
-        golds = (
-            *row_gold(row),
-            *([row.cells[INDEXED_ANSWER]] if INDEXED_ANSWER in row.cells else []),
-        )
+        golds = (*row_gold(row), *([row.cells[INDEXED_ANSWER]] if INDEXED_ANSWER in row.cells else []))
         rows.append(
-            _DataRow(
-                name,
-                row.cells,
-                golds,
-                _without_instruction(normalised_text(row.cells.get("question", ""))),
-            )
+            _DataRow(name, row.cells, golds, _without_instruction(normalised_text(row.cells.get("question", ""))))
         )
     return rows
 
@@ -227,8 +199,7 @@ def _match_by_id(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_Da
     row_by_id = {row.id: row for row in rows}
     row_by_figure = {figure: row for row in rows if (figure := _figure_id(row.id))}
     return [
-        row_by_id.get(prediction.id) or row_by_figure.get(_figure_id(prediction.id) or "")
-        for prediction in predictions
+        row_by_id.get(prediction.id) or row_by_figure.get(_figure_id(prediction.id) or "") for prediction in predictions
     ]
 
 
@@ -237,16 +208,12 @@ def _figure_id(name: str) -> str | None:
     return "/".join(match.groups()) if match else None
 
 
-def _match_by_image_name(
-    predictions: Predictions, rows: Sequence[_DataRow]
-) -> list[_DataRow | None]:
+def _match_by_image_name(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
     """Match ids with the names, or numbers, of the rows' images."""
     if not _has_unique_ids(predictions):
         return []
     for column in _IMAGE_NAME_COLUMNS:
-        row_by_name = {
-            name: row for row in rows for name in _image_names(row.cells.get(column, ""))
-        }
+        row_by_name = {name: row for row in rows for name in _image_names(row.cells.get(column, ""))}
         if row_by_name:
             matches = [
                 row_by_name.get(prediction.id) or row_by_name.get(_image_number(prediction.id))
@@ -272,26 +239,18 @@ def _image_number(name: str) -> str:
     return str(int(match[1])) if match else name
 
 
-def _match_by_row_number(
-    predictions: Predictions, rows: Sequence[_DataRow]
-) -> list[_DataRow | None]:
+def _match_by_row_number(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
     """Match lmms-eval's row number, or the ids as numbers, with the rows of the data in order."""
     numbers = [
-        prediction.cells.get(DATA_ROW, "") if predictions.id_columns else prediction.id
-        for prediction in predictions
+        prediction.cells.get(DATA_ROW, "") if predictions.id_columns else prediction.id for prediction in predictions
     ]
-    return [
-        rows[int(number)] if number.isdecimal() and int(number) < len(rows) else None
-        for number in numbers
-    ]
+    return [rows[int(number)] if number.isdecimal() and int(number) < len(rows) else None for number in numbers]
 
 
 def _match_by_text(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
     """Match equal questions; empty if two rows have the same question."""
     row_by_question = {row.question: row for row in rows if row.question}
-    texts = [
-        _without_instruction(normalised_question(prediction.cells)) for prediction in predictions
-    ]
+    texts = [_without_instruction(normalised_question(prediction.cells)) for prediction in predictions]
     if len(row_by_question) < len(rows) or not _unique_values(texts):
         return []
     return [row_by_question.get(text) for text in texts]
@@ -302,9 +261,7 @@ def _match_by_question(predictions: Predictions, rows: Sequence[_DataRow]) -> li
 
     Empty if ids do not repeat, or at most half of the rows match.
     """
-    if _has_unique_ids(predictions) and not any(
-        _QUESTION_SIGN in prediction.id for prediction in predictions
-    ):
+    if _has_unique_ids(predictions) and not any(_QUESTION_SIGN in prediction.id for prediction in predictions):
         return []
     groups: dict[str, list[_DataRow]] = {}
     for row in rows:
@@ -330,18 +287,14 @@ def _group_keys(row: _DataRow) -> set[str]:
     names = {cells.get(column, "") for column in (*_IMAGE_NAME_COLUMNS, "question_id")}
     category = cells.get("category", "")
     names |= {f"{category}/{PurePath(name).name}" for name in names if name and category}
-    return {
-        name
-        for name in names | {row.id.split(_QUESTION_SIGN)[0], row.id.rpartition("/")[0]}
-        if name
-    }
+    return {name for name in names | {row.id.split(_QUESTION_SIGN)[0], row.id.rpartition("/")[0]} if name}
 
 
 def _is_checkable(predictions: Predictions, rows: Sequence[_DataRow]) -> bool:
     """Whether predictions and data both hold questions or gold answers to check a matching by."""
-    return any(
-        prediction.gold or normalised_question(prediction.cells) for prediction in predictions
-    ) and any(row.gold or row.question for row in rows)
+    return any(prediction.gold or normalised_question(prediction.cells) for prediction in predictions) and any(
+        row.gold or row.question for row in rows
+    )
 
 
 def _is_consistent(predictions: Predictions, matches: Sequence[_DataRow | None]) -> bool:
@@ -397,9 +350,7 @@ def _has_same_gold(prediction: Prediction, row: _DataRow) -> bool | None:
         return None
     if prediction_golds & row_golds:
         return True
-    labels = _normalised_texts(
-        [row.cells[label.upper()] for label in row_golds if label.upper() in row.cells]
-    )
+    labels = _normalised_texts([row.cells[label.upper()] for label in row_golds if label.upper() in row.cells])
     if prediction_golds & labels:
         return True
     is_letter = {len(text) == 1 for text in prediction_golds | row_golds}
@@ -416,10 +367,6 @@ def _with_row_ids(predictions: Predictions, matches: Sequence[_DataRow | None]) 
     row_ids = {row.id for row in matches if row is not None}
     rows = []
     for prediction, row in zip(predictions, matches, strict=True):
-        own_id = (
-            prediction.id
-            if prediction.id not in row_ids
-            else f"{prediction.id} (row {prediction.number})"
-        )
+        own_id = prediction.id if prediction.id not in row_ids else f"{prediction.id} (row {prediction.number})"
         rows.append(structs.replace(prediction, id=own_id if row is None else row.id))
     return replace(predictions, rows=tuple(rows))

@@ -82,9 +82,7 @@ def fetch_dataset(name: str, revision: str | None, settings: Settings) -> Path:
     if settings.offline:
         if is_there:
             return folder
-        raise DataError(
-            f"{SCHEME}{name} is not in {folder}, and nothing is fetched (HF_HUB_OFFLINE is set)"
-        )
+        raise DataError(f"{SCHEME}{name} is not in {folder}, and nothing is fetched (HF_HUB_OFFLINE is set)")
     try:
         files = list_files(name, revision, settings)
     except _UnreachableError as error:
@@ -94,19 +92,14 @@ def fetch_dataset(name: str, revision: str | None, settings: Settings) -> Path:
     tables = [file for file in files if _is_wanted(file.path)]
     if not any(file.path.lower().endswith(_TABLES) for file in tables):
         raise DataError(
-            f"{SCHEME}{name} holds no tables: expected files with {', '.join(_TABLES)}, and it has "
-            f"{len(files)} others"
+            f"{SCHEME}{name} holds no tables: expected files with {', '.join(_TABLES)}, and it has {len(files)} others"
         )
     _fetch_files(name, revision, tables, folder, settings)
     return folder
 
 
 def _fetch_files(
-    name: str,
-    revision: str | None,
-    files: list[RepositoryFile],
-    folder: Path,
-    settings: Settings,
+    name: str, revision: str | None, files: list[RepositoryFile], folder: Path, settings: Settings
 ) -> None:
     """Download the files that are missing or were changed, and note what is there."""
     from filelock import FileLock
@@ -121,20 +114,14 @@ def _fetch_files(
 
 
 def _fetch_changed(
-    name: str,
-    revision: str | None,
-    files: list[RepositoryFile],
-    folder: Path,
-    settings: Settings,
+    name: str, revision: str | None, files: list[RepositoryFile], folder: Path, settings: Settings
 ) -> None:
     before = _known_digests(folder)
     for file in files:
         target = folder / file.path
         if target.exists() and before.get(file.path) != file.sha256:
             target.unlink()
-        remote = RemoteFile(
-            urls=(file_url(name, file.path, revision, settings),), sha256=file.sha256 or None
-        )
+        remote = RemoteFile(urls=(file_url(name, file.path, revision, settings),), sha256=file.sha256 or None)
         download(remote, target, cache=settings.cache)
         # Only this process downloads here, and the lock of the file would be read as a table.
         target.with_name(f"{target.name}.lock").unlink(missing_ok=True)
@@ -163,12 +150,7 @@ def list_files(name: str, revision: str | None, settings: Settings) -> list[Repo
     """All files of a data set, page by page. Raises DataError if there is none of the name."""
     files: list[RepositoryFile] = []
     for page in range(1, _MAX_PAGES + 1):
-        query = {
-            "Revision": _revision(revision),
-            "Recursive": "True",
-            "PageNumber": page,
-            "PageSize": _PAGE,
-        }
+        query = {"Revision": _revision(revision), "Recursive": "True", "PageNumber": page, "PageSize": _PAGE}
         address = f"{settings.modelscope_endpoint}/api/v1/datasets/{quote(name)}/repo/tree"
         entries = _entries(_read_json(f"{address}?{urlencode(query)}", name), name)
         files += [_file(entry, name) for entry in entries if entry.get("Type") != "tree"]

@@ -58,11 +58,7 @@ def normalised_text(text: str) -> str:
 
 
 def check_repeats(
-    rows: Sequence[Prediction],
-    id_columns: Sequence[str],
-    columns: Sequence[str],
-    name: str,
-    count_each: bool = False,
+    rows: Sequence[Prediction], id_columns: Sequence[str], columns: Sequence[str], name: str, count_each: bool = False
 ) -> tuple[str, ...]:
     """Warnings about rows whose id occurred before, with equal cells or (ids of images) another
     question.
@@ -133,15 +129,10 @@ def _clash_message(
                 f"--columns id={column}+{'+'.join(id_columns)}"
             )
             break
-    return (
-        f"{name}: rows {first.number} and {second.number} have the same id {first.id!r} "
-        f"but differ; {advice}"
-    )
+    return f"{name}: rows {first.number} and {second.number} have the same id {first.id!r} but differ; {advice}"
 
 
-def _clash_of_files(
-    name_of_row: str, files: tuple[str, str], rows: Sequence[Prediction], name: str
-) -> str:
+def _clash_of_files(name_of_row: str, files: tuple[str, str], rows: Sequence[Prediction], name: str) -> str:
     """The message for an id that two files of a folder hold: which of them repeats all others, as
     a table of answers beside replies by subject does, or that there are two systems in it."""
     ids: dict[str, set[str]] = {}
@@ -179,10 +170,7 @@ _FILE_COLUMN = "file"
 """Column of a folder's rows: the path of the file, without its suffix."""
 _MAX_FILES = 1000
 _VERDICT = "content"
-_VERDICT_FILES = (
-    frozenset({"model", "score", _VERDICT}),
-    frozenset({"answer1_id", "answer2_id", _VERDICT}),
-)
+_VERDICT_FILES = (frozenset({"model", "score", _VERDICT}), frozenset({"answer1_id", "answer2_id", _VERDICT}))
 """Columns of files that hold what a judge wrote and not the replies: MM-Vet's grades and
 LLaVA-Bench's reviews."""
 _UNKNOWN_REPLY = "(the reply is not in the file)"
@@ -250,9 +238,7 @@ class Predictions:
         """Replies by row name. A row with an error is a Failure, or with `errors_as_text` the reply
         that another tool takes its message for; a row without a reply is left out."""
         named_rows = zip(self.names(), self.rows, strict=True)
-        return {
-            name: _as_output(row, errors_as_text) for name, row in named_rows if not row.missing
-        }
+        return {name: _as_output(row, errors_as_text) for name, row in named_rows if not row.missing}
 
     def with_empty_replies(self) -> Predictions:
         """The same with empty replies in place of missing ones."""
@@ -273,9 +259,7 @@ class Predictions:
         """The same without exact repeats of earlier rows, for data that have each row once."""
         first: dict[str, Prediction] = {}
         rows = [
-            row
-            for row in self.rows
-            if (earlier := first.setdefault(row.id, row)) is row or earlier.cells != row.cells
+            row for row in self.rows if (earlier := first.setdefault(row.id, row)) is row or earlier.cells != row.cells
         ]
         warnings = tuple(warning.replace(EACH_COUNTED, COUNTED_ONCE) for warning in self.warnings)
         return replace(self, rows=tuple(rows), warnings=warnings)
@@ -286,11 +270,7 @@ class Predictions:
         if column not in self.columns:
             raise UnknownName("column", name, self.columns)
         named_rows = zip(self.names(), self.rows, strict=True)
-        return {
-            row: prediction.cells[column]
-            for row, prediction in named_rows
-            if prediction.cells.get(column)
-        }
+        return {row: prediction.cells[column] for row, prediction in named_rows if prediction.cells.get(column)}
 
     def table(self) -> DataTable:
         """The file's own rows as data, for files that include questions and options."""
@@ -362,21 +342,14 @@ def read_predictions(
     """
     column_map, where = dict(columns or {}), dict(where or {})
     name = str(path)
-    scan = _scan_file(
-        Path(path).expanduser(), column_map, name, settings or Settings.from_environment()
-    )
+    scan = _scan_file(Path(path).expanduser(), column_map, name, settings or Settings.from_environment())
     numbered = []
     for number, row in enumerate(scan.rows, 1):
         if max_rows is not None and number > max_rows:
             raise DataError(f"{name} has more than {max_rows:,} rows; at most these are taken")
         numbered.append((number, row.cells))
-    names = tuple(
-        dict.fromkeys([*scan.columns, *[column for _, cells in numbered for column in cells]])
-    )
-    new_names = {
-        column_name(name_in_file, 0): canonical_column(key)
-        for key, name_in_file in column_map.items()
-    }
+    names = tuple(dict.fromkeys([*scan.columns, *[column for _, cells in numbered for column in cells]]))
+    new_names = {column_name(name_in_file, 0): canonical_column(key) for key, name_in_file in column_map.items()}
     numbered = _select_rows(numbered, where, new_names, names, name)
     id_columns = _id_columns(names)
     reply_column = _reply_column(names, id_columns, name)
@@ -488,15 +461,11 @@ def _plain_name(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
-def _scan_folder(
-    folder: Path, column_map: Mapping[str, str], name: str, settings: Settings
-) -> Scan:
+def _scan_folder(folder: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
     """The rows of all predictions files of a folder and its folders, by name; the column `file`
     holds a file's path without its suffix. Raises DataError."""
     files = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if _plain_name(path).suffix.lower() in SUFFIXES and path.is_file()
+        path for path in sorted(folder.rglob("*")) if _plain_name(path).suffix.lower() in SUFFIXES and path.is_file()
     ]
     if not 0 < len(files) <= _MAX_FILES:
         content = f"with {len(files):,} files" if files else "without result files"
@@ -547,14 +516,7 @@ def _id_columns(columns: Sequence[str]) -> tuple[str, ...]:
     for column in ID_COLUMNS:
         if column in columns:
             return FIGURE_IDS if figures and column == FIGURE_IDS[-1] else (column,)
-    return next(
-        (
-            columns_of_id
-            for columns_of_id in COMPOSITE_IDS[::-1]
-            if set(columns_of_id) <= set(columns)
-        ),
-        (),
-    )
+    return next((columns_of_id for columns_of_id in COMPOSITE_IDS[::-1] if set(columns_of_id) <= set(columns)), ())
 
 
 def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
@@ -564,9 +526,7 @@ def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
     if _ERROR_COLUMN in columns:
         return REPLY_COLUMNS[0]
     for column in SUBMISSION_COLUMNS:
-        other_columns = {
-            other for other in columns if other not in ids and not is_image_column(other)
-        }
+        other_columns = {other for other in columns if other not in ids and not is_image_column(other)}
         is_submission = other_columns <= _SUBMISSION_EXTRAS or _ANNOTATION_COLUMN in other_columns
         if column in columns and (column != "answer" or is_submission):
             return column

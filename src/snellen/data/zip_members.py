@@ -27,9 +27,7 @@ def check_members(archive: ZipFile, limits: Limits, where: str) -> None:
     """
     members = archive.infolist()
     if sum(info.file_size for info in members) > limits.unpacked_gb * GB:
-        raise DataError(
-            f"{where} holds more than {limits.unpacked_gb} GB; {raising_advice('unpacked_gb')}"
-        )
+        raise DataError(f"{where} holds more than {limits.unpacked_gb} GB; {raising_advice('unpacked_gb')}")
     for info in members:
         about = f"{where}, {info.filename[:80]},"
         check_size(info.file_size, limits.member_mb * MB, "member_mb", about)

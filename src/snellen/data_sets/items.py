@@ -29,14 +29,7 @@ from snellen.benchmarks.declaration.rows import (
 from snellen.core.benchmark import Benchmark, DataTable, HasIds, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.sample import MediaRef, Row, Sample, is_own_data, origin_of
-from snellen.data.columns import (
-    ID_COLUMNS,
-    gold_column,
-    is_image_column,
-    is_video_column,
-    row_gold,
-    row_id,
-)
+from snellen.data.columns import ID_COLUMNS, gold_column, is_image_column, is_video_column, row_gold, row_id
 from snellen.data.tables.cells import INDEXED_ANSWER, INTEGER_ANSWER
 
 UNIT_COLUMN = "unit"
@@ -154,22 +147,15 @@ def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> It
     if items.is_file():
         folder, spec = items.parent, str(items)
     elif items.parent.is_dir() and (items.parent / "step.json").is_file():
-        raise UsageError(
-            f"{data} has no {ITEMS_FILE} yet: its step has not ended; start the same command again"
-        )
+        raise UsageError(f"{data} has no {ITEMS_FILE} yet: its step has not ended; start the same command again")
     benchmark = open_benchmark(spec, Variant(columns=dict(columns or {})))
     table = benchmark.open()
     is_own = is_own_data(table)
     if is_own and not any(_holds_question(column) for column in table.columns):
         separator = expected_separator(table.columns)
-        advice = (
-            f"expected {separator}"
-            if separator
-            else "name yours with --columns question=NAME,image_path=NAME"
-        )
+        advice = f"expected {separator}" if separator else "name yours with --columns question=NAME,image_path=NAME"
         raise NoQuestions(
-            f"{data} has no column with questions or pictures; got the columns "
-            f"{', '.join(table.columns)}; {advice}"
+            f"{data} has no column with questions or pictures; got the columns {', '.join(table.columns)}; {advice}"
         )
     name = folder.resolve().name if folder is not None else benchmark.name
     return ItemTable(name, spec, table, benchmark, folder, is_own)
@@ -241,22 +227,12 @@ def item_kind(item: Item) -> str:
 def _other_cells(row: Row, sample: Sample) -> dict[str, str]:
     """The cells of a row that the sample does not hold."""
     cells = row.cells
-    held = {
-        *ID_COLUMNS,
-        "question",
-        "hint",
-        UNIT_COLUMN,
-        INDEXED_ANSWER,
-        INTEGER_ANSWER,
-        TYPE_COLUMN,
-    }
+    held = {*ID_COLUMNS, "question", "hint", UNIT_COLUMN, INDEXED_ANSWER, INTEGER_ANSWER, TYPE_COLUMN}
     held |= {*option_cells(cells), *sample.groups}
     gold = gold_column(cells)
     if gold is not None:
         held.add(gold)
-    others = {
-        name: cell for name, cell in cells.items() if name not in held and not _is_medium(name)
-    }
+    others = {name: cell for name, cell in cells.items() if name not in held and not _is_medium(name)}
     kind = cells.get(TYPE_COLUMN, "")
     if kind and not names_kind(kind):
         # The column has another meaning in this file, and `type` will hold the kind.
@@ -274,10 +250,7 @@ def _is_medium(column: str) -> bool:
 
 def _join_item_rotations(items: list[Item]) -> Iterator[Item]:
     """The items without those whose rows are rotations of another item's."""
-    joined = {
-        sample.id: sample
-        for sample in join_rotations(item.sample for item in items if not item.problem)
-    }
+    joined = {sample.id: sample for sample in join_rotations(item.sample for item in items if not item.problem)}
     for item in items:
         if item.problem:
             yield item

@@ -142,22 +142,16 @@ def open_sealed(path: Path | str, key: Secret | None = None) -> SealedAnswers:
     except msgspec.DecodeError:
         return _decode_answers(content, path)
     if key is None:
-        raise UsageError(
-            f"{path} is encrypted: name its key file with --seal-key, or set {KEY_VARIABLE}"
-        )
+        raise UsageError(f"{path} is encrypted: name its key file with --seal-key, or set {KEY_VARIABLE}")
     return _decode_answers(_decrypt(first + b"\n", rest, envelope, key, path), path)
 
 
-def _decrypt(
-    first: bytes, rest: bytes, envelope: _Envelope, key: Secret, path: Path | str
-) -> bytes:
+def _decrypt(first: bytes, rest: bytes, envelope: _Envelope, key: Secret, path: Path | str) -> bytes:
     from cryptography.exceptions import InvalidTag
 
     data = _key_bytes(key, "the key")
     if _fingerprint(data) != envelope.key:
-        raise UsageError(
-            f"{path} was encrypted with another key ({envelope.key}); got {_fingerprint(data)}"
-        )
+        raise UsageError(f"{path} was encrypted with another key ({envelope.key}); got {_fingerprint(data)}")
     try:
         return bytes(_cipher(data).decrypt(rest, [first]))
     except InvalidTag:
@@ -181,8 +175,7 @@ def _cipher(key: bytes) -> AESSIV:
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV
     except ImportError:
         raise UsageError(
-            "encrypting answers needs cryptography, which is not installed; "
-            "install it with: pip install cryptography"
+            "encrypting answers needs cryptography, which is not installed; install it with: pip install cryptography"
         ) from None
     return AESSIV(key)
 

@@ -25,13 +25,7 @@ from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
-from snellen.data_sets.decisions import (
-    DECISIONS_FILE,
-    Decision,
-    latest_decisions,
-    read_decisions,
-    utc_now,
-)
+from snellen.data_sets.decisions import DECISIONS_FILE, Decision, latest_decisions, read_decisions, utc_now
 from snellen.data_sets.folder_lock import LOCK_FILE, lock_folder
 from snellen.data_sets.items import ITEMS_FILE, Item, ItemTable, folder_outside, item_record
 from snellen.models.remote.media import media_type
@@ -81,9 +75,7 @@ class StepInfo(Struct, frozen=True, omit_defaults=True):
 class Step:
     """The only writer of a data set folder; made by `open_step`."""
 
-    def __init__(
-        self, folder: Path, info: StepInfo, decisions: dict[str, Decision], roots: Sequence[Path]
-    ) -> None:
+    def __init__(self, folder: Path, info: StepInfo, decisions: dict[str, Decision], roots: Sequence[Path]) -> None:
         self.folder = folder
         self.info = info
         self._roots = roots
@@ -132,8 +124,7 @@ class Step:
                     count += 1
         except OSError as error:
             raise StorageError(
-                f"cannot write to {self.folder}: {error.strerror or error}; the same command goes "
-                "on from there"
+                f"cannot write to {self.folder}: {error.strerror or error}; the same command goes on from there"
             ) from error
         if not count:
             raise DataError(f"{self.folder}: no item is left; nothing could be asked of them")
@@ -153,10 +144,7 @@ class Step:
 
 @contextmanager
 def open_step(
-    out: Path | str,
-    step: str,
-    settings: Mapping[str, Any],
-    *sources: ItemTable | SourceInfo,
+    out: Path | str, step: str, settings: Mapping[str, Any], *sources: ItemTable | SourceInfo
 ) -> Iterator[Step]:
     """Open a step's folder, new or of an earlier start of the same step, and lock it.
 
@@ -170,21 +158,16 @@ def open_step(
     # Before anything is written there, be it a lock.
     names = [child.name for child in folder.iterdir()] if folder.is_dir() else []
     if STEP_FILE not in names and not all(map(_is_from_killed_start, names)):
-        raise UsageError(
-            f"{folder} is not empty, and no step of snellen curate wrote it; choose another --out"
-        )
-    lock = lock_folder(
-        folder, f"another process is writing {folder}; wait for it, or use another --out"
-    )
+        raise UsageError(f"{folder} is not empty, and no step of snellen curate wrote it; choose another --out")
+    lock = lock_folder(folder, f"another process is writing {folder}; wait for it, or use another --out")
     opened = None
     try:
         info = _resumed_info(folder, step, plain, described)
         if info is None:
             inherited = _inherit(folder, sources)
             info = StepInfo(
-                step, plain, described, __version__, utc_now(), inherited=inherited,
-                outside=outside_before(sources),
-            )  # fmt: skip
+                step, plain, described, __version__, utc_now(), inherited=inherited, outside=outside_before(sources)
+            )
             _save_info(folder, info)
         roots = [each.root for each in sources if isinstance(each, ItemTable) and each.root]
         opened = Step(folder, info, _own_decisions(folder, info), roots)
@@ -202,8 +185,7 @@ def read_step(folder: Path) -> StepInfo:
         return msgspec.json.decode(file.read_bytes(), type=StepInfo)
     except FileNotFoundError:
         raise DataError(
-            f"{folder} is no data set folder: it has no {STEP_FILE}; give a folder that a step of "
-            "snellen curate wrote"
+            f"{folder} is no data set folder: it has no {STEP_FILE}; give a folder that a step of snellen curate wrote"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from error
@@ -322,22 +304,14 @@ def _resumed_info(
         (folder / DECISIONS_FILE).unlink(missing_ok=True)
         return None
     if info.step != step:
-        raise UsageError(
-            f"{folder} was written by the step {info.step}, not by {step}; choose another --out"
-        )
-    before, now = (
-        {source.path: source.digest for source in each} for each in (info.sources, sources)
-    )
+        raise UsageError(f"{folder} was written by the step {info.step}, not by {step}; choose another --out")
+    before, now = ({source.path: source.digest for source in each} for each in (info.sources, sources))
     if list(before.values()) != list(now.values()):
         raise UsageError(
             f"{folder} was made of other data ({', '.join(before) or 'none'}, as they were on "
             f"{info.created[:10]}); choose another --out, or delete the folder"
         )
-    changed = sorted(
-        name
-        for name in {*info.settings, *settings}
-        if info.settings.get(name) != settings.get(name)
-    )
+    changed = sorted(name for name in {*info.settings, *settings} if info.settings.get(name) != settings.get(name))
     if changed:
         name = changed[0]
         raise UsageError(
@@ -360,8 +334,7 @@ def _is_from_killed_start(name: str) -> bool:
 def outside_before(sources: Iterable[ItemTable | SourceInfo]) -> tuple[str, ...]:
     """The folders `StepInfo.outside` of the data set folders that a step reads."""
     folders = [each.folder for each in sources if isinstance(each, ItemTable) and each.folder]
-    found = {name for folder in folders if (folder / STEP_FILE).is_file()
-             for name in read_step(folder).outside}  # fmt: skip
+    found = {name for folder in folders if (folder / STEP_FILE).is_file() for name in read_step(folder).outside}
     return tuple(sorted(found))
 
 

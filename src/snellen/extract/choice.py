@@ -13,14 +13,7 @@ from collections.abc import Mapping
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract import contents, labels, named_options, phrases, statements
-from snellen.extract.clean import (
-    CleanedReply,
-    clean_reply,
-    contains_any,
-    fold,
-    is_only_thinking,
-    without_thinking,
-)
+from snellen.extract.clean import CleanedReply, clean_reply, contains_any, fold, is_only_thinking, without_thinking
 from snellen.extract.letters import LabelMatch
 from snellen.extract.marks import BOX, AnswerMark, has_joined_boxes, heading_end, last_mark
 from snellen.extract.options import Options, prepare_options
@@ -47,8 +40,7 @@ _WEAK_RULES = frozenset(
 """Rules that depend on the complete reply: of a reply that was cut off they may see half."""
 _STATED_RULES = frozenset({"stated answer", "stated content"})
 _ASSERTION = re.compile(
-    rf"(?:[:=]|->|→|{phrases.STATING_VERBS_CJK}|\b(?:{phrases.STATING_VERBS})\b)[^.;\n]{{0,40}}\Z",
-    re.IGNORECASE,
+    rf"(?:[:=]|->|→|{phrases.STATING_VERBS_CJK}|\b(?:{phrases.STATING_VERBS})\b)[^.;\n]{{0,40}}\Z", re.IGNORECASE
 )
 _ESCAPED_LINE_END = re.compile(r"\\n(?![a-z])")
 _VERB_REACH = 60
@@ -77,9 +69,7 @@ def parse_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "
         if cut and not _is_firm(reading, folded):
             return Truncated()
         offset = reply.index(core)
-        return ParsedAnswer(
-            reading.label, reading.rule, (offset + reading.start, offset + reading.end)
-        )
+        return ParsedAnswer(reading.label, reading.rule, (offset + reading.start, offset + reading.end))
     if cut:
         return Truncated()
     if isinstance(reading, LabelMatch):
@@ -92,10 +82,7 @@ def _is_firm(reading: LabelMatch, folded: str) -> bool:
     states it with a verb or a colon."""
     rule = reading.rule
     if rule in _STATED_RULES:
-        return (
-            _ASSERTION.search(folded[max(0, reading.start - _VERB_REACH) : reading.start])
-            is not None
-        )
+        return _ASSERTION.search(folded[max(0, reading.start - _VERB_REACH) : reading.start]) is not None
     return rule not in _WEAK_RULES
 
 
@@ -107,9 +94,7 @@ def _parse_plain_reply(reply: str, options: Mapping[str, str]) -> ParsedAnswer |
         rule = "bare label"
     else:
         remaining = core[2:].strip(_EDGE_SIGNS)
-        is_label = (
-            core[1:2] in _LABEL_END and remaining != "" and options.get(core[:1]) == remaining
-        )
+        is_label = core[1:2] in _LABEL_END and remaining != "" and options.get(core[:1]) == remaining
         rule = "label and content"
     if not is_label:
         return None
@@ -133,9 +118,7 @@ def _parse_folded(folded: str, options: Options, depth: int = 0) -> LabelMatch |
     return _parse_under_heading(text, options) or _parse_text(text, options)
 
 
-def _parse_mark(
-    folded: str, mark: AnswerMark, options: Options, depth: int
-) -> LabelMatch | Answer | None:
+def _parse_mark(folded: str, mark: AnswerMark, options: Options, depth: int) -> LabelMatch | Answer | None:
     r"""Parse the content of the reply's last mark like a reply.
 
     If the mark is a box without an option ("\boxed{42 cm}"), the reply may also state its option
@@ -149,10 +132,7 @@ def _parse_mark(
             result = contents.part_of_content(clean_reply(inside), options)
     if isinstance(result, LabelMatch):
         return LabelMatch(
-            result.label,
-            f"{mark.kind}: {result.rule}",
-            result.start + mark.start,
-            result.end + mark.start,
+            result.label, f"{mark.kind}: {result.rule}", result.start + mark.start, result.end + mark.start
         )
     if result is not None:
         return result
@@ -163,9 +143,7 @@ def _parse_mark(
     # Nothing usable in the box: try text behind it, a statement before it, a label next to it.
     stated = _parse_text(after, options) or statements.stated_answer(before, options)
     stated = stated or _parse_next_to_box(after, before, mark, options)
-    return stated or _classify_unparsed(
-        inside if isinstance(_classify_unparsed(inside), NoMatch | Refused) else folded
-    )
+    return stated or _classify_unparsed(inside if isinstance(_classify_unparsed(inside), NoMatch | Refused) else folded)
 
 
 def _parse_next_to_box(
@@ -239,10 +217,7 @@ def _parse_by_content(text: CleanedReply, options: Options) -> LabelMatch | None
 
 
 def _declines(text: CleanedReply) -> bool:
-    return bool(
-        _search(_REFUSAL, _DECLINING_STEMS, text.low)
-        or _search(_NONE_FITS, _DECLINING_STEMS, text.low)
-    )
+    return bool(_search(_REFUSAL, _DECLINING_STEMS, text.low) or _search(_NONE_FITS, _DECLINING_STEMS, text.low))
 
 
 def _classify_unparsed(folded: str) -> Answer:
@@ -271,6 +246,4 @@ def _search(
 
 def _opens_or_ends(low: str, position: int) -> bool:
     """Whether a position is in the opening or in the last sentence of the reply."""
-    return position < _OPENING_LENGTH or not _SENTENCE_END.search(
-        low, position, len(low.rstrip()) - 1
-    )
+    return position < _OPENING_LENGTH or not _SENTENCE_END.search(low, position, len(low.rstrip()) - 1)

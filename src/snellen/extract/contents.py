@@ -17,18 +17,14 @@ _LABEL_REACH = 12
 _NEXT_ITEM = re.compile(r"[^\n]*\n\s*[A-Z]\s?[.:)]")
 _LABEL_AFTER = re.compile(r"[\"'.]?\s?\(([A-Z])\)")
 _SENTENCE_END = re.compile(r"[.!?\n]")
-_COMMON_CONTENTS = frozenset(
-    {"yes", "no", "not", "none", "true", "false", "it", "is", "all", "a", "i"}
-)
+_COMMON_CONTENTS = frozenset({"yes", "no", "not", "none", "true", "false", "it", "is", "all", "a", "i"})
 _MAX_MENTION_LENGTH = 400
 _EDGE_LENGTH = 12
 _MAX_LINES = 30
 _MAX_MENTIONS = 20
 _MIN_DISTINCTIVE_LENGTH = 12
 """A content of several words and at least this many characters is hardly named in passing."""
-_CONCLUSION_STEMS = (
-    *phrases.CONCLUSION_WORDS.split("|"), "consequently", "to conclude", "in summary"
-)  # fmt: skip
+_CONCLUSION_STEMS = (*phrases.CONCLUSION_WORDS.split("|"), "consequently", "to conclude", "in summary")
 _CONCLUSION = re.compile(rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}(?:{'|'.join(_CONCLUSION_STEMS)})\b")
 
 
@@ -51,9 +47,7 @@ def leading_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     label = match and options.by_content.get(normalise_content(match["content"]))
     if not match or label is None or text.plain[match.end() - 1] == "?":
         return None
-    if options.contents[label] not in _COMMON_CONTENTS and _mentions_other(
-        text, match.end(), label, options
-    ):
+    if options.contents[label] not in _COMMON_CONTENTS and _mentions_other(text, match.end(), label, options):
         return None
     return LabelMatch(label, "leading content", *match.span("content"))
 
@@ -63,9 +57,7 @@ def part_of_content(text: CleanedReply, options: Options) -> LabelMatch | None:
     part = normalise_content(text.plain)
     if not part or part in _COMMON_CONTENTS or len(part) > options.max_length:
         return None
-    labels = [
-        label for label, content in options.contents.items() if _contains_whole(content, part)
-    ]
+    labels = [label for label, content in options.contents.items() if _contains_whole(content, part)]
     if not labels or not all(options.has_same_content(labels[0], label) for label in labels):
         return None
     label = min(labels)
@@ -117,15 +109,11 @@ def mentioned_content(text: CleanedReply, options: Options) -> LabelMatch | None
 def _mentions_single_option(low: str, options: Options) -> bool:
     """Whether a long reply contains the text of only one option, of several words, a few times."""
     contained = [content for content in options.contents.values() if content in low]
-    is_single = (
-        len(contained) == 1 and " " in contained[0] and len(contained[0]) >= _MIN_DISTINCTIVE_LENGTH
-    )
+    is_single = len(contained) == 1 and " " in contained[0] and len(contained[0]) >= _MIN_DISTINCTIVE_LENGTH
     return is_single and low.count(contained[0]) <= _MAX_MENTIONS
 
 
-def find_mention(
-    text: CleanedReply, start: int, end: int, options: Options, rule: str
-) -> LabelMatch | None:
+def find_mention(text: CleanedReply, start: int, end: int, options: Options, rule: str) -> LabelMatch | None:
     """The only option whose text is asserted between start and end.
 
     Longer texts are searched first, so "light blue" is no mention of "blue". The first
@@ -171,8 +159,7 @@ def _is_question(text: str, position: int) -> bool:
 def _mentions_other(text: CleanedReply, start: int, label: str, options: Options) -> bool:
     """Whether the text of another option is mentioned after `start`."""
     return any(
-        not options.has_same_content(label, other)
-        and _find_spans(text.low, content, start, len(text.low))
+        not options.has_same_content(label, other) and _find_spans(text.low, content, start, len(text.low))
         for other, content in options.contents.items()
     )
 
@@ -181,9 +168,7 @@ def _find_spans(low: str, content: str, start: int, end: int) -> list[tuple[int,
     """Spans of `content` as complete words (complete numbers) in low[start:end]."""
     if content not in DIGIT_WORDS and low.find(content, start, end) < 0:
         return []
-    if content in _COMMON_CONTENTS or (
-        len(content) == 1 and content.isascii() and content.isalpha()
-    ):
+    if content in _COMMON_CONTENTS or (len(content) == 1 and content.isascii() and content.isalpha()):
         return []
     spans = []
     for form in (content, DIGIT_WORDS.get(content, "")):

@@ -26,13 +26,9 @@ TRUE, FALSE = "True", "False"
 _LABEL_LIST = re.compile(r"[A-Za-z](?:\s*,\s*[A-Za-z])+")
 _WORD = r"(?P<not>not\s+)?(?:(?P<true>true|correct)|(?P<false>false|incorrect|untrue|wrong))"
 _RIGHT = r"(?![\w'-])"
-_PAIR = re.compile(
-    r"\btrue\s*(?:/|or|and|\()\s*false|\bfalse\s*(?:/|or|and|\()\s*true", re.IGNORECASE
-)
+_PAIR = re.compile(r"\btrue\s*(?:/|or|and|\()\s*false|\bfalse\s*(?:/|or|and|\()\s*true", re.IGNORECASE)
 _OPENING_WORD = re.compile(rf"[\W_]{{0,40}}{_WORD}{_RIGHT}(?!\s+(?:that|or|to)\b)", re.IGNORECASE)
-_LONE_T_OR_F = re.compile(
-    r"[\W_]{0,9}(?P<not>)(?:(?P<true>t)|(?P<false>f))[\W_]{0,9}\Z", re.IGNORECASE
-)
+_LONE_T_OR_F = re.compile(r"[\W_]{0,9}(?P<not>)(?:(?P<true>t)|(?P<false>f))[\W_]{0,9}\Z", re.IGNORECASE)
 _STATED_WORD = re.compile(
     r"(?:answer|statement|claim|sentence|assertion|caption|conclusion|it|this|that|response)\b"
     rf"[^.!?\n]{{0,60}}?(?:\bis\b|\bwould be\b|\bmust be\b|:|=)[\s:\"'(]{{0,9}}"
@@ -51,15 +47,11 @@ def answer_form(golds: Sequence[str]) -> Form | None:
     return "labels" if all(_LABEL_LIST.fullmatch(gold.strip()) for gold in golds) else None
 
 
-def parse_form(
-    reply: str, form: Form, golds: Sequence[str], *, stop_reason: str = "stop"
-) -> Answer:
+def parse_form(reply: str, form: Form, golds: Sequence[str], *, stop_reason: str = "stop") -> Answer:
     """Parse the reply as an answer of the form, else as any open reply."""
     if form == "truth":
         return parse_truth(reply, stop_reason=stop_reason)
-    letters = parse_multi_label(
-        _capitalise_lone_letters(reply), _label_range(golds), stop_reason=stop_reason
-    )
+    letters = parse_multi_label(_capitalise_lone_letters(reply), _label_range(golds), stop_reason=stop_reason)
     if isinstance(letters, ParsedAnswer):
         return letters
     return parse_open(reply, stop_reason=stop_reason)
@@ -88,16 +80,12 @@ def _find_truth(text: str) -> ParsedAnswer | None:
     if match:
         true = (match["true"] is not None) != bool(match["not"])
         rule = "stated answer" if stated else "opening word"
-        return ParsedAnswer(
-            TRUE if true else FALSE, rule, match.span("true" if match["true"] else "false")
-        )
+        return ParsedAnswer(TRUE if true else FALSE, rule, match.span("true" if match["true"] else "false"))
     words = list(_TRUTH_WORD.finditer(text))
     if not words or len({word[0].lower() for word in words}) > 1:
         return None
     last = words[-1]
-    if re.search(
-        r"(?:\bnot|n't|\bif|\bwhether)\W+(?:\w+\W+){0,3}\Z", text[: last.start()], re.IGNORECASE
-    ):
+    if re.search(r"(?:\bnot|n't|\bif|\bwhether)\W+(?:\w+\W+){0,3}\Z", text[: last.start()], re.IGNORECASE):
         return None
     return ParsedAnswer(TRUE if last["true"] else FALSE, "only word", last.span())
 

@@ -42,8 +42,7 @@ _MARKED_LABEL = re.compile(
 _LABEL_HINTS = ("(", "[", *phrases.OPTION_NOUNS.split("|"))
 """In ASCII text, any match of `_MARKED_LABEL` contains one of these: a cheaper test."""
 _FIGURE_NOUN = re.compile(
-    r"(?:image|picture|photo|figure|fig\.|panel|point|box|region|curve|part|one)s?\s*\Z",
-    re.IGNORECASE,
+    r"(?:image|picture|photo|figure|fig\.|panel|point|box|region|curve|part|one)s?\s*\Z", re.IGNORECASE
 )
 """A bracketed letter after one of these may name a part of the image, not an option."""
 _FIGURE_NOUN_REACH = 12

@@ -90,9 +90,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
     if start == 0:
         return False
     before = text[max(0, start - _NEGATION_REACH) : start]
-    return any(
-        not _CLAUSE_BREAK.search(before, negator.end()) for negator in _NEGATOR.finditer(before)
-    )
+    return any(not _CLAUSE_BREAK.search(before, negator.end()) for negator in _NEGATOR.finditer(before))
 
 
 def is_conditional(text: str, start: int) -> bool:

@@ -41,9 +41,7 @@ class Extraction(Struct, frozen=True):
 def is_unmatched(output: Generated, answer: Answer | None) -> bool:
     """Whether the extractor should see a reply: the model wrote it and the rules found no
     answer."""
-    return (
-        not isinstance(answer, ParsedAnswer) and not output.is_refusal and bool(output.text.strip())
-    )
+    return not isinstance(answer, ParsedAnswer) and not output.is_refusal and bool(output.text.strip())
 
 
 def resolve_answer(by_rules: Answer | None, extracted: Answer | None) -> Answer | None:
@@ -57,9 +55,7 @@ def resolve_answer(by_rules: Answer | None, extracted: Answer | None) -> Answer 
     return extracted if isinstance(by_rules, ParsedAnswer | Unparsed | None) else by_rules
 
 
-def extract_choice(
-    question: str, options: Mapping[str, str], reply: str, ref: Ref
-) -> Steps[Extraction]:
+def extract_choice(question: str, options: Mapping[str, str], reply: str, ref: Ref) -> Steps[Extraction]:
     """Ask the extractor which option a reply means. A failure of the extractor is no answer."""
     output = yield Generate(
         messages=(user(Text(extraction_prompt(question, options, reply))),),
@@ -78,11 +74,7 @@ def extraction_prompt(question: str, options: Mapping[str, str], reply: str) -> 
     listed = " ".join(f"{label}. {text}" for label, text in options.items())
     filled = {"{labels}": labels, "{question}": question, "{options}": listed, "{answer}": reply}
     # One pass, so braces in a question or reply are never replaced as fields.
-    return re.sub(
-        r"\{(?:labels|question|options|answer)\}",
-        lambda match: filled[match[0]],
-        _load_template(language),
-    )
+    return re.sub(r"\{(?:labels|question|options|answer)\}", lambda match: filled[match[0]], _load_template(language))
 
 
 def parse_extractor_reply(output: Output, options: Mapping[str, str]) -> Answer | None:
@@ -94,11 +86,7 @@ def parse_extractor_reply(output: Output, options: Mapping[str, str]) -> Answer 
     labels = {label: label for label in (*options, NONE_FITS)}
     answer = parse_choice(output.text, labels, stop_reason=output.stop_reason)
     mentioned = set(_LABEL.findall(output.text)) & labels.keys()
-    if (
-        isinstance(answer, Unparsed)
-        and len(mentioned) == 1
-        and len(output.text.split()) <= _MAX_WORDS
-    ):
+    if isinstance(answer, Unparsed) and len(mentioned) == 1 and len(output.text.split()) <= _MAX_WORDS:
         answer = ParsedAnswer(mentioned.pop(), RULE)
     if not isinstance(answer, ParsedAnswer):
         return NoMatch(RULE) if isinstance(answer, NoMatch) else Unparsed()

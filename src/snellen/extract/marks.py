@@ -86,25 +86,17 @@ def innermost_mark(text: str, start: int = 0) -> AnswerMark | None:
 
 def has_joined_boxes(text: str, mark: AnswerMark, start: int = 0) -> bool:
     r"""Whether the mark is the last of several boxes: "\boxed{A} or \boxed{C}"."""
-    boxes = [
-        box for box in _find_boxes(text, start, mark.outer_end) if box.outer_end < mark.outer_end
-    ]
+    boxes = [box for box in _find_boxes(text, start, mark.outer_end) if box.outer_end < mark.outer_end]
     if mark.kind != BOX or not boxes:
         return False
     between = text[boxes[-1].outer_end : text.rfind("\\", 0, mark.start)]
     other = text[boxes[-1].start : boxes[-1].end].strip()
     same = other == text[mark.start : mark.end].strip()
-    return (
-        not same and re.fullmatch(r"[\s$,]*(?:and|or|und|oder|和|或)?[\s$]*", between) is not None
-    )
+    return not same and re.fullmatch(r"[\s$,]*(?:and|or|und|oder|和|或)?[\s$]*", between) is not None
 
 
 def _find_marks(text: str, start: int, end: int) -> list[AnswerMark]:
-    return [
-        *_find_tags(text, start, end),
-        *_find_boxes(text, start, end),
-        *_find_keys(text, start, end),
-    ]
+    return [*_find_tags(text, start, end), *_find_boxes(text, start, end), *_find_keys(text, start, end)]
 
 
 def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
@@ -129,9 +121,7 @@ def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
             if not wraps or (name not in repeated and _ONLY_MARKUP.match(text, tag.end(), end)):
                 marks.append(AnswerMark(TAG, opener.end(), tag.start(), tag.end()))
             repeated.add(name)
-    open_ones = [
-        tag for name, tag in opened.items() if not _WRAPPER.fullmatch(name) and not tag["bracket"]
-    ]
+    open_ones = [tag for name, tag in opened.items() if not _WRAPPER.fullmatch(name) and not tag["bracket"]]
     if open_ones:
         last = max(open_ones, key=lambda tag: tag.start())
         if not marks or last.start() > marks[-1].outer_end:

@@ -36,9 +36,7 @@ _LABEL = re.compile(rf"(?<![{WORD}(\[])([A-Z])[.):、]")
 _ITEM_START = rf"[^\w\n]{{0,40}}(?:\d+[.)] ?)?(?:(?i:{phrases.ITEM_NOUNS}))?[^\w\n]{{0,9}}"
 _ITEM = re.compile(rf"{_ITEM_START}([A-Z])[)\]\"' ]{{0,4}}(?:[.:)\]、\-–—]|\Z)")
 _BEFORE_ITEM = re.compile(_ITEM_START)
-_ANNOUNCED = re.compile(
-    r"(?:(?<!不)(?<!也)[是为]|说法|表述|一项|选项|做法|如下):?\s?(?:选项|选)?[\s:]{0,2}\Z"
-)
+_ANNOUNCED = re.compile(r"(?:(?<!不)(?<!也)[是为]|说法|表述|一项|选项|做法|如下):?\s?(?:选项|选)?[\s:]{0,2}\Z")
 """Chinese before a statement without bold: 错误的是B, 正确的表述是选项A."""
 _CLAUSE_END = re.compile(r"[.!?;:,、\n]")
 _DENIAL_BEHIND = re.compile(
@@ -125,15 +123,11 @@ def _find_mentions(text: CleanedReply, options: Options) -> list[_Mention]:
             continue  # an item of a list: "oak (D): oak is ..."
         sign = text.folded[max(0, start - 3) : start].rstrip(" (")[-1:]
         bold_text = "**" in text.folded[start + 1 : match.end()]
-        found.append(
-            _Mention(label, start, end, match.end() + len(whole), sign in _EMPHASIS, bold_text)
-        )
+        found.append(_Mention(label, start, end, match.end() + len(whole), sign in _EMPHASIS, bold_text))
     return found
 
 
-def _is_stated(
-    text: str, lines: list[tuple[int, int]], index: int, mention: _Mention, options: Options
-) -> bool:
+def _is_stated(text: str, lines: list[tuple[int, int]], index: int, mention: _Mention, options: Options) -> bool:
     """Whether a sentence or a line of its own names the option: no item of a list."""
     start, line_end = lines[index]
     before = text[max(start, mention.start - _REACH) : mention.start]

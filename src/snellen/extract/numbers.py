@@ -31,11 +31,7 @@ def parse_numeric_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
     if answer.rule in _MARKED_RULES:
         return Unparsed()
     begin = reply.rstrip().rfind("\n") + 1
-    return (
-        _single_number(reply[begin:], "last line", begin)
-        or _single_number(reply, "only number", 0)
-        or Unparsed()
-    )
+    return _single_number(reply[begin:], "last line", begin) or _single_number(reply, "only number", 0) or Unparsed()
 
 
 def parse_list_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
@@ -51,9 +47,7 @@ def _single_number(text: str, rule: str, offset: int) -> ParsedAnswer | None:
     """The only number or fraction in a text, or None."""
     fractions = list(_FRACTION.finditer(text))
     without_fractions = _FRACTION.sub(" ", text)
-    numbers = (
-        list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(without_fractions))
-    )
+    numbers = list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(without_fractions))
     if fractions and not numbers and len(fractions) == 1:
         match = fractions[0]
     elif numbers and not fractions and len({number[0] for number in numbers}) == 1:

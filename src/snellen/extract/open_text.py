@@ -156,9 +156,7 @@ def _find_stated(reply: str, text: str, start: int, end: int | None = None) -> P
     last = None
     for last in _STATED_ANSWER.finditer(text, start, len(text) if end is None else end):  # noqa: B007
         pass
-    return (
-        _strip_markup(reply, last.start("gap"), last.end("text"), "stated answer") if last else None
-    )
+    return _strip_markup(reply, last.start("gap"), last.end("text"), "stated answer") if last else None
 
 
 def _find_under_heading(reply: str, text: str, start: int) -> ParsedAnswer | None:

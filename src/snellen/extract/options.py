@@ -119,8 +119,7 @@ def prepare_options(items: tuple[tuple[str, str], ...]) -> Options:
     """The options in the forms that replies are compared with; cached."""
     contents = {label: normalise_content(content) for label, content in items}
     longest_first = sorted(
-        ((label, content) for label, content in contents.items() if content),
-        key=lambda item: -len(item[1]),
+        ((label, content) for label, content in contents.items() if content), key=lambda item: -len(item[1])
     )
     non_empty = [content for _, content in longest_first]
     raw = {label: " ".join(content.split()) for label, content in items}
@@ -128,9 +127,7 @@ def prepare_options(items: tuple[tuple[str, str], ...]) -> Options:
         labels=frozenset(contents),
         contents=dict(longest_first),
         by_content=_label_by_form(contents, raw),
-        by_formula=_label_by_form(
-            {label: normalise_formula(content) for label, content in items}, raw
-        ),
+        by_formula=_label_by_form({label: normalise_formula(content) for label, content in items}, raw),
         numeric=bool(non_empty) and all(NUMBER.fullmatch(content) for content in non_empty),
         max_length=max([len(content) for _, content in items], default=0),
     )

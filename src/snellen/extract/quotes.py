@@ -91,9 +91,7 @@ def _tokens(text: str) -> list[_Token]:
     return [_Token(match[0].casefold(), *match.span()) for match in _WORD.finditer(text)]
 
 
-def _contains_run(
-    part: Sequence[str], words: Sequence[str], positions: Mapping[str, Sequence[int]]
-) -> bool:
+def _contains_run(part: Sequence[str], words: Sequence[str], positions: Mapping[str, Sequence[int]]) -> bool:
     """Whether `words` contain `part` as a run; `positions` has the indices of each word."""
     starts = positions.get(part[0], ())
     # Limited because a looping reply has as many starts as words; a loop is no quote.
@@ -102,9 +100,7 @@ def _contains_run(
 
 def _repeated_runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Spans in the verdict of runs of at least `MIN_RUN` words that occur in the reply."""
-    runs_of_reply = {
-        tuple(words[index : index + MIN_RUN]) for index in range(len(words) - MIN_RUN + 1)
-    }
+    runs_of_reply = {tuple(words[index : index + MIN_RUN]) for index in range(len(words) - MIN_RUN + 1)}
     own = _tokens(verdict)
     end = -1
     start = 0
@@ -122,9 +118,7 @@ def _repeated_runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, in
 
 def _blank_repeated_verdicts(verdict: str, reply: str) -> str:
     """Blank out short statements such as "Score: 10" that occur in both, if the judge says more."""
-    planted = {
-        tuple(token.text for token in _tokens(match[0])) for match in _VERDICT.finditer(reply)
-    }
+    planted = {tuple(token.text for token in _tokens(match[0])) for match in _VERDICT.finditer(reply)}
     if not planted:
         return verdict
     own = _tokens(verdict)

@@ -24,33 +24,23 @@ from snellen.extract.options import Options
 
 _GAP = 150
 _OPEN = r"[\s(\[\"'<$:=>,.\-]{0,40}"
-_FILLERS = (
-    rf"(?:(?:{phrases.FILLERS_CJK}|(?i:{phrases.FILLERS})(?![{WORD}]))[\s:,\-\"']{{0,40}}){{0,8}}"
-)
+_FILLERS = rf"(?:(?:{phrases.FILLERS_CJK}|(?i:{phrases.FILLERS})(?![{WORD}]))[\s:,\-\"']{{0,40}}){{0,8}}"
 _NOUN = re.compile(phrases.ANSWER_NOUNS)
 _BEFORE_CJK = re.compile(r" (?!公司)[\u3040-\u9fff]")
 """No article: "答案: A 问题: ..."; "A 公司" is company A."""
 _NEXT_QUESTION = re.compile(r"\s问题\s?:")
 """A base model goes on with questions of its own; what it answers to them is no correction."""
 _CHOSEN_CJK = re.compile(phrases.CHOICE_VERBS_CJK)
-_VERB = re.compile(
-    rf"[:=]|->|→|{phrases.STATING_VERBS_CJK}|(?:{phrases.STATING_VERBS})(?![{WORD}])"
-)
+_VERB = re.compile(rf"[:=]|->|→|{phrases.STATING_VERBS_CJK}|(?:{phrases.STATING_VERBS})(?![{WORD}])")
 _GAP_END = re.compile(r"[.!?;\n]")
-_DIRECT_LABEL = re.compile(
-    rf"[\s(\[\"'<$:=>\-\]]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})"
-)
+_DIRECT_LABEL = re.compile(rf"[\s(\[\"'<$:=>\-\]]{{0,40}}(?:{phrases.FILLERS_CJK})?\s*(?P<letter>{LETTER})")
 TARGET = re.compile(rf"[\s:\-\"']{{0,40}}{_FILLERS}{_OPEN}(?P<letter>{LETTER})")
-_CLAUSE = re.compile(
-    rf"[\s:\-\"']{{0,40}}{_FILLERS}[\s:\-\"']{{0,40}}(?P<clause>(?:[^.!?\n]|\.(?=\d)){{0,400}})"
-)
+_CLAUSE = re.compile(rf"[\s:\-\"']{{0,40}}{_FILLERS}[\s:\-\"']{{0,40}}(?P<clause>(?:[^.!?\n]|\.(?=\d)){{0,400}})")
 _CHOICE_PHRASE = re.compile(
     rf"(?:{phrases.CHOICE_PHRASES})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}]),?|{phrases.CHOICE_PHRASES_CJK}"
 )
 _CORRECT_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{phrases.CORRECT_PHRASES})")
-_CALLED_WRONG = re.compile(
-    rf"(?P<labels>[A-Z](?:\s?[、,]\s?[A-Z]){{1,9}})\s?(?i:{phrases.DENIAL_PHRASES})"
-)
+_CALLED_WRONG = re.compile(rf"(?P<labels>[A-Z](?:\s?[、,]\s?[A-Z]){{1,9}})\s?(?i:{phrases.DENIAL_PHRASES})")
 _CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUSION_WORDS})\b")
 _ANSWER_STEMS = (
     *("ans:", "ans.", "answer", "correct", "option", "choice", "letter", "response", "label"),
@@ -109,10 +99,7 @@ def announcements(text: CleanedReply) -> Iterator[tuple[int, list[int]]]:
         end = noun.end()
         stop = _GAP_END.search(text.low, end, end + _GAP)
         verbs = _VERB.finditer(text.low, end, stop.start() if stop else end + _GAP)
-        yield (
-            end,
-            [end, *(verb.end() for verb in verbs if not _inside_word(text.low, verb.start()))],
-        )
+        yield (end, [end, *(verb.end() for verb in verbs if not _inside_word(text.low, verb.start()))])
     if not text.plain.isascii():
         for verb_match in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
             yield verb_match.end(), [verb_match.end()]
@@ -130,9 +117,7 @@ def _inside_word(low: str, start: int) -> bool:
     return low[start - 1] < _END_OF_LATIN and low[start] < _END_OF_LATIN
 
 
-def _label_at(
-    text: CleanedReply, noun_end: int, position: int, options: Options
-) -> LabelMatch | None:
+def _label_at(text: CleanedReply, noun_end: int, position: int, options: Options) -> LabelMatch | None:
     match = (_DIRECT_LABEL if position == noun_end else TARGET).match(text.plain, position)
     if not match:
         return None
@@ -221,6 +206,4 @@ def _is_called_correct(text: CleanedReply, end: int) -> bool:
 
 def is_corrected(text: CleanedReply, earlier: LabelMatch, later: LabelMatch) -> bool:
     """Whether the reply takes back the earlier choice before the later one."""
-    return later.start > earlier.start and bool(
-        _CORRECTION.search(text.low, earlier.end, later.start)
-    )
+    return later.start > earlier.start and bool(_CORRECTION.search(text.low, earlier.end, later.start))

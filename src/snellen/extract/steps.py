@@ -27,6 +27,4 @@ def step_of(answer: Answer | None, *, by_llm: bool) -> Step | None:
         return "llm"
     # Rule names may have a prefix: "answer: ..." and "boxed: ..." for marks, "vlmevalkit: ...".
     rule = answer.rule.rsplit(": ", 1)[-1]
-    return (
-        "content" if rule.endswith(_CONTENT_RULE_ENDS) and rule != LABEL_WITH_CONTENT else "label"
-    )
+    return "content" if rule.endswith(_CONTENT_RULE_ENDS) and rule != LABEL_WITH_CONTENT else "label"

@@ -34,9 +34,7 @@ _LABELLED_GRADE = re.compile(
     re.IGNORECASE,
 )
 _OUT_OF = re.compile(r"(?<!\s)\s*+(?:/|out of)\s*\d+(?:\.\d+)?\s*\Z", re.IGNORECASE)
-_GRADE_PAIR = re.compile(
-    r"(?<![\d.])(\d+(?:\.\d+)?)\s{0,20}(?:,|\s|/|;|and)\s{0,20}(\d+(?:\.\d+)?)(?![\d.]{0,40}\d)"
-)
+_GRADE_PAIR = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s{0,20}(?:,|\s|/|;|and)\s{0,20}(\d+(?:\.\d+)?)(?![\d.]{0,40}\d)")
 _POSITIVE = frozenset({"yes", "correct", "true", "right", "consistent", "1"})
 _NEGATIVE = frozenset({"no", "incorrect", "false", "wrong", "inconsistent", "0"})
 _VERDICT_WORDS = _POSITIVE | _NEGATIVE
@@ -56,8 +54,7 @@ _STATED_VERDICT = re.compile(
 )
 _YES_TAG = re.compile(r"\[(yes|no)\]", re.IGNORECASE)
 _LEAD_IN = re.compile(
-    r"\A(?:the\s+)?(?:extracted|final|short)?\s*(?:answer|result)s?\s*(?:is)?\s*[:：]?\s*",
-    re.IGNORECASE,
+    r"\A(?:the\s+)?(?:extracted|final|short)?\s*(?:answer|result)s?\s*(?:is)?\s*[:：]?\s*", re.IGNORECASE
 )
 _LABELS_LEAD_IN = re.compile(r"\A(?:letters?|answers?)\s*:\s*", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W_]+")
@@ -79,9 +76,7 @@ last ones are tried."""
 _NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answered", "unknown"})
 
 
-def parse_grade(
-    reply: str, low: float, high: float, *, integers_only: bool = False
-) -> ParsedVerdict | None:
+def parse_grade(reply: str, low: float, high: float, *, integers_only: bool = False) -> ParsedVerdict | None:
     """One number in low..high: the complete reply, a labelled one ("Score: 4"), or the only number.
 
     Of several labelled ones that differ, the one in the last line counts; without one there, none
@@ -169,9 +164,7 @@ def parse_grades(reply: str, names: Sequence[str], low: float, high: float) -> P
     decoded = parse_object(reply)
     if decoded is None:
         return None
-    grade_of = {
-        re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in decoded.items()
-    }
+    grade_of = {re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in decoded.items()}
     marks: dict[str, float] = {}
     for name in names:
         mark = _as_number(grade_of.get(name.casefold()))

@@ -33,8 +33,7 @@ _WORD_START = r"(?<![A-Za-z0-9_\u00c0-\u024f\-'])"
 _WORD_END = r"(?![A-Za-z0-9_\u00c0-\u024f]|['-][A-Za-z])"
 _PAIR = r"(?:yes|no)\s*(?:/|\bor\b|\band\b|\()\s*(?:yes|no)\)?"
 _WORD = re.compile(
-    rf"{_WORD_START}(?:(?P<pair>{_PAIR})|(?P<yes>yes|yeah|yep)|(?P<no>no|nope)){_WORD_END}",
-    re.IGNORECASE,
+    rf"{_WORD_START}(?:(?P<pair>{_PAIR})|(?P<yes>yes|yeah|yep)|(?P<no>no|nope)){_WORD_END}", re.IGNORECASE
 )
 _NO_AS_DETERMINER = re.compile(r"(?:\s*\.)?\s+[a-z]", re.IGNORECASE)
 _STATED_WORD = re.compile(
@@ -161,9 +160,7 @@ def _parse_mark(folded: str, mark: AnswerMark) -> Answer | None:
     if answer:
         return msgspec.structs.replace(answer, rule=mark.kind)
     if mark.kind == BOX:
-        return _apply_rules(" " * mark.outer_end + text[mark.outer_end :]) or _parse_stated(
-            text[: mark.start]
-        )
+        return _apply_rules(" " * mark.outer_end + text[mark.outer_end :]) or _parse_stated(text[: mark.start])
     return Refused("refusal phrase") if _REFUSAL.search(inside) else Unparsed()
 
 

@@ -13,15 +13,41 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 _AXES = (
-    "bar", "barh", "plot", "axhline", "axvline", "axvspan", "axhspan", "hlines", "vlines",
-    "errorbar", "boxplot", "violinplot", "violin", "hist", "fill_between", "fill_betweenx",
-    "scatter", "quiver", "pie", "fill", "imshow", "pcolor", "contour", "contourf", "broken_barh",
+    "bar",
+    "barh",
+    "plot",
+    "axhline",
+    "axvline",
+    "axvspan",
+    "axhspan",
+    "hlines",
+    "vlines",
+    "errorbar",
+    "boxplot",
+    "violinplot",
+    "violin",
+    "hist",
+    "fill_between",
+    "fill_betweenx",
+    "scatter",
+    "quiver",
+    "pie",
+    "fill",
+    "imshow",
+    "pcolor",
+    "contour",
+    "contourf",
+    "broken_barh",
     "tripcolor",
-)  # fmt: skip
+)
 _AXES_3D = {
-    "scatter": "scatter", "bar": "bar", "bar3d": "bar3d", "plot": "plot 3d",
-    "plot_surface": "plot_surface", "add_collection3d": "add_collection3d",
-}  # fmt: skip
+    "scatter": "scatter",
+    "bar": "bar",
+    "bar3d": "bar3d",
+    "plot": "plot 3d",
+    "plot_surface": "plot_surface",
+    "add_collection3d": "add_collection3d",
+}
 """Methods of three-dimensional axes to the names they count under; the authors' two kinds of
 scatter plots and of bars are one."""
 NETWORK_FUNCTIONS = ("draw_networkx_nodes", "draw_networkx_edges", "draw_networkx_labels")
@@ -41,11 +67,7 @@ class OutermostCalls:
     def __init__(self) -> None:
         self._running = False
 
-    def wrap(
-        self,
-        function: PlottingFunction,
-        record: Callable[[tuple[Any, ...], dict[str, Any], Any], None],
-    ) -> None:
+    def wrap(self, function: PlottingFunction, record: Callable[[tuple[Any, ...], dict[str, Any], Any], None]) -> None:
         """Replace a function by one that calls `record` with arguments and result, for calls that
         no other recorded function makes."""
         original = getattr(function.owner, function.attribute)

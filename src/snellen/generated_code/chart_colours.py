@@ -71,9 +71,7 @@ class ColourRecorder:
         for function, things in _recorded_functions():
             outermost.wrap(function, functools.partial(self._record, function.name, things))
 
-    def _record(
-        self, name: str, things: Things, args: tuple[Any, ...], named: dict[str, Any], result: Any
-    ) -> None:
+    def _record(self, name: str, things: Things, args: tuple[Any, ...], named: dict[str, Any], result: Any) -> None:
         # What is not of the expected kind has no colour that is known, and harms no program.
         with contextlib.suppress(*_UNEXPECTED):
             for thing in things(args, named, result):
@@ -146,17 +144,13 @@ def _self(read: ReadColours) -> Things:
 
 def _each(select: Callable[[Any], Iterable[Any]], read: ReadColours) -> Things:
     """The result holds several things."""
-    return lambda args, named, result: chain.from_iterable(
-        _things(thing, read) for thing in select(result)
-    )
+    return lambda args, named, result: chain.from_iterable(_things(thing, read) for thing in select(result))
 
 
 def _mapped_or(read: ReadColours) -> Things:
     """Points in the colours of a map that the call names, else in colours of their own."""
 
-    def things(
-        args: tuple[Any, ...], named: Mapping[str, Any], result: Any
-    ) -> Iterator[ColouredThing]:
+    def things(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Iterator[ColouredThing]:
         cmap = named.get("cmap")
         if cmap is None:
             yield from _things(result, read)
@@ -167,9 +161,7 @@ def _mapped_or(read: ReadColours) -> Things:
     return things
 
 
-def _collection(
-    args: tuple[Any, ...], named: Mapping[str, Any], result: Any
-) -> Iterator[ColouredThing]:
+def _collection(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Iterator[ColouredThing]:
     """Older matplotlib returns nothing of `add_collection3d`."""
     thing = result if result is not None else args[1] if len(args) > 1 else named.get("col")
     yield from _things(thing, _faces)
@@ -192,9 +184,7 @@ _AXES: dict[str, Things] = {
     "axhspan": _result(_face),
     "hlines": _result(_edges),
     "vlines": _result(_edges),
-    "boxplot": _each(
-        lambda result: [box for box in result["boxes"] if hasattr(box, "get_facecolor")], _face
-    ),
+    "boxplot": _each(lambda result: [box for box in result["boxes"] if hasattr(box, "get_facecolor")], _face),
     "violinplot": _each(lambda result: result["bodies"], _first_face),
     "hist": _each(_histogram_bars, _face),
     "quiver": _result(_faces),
@@ -230,9 +220,8 @@ _NETWORKS: dict[str, Things] = {
 def _recorded_functions() -> Iterator[tuple[PlottingFunction, Things]]:
     axes, base, polar, solid = map(
         optional_module,
-        ("matplotlib.axes", "matplotlib.axes._base", "matplotlib.projections.polar",
-         "mpl_toolkits.mplot3d"),
-    )  # fmt: skip
+        ("matplotlib.axes", "matplotlib.axes._base", "matplotlib.projections.polar", "mpl_toolkits.mplot3d"),
+    )
     lines = base._process_plot_var_args
     # Called `_makeline` up to matplotlib 3.8. VLMEvalKit records nothing under the newer name.
     make_line = "_makeline" if hasattr(lines, "_makeline") else "_make_line"

@@ -128,9 +128,7 @@ def observe_charts() -> ObservedChart:
     renderer_type: Any = RendererPdf
     draw_text = renderer_type.draw_text
 
-    def record_text(
-        renderer: Any, gc: Any, x: float, y: float, text: str, *rest: Any, **named: Any
-    ) -> Any:
+    def record_text(renderer: Any, gc: Any, x: float, y: float, text: str, *rest: Any, **named: Any) -> Any:
         chart.texts.append(str(text))
         return draw_text(renderer, gc, x, y, text, *rest, **named)
 

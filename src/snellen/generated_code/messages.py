@@ -64,9 +64,7 @@ def send_bytes(file: int, data: bytes, flag: int = 0) -> None:
         view = view[os.write(file, view) :]
 
 
-def receive(
-    file: int, deadline: float | None, most: int, look: Callable[[], None] | None = None
-) -> bytes:
+def receive(file: int, deadline: float | None, most: int, look: Callable[[], None] | None = None) -> bytes:
     """Read a message of at most `most` bytes until `deadline` (by the monotonic clock; None: for
     ever). `look` is called a few times a second, and may raise MessageLost.
 

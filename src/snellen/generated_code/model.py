@@ -29,12 +29,7 @@ from snellen.generated_code.charts import PROGRAM_LIBRARIES
 from snellen.generated_code.limits import ProgramLimits
 from snellen.generated_code.program import Wanted
 from snellen.generated_code.promises import PROMISES, broken_promises, refuse_unless_held
-from snellen.generated_code.runner import (
-    LIMITS,
-    ProgramRunner,
-    WorkerLost,
-    limited_workers,
-)
+from snellen.generated_code.runner import LIMITS, ProgramRunner, WorkerLost, limited_workers
 from snellen.settings import Settings
 
 PROGRAM = "program"
@@ -70,8 +65,7 @@ class ProgramModel(ModelDefaults):
             await asyncio.get_running_loop().run_in_executor(self._threads, self._try_promises)
         except WorkerLost as error:
             raise UsageError(
-                f"no process for programs starts ({error}): does `python -c 'import matplotlib'` "
-                "work here?"
+                f"no process for programs starts ({error}): does `python -c 'import matplotlib'` work here?"
             ) from error
 
     def _try_promises(self) -> None:
@@ -95,9 +89,7 @@ class ProgramModel(ModelDefaults):
     async def answer(self, request: Request) -> Output:
         """Run the program that is the text of the request, or call the function that it names."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._answer, request
-            )
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, request)
         except WorkerLost as error:
             return Failure("request", str(error))
         except asyncio.CancelledError:

@@ -17,9 +17,7 @@ from pathlib import Path
 
 from snellen.generated_code.limits import ProgramLimits
 
-_NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
-    0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000,
-)  # fmt: skip
+_NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _MS_BIND_ALL, _MS_PRIVATE_ALL, _MS_NO_DEVICES = 0x5000, 0x44000, 0x6
 _MNT_DETACH = 2
@@ -75,9 +73,7 @@ def adopt_orphans(libc: ctypes.CDLL) -> None:
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def enter_empty_root(
-    libc: ctypes.CDLL, root: Path, home: Path, readable: Sequence[str], limits: ProgramLimits
-) -> bool:
+def enter_empty_root(libc: ctypes.CDLL, root: Path, home: Path, readable: Sequence[str], limits: ProgramLimits) -> bool:
     """Change to a root folder with the `readable` folders and files, and an empty `home`, each at
     its own path; whether that was possible. `root` is a folder on which it is put together."""
     size = f"size={limits.folder_mb}m,nr_inodes={limits.files},mode=700".encode()

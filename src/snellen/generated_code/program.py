@@ -18,12 +18,7 @@ from msgspec import Struct, structs
 from snellen.core.errors import MediaError
 from snellen.core.media import check_image
 from snellen.core.output import Failure, Generated, Output
-from snellen.generated_code.charts import (
-    PROGRAM_LIBRARIES,
-    ChartContents,
-    ObservedChart,
-    observe_charts,
-)
+from snellen.generated_code.charts import PROGRAM_LIBRARIES, ChartContents, ObservedChart, observe_charts
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
 from snellen.generated_code.messages import describe_exception
 

@@ -81,8 +81,13 @@ def _targets(broken: dict[str, str]) -> Iterator[dict[str, Any]]:
             listening = stack.enter_context(socket.socket(socket.AF_UNIX))
             listening.bind(name)
             listening.listen()
-        yield {"file": str(file), "process": process.pid, "mark": mark, "sockets": names,
-               "port": server.getsockname()[1]}  # fmt: skip
+        yield {
+            "file": str(file),
+            "process": process.pid,
+            "mark": mark,
+            "sockets": names,
+            "port": server.getsockname()[1],
+        }
         if file.read_text() != "mine" or file.stat().st_ctime_ns != before:
             broken.setdefault("files", "one outside was changed")
         if process.poll() is not None:

@@ -41,9 +41,7 @@ _NEVER = 1 | 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11
 """To execute, and to make devices, sockets and pipes, also in its own folder."""
 _FILE_RIGHTS = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 """Rights over files that each version of Landlock added."""
-_SYSTEM_FOLDERS = (
-    "/usr/lib", "/usr/lib64", "/usr/share", "/lib", "/lib64", "/etc/fonts", "/etc/alternatives",
-)  # fmt: skip
+_SYSTEM_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/share", "/lib", "/lib64", "/etc/fonts", "/etc/alternatives")
 _SYSTEM_FILES = ("/etc/localtime", "/etc/ld.so.cache")
 
 
@@ -58,9 +56,7 @@ class Protection(Struct, frozen=True):
         return tuple(name for name in LAYERS if name not in self.holds)
 
 
-def protect(
-    limits: ProgramLimits, folder: Path, libraries: Sequence[str], root: Path | None
-) -> Protection:
+def protect(limits: ProgramLimits, folder: Path, libraries: Sequence[str], root: Path | None) -> Protection:
     """Give up what a program does not need; for the process that is about to run it.
 
     `folder` is the one folder that it may write to, `libraries` are those that it may read. `root`

@@ -22,14 +22,7 @@ from snellen.core.errors import MissingExtra, UsageError
 from snellen.generated_code.charts import PROGRAM_LIBRARIES
 from snellen.generated_code.leftovers import remove_tree
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
-from snellen.generated_code.messages import (
-    LimitedCall,
-    LimitedResult,
-    MessageLost,
-    ReadyWorker,
-    receive,
-    send,
-)
+from snellen.generated_code.messages import LimitedCall, LimitedResult, MessageLost, ReadyWorker, receive, send
 from snellen.generated_code.program import READ_LIMITS, ProgramJob, ProgramReport, Wanted
 
 LIMITS = ProgramLimits()
@@ -65,9 +58,7 @@ class WorkerLost(Exception):
 class WorkerProcess:
     """One worker. It does one call at a time, and is not for several threads at once."""
 
-    def __init__(
-        self, modules: Sequence[str] = (), prepare: str = "", cache: Path | None = None
-    ) -> None:
+    def __init__(self, modules: Sequence[str] = (), prepare: str = "", cache: Path | None = None) -> None:
         """Start it. `modules` are loaded before any call, then the function `prepare` is called;
         `cache` is where matplotlib keeps its list of fonts. Raises WorkerLost."""
         self.is_stopped = False
@@ -170,9 +161,7 @@ def worker_environment(home: str, cache: Path | None) -> dict[str, str]:
 class Workers:
     """Workers that are started when they are needed; `call` may be called by several threads."""
 
-    def __init__(
-        self, modules: Sequence[str] = (), prepare: str = "", cache: Path | None = None
-    ) -> None:
+    def __init__(self, modules: Sequence[str] = (), prepare: str = "", cache: Path | None = None) -> None:
         """As of `WorkerProcess`."""
         self._modules, self._prepare, self._cache = modules, prepare, cache
         self._busy: set[WorkerProcess] = set()
@@ -234,10 +223,7 @@ class ProgramRunner:
     """Runs programs about charts; `run` may be called by several threads."""
 
     def __init__(
-        self,
-        cache: Path,
-        limits: ProgramLimits = LIMITS,
-        modules: Sequence[str] = tuple(PROGRAM_LIBRARIES),
+        self, cache: Path, limits: ProgramLimits = LIMITS, modules: Sequence[str] = tuple(PROGRAM_LIBRARIES)
     ) -> None:
         self.limits = limits
         self.programs = Workers(modules, "snellen.generated_code.program:prepare", cache)
@@ -257,9 +243,7 @@ class ProgramRunner:
         ran = self.programs.call("snellen.generated_code.program:run_program", job, self.limits)
         if ran.failure is not None:
             return ProgramReport(ran.failure)
-        read = self.readers.call(
-            "snellen.generated_code.program:check_report", ran.data, READ_LIMITS
-        )
+        read = self.readers.call("snellen.generated_code.program:check_report", ran.data, READ_LIMITS)
         if read.failure is not None:
             why = f"its report cannot be read: {read.failure.message}"
             return ProgramReport(ProgramFailure("report", why))

@@ -91,9 +91,7 @@ def filter_calls(libc: ctypes.CDLL) -> bool:
     return bool(failed == 0)
 
 
-def _instructions(
-    column: int, architecture: int, process: int
-) -> Iterator[tuple[int, int, int, int]]:
+def _instructions(column: int, architecture: int, process: int) -> Iterator[tuple[int, int, int, int]]:
     """The filter in the kernel's language for packet filters: operation, jumps if true and if
     false, operand."""
     yield _LOAD, 0, 0, _ARCHITECTURE

@@ -27,12 +27,7 @@ from typing import Any
 import msgspec
 
 from snellen.generated_code import namespaces
-from snellen.generated_code.leftovers import (
-    end_all_processes,
-    processes_below,
-    remove_tree,
-    used_memory,
-)
+from snellen.generated_code.leftovers import end_all_processes, processes_below, remove_tree, used_memory
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
 from snellen.generated_code.messages import (
     FAILED,
@@ -79,9 +74,7 @@ def main(commands: int, reports: int, home: str, modules: Sequence[str], prepare
 class _Forker:
     """Forks a child for each call."""
 
-    def __init__(
-        self, home: Path, pipes: tuple[int, int], libraries: Sequence[str], is_first: bool
-    ) -> None:
+    def __init__(self, home: Path, pipes: tuple[int, int], libraries: Sequence[str], is_first: bool) -> None:
         self._home, self._pipes, self._libraries = home, pipes, libraries
         self._is_first = is_first
         self._root = home.with_name("root") if is_first else None
@@ -114,11 +107,7 @@ class _Forker:
             os.close(reader)
             status = _end(child, patience=0.2 if lost == "gone" else 0.0)
             self._clean()
-        return (
-            LimitedResult(failure=_explain_loss(lost, status, call.limits))
-            if lost
-            else LimitedResult(data)
-        )
+        return LimitedResult(failure=_explain_loss(lost, status, call.limits)) if lost else LimitedResult(data)
 
     def _watch(self, limits: ProgramLimits) -> Callable[[], None]:
         """What is looked at while a call runs: whether the runner is there, and, without the filter

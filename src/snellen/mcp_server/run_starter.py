@@ -56,9 +56,7 @@ class RunStarter:
         spent; and what `evaluate` raises.
         """
         if model not in self.models:
-            raise UsageError(
-                f"{model!r} may not be asked here; allowed with -m: {', '.join(self.models)}"
-            )
+            raise UsageError(f"{model!r} may not be asked here; allowed with -m: {', '.join(self.models)}")
         check_benchmark(benchmark, self.folders)
         with self._lock:
             if self._current is not None and not self._current.done():
@@ -66,9 +64,7 @@ class RunStarter:
             if self.left() <= 0:
                 raise UsageError(f"the budget of {self._amount(self.budget.amount)} is spent")
             current = self._current = Future()
-            Thread(
-                target=self._evaluate, args=(current, model, benchmark, dict(options)), daemon=True
-            ).start()
+            Thread(target=self._evaluate, args=(current, model, benchmark, dict(options)), daemon=True).start()
         try:
             finished, ended = current.result(timeout=max(0.0, wait)), True
         except NotYet:
@@ -81,9 +77,7 @@ class RunStarter:
         }
         return msgspec.json.encode(value).decode()
 
-    def _evaluate(
-        self, future: Future[FinishedRuns], model: str, benchmark: str, options: dict[str, Any]
-    ) -> None:
+    def _evaluate(self, future: Future[FinishedRuns], model: str, benchmark: str, options: dict[str, Any]) -> None:
         """Fill the future with the names of the runs, or with the error that ended them."""
         from snellen.api.evaluation import evaluate
 
@@ -91,14 +85,12 @@ class RunStarter:
         unit = "usd" if self.budget.is_money else "tok"
         try:
             results = evaluate(
-                [model], [benchmark], out=self.out, budget=f"{self.left():.6f}{unit}",
-                command="snellen mcp", **options,
-            )  # fmt: skip
+                [model], [benchmark], out=self.out, budget=f"{self.left():.6f}{unit}", command="snellen mcp", **options
+            )
             if results.skipped:
                 raise UsageError(f"{model} was not asked: {results.skipped[0].reason}")
             outcome: FinishedRuns | BaseException = FinishedRuns(
-                [run.name for run in results.runs],
-                [run.info.stopped for run in results.runs if run.info.stopped],
+                [run.name for run in results.runs], [run.info.stopped for run in results.runs if run.info.stopped]
             )
         except BaseException as error:  # noqa: BLE001 - whatever ended it, the caller waits for it
             outcome = error
@@ -109,17 +101,13 @@ class RunStarter:
             future.set_result(outcome)
 
     def _difference(
-        self,
-        before: Mapping[Path, Mapping[str, RoleUsage]],
-        after: Mapping[Path, Mapping[str, RoleUsage]],
+        self, before: Mapping[Path, Mapping[str, RoleUsage]], after: Mapping[Path, Mapping[str, RoleUsage]]
     ) -> float:
         """What was spent between two readings of the runs, in the budget's unit."""
         total = 0.0
         for path, roles in after.items():
             for role, usage in roles.items():
-                total += self._amount_of(usage) - self._amount_of(
-                    before.get(path, {}).get(role, RoleUsage())
-                )
+                total += self._amount_of(usage) - self._amount_of(before.get(path, {}).get(role, RoleUsage()))
         return max(0.0, total)
 
     def _amount_of(self, usage: RoleUsage) -> float:
@@ -143,14 +131,11 @@ def check_benchmark(spec: str, folders: Sequence[Path]) -> None:
             path = Path(name.partition("?")[0]).expanduser().resolve()
             if not any(path.is_relative_to(folder.resolve()) for folder in folders):
                 raise UsageError(
-                    f"{name} lies outside the folders that this server may read "
-                    f"({', '.join(map(str, folders))})"
+                    f"{name} lies outside the folders that this server may read ({', '.join(map(str, folders))})"
                 )
 
 
-def plan_json(
-    models: Sequence[str], benchmarks: Sequence[str], folders: Sequence[Path], **options: Any
-) -> str:
+def plan_json(models: Sequence[str], benchmarks: Sequence[str], folders: Sequence[Path], **options: Any) -> str:
     """What `snellen plan --json` prints. Nothing is sent. Raises UsageError for data outside
     `folders`, and for a model that is a file."""
     from snellen.api.planning import plan
@@ -160,9 +145,7 @@ def plan_json(
     for model in models:
         name = model.partition("/")[2].partition(":")[0]
         if model.startswith("replay/") or (name and Path(name).expanduser().exists()):
-            raise UsageError(
-                f"{model} is a file of this machine; name a model by provider and name"
-            )
+            raise UsageError(f"{model} is a file of this machine; name a model by provider and name")
     planned = plan(list(models), list(benchmarks), **options)
     return msgspec.json.encode(planned).decode()
 

@@ -102,8 +102,7 @@ class ServedRuns:
         matching = [
             (name, run)
             for name, run in self.runs().items()
-            if model.lower() in run.info.model.lower()
-            and benchmark.lower() in run.info.benchmark.lower()
+            if model.lower() in run.info.model.lower() and benchmark.lower() in run.info.benchmark.lower()
         ]
         matching.sort(key=lambda pair: pair[1].info.created, reverse=True)
         page = matching[max(0, offset) : max(0, offset) + _within(limit, MAX_RUNS, "limit")]
@@ -155,9 +154,7 @@ class ServedRuns:
         explanation = explain(*paths, examples=_within(examples, MAX_SAMPLES, "examples"))
         return write(why_document(explanation.why))
 
-    def samples(
-        self, name: str, wanted: SampleFilter, offset: int, limit: int, images: bool
-    ) -> SamplePage:
+    def samples(self, name: str, wanted: SampleFilter, offset: int, limit: int, images: bool) -> SamplePage:
         """A page of a run's samples, with their pictures if `images`."""
         run = self.run(name)
         count = _within(limit, MAX_SAMPLES, "limit")

@@ -15,13 +15,7 @@ from pydantic import Field
 from snellen import __version__
 from snellen.core.errors import SnellenError
 from snellen.mcp_server.run_starter import RunStarter, plan_json
-from snellen.mcp_server.served_runs import (
-    MAX_IMAGES,
-    MAX_RUNS,
-    MAX_SAMPLES,
-    SampleFilter,
-    ServedRuns,
-)
+from snellen.mcp_server.served_runs import MAX_IMAGES, MAX_RUNS, MAX_SAMPLES, SampleFilter, ServedRuns
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,9 +35,7 @@ Offset = Annotated[int, Field(ge=0, description="number of items to skip")]
 
 def build_server(served: ServedRuns, starter: RunStarter | None = None) -> MCPServer[Any]:
     """The server; without a `starter` it offers no tool that starts a run."""
-    server: MCPServer[Any] = MCPServer(
-        "snellen", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR"
-    )
+    server: MCPServer[Any] = MCPServer("snellen", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
     _add_reading_tools(server, served)
     if starter is not None:
         _add_start_tool(server, starter)
@@ -83,11 +75,7 @@ def _add_reading_tools(server: MCPServer[Any], served: ServedRuns) -> None:
         return served.compare(runs, common, baseline)
 
     @_tool(server)
-    def why(
-        first: RunName,
-        second: RunName,
-        examples: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] = 2,
-    ) -> str:
+    def why(first: RunName, second: RunName, examples: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] = 2) -> str:
         """Split the difference of two runs by what caused it: prompt, parsing, images, model."""
         return served.why(first, second, examples)
 
@@ -101,9 +89,7 @@ def _add_reading_tools(server: MCPServer[Any], served: ServedRuns) -> None:
         ids: Annotated[list[str] | None, Field(description="ids of samples")] = None,
         offset: Offset = 0,
         limit: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] = 5,
-        pictures: Annotated[
-            bool, Field(description=f"with up to {MAX_IMAGES} pictures, as thumbnails")
-        ] = False,
+        pictures: Annotated[bool, Field(description=f"with up to {MAX_IMAGES} pictures, as thumbnails")] = False,
     ) -> list[TextContent | ImageContent]:
         """Samples of a run: question, options, gold answer, replies, what was read, score."""
         wanted = SampleFilter(result, outcome, text, group, tuple(ids or ()))

@@ -37,9 +37,7 @@ _MAX_CACHED_FEATURES = 4096
 class ClipModel(ModelDefaults):
     """A checkpoint that embeds images. Weights load on the first request."""
 
-    def __init__(
-        self, checkpoint: Checkpoint, identity: Identity, device: str, dtype: str, batch_size: int
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, identity: Identity, device: str, dtype: str, batch_size: int) -> None:
         self.identity = identity
         self.capabilities = Capabilities(
             inputs=frozenset({"image"}), outputs=frozenset(), interleaved=False, similarity=True
@@ -70,9 +68,7 @@ class ClipModel(ModelDefaults):
         except _EmbeddingFailed as error:
             return error.failure
         image_features = self._features[request.picture]
-        similarities = tuple(
-            float(image_features @ self._features[digest]) for digest in request.candidates
-        )
+        similarities = tuple(float(image_features @ self._features[digest]) for digest in request.candidates)
         for digest in digests:
             self._features.move_to_end(digest)
         while len(self._features) > max(_MAX_CACHED_FEATURES, len(digests)):
@@ -97,9 +93,7 @@ class ClipModel(ModelDefaults):
         self._load()
         results: list[Tensor | Failure] = []
         for start in range(0, len(images), self.batch_size):
-            results += split_and_retry(
-                images[start : start + self.batch_size], self._compute_features
-            )
+            results += split_and_retry(images[start : start + self.batch_size], self._compute_features)
         return results
 
     def _compute_features(self, images: Sequence[Any]) -> Sequence[Tensor]:
@@ -172,9 +166,7 @@ def _read_weights(name: str, folder: str, dtype: str) -> _LoadedClip:
 
     try:
         processor = AutoImageProcessor.from_pretrained(folder, backend="pil")
-        model, report = AutoModel.from_pretrained(
-            folder, dtype=getattr(torch, dtype), output_loading_info=True
-        )
+        model, report = AutoModel.from_pretrained(folder, dtype=getattr(torch, dtype), output_loading_info=True)
     except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise ModelError(f"{name} cannot be loaded: {error}") from error
     return _LoadedClip(model, processor, sorted(report.get("missing_keys") or ()))
@@ -184,7 +176,5 @@ PROVIDER = Provider(
     name="clip",
     open=open_clip,
     options=OPTIONS,
-    models=(
-        ModelListing("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--judge)."),
-    ),
+    models=(ModelListing("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--judge)."),),
 )

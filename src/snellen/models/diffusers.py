@@ -31,9 +31,7 @@ from snellen.settings import Settings
 
 OPTIONS = (
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
-    ModelOption(
-        "dtype", "default float32 on cpu, float16 on cuda", ("float32", "bfloat16", "float16")
-    ),
+    ModelOption("dtype", "default float32 on cpu, float16 on cuda", ("float32", "bfloat16", "float16")),
     ModelOption("revision", "branch, tag or commit of a hub model"),
 )
 _INDEX = "model_index.json"
@@ -70,10 +68,7 @@ class DiffusersModel(ModelDefaults):
         takes_images = "image" in self._accepted_arguments
         inputs: tuple[Modality, ...] = ("text", "image") if takes_images else ("text",)
         self.capabilities = Capabilities(
-            inputs=frozenset(inputs),
-            outputs=frozenset({"image"}),
-            many_images=takes_images,
-            interleaved=False,
+            inputs=frozenset(inputs), outputs=frozenset({"image"}), many_images=takes_images, interleaved=False
         )
         self._source, self._device, self._dtype = source, device, dtype
         self._image_cache = ImageCache()
@@ -92,16 +87,12 @@ class DiffusersModel(ModelDefaults):
             return Failure("unsupported", "a diffusers pipeline draws pictures and nothing else")
         started = time.perf_counter()
         try:
-            images = [
-                self._image_cache.get(medium.digest, request.media) for medium in _media(request)
-            ]
+            images = [self._image_cache.get(medium.digest, request.media) for medium in _media(request)]
         except MediaError as error:
             return Failure("media", str(error))
         if images and "image" not in self._accepted_arguments:
             kind = self._source.class_name
-            return Failure(
-                "unsupported", f"{kind} draws from text alone; the prompt contains images"
-            )
+            return Failure("unsupported", f"{kind} draws from text alone; the prompt contains images")
         drawn = split_and_retry([request], lambda batch: [self._draw(batch[0], images)])[0]
         if isinstance(drawn, Drawn):
             seconds = round(time.perf_counter() - started, 6)
@@ -128,9 +119,7 @@ class DiffusersModel(ModelDefaults):
         """Arguments for the settings of a request. Raises Unsupported."""
         settings = request.settings
         supported = [
-            setting
-            for setting, arguments in _ARGUMENTS.items()
-            if self._accepted_arguments.issuperset(arguments)
+            setting for setting, arguments in _ARGUMENTS.items() if self._accepted_arguments.issuperset(arguments)
         ]
         reason = unsupported_settings(settings, self._source.class_name, supported)
         if reason:
@@ -187,9 +176,7 @@ def _fetch_pipeline(name: str, revision: str | None) -> Path:
 
     try:
         return Path(
-            DiffusionPipeline.download(
-                name, revision=revision, local_files_only=Settings.from_environment().offline
-            )
+            DiffusionPipeline.download(name, revision=revision, local_files_only=Settings.from_environment().offline)
         )
     except (OSError, ValueError, HfHubHTTPError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -237,9 +224,7 @@ def _load(source: Pipeline, device: str, dtype: str) -> Any:
                 source.folder, dtype=getattr(torch, dtype), local_files_only=True
             )
     except (ImportError, OSError, ValueError, RuntimeError, KeyError) as error:
-        raise ModelError(
-            f"{source.name} ({source.class_name}) cannot be loaded: {error}"
-        ) from error
+        raise ModelError(f"{source.name} ({source.class_name}) cannot be loaded: {error}") from error
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
 

@@ -28,9 +28,7 @@ def requested_settings(settings: Drawing) -> list[DrawingSetting]:
     return [name for name, is_requested in requested.items() if is_requested]
 
 
-def unsupported_settings(
-    settings: Drawing, subject: str, supported: Collection[DrawingSetting]
-) -> str | None:
+def unsupported_settings(settings: Drawing, subject: str, supported: Collection[DrawingSetting]) -> str | None:
     """A sentence about requested settings that `subject` does not support, or None. No requested
     setting is ignored silently."""
     unsupported = [name for name in requested_settings(settings) if name not in supported]

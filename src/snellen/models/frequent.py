@@ -34,16 +34,12 @@ class Frequent(ModelDefaults):
     concurrency = 64
     by_row = True
 
-    def __init__(
-        self, by: str = "", replies: Mapping[str, str] | None = None, data: str = ""
-    ) -> None:
+    def __init__(self, by: str = "", replies: Mapping[str, str] | None = None, data: str = "") -> None:
         """`replies` by sample, for the data with the digest `data`; `for_samples` makes them."""
         self._by, self._replies = by, replies
         facts = {"by": by or _BY} | ({"data": data} if data else {})
         self.identity = Identity("frequent", "frequent", facts)
-        self.capabilities = Capabilities(
-            inputs=frozenset({"text", "image", "video", "audio"}), log_likelihood=True
-        )
+        self.capabilities = Capabilities(inputs=frozenset({"text", "image", "video", "audio"}), log_likelihood=True)
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
         if sampling.temperature is None and sampling.top_p is None:
@@ -75,9 +71,7 @@ class Frequent(ModelDefaults):
                 reply = counts.most_common(1)[0][0]
                 replies |= dict.fromkeys((one.id for one in members), reply)
         if not replies:
-            raise DataError(
-                "frequent needs the answers, and these data have none; use a split with answers"
-            )
+            raise DataError("frequent needs the answers, and these data have none; use a split with answers")
         return Frequent(self._by, replies, data)
 
     async def answer(self, request: Request) -> Output:
@@ -106,10 +100,5 @@ PROVIDER = Provider(
     name="frequent",
     open=open_frequent,
     options=OPTIONS,
-    models=(
-        ModelListing(
-            "frequent",
-            "Gives the most frequent answer of each subtask; option by (default category).",
-        ),
-    ),
+    models=(ModelListing("frequent", "Gives the most frequent answer of each subtask; option by (default category)."),),
 )

@@ -21,26 +21,9 @@ from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
 from snellen.core.flow import Steps
-from snellen.core.model import (
-    BatchModel,
-    Capabilities,
-    Identity,
-    Model,
-    ModelDefaults,
-    RemoteModel,
-    abilities,
-)
+from snellen.core.model import BatchModel, Capabilities, Identity, Model, ModelDefaults, RemoteModel, abilities
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import (
-    DRAWER,
-    Draw,
-    Generate,
-    Generation,
-    Message,
-    Request,
-    Text,
-    user,
-)
+from snellen.core.request import DRAWER, Draw, Generate, Generation, Message, Request, Text, user
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
 from snellen.models.naming.spec import JOIN, JOIN_OPTIONS
 
@@ -59,9 +42,7 @@ OPTIONS = (
     ModelOption(_TEXT, "the model that answers in text, by its name and with its own options"),
     ModelOption(_DRAW, "the model that draws, by its name and with its own options"),
     ModelOption(
-        _DESCRIBE,
-        "prompts for which the text model writes what is to be drawn (default: with pictures)",
-        DESCRIBE,
+        _DESCRIBE, "prompts for which the text model writes what is to be drawn (default: with pictures)", DESCRIBE
     ),
 )
 
@@ -97,15 +78,11 @@ def join_parts(options: Mapping[str, str]) -> JoinParts:
     values = read_options(JOIN, options, OPTIONS)
     missing = [name for name in (_TEXT, _DRAW) if name not in values]
     if missing:
-        raise UsageError(
-            f"{JOIN} has no {' and no '.join(missing)}; expected {JOIN}:text=MODEL,draw=MODEL"
-        )
+        raise UsageError(f"{JOIN} has no {' and no '.join(missing)}; expected {JOIN}:text=MODEL,draw=MODEL")
     for name in (_TEXT, _DRAW):
         if values[name].partition(":")[0] == JOIN:
             raise UsageError(f"{JOIN}: {name}={values[name]} is joined itself; name a single model")
-    return JoinParts(
-        values[_TEXT], values[_DRAW], cast(Describe, values.get(_DESCRIBE, DESCRIBE[0]))
-    )
+    return JoinParts(values[_TEXT], values[_DRAW], cast(Describe, values.get(_DESCRIBE, DESCRIBE[0])))
 
 
 def join_name(text: str, draw: str, describe: Describe) -> str:
@@ -198,12 +175,7 @@ class JoinedModel(ModelDefaults):
         self.identity = Identity(
             JOIN,
             join_name(text.identity.name, drawer.identity.name, describe),
-            {
-                _TEXT: text.identity.digest(),
-                _DRAW: drawer.identity.digest(),
-                "protocol": PROTOCOL,
-                _DESCRIBE: describe,
-            },
+            {_TEXT: text.identity.digest(), _DRAW: drawer.identity.digest(), "protocol": PROTOCOL, _DESCRIBE: describe},
         )
 
     async def answer(self, request: Request) -> Output:
@@ -258,8 +230,7 @@ PROVIDER = Provider(
     options=OPTIONS,
     models=(
         ModelListing(
-            "join:text=<model>,draw=<model>",
-            "Two models as one: the first writes text and what the second draws.",
+            "join:text=<model>,draw=<model>", "Two models as one: the first writes text and what the second draws."
         ),
     ),
 )

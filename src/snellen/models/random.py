@@ -26,9 +26,7 @@ class Random(ModelDefaults):
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.identity = Identity("random", "random", {"seed": str(seed)})
-        self.capabilities = Capabilities(
-            inputs=frozenset({"text", "image", "video", "audio"}), log_likelihood=True
-        )
+        self.capabilities = Capabilities(inputs=frozenset({"text", "image", "video", "audio"}), log_likelihood=True)
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
         if sampling.temperature is None and sampling.top_p is None:

@@ -33,9 +33,7 @@ class SplitReply(NamedTuple):
     stop_reason: StopReason
 
 
-def split_reasoning(
-    reply: str, stop_reason: StopReason = "stop", starts_in_thought: bool = False
-) -> SplitReply:
+def split_reasoning(reply: str, stop_reason: StopReason = "stop", starts_in_thought: bool = False) -> SplitReply:
     """Split a reply into thoughts and text.
 
     A thought is at the start of the reply. If the chat template has opened it, the reply has only
@@ -72,9 +70,7 @@ def without_thoughts(output: Output, starts_in_thought: bool = False) -> Output:
     split = split_reasoning(output.text, output.stop_reason, starts_in_thought)
     if split.reasoning is None and split.text == output.text:
         return output
-    return msgspec.structs.replace(
-        output, text=split.text, reasoning=split.reasoning, stop_reason=split.stop_reason
-    )
+    return msgspec.structs.replace(output, text=split.text, reasoning=split.reasoning, stop_reason=split.stop_reason)
 
 
 def _strip_solution_tags(text: str) -> str:

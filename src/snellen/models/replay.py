@@ -39,9 +39,7 @@ class Replay(ModelDefaults):
     concurrency = 64
     by_row = True
 
-    def __init__(
-        self, predictions: Mapping[str, RecordedReply], digest: str, name: str = "file"
-    ) -> None:
+    def __init__(self, predictions: Mapping[str, RecordedReply], digest: str, name: str = "file") -> None:
         self._predictions = predictions
         self.identity = Identity("replay", name, {"revision": f"sha256:{digest}"})
         self.capabilities = Capabilities(inputs=frozenset({"text", "image", "video", "audio"}))
@@ -87,7 +85,5 @@ def replay_provider(read: PredictionsReader) -> Provider:
     return Provider(
         name="replay",
         open=open_replay,
-        models=(
-            ModelListing("replay/<file>", "Replies recorded in a file of predictions (id, text)."),
-        ),
+        models=(ModelListing("replay/<file>", "Replies recorded in a file of predictions (id, text)."),),
     )

@@ -59,14 +59,10 @@ def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpe
             return isinstance(loaded_names, LoadedModels) and loaded_names.has_option(stem, name)
         return _provider_takes(provider, name)
 
-    sampling_options = {
-        name: value for name, value in options.items() if name in _NAMES and not is_own(name)
-    }
+    sampling_options = {name: value for name, value in options.items() if name in _NAMES and not is_own(name)}
     if not sampling_options:
         return SamplingSpec(spec, "", None)
-    remaining = ",".join(
-        f"{name}={value}" for name, value in options.items() if name not in sampling_options
-    )
+    remaining = ",".join(f"{name}={value}" for name, value in options.items() if name not in sampling_options)
     return SamplingSpec(
         f"{stem}:{remaining}" if remaining else stem,
         ",".join(f"{name}={value}" for name, value in sampling_options.items()),
@@ -108,35 +104,25 @@ def check_sampling(sampling: Sampling, where: str) -> Sampling:
     if top_p is not None and not 0 < top_p <= 1:
         raise UsageError(f"{where}: top_p={top_p:g}: expected a number above 0, at most 1")
     if top_p is not None and not temperature:
-        raise UsageError(
-            f"{where}: top_p without a temperature above 0 changes nothing; add temperature=1"
-        )
+        raise UsageError(f"{where}: top_p without a temperature above 0 changes nothing; add temperature=1")
     for name in _COUNTS:
         count = getattr(sampling, name)
         if count is not None and count < 0:
             raise UsageError(f"{where}: {name}={count}: expected a whole number from 0")
     if sampling.top_k and not temperature:
-        raise UsageError(
-            f"{where}: top_k without a temperature above 0 changes nothing; add temperature=1"
-        )
+        raise UsageError(f"{where}: top_k without a temperature above 0 changes nothing; add temperature=1")
     repetition, presence = sampling.repetition_penalty, sampling.presence_penalty
     if repetition is not None and not 0 < repetition < math.inf:
-        raise UsageError(
-            f"{where}: repetition_penalty={repetition:g}: expected a number above 0; 1 is none"
-        )
+        raise UsageError(f"{where}: repetition_penalty={repetition:g}: expected a number above 0; 1 is none")
     if presence is not None and not -_MAX_PRESENCE_PENALTY <= presence <= _MAX_PRESENCE_PENALTY:
-        raise UsageError(
-            f"{where}: presence_penalty={presence:g}: expected a number from -2 to 2; 0 is none"
-        )
+        raise UsageError(f"{where}: presence_penalty={presence:g}: expected a number from -2 to 2; 0 is none")
     return sampling
 
 
 def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | None:
     """The sampling of one model, with defaults for what it leaves open; None if all is open."""
     own = structs.asdict(sampling or Sampling())
-    merged = structs.replace(
-        default, **{name: value for name, value in own.items() if value is not None}
-    )
+    merged = structs.replace(default, **{name: value for name, value in own.items() if value is not None})
     return None if merged == Sampling() else merged
 
 

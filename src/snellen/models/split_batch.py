@@ -39,9 +39,7 @@ class Unsupported(ModelError):
     """A request the model cannot take: a typed failure of kind `unsupported`."""
 
 
-def split_and_retry(
-    items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]
-) -> list[R | Failure]:
+def split_and_retry(items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]) -> list[R | Failure]:
     """Compute `work(items)`; if it raises one of `MODEL_ERRORS`, compute each half instead, down to
     single items, whose result is a Failure then. Results are in the order of the items."""
     try:

@@ -62,8 +62,7 @@ def load_frames(digest: str, sources: Mapping[str, Source]) -> VideoFrames:
     clip = decode_clip(source.read())
     if clip is None:
         raise Unsupported(
-            "the model takes sampled frames as one video, not a video file; have the benchmark "
-            "sample them (video=clip)"
+            "the model takes sampled frames as one video, not a video file; have the benchmark sample them (video=clip)"
         )
     images = tuple(decode_image(frame, max_image_pixels()) for frame in clip.frames)
     if len({image.size for image in images}) > 1:

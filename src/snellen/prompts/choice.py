@@ -57,9 +57,7 @@ DEFAULT_TEMPLATE = PromptTemplate()
 
 
 def prompt(
-    sample: Sample,
-    options: Mapping[str, str] | None = None,
-    template: PromptTemplate = DEFAULT_TEMPLATE,
+    sample: Sample, options: Mapping[str, str] | None = None, template: PromptTemplate = DEFAULT_TEMPLATE
 ) -> tuple[Message, ...]:
     """The prompt for a sample, as one user message. `options` replaces the sample's options, for a
     rotation."""

@@ -21,12 +21,7 @@ from msgspec.structs import replace
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import MediaKind
 from snellen.core.sample import MediaRef, Sample
-from snellen.prompts.derived_images import (
-    derived_image,
-    load_image,
-    rename_placeholders,
-    unavailable_image,
-)
+from snellen.prompts.derived_images import derived_image, load_image, rename_placeholders, unavailable_image
 from snellen.prompts.rotation import is_rotatable
 
 Control = Literal["blind", "black", "blur", "wrong-image", "shuffled-options"]
@@ -97,9 +92,7 @@ class ImagePool:
             swapped.append(other)
         return replace(sample, media=tuple(swapped))
 
-    def _draw_other(
-        self, kind: MediaKind, excluded: set[str], rng: random.Random
-    ) -> MediaRef | None:
+    def _draw_other(self, kind: MediaKind, excluded: set[str], rng: random.Random) -> MediaRef | None:
         pool = self.by_kind.get(kind, ())
         # Nearly always one of the first draws is allowed; only if not, the pool is filtered.
         for _ in range(4 if pool else 0):
@@ -119,9 +112,7 @@ def shuffle_options(sample: Sample, seed: int) -> Sample:
     instead.
     """
     labels = list(sample.options)
-    fixed = not is_rotatable(sample.options) or any(
-        _IMAGE_PLACEHOLDER in text for text in sample.options.values()
-    )
+    fixed = not is_rotatable(sample.options) or any(_IMAGE_PLACEHOLDER in text for text in sample.options.values())
     if sample.kind != "choice" or fixed:
         return sample
     order = list(labels)
@@ -133,9 +124,7 @@ def shuffle_options(sample: Sample, seed: int) -> Sample:
         sample,
         options={new_label[label]: sample.options[label] for label in order},
         gold=tuple(new_label.get(label, label) for label in sample.gold),
-        option_images={
-            new_label.get(label, label): ref for label, ref in sample.option_images.items()
-        },
+        option_images={new_label.get(label, label): ref for label, ref in sample.option_images.items()},
         rotations=(),
     )
 

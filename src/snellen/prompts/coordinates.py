@@ -21,9 +21,7 @@ PIXEL_DIGITS = 0
 _MAX_DIGITS = 6
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _LIST = re.compile(rf"[\[(]\s*({_NUMBER}(?:\s*,\s*{_NUMBER})+)\s*[\])]")
-_SIZE_NOTE = re.compile(
-    r"\s*(?:Note that\s+)?[Tt]he width\b[^\d.]*(\d+)[^\d.]*\bheight\b[^\d.]*(\d+)\.?"
-)
+_SIZE_NOTE = re.compile(r"\s*(?:Note that\s+)?[Tt]he width\b[^\d.]*(\d+)[^\d.]*\bheight\b[^\d.]*(\d+)\.?")
 _CAMERA = re.compile(r"(?:Principal Point|Parameters|Focal Length)\W*$", re.IGNORECASE)
 _CAMERA_REACH = 30
 _NORMALISED_NOTE = (
@@ -84,17 +82,11 @@ def rewrite_coordinates(
             break
         digits += 1
     (question,) = _scale_lists([question], to, size, digits, _formats(options.values()))
-    return RewrittenQuestion(
-        _add_note(question, to, size), dict(zip(options, changed, strict=True))
-    )
+    return RewrittenQuestion(_add_note(question, to, size), dict(zip(options, changed, strict=True)))
 
 
 def _scale_lists(
-    texts: Iterable[str],
-    to: Coordinates,
-    size: ImageSize,
-    digits: int,
-    other_formats: set[Coordinates | None],
+    texts: Iterable[str], to: Coordinates, size: ImageSize, digits: int, other_formats: set[Coordinates | None]
 ) -> list[str]:
     """The texts with their lists in the format `to`. A list of 0 and 1 has that of the others, and
     where these do not tell one, that of `other_formats`."""

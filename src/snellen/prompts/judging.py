@@ -91,9 +91,7 @@ class _RubricText(Struct, frozen=True, forbid_unknown_fields=True):
     rules: dict[str, str] = {}
 
 
-def reworded_rubrics(
-    tables: Mapping[str, object], names: Sequence[str], path: str
-) -> dict[str, Rubric]:
+def reworded_rubrics(tables: Mapping[str, object], names: Sequence[str], path: str) -> dict[str, Rubric]:
     """Rubrics of these names in the words of the user's file, as far as it has them.
 
     `tables` are those of the file at `path`: `text`, and perhaps `system` and `rules`, by the
@@ -111,19 +109,14 @@ def _rubric_in_words(name: str, table: object, names: Sequence[str], path: str) 
     try:
         words = msgspec.convert(table, _RubricText)
     except msgspec.ValidationError as error:
-        raise UsageError(
-            f"{path}, [{name}]: {error}; expected `text`, and `system` where there is one"
-        ) from error
+        raise UsageError(f"{path}, [{name}]: {error}; expected `text`, and `system` where there is one") from error
     stored = load_rubric(name)
     for rule in words.rules.keys() - stored.rules.keys():
         raise UnknownName(f"rule of {name}", rule, stored.rules, f"in {path}.")
     unknown = sorted(set(_FIELD.findall(words.text)) - stored.known_fields)
     if unknown:
         known = ", ".join(f"{{{field}}}" for field in sorted(stored.known_fields))
-        raise UsageError(
-            f"{path}, [{name}]: the text has {{{unknown[0]}}}, which is not filled in; expected "
-            f"{known}"
-        )
+        raise UsageError(f"{path}, [{name}]: the text has {{{unknown[0]}}}, which is not filled in; expected {known}")
     return stored._replace(
         source=path,
         system=words.system,

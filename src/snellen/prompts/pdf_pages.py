@@ -57,10 +57,7 @@ def render_pages(data: bytes, max_pages: int = MAX_PAGES) -> list[MediaRef]:
             try:
                 count = min(len(document), max_pages)
                 scale = DOTS_PER_INCH / 72
-                return [
-                    derived_image(document[index].render(scale=scale).to_pil())
-                    for index in range(count)
-                ]
+                return [derived_image(document[index].render(scale=scale).to_pil()) for index in range(count)]
             finally:
                 document.close()
     except pypdfium2.PdfiumError as error:

@@ -21,10 +21,17 @@ from snellen.core.request import Sampling
 FOLDER = "maker_setups"
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "@video": (
-        "video-mme", "mvbench", "mmbench-video", "mlvu", "tempcompass", "moviechat1k", "vdc",
-        "video-mmlu", "worldsense",
-    ),
-}  # fmt: skip
+        "video-mme",
+        "mvbench",
+        "mmbench-video",
+        "mlvu",
+        "tempcompass",
+        "moviechat1k",
+        "vdc",
+        "video-mmlu",
+        "worldsense",
+    )
+}
 """Names for several benchmarks, in `benchmarks` and `not_for`."""
 
 
@@ -66,9 +73,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     def sampling(self) -> Sampling:
         """The sampling settings; those of greedy decoding are left open."""
         if not self.temperature:
-            return Sampling(
-                repetition_penalty=self.repetition_penalty, presence_penalty=self.presence_penalty
-            )
+            return Sampling(repetition_penalty=self.repetition_penalty, presence_penalty=self.presence_penalty)
         return Sampling(
             temperature=self.temperature,
             top_p=self.top_p,
@@ -86,11 +91,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     @property
     def model_options(self) -> dict[str, str]:
         """The options of a model that it sets: `min_pixels`, `max_pixels`, `thinking`."""
-        options = {
-            "min_pixels": self.min_pixels,
-            "max_pixels": self.max_pixels,
-            "thinking": self.thinking,
-        }
+        options = {"min_pixels": self.min_pixels, "max_pixels": self.max_pixels, "thinking": self.thinking}
         return {name: str(value) for name, value in options.items() if value}
 
     def settings(self) -> dict[str, str]:
@@ -112,9 +113,7 @@ class BenchmarkRow(Recipe, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Patterns of benchmarks to which the row does not apply although `benchmarks` matches."""
 
     def applies_to(self, benchmark: str) -> bool:
-        return _matches_any(benchmark, self.benchmarks) and not _matches_any(
-            benchmark, self.not_for
-        )
+        return _matches_any(benchmark, self.benchmarks) and not _matches_any(benchmark, self.not_for)
 
 
 class MakerSetup(Recipe, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,8 +185,4 @@ def _hub_id(model: str) -> str:
 
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:
-    return any(
-        fnmatchcase(name, pattern)
-        for listed in patterns
-        for pattern in _GROUPS.get(listed, (listed,))
-    )
+    return any(fnmatchcase(name, pattern) for listed in patterns for pattern in _GROUPS.get(listed, (listed,)))

@@ -57,11 +57,7 @@ def apply_referring(sample: Sample, referring: Referring) -> Sample:
     if referring in ("box", "both"):
         boxed = derived_image(draw_boxes(image, sample.regions, mark_colours(sample.question)))
         media = (boxed, *media[1:])
-    question = (
-        sample.question
-        if referring == "box"
-        else write_corners(sample.question, sample, size, referring)
-    )
+    question = sample.question if referring == "box" else write_corners(sample.question, sample, size, referring)
     return replace(sample, question=question, media=media)
 
 
@@ -88,9 +84,7 @@ def draw_boxes(image: PILImage, regions: Sequence[Region], colours: Sequence[str
     return copy
 
 
-def write_corners(
-    question: str, sample: Sample, size: tuple[int, int], referring: Referring
-) -> str:
+def write_corners(question: str, sample: Sample, size: tuple[int, int], referring: Referring) -> str:
     """The question with the corners of the regions in its text; `size` is width and height in
     pixels."""
     width, height = size

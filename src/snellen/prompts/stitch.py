@@ -15,12 +15,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError
 from snellen.core.sample import MediaRef, Sample
-from snellen.prompts.derived_images import (
-    derived_image,
-    load_image,
-    rename_placeholders,
-    unavailable_image,
-)
+from snellen.prompts.derived_images import derived_image, load_image, rename_placeholders, unavailable_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -52,9 +47,7 @@ def stitch_images(sample: Sample, names: Sequence[str] = ()) -> Sample:
         return sample
     count = len(sample.media)
     labels = tuple(names) if len(names) == count else default_names(count)
-    return replace(
-        rename_placeholders(sample, labels), media=(combine_images(sample.media, labels),)
-    )
+    return replace(rename_placeholders(sample, labels), media=(combine_images(sample.media, labels),))
 
 
 def keep_first_image(sample: Sample) -> Sample:
@@ -77,9 +70,7 @@ def combine_images(refs: Sequence[MediaRef], names: Sequence[str]) -> MediaRef:
         return unavailable_image(refs, f"the images cannot be stitched: {error}")
     height = min(MAX_HEIGHT, max(image.height for image in images))
     scaled = [_resize(image, height) for image in images]
-    return derived_image(
-        _draw_sheet([_Tile(*pair) for pair in zip(scaled, names, strict=True)], height)
-    )
+    return derived_image(_draw_sheet([_Tile(*pair) for pair in zip(scaled, names, strict=True)], height))
 
 
 def _resize(image: PILImage, height: int) -> PILImage:
@@ -101,9 +92,7 @@ def _draw_sheet(tiles: Sequence[_Tile], height: int) -> PILImage:
     spare = iter(widths)
     row_widths = [sum(next(spare) for _ in row) + GAP * (len(row) + 1) for row in rows]
     band = size + GAP
-    sheet = Image.new(
-        "RGB", (max(row_widths), len(rows) * (band + height + GAP) + GAP // 2), "white"
-    )
+    sheet = Image.new("RGB", (max(row_widths), len(rows) * (band + height + GAP) + GAP // 2), "white")
     draw = ImageDraw.Draw(sheet)
     width = iter(widths)
     for index, row in enumerate(rows):

@@ -38,9 +38,7 @@ class StoredTemplate(NamedTuple):
     def override(self, base: PromptTemplate) -> PromptTemplate:
         """The template; fields that the file does not set are those of `base`."""
         template = replace(base, **self.fields)
-        return replace(
-            template, chinese=replace(template, **self.chinese) if self.chinese else None
-        )
+        return replace(template, chinese=replace(template, **self.chinese) if self.chinese else None)
 
     @property
     def short_digest(self) -> str:
@@ -60,14 +58,7 @@ def load_template(name: str) -> StoredTemplate:
 def with_chain_of_thought(template: PromptTemplate) -> PromptTemplate:
     """The template with closing lines that ask for a chain of thought and a conclusion."""
     steps = load_template(CHAIN_OF_THOUGHT).template
-    return replace(
-        template,
-        choose=steps.choose,
-        yes_no=steps.yes_no,
-        open=steps.open,
-        chinese=None,
-        steps=True,
-    )
+    return replace(template, choose=steps.choose, yes_no=steps.yes_no, open=steps.open, chinese=None, steps=True)
 
 
 @functools.cache

@@ -14,10 +14,6 @@ class Terminal(Console):
     """Rich's console, with control characters of texts made visible and harmless: names, categories
     and messages come from data files, models and servers."""
 
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield (
-                segment if segment.control else segment._replace(text=escape_controls(segment.text))
-            )
+            yield (segment if segment.control else segment._replace(text=escape_controls(segment.text)))

@@ -67,10 +67,7 @@ class Document(NamedTuple):
 
 
 def titled_document(
-    title: str,
-    tables: Sequence[Table],
-    notices: Sequence[str] = (),
-    plot: Callable[[], Figure] | None = None,
+    title: str, tables: Sequence[Table], notices: Sequence[str] = (), plot: Callable[[], Figure] | None = None
 ) -> Document:
     """A heading, notices, and tables."""
     blocks: list[Block] = [Line(title, "heading"), *(Line(notice, "notice") for notice in notices)]

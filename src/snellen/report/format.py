@@ -182,9 +182,7 @@ def run_labels(runs: Sequence[Report]) -> list[str]:
     return run_info_labels([report.run for report in runs])
 
 
-def run_info_labels(
-    runs: Sequence[RunInfo], limits: bool = True, *, metric_named: bool = True
-) -> list[str]:
+def run_info_labels(runs: Sequence[RunInfo], limits: bool = True, *, metric_named: bool = True) -> list[str]:
     """Names of runs of one benchmark: the model, and in brackets how the run differs from the plain
     setting of the benchmark, and what else differs between the runs. Without `limits`, the limit of
     samples is not named.
@@ -220,10 +218,7 @@ def _addresses(runs: Sequence[RunInfo], names: Sequence[str]) -> list[str]:
     by_name: dict[str, set[str]] = {}
     for name, host in zip(names, hosts, strict=True):
         by_name.setdefault(name, set()).add(host)
-    return [
-        f"at {host}" if host and len(by_name[name]) > 1 else ""
-        for name, host in zip(names, hosts, strict=True)
-    ]
+    return [f"at {host}" if host and len(by_name[name]) > 1 else "" for name, host in zip(names, hosts, strict=True)]
 
 
 def _host(model: str) -> str:
@@ -238,15 +233,8 @@ def _parameter_qualifiers(runs: Sequence[RunInfo]) -> list[list[str]]:
     """For each run the options of its benchmark in which the runs differ."""
     every = [run.config.parameters for run in runs]
     keys = dict.fromkeys(key for parameters in every for key in parameters)
-    differing = [
-        key
-        for key in keys
-        if is_option(key) and len({parameters.get(key) for parameters in every}) > 1
-    ]
-    return [
-        [f"{key}={parameters[key]}" for key in differing if key in parameters]
-        for parameters in every
-    ]
+    differing = [key for key in keys if is_option(key) and len({parameters.get(key) for parameters in every}) > 1]
+    return [[f"{key}={parameters[key]}" for key in differing if key in parameters] for parameters in every]
 
 
 def _fresh_qualifier(run: RunInfo, runs: Sequence[RunInfo]) -> Iterable[str]:
@@ -263,11 +251,7 @@ def table_order(runs: Sequence[RunInfo]) -> list[int]:
     names = run_info_labels(runs)
     return sorted(
         range(len(runs)),
-        key=lambda index: (
-            models.index(runs[index].model),
-            len(deviations(runs[index])),
-            names[index],
-        ),
+        key=lambda index: (models.index(runs[index].model), len(deviations(runs[index])), names[index]),
     )
 
 
@@ -304,11 +288,7 @@ def notices(report: Report, command: bool = True) -> tuple[str, ...]:
         first += f" of the {count_text(report.run.counts.done + report.run.counts.failed)} asked"
     if status and command and report.run.command:
         status += f"; {resume_command(report.run)}"
-    changed = (
-        change
-        for role, starts in report.run.served.items()
-        for change in identity_changes(role, starts)
-    )
+    changed = (change for role, starts in report.run.served.items() for change in identity_changes(role, starts))
     own = (*others, *report.run.repairs, *changed, status)
     return tuple(filter(None, (report.run.data.note, first, *own)))
 
@@ -364,8 +344,7 @@ def _sends(spent: RoleUsage) -> Iterable[str]:
     if spent.failures:
         kinds = sorted(spent.failures.items(), key=lambda item: -item[1])
         # `request` is any reason that has no kind of its own.
-        names = [(count, "other" if kind == "request" else display_name(kind))
-                 for kind, count in kinds]  # fmt: skip
+        names = [(count, "other" if kind == "request" else display_name(kind)) for kind, count in kinds]
         by_kind = ", ".join(f"{count_text(count)} {name}" for count, name in names)
         text = f"{plural(sum(spent.failures.values()), 'request')} failed"
         yield text if list(spent.failures) == ["request"] else f"{text} ({by_kind})"
@@ -375,9 +354,7 @@ def _tokens(spent: RoleUsage) -> Iterable[str]:
     used = spent.usage
     if used.prompt_tokens or used.completion_tokens:
         cached = f" ({count_text(used.cached_tokens)} cached)" if used.cached_tokens else ""
-        thought = (
-            f" ({count_text(used.reasoning_tokens)} reasoning)" if used.reasoning_tokens else ""
-        )
+        thought = f" ({count_text(used.reasoning_tokens)} reasoning)" if used.reasoning_tokens else ""
         prompt, reply = count_text(used.prompt_tokens), count_text(used.completion_tokens)
         yield f"{prompt} tokens in prompts{cached}, {reply} in replies{thought}"
     old = spent.reused_usage

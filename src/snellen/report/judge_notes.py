@@ -9,9 +9,7 @@ from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.run import Report, RunInfo
 from snellen.core.sample import is_own_data
 
-_COMMAND = (
-    "snellen score {benchmark} --predictions FILE --judge {judge} --columns label_right=COLUMN"
-)
+_COMMAND = "snellen score {benchmark} --predictions FILE --judge {judge} --columns label_right=COLUMN"
 _HOW = "to measure it, mark some of the replies as right or wrong yourself and compare: "
 
 
@@ -33,9 +31,7 @@ def judges_note(reports: Iterable[Report]) -> str:
     names = sorted({judge for _, judges in judged for judge in judges})
     benchmarks = {benchmark for benchmark, _ in judged}
     who = f"the judge {names[0]} is" if len(names) == 1 else f"the judges {', '.join(names)} are"
-    command = _COMMAND.format(
-        benchmark=benchmarks.pop() if len(benchmarks) == 1 else "BENCHMARK", judge="MODEL"
-    )
+    command = _COMMAND.format(benchmark=benchmarks.pop() if len(benchmarks) == 1 else "BENCHMARK", judge="MODEL")
     return f"how often {who} right was not measured in this run; {_HOW}{command}"
 
 

@@ -96,10 +96,7 @@ class PlainProgress:
     """Lines of text for logs and pipes, at most one every `seconds`."""
 
     def __init__(
-        self,
-        write: Callable[[str], object],
-        seconds: float = PLAIN_SECONDS,
-        clock: Callable[[], float] = monotonic,
+        self, write: Callable[[str], object], seconds: float = PLAIN_SECONDS, clock: Callable[[], float] = monotonic
     ) -> None:
         self._write = write
         self._seconds = seconds
@@ -116,9 +113,7 @@ class PlainProgress:
         before = f", {fmt.count_text(done)} done before" if done else ""
         self._write(f"{name}: {fmt.plural(total, 'sample')}{before}")
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         self._latest = (done, failed, sent, reused, saved, score)
         if self._now() >= self._next:
             self._print_line("")
@@ -164,14 +159,10 @@ class LiveProgress:
         self._clock = ProgressClock(name, total, done, self._now())
         self._status = None
         self._latest = (done, 0, 0, 0, 0, None)
-        self._live = Live(
-            console=self._console, get_renderable=self.panel, refresh_per_second=REFRESHES
-        )
+        self._live = Live(console=self._console, get_renderable=self.panel, refresh_per_second=REFRESHES)
         self._live.start()
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         self._latest = (done, failed, sent, reused, saved, score)
 
     def on_finish(self, status: Status) -> None:

@@ -90,10 +90,7 @@ def check_table(table: Table) -> None:
 
 def cell_texts(table: Table) -> list[list[str]]:
     """The cells as texts, row by row."""
-    return [
-        [cell_text(cell, column) for cell, column in zip(row, table.columns, strict=True)]
-        for row in table.rows
-    ]
+    return [[cell_text(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
 
 
 def cell_text(cell: Cell, column: Column) -> str:
@@ -106,9 +103,7 @@ def cell_text(cell: Cell, column: Column) -> str:
         return _interval_text(cell, column)
     if isinstance(cell, IntervalEstimate):
         value = f"{cell_text(cell.value, column)}{cell.mark}"
-        return (
-            value if cell.interval is None else f"{value} ({_interval_text(cell.interval, column)})"
-        )
+        return value if cell.interval is None else f"{value} ({_interval_text(cell.interval, column)})"
     return _NUMBERS.get(column.kind, _number_text)(cell, column)
 
 

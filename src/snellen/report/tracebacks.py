@@ -28,10 +28,7 @@ def print_traceback(runs: Sequence[RunFolder], console: Console) -> None:
     kinds = f"the most frequent of {len(others) + 1}, " if others else ""
     console.print()
     console.print(Text(escape_controls(text), style="dim"), soft_wrap=True)
-    console.print(
-        Text(f"{kinds}raised {times} time{'s' if times > 1 else ''}; each is in {files[0]}"),
-        soft_wrap=True,
-    )
+    console.print(Text(f"{kinds}raised {times} time{'s' if times > 1 else ''}; each is in {files[0]}"), soft_wrap=True)
 
 
 def _errors_in_code(run: RunFolder) -> Iterator[Failure]:

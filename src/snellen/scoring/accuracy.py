@@ -102,13 +102,9 @@ def summarise(
     counted_records = [record.record for record in counted]
     retryable = [record for record in records if record.unscored in RETRYABLE]
     is_withheld = failures == "withhold" and bool(retryable)
-    overall = mean_metric(
-        headline, [record.score for record in counted], [record.cluster for record in counted]
-    )
+    overall = mean_metric(headline, [record.score for record in counted], [record.cluster for record in counted])
     if is_withheld:
-        overall = Metric(
-            headline, None, len(counted), note="withheld: samples failed or are missing"
-        )
+        overall = Metric(headline, None, len(counted), note="withheld: samples failed or are missing")
     further = {} if is_withheld else {**_values(records, cluster_ids), **_differences(counted)}
     metrics = {headline: overall, **further, **guess_metrics(counted_records)}
     return Summary(
@@ -209,8 +205,7 @@ def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude"
 
 def _reasons(records: Iterable[Record]) -> list[str]:
     """Reasons why samples were unsupported, each once, at most `_MAX_REASONS`."""
-    outputs = (record.passes[0].output for record in records
-               if record.unscored == "unsupported" and record.passes)  # fmt: skip
+    outputs = (record.passes[0].output for record in records if record.unscored == "unsupported" and record.passes)
     messages = (output.message for output in outputs if isinstance(output, Failure))
     return list(dict.fromkeys(messages))[:_MAX_REASONS]
 
@@ -247,8 +242,7 @@ def _groups(counted: Sequence[_CountedRecord], name: str) -> dict[str, dict[str,
             bucket.scores.append(score)
             bucket.cluster_ids.append(cluster)
     return {
-        column: {label: labels[label].metric(name) for label in sorted(labels)}
-        for column, labels in buckets.items()
+        column: {label: labels[label].metric(name) for label in sorted(labels)} for column, labels in buckets.items()
     }
 
 
@@ -291,11 +285,7 @@ def _differences(counted: Sequence[_CountedRecord]) -> dict[str, Metric]:
         if "vanilla_by_rules" in values:
             gain = values.get("vanilla", score) - values["vanilla_by_rules"]
             buckets["extractor_gain"].add(gain, cluster)
-    return {
-        name: structs.replace(cell.metric(name), unit="points")
-        for name, cell in buckets.items()
-        if cell.scores
-    }
+    return {name: structs.replace(cell.metric(name), unit="points") for name, cell in buckets.items() if cell.scores}
 
 
 def _partly_graded(records: Sequence[Record]) -> bool:
@@ -310,8 +300,7 @@ def _bounds(records: Sequence[Record]) -> Bounds:
     with_gold = [
         record
         for record in records
-        if record.score is not None
-        or ((record.is_retryable or record.unscored == "ungraded") and record.gold)
+        if record.score is not None or ((record.is_retryable or record.unscored == "ungraded") and record.gold)
     ]
     unknown = sum(record.score is None for record in with_gold)
     right = sum(record.score or 0.0 for record in with_gold)
@@ -319,9 +308,7 @@ def _bounds(records: Sequence[Record]) -> Bounds:
     return Bounds(100 * right / total, 100 * (right + unknown) / total)
 
 
-CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = (
-    "chance", "chance_same_text", "chance_same_letter", "frequent"
-)  # fmt: skip
+CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = ("chance", "chance_same_text", "chance_same_letter", "frequent")
 GUESSES = (CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT)
 """Names of the metrics that describe guessing and not the model."""
 SPLITS = 20

@@ -69,9 +69,7 @@ def _rule_result(one_pass: Pass) -> RuleResult:
     answer: Answer | None = one_pass.answer
     if isinstance(answer, ParsedAnswer):
         return RuleResult(answer.value, answer.rule, one_pass.correct, one_pass.credit)
-    return RuleResult(
-        None, outcome_of(answer) if answer is not None else "failed", one_pass.correct
-    )
+    return RuleResult(None, outcome_of(answer) if answer is not None else "failed", one_pass.correct)
 
 
 def _text(one_pass: Pass) -> str:

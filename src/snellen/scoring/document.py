@@ -55,17 +55,9 @@ def _best_pairing(similarities: Sequence[Sequence[float]]) -> float:
     columns = range(len(similarities[0]))
     if len(similarities[0]) <= _MAX_PERMUTED:
         orders = itertools.permutations(columns, len(similarities))
-        return max(
-            sum(row[column] for row, column in zip(similarities, order, strict=True))
-            for order in orders
-        )
+        return max(sum(row[column] for row, column in zip(similarities, order, strict=True)) for order in orders)
     cells = sorted(
-        (
-            (mark, row, column)
-            for row, line in enumerate(similarities)
-            for column, mark in enumerate(line)
-        ),
-        reverse=True,
+        ((mark, row, column) for row, line in enumerate(similarities) for column, mark in enumerate(line)), reverse=True
     )
     used_rows: set[int] = set()
     used_columns: set[int] = set()

@@ -35,10 +35,7 @@ def anls_by_script(answer: str, golds: Sequence[str]) -> float:
     lmms-eval: edits are counted between the folded texts but divided by the longer length before
     trimming and collapsing, so that white space raises the similarity."""
     folded_answer = fold_text(answer)
-    ratios = [
-        Levenshtein.distance(folded_answer, fold_text(gold)) / max(len(answer), len(gold), 1)
-        for gold in golds
-    ]
+    ratios = [Levenshtein.distance(folded_answer, fold_text(gold)) / max(len(answer), len(gold), 1) for gold in golds]
     best = 1.0 - min(ratios, default=1.0)
     return best if best >= THRESHOLD else 0.0
 

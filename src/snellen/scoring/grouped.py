@@ -9,12 +9,7 @@ import msgspec
 
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Interval
-from snellen.scoring.accuracy import (
-    FailurePolicy,
-    cluster_samples,
-    counted_score,
-    counts_wrong,
-)
+from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score, counts_wrong
 from snellen.stats.stratified import GroupSums, group_sums, mean_of_groups
 
 _MIN_GROUP_SIZE = 10
@@ -66,10 +61,7 @@ def sums_by_label(
             scores, names = scores_by_label[label]
             scores.append(score)
             names.append(cluster)
-    return {
-        label: group_sums(*scores_and_clusters)
-        for label, scores_and_clusters in scores_by_label.items()
-    }
+    return {label: group_sums(*scores_and_clusters) for label, scores_and_clusters in scores_by_label.items()}
 
 
 def mean_of_all(values: Mapping[str, float | None], members: Iterable[str]) -> float | None:
@@ -90,14 +82,11 @@ def interval_of_mean(
     return Interval(top * interval.low, top * interval.high, interval.method, interval.level)
 
 
-def small_group_notice(
-    groups: Mapping[str, GroupSums], weights: Mapping[str, float] | None = None
-) -> list[str]:
+def small_group_notice(groups: Mapping[str, GroupSums], weights: Mapping[str, float] | None = None) -> list[str]:
     """A notice if a group with few samples contributes most of the variance of the mean of the
     groups' means; else empty."""
     parts = {
-        name: (weights[name] if weights else 1 / len(groups)) ** 2 / group.total.n
-        for name, group in groups.items()
+        name: (weights[name] if weights else 1 / len(groups)) ** 2 / group.total.n for name, group in groups.items()
     }
     if len(parts) < 2:
         return []
@@ -113,15 +102,10 @@ def small_group_notice(
 
 def apply_failure_policy(records: Sequence[Record], failures: FailurePolicy) -> Sequence[Record]:
     """The records as a failure policy counts them: those that count as wrong score 0."""
-    return [
-        _with_score(record, 0.0) if counts_wrong(record.unscored, failures) else record
-        for record in records
-    ]
+    return [_with_score(record, 0.0) if counts_wrong(record.unscored, failures) else record for record in records]
 
 
-def bounds_of(
-    records: Sequence[Record], value: Callable[[Sequence[Record]], float | None]
-) -> Bounds | None:
+def bounds_of(records: Sequence[Record], value: Callable[[Sequence[Record]], float | None]) -> Bounds | None:
     """`value` if every failed or missing sample were wrong, and if it were right; None without such
     samples."""
     if not any(record.is_retryable for record in records):

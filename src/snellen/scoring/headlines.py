@@ -49,18 +49,14 @@ def sum_of_ratios(
         for name, numerator, denominator in of_sample:
             row[column[name]] += numerator
             row[column[name] + 1] += denominator
-    ratio_weights = np.array(
-        [100 / len(names) if weights is None else weights[name] for name in names]
-    )
+    ratio_weights = np.array([100 / len(names) if weights is None else weights[name] for name in names])
     total = rows.sum(axis=0)
     parts, wholes = total[0::2], total[1::2]
     observed = np.where(wholes > 0, parts, 0.0) / np.where(wholes > 0, wholes, 1.0)
 
     def value(sums: NDArray[float64]) -> NDArray[float64]:
         numerators, denominators = sums[:, 0::2], sums[:, 1::2]
-        ratios = np.where(
-            denominators > 0, numerators / np.where(denominators > 0, denominators, 1.0), observed
-        )
+        ratios = np.where(denominators > 0, numerators / np.where(denominators > 0, denominators, 1.0), observed)
         values: NDArray[float64] = ratios @ ratio_weights
         return values
 
@@ -80,9 +76,7 @@ def mean_of_ratios(sums: NDArray[float64]) -> NDArray[float64]:
     return means
 
 
-def headline_interval(
-    sums: HeadlineSums | None, records: Sequence[Record], top: float = 100.0
-) -> Interval | None:
+def headline_interval(sums: HeadlineSums | None, records: Sequence[Record], top: float = 100.0) -> Interval | None:
     """Interval of a headline in 0..`top` over the records it was computed from."""
     if sums is None:
         return None
@@ -169,10 +163,7 @@ def mean_of_sums(parts: Sequence[HeadlineSums]) -> HeadlineSums:
     # The columns of all parts stand side by side, so that one resample draws all of them.
     def value(sums: NDArray[float64]) -> NDArray[float64]:
         columns = np.split(sums, ends[:-1], axis=1)
-        values = [
-            headline.value(columns_of_part)
-            for headline, columns_of_part in zip(parts, columns, strict=True)
-        ]
+        values = [headline.value(columns_of_part) for headline, columns_of_part in zip(parts, columns, strict=True)]
         means: NDArray[float64] = np.mean(values, axis=0)
         return means
 
@@ -207,11 +198,7 @@ def sums_of_subset(is_kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
         sample_weights = np.zeros(len(records))
         sample_weights[indices] = 1.0 if subset_sums.weights is None else subset_sums.weights
         return HeadlineSums(
-            rows,
-            subset_sums.value,
-            expand_names(subset_sums.strata),
-            expand_names(subset_sums.links),
-            sample_weights,
+            rows, subset_sums.value, expand_names(subset_sums.strata), expand_names(subset_sums.links), sample_weights
         )
 
     return of_records

@@ -56,9 +56,7 @@ def rank_models(name: str, scores: Mapping[str, float], limit: int = 10) -> Lead
     ranks: dict[float, int] = {}
     for place, model in enumerate(ordered, 1):
         ranks.setdefault(rounded[model], place)
-    rows = [
-        LeaderboardRow(ranks[rounded[model]], model, scores[model]) for model in ordered[:limit]
-    ]
+    rows = [LeaderboardRow(ranks[rounded[model]], model, scores[model]) for model in ordered[:limit]]
     last = rounded[ordered[len(rows) - 1]] if rows else math.nan
     tied_out = sum(rounded[model] == last for model in ordered[limit:])
     return Leaderboard(name, tuple(rows), len(rounded), tied_out)
@@ -92,10 +90,7 @@ def recover_counts(accuracy: str, accuracy_plus: str, images: int) -> RecoveredC
     tolerance = 0.5 * 10.0**-decimals + 1e-9
     for scored in range(images, 0, -1):
         right, both = round(first * 2 * scored / 100), round(second * scored / 100)
-        if (
-            abs(100 * right / (2 * scored) - first) <= tolerance
-            and abs(100 * both / scored - second) <= tolerance
-        ):
+        if abs(100 * right / (2 * scored) - first) <= tolerance and abs(100 * both / scored - second) <= tolerance:
             return RecoveredCounts(right, both, scored)
     return None
 

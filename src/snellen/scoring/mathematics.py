@@ -31,18 +31,14 @@ _MAX_DIGITS = 300
 _MAX_SIGNS = 8
 """With `_MAX_DEPTH`, the limits within which the parser is fast: nested brackets, and bars, equals
 signs or functions in a row."""
-_MARKUP = re.compile(
-    r"\\(?:displaystyle|left|right|limits|,|;|!|:|quad|qquad)(?![A-Za-z])|\\[()\[\]]|\\?\$|~"
-)
+_MARKUP = re.compile(r"\\(?:displaystyle|left|right|limits|,|;|!|:|quad|qquad)(?![A-Za-z])|\\[()\[\]]|\\?\$|~")
 _TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|mathit|operatorname)\s*\{([^{}]*)\}")
 _BOX = re.compile(r"\\f?boxed\s*\{(.*)\}", re.DOTALL)
 _DEGREE = re.compile(r"\^?\{?\\circ\}?|°")
 _SPACE = re.compile(r"\s+")
 _NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\.(?!\d))?(?:[eE][-+]?\d{1,3})?"
 _PLAIN_NUMBER = re.compile(rf"(?P<top>{_NUMBER})(?:[/:](?P<bottom>{_NUMBER}))?(?P<percent>\\?%)?")
-_FRACTION = re.compile(
-    r"(?P<sign>[-+]?)(?P<whole>\d+)?\\[dt]?frac\{(?P<top>\d+)\}\{(?P<bottom>\d+)\}"
-)
+_FRACTION = re.compile(r"(?P<sign>[-+]?)(?P<whole>\d+)?\\[dt]?frac\{(?P<top>\d+)\}\{(?P<bottom>\d+)\}")
 _RATIO = re.compile(r"[^:]+:[^:]+")
 _TOWER = re.compile(r"\^\{?[\w.]{1,8}\^|\^\{[^{}]*\^|\^\{?\s*\d{6,}|\d{4,}\s*!|!\s*!")
 """Terms whose value is too large to write down; they are compared as text only."""
@@ -92,9 +88,7 @@ def equal_official(answer: str, gold: str) -> bool:
     if _official_tuple(answer) == _official_tuple(gold) != ():
         return True
     left, right = _official_value(answer), _official_value(gold)
-    return (
-        left is not None and right is not None and abs(round(left, 2) - round(right, 2)) < TOLERANCE
-    )
+    return left is not None and right is not None and abs(round(left, 2) - round(right, 2)) < TOLERANCE
 
 
 @lru_cache(maxsize=65536)

@@ -20,16 +20,11 @@ PRINTED_DIGITS = 1
 """Decimals of the paper's tables. Its ranks are computed after rounding as Python rounds floats."""
 
 
-def average_meta_ranks(
-    means: Mapping[str, Mapping[str, float]], metas: Sequence[str]
-) -> dict[str, float]:
+def average_meta_ranks(means: Mapping[str, Mapping[str, float]], metas: Sequence[str]) -> dict[str, float]:
     """Each row's mean over the meta-tasks of its rank among all rows, on the values as printed.
 
     Raises KeyError if a row has no value for a meta-task.
     """
     return average_ranks(
-        {
-            meta: {row: round(values[meta], PRINTED_DIGITS) for row, values in means.items()}
-            for meta in metas
-        }
+        {meta: {row: round(values[meta], PRINTED_DIGITS) for row, values in means.items()} for meta in metas}
     )

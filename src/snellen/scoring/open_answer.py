@@ -37,11 +37,7 @@ def has_same_labels(answer: str, golds: Sequence[str]) -> bool:
 
 
 def _letters(text: str) -> frozenset[str]:
-    return (
-        frozenset(text.lower().replace(" ", "").split(","))
-        if _LIST.fullmatch(text)
-        else frozenset()
-    )
+    return frozenset(text.lower().replace(" ", "").split(",")) if _LIST.fullmatch(text) else frozenset()
 
 
 @lru_cache(maxsize=65536)
@@ -55,9 +51,7 @@ def normalise_answer(text: str) -> str:
 
 def _fold_unicode(text: str) -> str:
     folded = "".join(
-        sign
-        if unicodedata.decomposition(sign).startswith("<circle>")
-        else unicodedata.normalize("NFKC", sign)
+        sign if unicodedata.decomposition(sign).startswith("<circle>") else unicodedata.normalize("NFKC", sign)
         for sign in unicodedata.normalize("NFC", text).translate(_SIGNS)
     )
     return folded.translate(_SIGNS)  # NFKC turns half-width signs into signs of the table

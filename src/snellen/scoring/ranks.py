@@ -11,10 +11,7 @@ def competition_ranks(values: Mapping[str, float | None]) -> dict[str, int]:
     A system without a value gets no rank and does not lower that of others.
     """
     present = {name: value for name, value in values.items() if value is not None}
-    return {
-        name: 1 + sum(other > value for other in present.values())
-        for name, value in present.items()
-    }
+    return {name: 1 + sum(other > value for other in present.values()) for name, value in present.items()}
 
 
 def average_ranks(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
@@ -26,8 +23,4 @@ def average_ranks(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, 
     if not ranked:
         return {}
     everywhere = set(ranked[0]).intersection(*ranked[1:])
-    return {
-        name: sum(ranks[name] for ranks in ranked) / len(ranked)
-        for name in ranked[0]
-        if name in everywhere
-    }
+    return {name: sum(ranks[name] for ranks in ranked) / len(ranked) for name in ranked[0] if name in everywhere}

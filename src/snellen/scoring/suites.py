@@ -53,9 +53,7 @@ def suite_rows(
         averages[model] = weighted_mean(present, shares) if is_complete else None
     ranks = competition_ranks(averages)
     complete = [model for model, value in averages.items() if value is not None]
-    mean_ranks = average_ranks(
-        {member: {model: table[model][member] for model in complete} for member in members}
-    )
+    mean_ranks = average_ranks({member: {model: table[model][member] for model in complete} for member in members})
     known_intervals = intervals or {}
     lines = [
         SuiteRow(
@@ -64,9 +62,7 @@ def suite_rows(
             averages[model],
             ranks.get(model),
             tuple(member for member in members if values.get(member) is None),
-            None
-            if averages[model] is None
-            else _average_interval(shares, values, known_intervals.get(model, {})),
+            None if averages[model] is None else _average_interval(shares, values, known_intervals.get(model, {})),
             mean_ranks.get(model),
         )
         for model, values in table.items()
@@ -77,15 +73,11 @@ def suite_rows(
 def weighted_mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
     """The mean of the values with the weights of their members; None without values."""
     total = sum(weights[member] for member in values)
-    return (
-        sum(weights[member] * value for member, value in values.items()) / total if total else None
-    )
+    return sum(weights[member] * value for member, value in values.items()) / total if total else None
 
 
 def _average_interval(
-    weights: Mapping[str, float],
-    values: Mapping[str, float | None],
-    intervals: Mapping[str, Interval],
+    weights: Mapping[str, float], values: Mapping[str, float | None], intervals: Mapping[str, Interval]
 ) -> Interval | None:
     members = [
         (value, intervals[member], weight)

@@ -53,9 +53,7 @@ def _are_same(gold: Any, answer: Any) -> bool:
         return True
     relations = _relations(gold), _relations(answer)
     if relations[0] and relations[1]:
-        return len(relations[0]) == len(relations[1]) and all(
-            map(_same_relation, relations[0], relations[1])
-        )
+        return len(relations[0]) == len(relations[1]) and all(map(_same_relation, relations[0], relations[1]))
     if isinstance(gold, (Set, Tuple)) or isinstance(answer, (Set, Tuple)):
         return _same_items(gold, answer)
     if isinstance(gold, Symbol) or isinstance(answer, Symbol):
@@ -133,9 +131,9 @@ def _same_items(gold: Any, answer: Any) -> bool:
     if isinstance(answer, Interval) and answer.is_open:
         answer = Tuple(answer.start, answer.end)
     gold_items, answer_items = (
-        _items(term) if isinstance(term, (FiniteSet, Tuple)) else None if isinstance(term, Set) else
-        [term] for term in (gold, answer)
-    )  # fmt: skip
+        _items(term) if isinstance(term, (FiniteSet, Tuple)) else None if isinstance(term, Set) else [term]
+        for term in (gold, answer)
+    )
     if gold_items is None or answer_items is None or len(gold_items) != len(answer_items):
         return False
     if isinstance(gold, Tuple) or isinstance(answer, Tuple):
@@ -152,9 +150,7 @@ def _match_unordered(golds: Sequence[Any], answers: Sequence[Any]) -> bool:
     """Whether each gold item has an answer item of its own that is the same."""
     unmatched = list(answers)
     for gold in golds:
-        index = next(
-            (position for position, answer in enumerate(unmatched) if _are_same(gold, answer)), None
-        )
+        index = next((position for position, answer in enumerate(unmatched) if _are_same(gold, answer)), None)
         if index is None:
             return False
         del unmatched[index]
@@ -192,8 +188,7 @@ def _same_number(gold: Any, answer: Any) -> bool:
     percents = _percent_value(gold), _percent_value(answer)
     if (percents[0] is None) != (percents[1] is None):  # only one has a percent sign: 9 % equals 9
         gold_value, answer_value = (
-            value if part is None else part
-            for value, part in zip((gold_value, answer_value), percents, strict=True)
+            value if part is None else part for value, part in zip((gold_value, answer_value), percents, strict=True)
         )
     if isinstance(gold, Float) or isinstance(answer, Float):
         return round(gold_value.real, _DECIMALS) == round(answer_value.real, _DECIMALS)
@@ -216,11 +211,7 @@ def _constant_ratio(gold: Any, answer: Any) -> complex | None:
     """The ratio of two terms if it is the same at all points, else None."""
     if not (_is_evaluable(gold) and _is_evaluable(answer)):
         return None
-    ratios = [
-        gold_value / answer_value
-        for gold_value, answer_value in _values_at_points(gold, answer)
-        if answer_value
-    ]
+    ratios = [gold_value / answer_value for gold_value, answer_value in _values_at_points(gold, answer) if answer_value]
     if len(ratios) < 2 or not ratios[0] or not all(_is_close(ratio, ratios[0]) for ratio in ratios):
         return None
     return ratios[0]

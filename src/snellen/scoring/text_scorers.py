@@ -34,12 +34,7 @@ def includes(reply: str, golds: Sequence[str], *, ignore_case: bool = True) -> b
 
 
 def match(
-    reply: str,
-    golds: Sequence[str],
-    *,
-    location: Location = "end",
-    ignore_case: bool = True,
-    numeric: bool = False,
+    reply: str, golds: Sequence[str], *, location: Location = "end", ignore_case: bool = True, numeric: bool = False
 ) -> bool:
     """Whether the reply begins or ends with a gold, holds it, or is it, without punctuation at its
     ends. With `numeric`, a gold that is a number equals the first, last, any or only number."""

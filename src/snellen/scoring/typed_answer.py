@@ -39,9 +39,7 @@ def typed_score(answer: str, gold: str, answer_format: str) -> float:
     return _BY_TYPE.get(answer_format, _score_text)(answer, gold)
 
 
-def typed_score_by_script(
-    answer: str, gold: str, answer_format: str, *, none_is_list: bool = False
-) -> float:
+def typed_score_by_script(answer: str, gold: str, answer_format: str, *, none_is_list: bool = False) -> float:
     """The authors' own score of an extracted answer, 0..1. "Not answerable" is an ordinary text, so
     "not answered" scores its similarity. VLMEvalKit treats golds of the format None as lists
     (`none_is_list`), which only a list of one item matches."""
@@ -72,18 +70,12 @@ def _score_number(answer: str, gold: str) -> float:
 
 def _is_close(value: float, target: float) -> bool:
     decimals = max(2, min(_decimals(value), _decimals(target)))
-    return math.isclose(value, target, rel_tol=_TOLERANCE) or round(value, decimals) == round(
-        target, decimals
-    )
+    return math.isclose(value, target, rel_tol=_TOLERANCE) or round(value, decimals) == round(target, decimals)
 
 
 def _score_text(answer: str, gold: str) -> float:
     answer_text, target = clean_text(answer), clean_text(gold)
-    return (
-        float(answer_text == target)
-        if _is_exact(target)
-        else thresholded_similarity(answer_text, target)
-    )
+    return float(answer_text == target) if _is_exact(target) else thresholded_similarity(answer_text, target)
 
 
 def _score_list(answer: str, gold: str) -> float:
@@ -98,9 +90,7 @@ def _score_lists(answers: Sequence[str], golds: Sequence[str]) -> float:
         return 0.0
     if parse_finite(targets[0]) is not None or _is_exact(targets[0]):
         return float(answer_texts == targets)
-    return min(
-        thresholded_similarity(text, gold) for text, gold in zip(answer_texts, targets, strict=True)
-    )
+    return min(thresholded_similarity(text, gold) for text, gold in zip(answer_texts, targets, strict=True))
 
 
 _BY_TYPE: Mapping[str, Callable[[str, str], float]] = {

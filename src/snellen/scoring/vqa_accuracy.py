@@ -120,9 +120,7 @@ def _drop_one_apostrophe(word: str) -> Iterator[str]:
     return (word[:index] + word[index + 1 :] for index, sign in enumerate(word) if sign == "'")
 
 
-_EXPANDED = {
-    bare: word for word in _CONTRACTIONS.split() for bare in _drop_one_apostrophe(word)
-} | {
+_EXPANDED = {bare: word for word in _CONTRACTIONS.split() for bare in _drop_one_apostrophe(word)} | {
     "ow's'at": "'ow's'at",
     "'ows'at": "'ow's'at",
     "'ow'sat": "'ow's'at",

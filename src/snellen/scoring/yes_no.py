@@ -64,12 +64,7 @@ def count_by_image(questions: Iterable[YesNoItem]) -> list[ImageCounts]:
         if correct is not None:
             units[unit].append(correct)
     return [
-        ImageCounts(
-            sum(verdicts),
-            len(verdicts),
-            int(len(verdicts) == 2 and all(verdicts)),
-            int(len(verdicts) == 2),
-        )
+        ImageCounts(sum(verdicts), len(verdicts), int(len(verdicts) == 2 and all(verdicts)), int(len(verdicts) == 2))
         for verdicts in units.values()
     ]
 

@@ -79,9 +79,7 @@ def estimate_kappa(
     return _estimate(sums, [float(a != b) for a, b in pairs], [1.0] * len(pairs), without, level)
 
 
-def estimate_alpha(
-    values: Sequence[Sequence[Hashable | None]], level: float = DEFAULT_LEVEL
-) -> AgreementEstimate:
+def estimate_alpha(values: Sequence[Sequence[Hashable | None]], level: float = DEFAULT_LEVEL) -> AgreementEstimate:
     """Krippendorff's alpha for nominal values, (items, annotators), None where a value is missing
     (K. Krippendorff, "Content Analysis" (2013), Ch. 12): 1 - observed / expected disagreement, with
     its interval.
@@ -92,12 +90,8 @@ def estimate_alpha(
     units = _pairable(values)
     sums = _AlphaSums.of(units)
     sizes = [float(unit.total()) for unit in units]
-    disagreements = [
-        _unit_disagreement(unit) / size for unit, size in zip(units, sizes, strict=True)
-    ]
-    return _estimate(
-        sums, disagreements, sizes, [sums.without(unit).value for unit in units], level
-    )
+    disagreements = [_unit_disagreement(unit) / size for unit, size in zip(units, sizes, strict=True)]
+    return _estimate(sums, disagreements, sizes, [sums.without(unit).value for unit in units], level)
 
 
 def estimate_raw_agreement(
@@ -106,11 +100,7 @@ def estimate_raw_agreement(
     """The share of agreeing pairs of annotators, mean over the items with at least two values, with
     the interval of a mean of scores."""
     rows = [[value for value in row if value is not None] for row in values]
-    shares = [
-        sum(a == b for a, b in combinations(row, 2)) / math.comb(len(row), 2)
-        for row in rows
-        if len(row) > 1
-    ]
+    shares = [sum(a == b for a, b in combinations(row, 2)) / math.comb(len(row), 2) for row in rows if len(row) > 1]
     if not shares:
         return AgreementEstimate(None, None, 0)
     mean = math.fsum(shares) / len(shares)
@@ -142,9 +132,7 @@ class _KappaSums(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        return _coefficient(
-            1 - self.agreeing / self.items if self.items else 0, self.expected_disagreement
-        )
+        return _coefficient(1 - self.agreeing / self.items if self.items else 0, self.expected_disagreement)
 
     def without(self, first: Hashable, second: Hashable) -> _KappaSums:
         """The sums without one item. The counts, of all items, are not used further."""

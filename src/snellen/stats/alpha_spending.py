@@ -36,9 +36,7 @@ def step_share(number: int) -> float:
     return _SLOWNESS / ((number + _SLOWNESS - 1) * (number + _SLOWNESS))
 
 
-def pair_error(
-    number: int, *, is_previous: bool, families: int = 1, total_error: float = 0.05
-) -> float:
+def pair_error(number: int, *, is_previous: bool, families: int = 1, total_error: float = 0.05) -> float:
     """The probability with which the interval of one pair may miss its difference.
 
     The `number`-th checkpoint after the first one has as many earlier ones. Half of its share is
@@ -49,8 +47,7 @@ def pair_error(
         ValueError: a number or `families` below 1, a `total_error` outside (0, 1).
     """
     if families < 1 or not 0 < total_error < 1:
-        raise ValueError(f"expected families from 1 and an error in (0, 1), got {families}, "
-                         f"{total_error}")  # fmt: skip
+        raise ValueError(f"expected families from 1 and an error in (0, 1), got {families}, {total_error}")
     share = total_error * step_share(number) / families
     if number == 1:
         return share

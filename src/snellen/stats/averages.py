@@ -71,20 +71,14 @@ def difference_of_averages(
     mean = sum(weight * part.mean for weight, part in zip(weights, parts, strict=True))
     if any(part.error is None or part.p is None for part in parts):
         return AverageDifference(mean, None, None)
-    variances = [
-        (weight * (part.error or 0.0)) ** 2 for weight, part in zip(weights, parts, strict=True)
-    ]
+    variances = [(weight * (part.error or 0.0)) ** 2 for weight, part in zip(weights, parts, strict=True)]
     total = sum(variances)
     if total <= 0:
         return AverageDifference(mean, None, None)
     freedoms = [part.clusters - 1.0 if part.df is None else part.df for part in parts]
-    squares = sum(
-        variance**2 / freedom for variance, freedom in zip(variances, freedoms, strict=True)
-    )
+    squares = sum(variance**2 / freedom for variance, freedom in zip(variances, freedoms, strict=True))
     freedom = total**2 / squares
     error = math.sqrt(total)
     p = two_sided_tail(mean / error, freedom)
     half_width = two_sided_quantile(level, freedom) * error
-    return AverageDifference(
-        mean, Interval(mean - half_width, mean + half_width, "paired average", level), p
-    )
+    return AverageDifference(mean, Interval(mean - half_width, mean + half_width, "paired average", level), p)

@@ -27,20 +27,16 @@ def letter_groups(count: int, different: Collection[tuple[int, int]]) -> list[st
             raise ValueError(f"expected pairs of two of {count} systems, got {(first, second)}")
         both = [group for group in groups if {first, second} <= group]
         unsplit = [group for group in groups if not {first, second} <= group]
-        split = dict.fromkeys(
-            part for group in both for part in (group - {first}, group - {second})
-        )
+        split = dict.fromkeys(part for group in both for part in (group - {first}, group - {second}))
         groups = unsplit + [
             part
             for part in split
-            if not any(part < other_part for other_part in split)
-            and not any(part <= group for group in unsplit)
+            if not any(part < other_part for other_part in split) and not any(part <= group for group in unsplit)
         ]
     ordered = sorted((group for group in groups if group), key=sorted)
     joint = "" if len(ordered) <= len(ascii_lowercase) else " "
     return [
-        joint.join(_letter(index) for index, group in enumerate(ordered) if system in group)
-        for system in range(count)
+        joint.join(_letter(index) for index, group in enumerate(ordered) if system in group) for system in range(count)
     ]
 
 

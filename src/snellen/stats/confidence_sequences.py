@@ -51,9 +51,7 @@ def bets(min_scale: float, *, with_max_scale: bool = False) -> tuple[Bet, ...]:
         scales.append(_MAX_SCALE)
     weights = [1 / (index + 1) for index in range(len(scales))]
     total = sum(weights)
-    return tuple(
-        Bet(scale, math.log(weight / total)) for scale, weight in zip(scales, weights, strict=True)
-    )
+    return tuple(Bet(scale, math.log(weight / total)) for scale, weight in zip(scales, weights, strict=True))
 
 
 def bets_for_width(half_width: float) -> tuple[Bet, ...]:
@@ -65,9 +63,7 @@ def bets_for_width(half_width: float) -> tuple[Bet, ...]:
 def bets_for_samples(max_samples: int, level: float = DEFAULT_LEVEL) -> tuple[Bet, ...]:
     """Bets for the smallest difference that `max_samples` draws can detect. The sum over many
     samples varies far less than its range allows, and then the highest scale is best."""
-    return bets(
-        math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, max_samples))), with_max_scale=True
-    )
+    return bets(math.sqrt(2 * math.log(2 / (1 - level)) / (0.25 * max(1, max_samples))), with_max_scale=True)
 
 
 def interval_of_differences(
@@ -164,20 +160,14 @@ class ConfidenceSequence:
     def _exceeds_bound(self, logs: Sequence[float], reach: float) -> bool:
         """Whether the mixture of exp(log + scale * reach) exceeds 2 / (1 - level): by Ville's
         inequality the probability of that is at most (1 - level) / 2 over the whole run."""
-        terms = [
-            bet.log_weight + log + bet.scale * reach
-            for bet, log in zip(self._mixture, logs, strict=True)
-        ]
+        terms = [bet.log_weight + log + bet.scale * reach for bet, log in zip(self._mixture, logs, strict=True)]
         largest = max(terms)
         total = largest + math.log(sum(math.exp(term - largest) for term in terms))
         return total > math.log(2 / (1 - self.level))
 
     def sum_bounds(self) -> tuple[float, float]:
         """Both ends of the sum of the conditional means E_i of the added values."""
-        return (
-            self._expected - self._solve_bound(self._gains),
-            self._expected + self._solve_bound(self._losses),
-        )
+        return (self._expected - self._solve_bound(self._gains), self._expected + self._solve_bound(self._losses))
 
     def _solve_bound(self, logs: Sequence[float]) -> float:
         """The x at which the mixture of exp(log + scale * x) reaches its bound, by Newton's method.
@@ -187,9 +177,7 @@ class ConfidenceSequence:
         bound by itself.
         """
         goal = math.log(2 / (1 - self.level))
-        lines = [
-            (bet.log_weight + log, bet.scale) for bet, log in zip(self._mixture, logs, strict=True)
-        ]
+        lines = [(bet.log_weight + log, bet.scale) for bet, log in zip(self._mixture, logs, strict=True)]
         solution = min((goal - log) / scale for log, scale in lines)
         for _ in range(_STEPS):
             terms = [log + scale * solution for log, scale in lines]

@@ -35,9 +35,7 @@ def best_of(scores: Sequence[float], k: int) -> float:
     _check_size(k, len(scores))
     subsets = math.comb(len(scores), k)
     # The i-th smallest is the best of the subsets whose other members are among those before it.
-    return sum(
-        score * (math.comb(before, k - 1) / subsets) for before, score in enumerate(sorted(scores))
-    )
+    return sum(score * (math.comb(before, k - 1) / subsets) for before, score in enumerate(sorted(scores)))
 
 
 def majority_of(answers: Sequence[A | None], worth: Mapping[A, float], k: int) -> float:
@@ -128,12 +126,12 @@ def variance_components(scores: Scores) -> VarianceComponents | None:
         return None
     means = [fmean(draws) for draws in groups]
     grand = math.fsum(map(math.fsum, groups)) / total
-    between = math.fsum(
-        len(draws) * (mean - grand) ** 2 for draws, mean in zip(groups, means, strict=True)
-    ) / (len(groups) - 1)
-    within = math.fsum(
-        (score - mean) ** 2 for draws, mean in zip(groups, means, strict=True) for score in draws
-    ) / (total - len(groups))
+    between = math.fsum(len(draws) * (mean - grand) ** 2 for draws, mean in zip(groups, means, strict=True)) / (
+        len(groups) - 1
+    )
+    within = math.fsum((score - mean) ** 2 for draws, mean in zip(groups, means, strict=True) for score in draws) / (
+        total - len(groups)
+    )
     # The effective number of draws per question, for questions with different numbers of draws.
     size = (total - sum(len(draws) ** 2 for draws in groups) / total) / (len(groups) - 1)
     return VarianceComponents(max(0.0, (between - within) / size), within)

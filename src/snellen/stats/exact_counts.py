@@ -73,9 +73,7 @@ def count_tails(groups: Iterable[EventGroup], observed: int) -> CountTails:
     if total > MAX_EXACT_EVENTS:
         return CountTails(_normal_lower(random, count), _normal_upper(random, count))
     chances = count_distribution(random)
-    return CountTails(
-        min(1.0, float(chances[: count + 1].sum())), min(1.0, float(chances[count:].sum()))
-    )
+    return CountTails(min(1.0, float(chances[: count + 1].sum())), min(1.0, float(chances[count:].sum())))
 
 
 def count_distribution(groups: Sequence[EventGroup]) -> NDArray[float64]:
@@ -101,9 +99,7 @@ def _binomial(events: int, probability: float) -> NDArray[float64]:
     logs = np.array([math.lgamma(count + 1) for count in range(events + 1)])
     counts = np.arange(events + 1)
     ways = logs[-1] - logs - logs[::-1]
-    chances: NDArray[float64] = np.exp(
-        ways + counts * math.log(probability) + counts[::-1] * math.log1p(-probability)
-    )
+    chances: NDArray[float64] = np.exp(ways + counts * math.log(probability) + counts[::-1] * math.log1p(-probability))
     return chances
 
 
@@ -115,9 +111,7 @@ def _normal_lower(groups: Sequence[EventGroup], count: int) -> float:
     skewness = third / (variance * math.sqrt(variance))
     z = (count + 0.5 - mean) / math.sqrt(variance)
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    return min(
-        1.0, max(0.0, math.erfc(-z / math.sqrt(2)) / 2 + skewness * (1 - z * z) * density / 6)
-    )
+    return min(1.0, max(0.0, math.erfc(-z / math.sqrt(2)) / 2 + skewness * (1 - z * z) * density / 6))
 
 
 def _normal_upper(groups: Sequence[EventGroup], count: int) -> float:
@@ -140,10 +134,7 @@ def exact_pearson(counts: Sequence[int], shares: Sequence[float]) -> ChiSquare |
     observed = _statistic(counts, shares)
     logs = [math.log(share) for share in shares]
     p = math.fsum(
-        math.exp(
-            math.lgamma(n + 1)
-            + sum(k * log - math.lgamma(k + 1) for k, log in zip(table, logs, strict=True))
-        )
+        math.exp(math.lgamma(n + 1) + sum(k * log - math.lgamma(k + 1) for k, log in zip(table, logs, strict=True)))
         for table in _tables(n, categories)
         if _statistic(table, shares) * _ROUNDING >= observed
     )

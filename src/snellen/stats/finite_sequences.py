@@ -59,17 +59,10 @@ class FiniteSequence:
     order; which stratum is next must not depend on the values.
     """
 
-    def __init__(
-        self,
-        strata: Mapping[str, StratumSize],
-        mixture: Sequence[Bet],
-        level: float = DEFAULT_LEVEL,
-    ) -> None:
+    def __init__(self, strata: Mapping[str, StratumSize], mixture: Sequence[Bet], level: float = DEFAULT_LEVEL) -> None:
         self.level = level
         self._sums = ConfidenceSequence(mixture, level)
-        self._strata = {
-            name: _StratumState(stratum.values, stratum.size) for name, stratum in strata.items()
-        }
+        self._strata = {name: _StratumState(stratum.values, stratum.size) for name, stratum in strata.items()}
         self._size = sum(stratum.size for stratum in strata.values())
 
     def add(self, stratum: str, total: float, size: float, prediction: float) -> None:

@@ -145,9 +145,7 @@ def score_interval(
             return wilson(sum(scores), n, level)
         variance = math.fsum((score - mean) ** 2 for score in scores) / n**2
         # Every sample is a cluster: both variances and both sums of squares are the same.
-        return bounded_interval(
-            Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level
-        )
+        return bounded_interval(Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level)
     method = "wilson, clustered" if binary else "wilson, graded, clustered"
     cluster_ids = _cluster_ids(clusters)
     sizes = Counter(cluster_ids)
@@ -158,18 +156,14 @@ def score_interval(
     if len(sizes) < 2:
         if not binary and min(scores) < max(scores):
             return None
-        return bounded_interval(
-            Moments(mean, n * independent, independent, shares, 1 / n), method, level
-        )
+        return bounded_interval(Moments(mean, n * independent, independent, shares, 1 / n), method, level)
     residuals: dict[Hashable, float] = defaultdict(float)
     for score, name in zip(scores, cluster_ids, strict=True):
         residuals[name] += score - mean
     correction = 1 / (1 - shares)
     variance = correction * math.fsum(value * value for value in residuals.values()) / n**2
     freedom = degrees_of_freedom((size / n, correction) for size in sizes.values())
-    return bounded_interval(
-        Moments(mean, variance, independent, shares, 1 / n, freedom), method, level
-    )
+    return bounded_interval(Moments(mean, variance, independent, shares, 1 / n, freedom), method, level)
 
 
 def degrees_of_freedom(clusters: Iterable[tuple[float, float]]) -> float:
@@ -231,9 +225,7 @@ def _check_finite(values: Sequence[float]) -> None:
             raise ValueError(f"value {position} is {value}; every value must be a finite number")
 
 
-def share_over_systems(
-    parts: Sequence[int], totals: Sequence[int], level: float = DEFAULT_LEVEL
-) -> Interval | None:
+def share_over_systems(parts: Sequence[int], totals: Sequence[int], level: float = DEFAULT_LEVEL) -> Interval | None:
     """Interval in 0..1 of sum(parts) / sum(totals), for further systems of this kind.
 
     Systems are the clusters: replies of one system are parsed similarly well or badly. The sums of

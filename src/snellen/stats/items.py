@@ -99,9 +99,7 @@ def low_discrimination(scores: NDArray[float64], seed: int = 0) -> LowDiscrimina
             drawn = draw_patterns(ability, total, DRAWS, random)
             # The systems' totals are fixed, so that the sum of the others changes with the sample.
             correlations = _correlations(drawn, totals - drawn)
-            expected += compare_to_chance(
-                np.flatnonzero(is_defined & (right == total)), correlations
-            )
+            expected += compare_to_chance(np.flatnonzero(is_defined & (right == total)), correlations)
     else:
         orders = np.argsort(random.random((DRAWS, systems)), axis=1)
         for sample in np.flatnonzero(is_defined):

@@ -75,9 +75,7 @@ def wrong_label_chances(answers: SystemAnswers) -> list[LabelChance]:
     return [LabelChance(*pair) for pair in zip(wrong.tolist(), best, strict=True)]
 
 
-def _label_ratios(
-    answers: SystemAnswers, weights: NDArray[float64]
-) -> tuple[list[Hashable | None], NDArray[float64]]:
+def _label_ratios(answers: SystemAnswers, weights: NDArray[float64]) -> tuple[list[Hashable | None], NDArray[float64]]:
     """The likeliest other answer to each sample, and how much likelier the answers are with a wrong
     label than with a right one; each sample counts `weights` (samples,) times in the fit."""
     attraction = _attraction(answers, weights)
@@ -121,16 +119,12 @@ class _Likelihood(NamedTuple):
     weights: NDArray[float64]
     attraction: float
 
-    def with_right(
-        self, answer: Hashable, every: Sequence[Hashable | None], options: float
-    ) -> float:
+    def with_right(self, answer: Hashable, every: Sequence[Hashable | None], options: float) -> float:
         """With this answer right, and all others of the systems wrong."""
         right = np.array([one == answer for one in every])
         return self.of(right, [None if one == answer else one for one in every], options)
 
-    def of(
-        self, right: NDArray[np.bool_], wrong: Sequence[Hashable | None], options: float
-    ) -> float:
+    def of(self, right: NDArray[np.bool_], wrong: Sequence[Hashable | None], options: float) -> float:
         """With these systems right, and the wrong options that others gave."""
         logs = np.where(right[:, None], self.log_right, self.log_wrong).sum(axis=0)
         top = float(logs.max())
@@ -145,14 +139,11 @@ class _Likelihood(NamedTuple):
 def _attraction(answers: SystemAnswers, weights: NDArray[float64]) -> float:
     """The Dirichlet parameter of wrong answers by maximum likelihood, from all systems."""
     patterns: dict[tuple[float, tuple[int, ...]], float] = defaultdict(float)
-    for row, options, weight in zip(
-        answers.wrong, answers.wrong_options.tolist(), weights.tolist(), strict=True
-    ):
+    for row, options, weight in zip(answers.wrong, answers.wrong_options.tolist(), weights.tolist(), strict=True):
         chosen = Counter(one for one in row if one is not None)
         patterns[options, tuple(sorted(chosen.values()))] += weight
     likelihoods = [
-        sum(n * _polya(value, *pattern) for pattern, n in patterns.items())
-        for value in _ATTRACTIONS.tolist()
+        sum(n * _polya(value, *pattern) for pattern, n in patterns.items()) for value in _ATTRACTIONS.tolist()
     ]
     return float(_ATTRACTIONS[int(np.argmax(likelihoods))])
 
@@ -181,9 +172,5 @@ def _strata(wrong_options: NDArray[float64]) -> list[NDArray[np.intp]]:
 def _polya(attraction: float, wrong_options: float, counts: Sequence[int]) -> float:
     """Log-likelihood of the counts of chosen wrong options under Polya's distribution."""
     n = sum(counts)
-    log_likelihood = math.lgamma(wrong_options * attraction) - math.lgamma(
-        wrong_options * attraction + n
-    )
-    return log_likelihood + sum(
-        math.lgamma(attraction + count) - math.lgamma(attraction) for count in counts
-    )
+    log_likelihood = math.lgamma(wrong_options * attraction) - math.lgamma(wrong_options * attraction + n)
+    return log_likelihood + sum(math.lgamma(attraction + count) - math.lgamma(attraction) for count in counts)

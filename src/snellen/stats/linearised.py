@@ -81,11 +81,7 @@ def interval_of_sums(
 
 
 def unbounded_interval_of_sums(
-    rows: NDArray[float64],
-    statistic: SumStatistic,
-    clusters: Sequence[str] = (),
-    *,
-    level: float = DEFAULT_LEVEL,
+    rows: NDArray[float64], statistic: SumStatistic, clusters: Sequence[str] = (), *, level: float = DEFAULT_LEVEL
 ) -> Interval | None:
     """Interval of a positive statistic without an upper bound, such as a ratio of two grades:
     Student's t over clusters on the logarithmic scale.
@@ -107,9 +103,7 @@ def unbounded_interval_of_sums(
     return Interval(estimate / factor, estimate * factor, "linearised, clustered", level)
 
 
-def _counted_rows(
-    rows: NDArray[float64], clusters: Sequence[str]
-) -> tuple[NDArray[int64], NDArray[float64]]:
+def _counted_rows(rows: NDArray[float64], clusters: Sequence[str]) -> tuple[NDArray[int64], NDArray[float64]]:
     """Cluster numbers, from 0, of the rows that are not all zeros, and these rows.
 
     Raises:

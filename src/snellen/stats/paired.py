@@ -105,10 +105,7 @@ class PairedTests(NamedTuple):
 
 
 def paired_mean(
-    differences: NDArray[float64],
-    clusters: NDArray[int64],
-    level: float = DEFAULT_LEVEL,
-    null: float = 0.0,
+    differences: NDArray[float64], clusters: NDArray[int64], level: float = DEFAULT_LEVEL, null: float = 0.0
 ) -> PairedMean:
     """Mean of `differences` (n,) of scores in 0..1, with test and interval.
 
@@ -123,10 +120,7 @@ def paired_mean(
 
 
 def paired_means(
-    differences: NDArray[float64],
-    clusters: NDArray[int64],
-    level: float = DEFAULT_LEVEL,
-    null: float = 0.0,
+    differences: NDArray[float64], clusters: NDArray[int64], level: float = DEFAULT_LEVEL, null: float = 0.0
 ) -> list[PairedMean]:
     """`paired_mean` of each column of `differences` (n, columns), e.g. of all pairs of systems, in
     a fraction of the time. Raises ValueError as it does."""
@@ -162,9 +156,7 @@ def paired_means(
     use_score_test = ((differences == 0) | (np.abs(differences) == 1)).all(axis=0) & (groups == n)
     if use_score_test.any():
         tests = _apply_score_test(tests, sums, use_score_test, level, null)
-    return paired_means_of(
-        contributions, apply_sign_flips(tests, contributions, level, null), use_score_test, level
-    )
+    return paired_means_of(contributions, apply_sign_flips(tests, contributions, level, null), use_score_test, level)
 
 
 def binary_p_values(scores: NDArray[float64], pairs: NDArray[int64]) -> NDArray[float64] | None:
@@ -183,9 +175,7 @@ def binary_p_values(scores: NDArray[float64], pairs: NDArray[int64]) -> NDArray[
     return p
 
 
-def cluster_tests(
-    contributions: ClusterContributions, level: float, null: float = 0.0
-) -> PairedTests:
+def cluster_tests(contributions: ClusterContributions, level: float, null: float = 0.0) -> PairedTests:
     """Student's t tests over clusters. With few clusters they reject too often, which
     `apply_sign_flips` corrects."""
     import numpy as np
@@ -205,11 +195,7 @@ def cluster_tests(
 
 
 def _apply_score_test(
-    tests: PairedTests,
-    sums: NDArray[float64],
-    use_score_test: NDArray[bool_],
-    level: float,
-    null: float,
+    tests: PairedTests, sums: NDArray[float64], use_score_test: NDArray[bool_], level: float, null: float
 ) -> PairedTests:
     """Replace tests by the score test and its interval in the columns with `use_score_test`."""
     import numpy as np
@@ -244,9 +230,7 @@ def apply_sign_flips(
     return PairedTests(p, low, np.where(not_rejected, np.maximum(high, null), high), flat)
 
 
-def untested_means(
-    values: NDArray[float64], errors: NDArray[float64] | None, clusters: int
-) -> list[PairedMean]:
+def untested_means(values: NDArray[float64], errors: NDArray[float64] | None, clusters: int) -> list[PairedMean]:
     """Differences without test and interval, because there are too few clusters."""
     reason = (
         f"the samples form {clusters} {'cluster' if clusters == 1 else 'clusters'}, and below "
@@ -350,17 +334,12 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
         return McNemar(1.0, 1.0)
     # Binomial probabilities by logarithms of factorials, which do not overflow.
     log_total = n * math.log(2) - math.lgamma(n + 1)
-    terms = [
-        math.exp(-log_total - math.lgamma(k + 1) - math.lgamma(n - k + 1))
-        for k in range(smaller + 1)
-    ]
+    terms = [math.exp(-log_total - math.lgamma(k + 1) - math.lgamma(n - k + 1)) for k in range(smaller + 1)]
     tail, last = math.fsum(terms), terms[-1]
     return McNemar(min(1.0, 2 * tail), min(1.0, 2 * tail - last))
 
 
-def design_effect(
-    differences: NDArray[float64], clusters: NDArray[int64], error: float | None
-) -> float:
+def design_effect(differences: NDArray[float64], clusters: NDArray[int64], error: float | None) -> float:
     """Design effect: the factor by which clusters increase the variance of a mean of differences
     (L. Kish, "Survey Sampling", 1965). `error` is the standard error of the mean over clusters.
 
@@ -406,9 +385,7 @@ def detectable_difference(
     return high
 
 
-def detectable_by_error(
-    error: float, *, level: float = DEFAULT_LEVEL, power: float = DEFAULT_POWER
-) -> float:
+def detectable_by_error(error: float, *, level: float = DEFAULT_LEVEL, power: float = DEFAULT_POWER) -> float:
     """The smallest true difference that a two-sided test at `level` detects with `power`, for a
     statistic with this standard error, by the normal distribution."""
     return error * (NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power))
@@ -468,9 +445,7 @@ def holm_of_sides(sides: Sequence[tuple[float, float]]) -> list[tuple[float, flo
     The number of hypotheses that can be true is that of the pairs with one not rejected yet (J. P.
     Shaffer, "Modified sequentially rejective multiple test procedures", JASA 81, 1986).
     """
-    order = sorted(
-        (p, index, side) for index, pair in enumerate(sides) for side, p in enumerate(pair)
-    )
+    order = sorted((p, index, side) for index, pair in enumerate(sides) for side, p in enumerate(pair))
     adjusted = [[0.0, 0.0] for _ in sides]
     remaining = [2] * len(sides)
     possible, highest = len(sides), 0.0

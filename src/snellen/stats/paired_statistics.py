@@ -51,10 +51,7 @@ class LinearisedStatistic(NamedTuple):
 
 
 def linearise(
-    rows: NDArray[float64],
-    clusters: NDArray[int64],
-    statistic: SumStatistic,
-    weights: NDArray[float64] | None = None,
+    rows: NDArray[float64], clusters: NDArray[int64], statistic: SumStatistic, weights: NDArray[float64] | None = None
 ) -> LinearisedStatistic:
     """Linearise a `statistic` of sums over samples.
 
@@ -185,9 +182,7 @@ def single_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> 
     return np.unique(both[alone, 1])
 
 
-def _clusters_in_smallest_stratum(
-    clusters: NDArray[int64], strata: NDArray[int64]
-) -> NDArray[int64]:
+def _clusters_in_smallest_stratum(clusters: NDArray[int64], strata: NDArray[int64]) -> NDArray[int64]:
     """For each cluster, (clusters,), the number of clusters in the smallest of its strata."""
     import numpy as np
 
@@ -198,9 +193,7 @@ def _clusters_in_smallest_stratum(
     return smallest
 
 
-def _shrink_squares(
-    squares: NDArray[float64], part: NDArray[float64], counts: NDArray[int64]
-) -> NDArray[float64]:
+def _shrink_squares(squares: NDArray[float64], part: NDArray[float64], counts: NDArray[int64]) -> NDArray[float64]:
     """Shrink squared contributions towards their mean over all clusters.
 
     A stratum of few clusters says little about its own spread. Each is treated as if it had one
@@ -212,9 +205,7 @@ def _shrink_squares(
     present = part > 0
     ratios = np.where(present, squares / np.where(present, part, 1.0) ** 2, 0.0)
     mean_ratio = ratios.sum(axis=0) / np.maximum(1, present.sum(axis=0))
-    shrunk: NDArray[float64] = (counts[:, None] * squares + mean_ratio * part**2) / (
-        counts[:, None] + 1
-    )
+    shrunk: NDArray[float64] = (counts[:, None] * squares + mean_ratio * part**2) / (counts[:, None] + 1)
     return shrunk
 
 
@@ -232,9 +223,7 @@ def _exchange_systems(
     return (first_change + second_change) / 2
 
 
-def _count_unequal(
-    systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]]
-) -> NDArray[int64]:
+def _count_unequal(systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]]) -> NDArray[int64]:
     """Number of clusters in which the sums of two systems differ: (pairs,)."""
     import numpy as np
 
@@ -248,9 +237,7 @@ def _count_unequal(
     return np.array(counts, dtype=np.int64)
 
 
-def _freedom(
-    pull: NDArray[float64], clusters: NDArray[int64], strata: NDArray[int64] | None
-) -> NDArray[float64]:
+def _freedom(pull: NDArray[float64], clusters: NDArray[int64], strata: NDArray[int64] | None) -> NDArray[float64]:
     """Degrees of freedom, (pairs,), from the parts of the clusters in the statistic.
 
     As in `paired.satterthwaite` the smaller one of two working models: independent samples, and

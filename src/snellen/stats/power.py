@@ -49,11 +49,7 @@ def required_samples_no_worse(
 
 
 def min_margin(
-    discordance: float,
-    n: float,
-    *,
-    level: float = DEFAULT_LEVEL,
-    power: float = DEFAULT_POWER,
+    discordance: float, n: float, *, level: float = DEFAULT_LEVEL, power: float = DEFAULT_POWER
 ) -> float | None:
     """The smallest margin by which `n` independent samples show with `power` that one of two
     equally good systems is no worse; None if not even a margin of 1 suffices."""
@@ -67,9 +63,7 @@ def min_margin(
     return high
 
 
-def _solve_samples(
-    margin: float, discordance: float, level: float, power: float, both: bool
-) -> float:
+def _solve_samples(margin: float, discordance: float, level: float, power: float, both: bool) -> float:
     normal = NormalDist()
     z_level = normal.inv_cdf(0.5 + level / 2)
     # With both sides, each may fail with half of the probability.

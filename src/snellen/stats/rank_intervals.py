@@ -32,11 +32,7 @@ class RankInterval(NamedTuple):
 
 
 def rank_intervals(
-    sums: NDArray[float64],
-    seed: str,
-    *,
-    draws: int = DEFAULT_DRAWS,
-    level: float = DEFAULT_LEVEL,
+    sums: NDArray[float64], seed: str, *, draws: int = DEFAULT_DRAWS, level: float = DEFAULT_LEVEL
 ) -> list[RankInterval]:
     """Ranks by the sum of scores, higher is better, with bootstrap intervals over clusters.
 
@@ -49,9 +45,7 @@ def rank_intervals(
     if sums.ndim != 2 or 0 in sums.shape:
         raise ValueError(f"expected clusters by systems, got the shape {sums.shape}")
     observed = ranks(sums.sum(axis=0, keepdims=True))[0]
-    return rank_intervals_of_draws(
-        observed, ranks(bootstrap_sums(sums, seeded_generator(seed), draws)), level
-    )
+    return rank_intervals_of_draws(observed, ranks(bootstrap_sums(sums, seeded_generator(seed), draws)), level)
 
 
 def rank_intervals_of_draws(
@@ -65,9 +59,7 @@ def rank_intervals_of_draws(
     high = np.quantile(drawn, 1 - tail, axis=0, method="higher")
     first = (drawn == 1).mean(axis=0)
     return [
-        RankInterval(
-            int(observed[system]), int(low[system]), int(high[system]), float(first[system]), level
-        )
+        RankInterval(int(observed[system]), int(low[system]), int(high[system]), float(first[system]), level)
         for system in range(len(observed))
     ]
 
@@ -113,9 +105,7 @@ def mean_rank_intervals(
     ]
 
 
-def largest_interval(
-    shares: Sequence[float], intervals: Sequence[Interval], level: float = DEFAULT_LEVEL
-) -> Interval:
+def largest_interval(shares: Sequence[float], intervals: Sequence[Interval], level: float = DEFAULT_LEVEL) -> Interval:
     """Interval of the largest of several true shares in 0..1, from their estimates and `level`
     intervals.
 
@@ -130,10 +120,7 @@ def largest_interval(
     if not shares or len(shares) != len(intervals):
         raise ValueError(f"got {len(shares)} shares and {len(intervals)} intervals")
     stricter = 1 - (1 - level) / len(shares)
-    low = max(
-        _lower_end(share, interval, stricter)
-        for share, interval in zip(shares, intervals, strict=True)
-    )
+    low = max(_lower_end(share, interval, stricter) for share, interval in zip(shares, intervals, strict=True))
     high = max(interval.high for interval in intervals)
     return Interval(min(low, max(shares)), high, f"largest of {len(shares)}", level)
 

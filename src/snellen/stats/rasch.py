@@ -99,9 +99,7 @@ def _chances_by_total(ability: NDArray[float64]) -> tuple[NDArray[float64], NDAr
         joint[:, first, first] = chances[:, first]
         for second in range(first):
             both = elementary_symmetric(np.delete(without_first, second))
-            joint[2:, first, second] = joint[2:, second, first] = (
-                odds[first] * odds[second] * both / total[2:]
-            )
+            joint[2:, first, second] = joint[2:, second, first] = odds[first] * odds[second] * both / total[2:]
     return chances, joint
 
 
@@ -113,18 +111,14 @@ class DifficultyGrid:
     """
 
     def __init__(self, ability: NDArray[float64]) -> None:
-        self._means, self._spreads = (
-            values.ravel() for values in np.meshgrid(_MEANS, _SPREADS, indexing="ij")
-        )
+        self._means, self._spreads = (values.ravel() for values in np.meshgrid(_MEANS, _SPREADS, indexing="ij"))
         hard = self._means[:, None] + self._spreads[:, None] * _NODES  # (grid, nodes)
         # P(c right | difficulty) = e_c exp(-c hard) / prod(1 + exp(ability - hard))
         bases = np.zeros_like(hard)
         for system_ability in ability.tolist():
             bases -= np.logaddexp(0.0, system_ability - hard)
         sums = elementary_symmetric(np.exp(ability))
-        chances = [
-            sums[order] * (np.exp(bases - order * hard) @ _WEIGHTS) for order in range(len(sums))
-        ]
+        chances = [sums[order] * (np.exp(bases - order * hard) @ _WEIGHTS) for order in range(len(sums))]
         self._logs = np.log(np.maximum(np.stack(chances), 1e-300))
 
     def fit(self, counts: NDArray[float64]) -> Difficulties:
@@ -145,9 +139,7 @@ def right_chance(ability: float | NDArray[float64], hard: NDArray[float64]) -> N
     return chances
 
 
-def draw_patterns(
-    ability: NDArray[float64], total: int, draws: int, random: np.random.Generator
-) -> NDArray[float64]:
+def draw_patterns(ability: NDArray[float64], total: int, draws: int, random: np.random.Generator) -> NDArray[float64]:
     """Draw which systems answer a sample right, given that `total` of them do: (draws, systems).
 
     Conditional Bernoulli sampling, one system after the other: a system is right with the

@@ -61,10 +61,7 @@ def tango_interval(
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2
             rejected = sign * score_statistic(won, lost, n, middle) > z
-            inside, outside = (
-                np.where(rejected, inside, middle),
-                np.where(rejected, middle, outside),
-            )
+            inside, outside = (np.where(rejected, inside, middle), np.where(rejected, middle, outside))
         ends.append(inside)
     return ends[0][inverse], ends[1][inverse]
 

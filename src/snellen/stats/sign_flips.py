@@ -51,10 +51,7 @@ def sign_flip_test(sums: NDArray[float64], sizes: NDArray[float64], level: float
         columns, inverse = np.unique(np.sort(columns, axis=1), axis=0, return_inverse=True)
         inverse = inverse.ravel()
     step = max(1, _CELLS >> len(sizes))
-    parts = [
-        _flip_columns(columns[start : start + step], sizes, level)
-        for start in range(0, len(columns), step)
-    ]
+    parts = [_flip_columns(columns[start : start + step], sizes, level) for start in range(0, len(columns), step)]
     p, low, high = (np.concatenate(values)[inverse] for values in zip(*parts, strict=True))
     return SignFlipTest(p, low, high)
 

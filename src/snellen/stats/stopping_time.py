@@ -36,16 +36,13 @@ def expected_draws(
         ValueError: a half-width that is not above 0, a variance outside 0..0.25.
     """
     if half_width <= 0 or not 0 <= variance <= 0.25:
-        raise ValueError(
-            f"expected half_width > 0 and variance in 0..0.25, got {half_width}, {variance}"
-        )
+        raise ValueError(f"expected half_width > 0 and variance in 0..0.25, got {half_width}, {variance}")
     goal = math.log(2 / (1 - level))
 
     def is_reached(draws: int) -> bool:
         reach = draws if math.isinf(population) else -population * math.log1p(-draws / population)
         logs = [
-            bet.log_weight + bet.scale * half_width * reach - draws * bet.scale**2 * variance / 2
-            for bet in mixture
+            bet.log_weight + bet.scale * half_width * reach - draws * bet.scale**2 * variance / 2 for bet in mixture
         ]
         largest = max(logs)
         return largest + math.log(sum(math.exp(log - largest) for log in logs)) >= goal

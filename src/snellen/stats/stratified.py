@@ -88,10 +88,7 @@ def _score_sums(scores: Sequence[float]) -> ScoreSums:
 
 
 def mean_of_groups(
-    groups: Sequence[GroupSums],
-    *,
-    weights: Sequence[float] | None = None,
-    level: float = DEFAULT_LEVEL,
+    groups: Sequence[GroupSums], *, weights: Sequence[float] | None = None, level: float = DEFAULT_LEVEL
 ) -> Interval:
     """Interval in 0..1 of the mean of the groups' means, weighted by `weights` that sum to 1, or
     equally.
@@ -126,9 +123,7 @@ class _WeightedGroups:
     def __init__(self, groups: Sequence[tuple[GroupSums, float]]) -> None:
         self._groups = groups
         self.mean = min(1.0, math.fsum(weight * group.mean for group, weight in groups))
-        self._mean_square = math.fsum(
-            weight * group.total.squares / group.total.n for group, weight in groups
-        )
+        self._mean_square = math.fsum(weight * group.total.squares / group.total.n for group, weight in groups)
         self._sample_count = sum(group.total.n for group, _ in groups)
         # A cluster may have samples in several groups.
         named = set[str]().union(*(group.clusters for group, _ in groups))
@@ -221,9 +216,7 @@ class _WeightedGroups:
         clustered += _collapsed_variance(single)
         if self.is_binary:
             # Too small by the same factor as `_independent_variance`, to which it is applied.
-            independent *= 1 - math.fsum(
-                weight**2 / group.total.n for group, weight in self._groups
-            )
+            independent *= 1 - math.fsum(weight**2 / group.total.n for group, weight in self._groups)
         return clustered / independent if independent > 0 else 1.0
 
 

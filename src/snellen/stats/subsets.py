@@ -75,9 +75,7 @@ class SubsetChoice(NamedTuple):
     error: float
 
 
-def choose_subset(
-    sums: NDArray[float64], sizes: NDArray[float64], agreement: float, seed: str
-) -> SubsetChoice:
+def choose_subset(sums: NDArray[float64], sizes: NDArray[float64], agreement: float, seed: str) -> SubsetChoice:
     """Choose the smallest subset that orders the fraction `agreement` of pairs of systems as the
     full benchmark does.
 
@@ -107,11 +105,7 @@ def choose_subset(
     for choosing, folds in zip(choosers, inner, strict=True):
         splits += [(np.setdiff1d(choosing, fold), fold) for fold in folds]
     trials = [
-        _Trial(
-            _by_difficulty(sums[:, choosing], sizes, ties),
-            full.panel(choosing),
-            full.panel(judging),
-        )
+        _Trial(_by_difficulty(sums[:, choosing], sizes, ties), full.panel(choosing), full.panel(judging))
         for choosing, judging in splits
     ]
     draws = _StratifiedDraws(units, random)
@@ -137,9 +131,7 @@ def choose_subset(
     picks = draws.select(share)
     best = _best_draw(full.compare_draws(picks, order), full.panel(all_systems))
     selected = np.sort(order[np.flatnonzero(picks[best])])
-    return SubsetChoice(
-        values, share, agreements[-1] >= agreement, selected, expected.agreement, expected.error
-    )
+    return SubsetChoice(values, share, agreements[-1] >= agreement, selected, expected.agreement, expected.error)
 
 
 class _Panel(NamedTuple):
@@ -224,9 +216,7 @@ class _StratifiedDraws:
 
         self._strata = np.array_split(np.arange(units), min(STRATA, units))
         self._units = units
-        self._permutations = [
-            random.random((DRAWS, len(part))).argsort(axis=1) for part in self._strata
-        ]
+        self._permutations = [random.random((DRAWS, len(part))).argsort(axis=1) for part in self._strata]
 
     def select(self, share: float) -> NDArray[float64]:
         """The subsets with this share of each stratum, as 1 or 0: (draws, units)."""
@@ -244,14 +234,10 @@ def _folds(systems: NDArray[int64], times: int, random: Generator) -> list[NDArr
     import numpy as np
 
     count = min(FOLDS, len(systems) // 2)
-    return [
-        fold for _ in range(times) for fold in np.array_split(random.permutation(systems), count)
-    ]
+    return [fold for _ in range(times) for fold in np.array_split(random.permutation(systems), count)]
 
 
-def _by_difficulty(
-    sums: NDArray[float64], sizes: NDArray[float64], ties: NDArray[float64]
-) -> NDArray[int64]:
+def _by_difficulty(sums: NDArray[float64], sizes: NDArray[float64], ties: NDArray[float64]) -> NDArray[int64]:
     """Indices of units from hard to easy; ties at random, so that strata have equal sizes."""
     import numpy as np
 
@@ -263,11 +249,7 @@ def _best_draw(comparison: _DrawComparison, panel: _Panel) -> int:
     equals has the closest scores."""
     import numpy as np
 
-    agreement = (
-        np.round(comparison.agreement(panel), 9)
-        if panel.has_pairs
-        else np.zeros(len(comparison.agree))
-    )
+    agreement = np.round(comparison.agreement(panel), 9) if panel.has_pairs else np.zeros(len(comparison.agree))
     error = comparison.distances**2 @ panel.systems
     return int(np.lexsort((error, -agreement))[0])
 

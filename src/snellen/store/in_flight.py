@@ -97,14 +97,10 @@ class InFlightRequests:
 
     def release(self, digest: bytes) -> None:
         with suppress(sqlite3.Error):
-            self._connection.execute(
-                "DELETE FROM in_flight WHERE digest = ? AND asker = ?", (digest, self._key)
-            )
+            self._connection.execute("DELETE FROM in_flight WHERE digest = ? AND asker = ?", (digest, self._key))
 
     def _enter(self) -> None:
-        rows = self._connection.execute(
-            "SELECT id, machine, process, lease, sharing FROM askers"
-        ).fetchall()
+        rows = self._connection.execute("SELECT id, machine, process, lease, sharing FROM askers").fetchall()
         for key, *fields in rows:
             if not _OtherRun(*fields).is_alive():
                 self._forget(key)

@@ -13,19 +13,10 @@ from snellen import __version__
 from snellen.core.record import Pass, Record
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Summary
-from snellen.store.runs import (
-    FAILURES_FILE,
-    SAMPLES_FILE,
-    RunFolder,
-    RunWriter,
-    open_run,
-    run_folder_name,
-)
+from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder, RunWriter, open_run, run_folder_name
 
 
-def write_recorded_run(
-    out: Path, run: RunInfo, summary: Summary, records: Sequence[Record]
-) -> RunFolder:
+def write_recorded_run(out: Path, run: RunInfo, summary: Summary, records: Sequence[Record]) -> RunFolder:
     """Write a run folder in `out`; one that holds the same predictions is written anew.
 
     Prompts are left out: which ones the predictions were made with is not known. Samples without a
@@ -48,10 +39,7 @@ def write_recorded_run(
                 (folder / name).unlink()
         for position, record in enumerate(records):
             kept = structs.replace(
-                record,
-                position=position,
-                passes=tuple(map(_without_prompt, record.passes)),
-                requests=(),
+                record, position=position, passes=tuple(map(_without_prompt, record.passes)), requests=()
             )
             (writer.append_failure if record.is_retryable else writer.append)(kept)
         writer.write_info(info)

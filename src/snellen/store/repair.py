@@ -98,9 +98,7 @@ def repair(path: Path) -> StoreRepair | None:
     return StoreRepair(before, damaged_file)
 
 
-def _copy_sound_rows(
-    path: Path, source: sqlite3.Connection, target: sqlite3.Connection | None
-) -> StoreCheck:
+def _copy_sound_rows(path: Path, source: sqlite3.Connection, target: sqlite3.Connection | None) -> StoreCheck:
     """Check every row, and copy the sound ones if there is a target."""
     errors = _integrity_errors(source)
     columns = {row[1] for row in source.execute("PRAGMA table_info(responses)")}
@@ -132,10 +130,7 @@ def _copy_sound_rows(
     if "media" in tables:
         digests = [str(row[0]) for row in _rows_before_damage(source, "SELECT digest FROM media")]
         for digest_hex in digests:
-            row = next(
-                _rows_before_damage(source, "SELECT data FROM media WHERE digest = ?", digest_hex),
-                None,
-            )
+            row = next(_rows_before_damage(source, "SELECT data FROM media WHERE digest = ?", digest_hex), None)
             if row is None or not is_sound_medium(digest_hex, row[0]):
                 damaged_media += 1
                 continue
@@ -147,9 +142,7 @@ def _copy_sound_rows(
     return StoreCheck(replies, without_checksum, damaged, media, damaged_media, errors)
 
 
-def _copy_names(
-    source: sqlite3.Connection, target: sqlite3.Connection, models: set[int], tables: set[str]
-) -> None:
+def _copy_names(source: sqlite3.Connection, target: sqlite3.Connection, models: set[int], tables: set[str]) -> None:
     """Copy the models and runs, which rows refer to by number."""
     for row in _rows_before_damage(source, "SELECT id, digest, identity FROM models"):
         target.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?)", row)
@@ -166,9 +159,14 @@ def _sound(row: tuple[object, ...]) -> _Row | None:
     """Return a row if its values have the right types and its checksum matches, else None."""
     match row:
         case (
-            bytes(digest), int(model), int(packed), bytes(output), int() | None as expected,
-            float() | int() | None as stored_at, int() | None as run,
-        ):  # fmt: skip
+            bytes(digest),
+            int(model),
+            int(packed),
+            bytes(output),
+            int() | None as expected,
+            float() | int() | None as stored_at,
+            int() | None as run,
+        ):
             if decode_output(digest, packed, output, expected) is not None:
                 return digest, model, packed, output, expected, stored_at, run
     return None
@@ -225,9 +223,7 @@ def _number(key: object, otherwise: int) -> int:
     return int.from_bytes(key[:_DIGEST].ljust(_DIGEST, b"\0"))
 
 
-def _rows_before_damage(
-    source: sqlite3.Connection, statement: str, *values: object
-) -> Iterator[tuple[object, ...]]:
+def _rows_before_damage(source: sqlite3.Connection, statement: str, *values: object) -> Iterator[tuple[object, ...]]:
     """Rows up to the first that cannot be read."""
     with suppress(sqlite3.DatabaseError):
         yield from source.execute(statement, values)

@@ -169,10 +169,7 @@ class ResponseStore:
         digest = identity.digest()
         if digest not in self._models:
             wire = msgspec.json.encode(identity, order="sorted").decode()
-            self._write(
-                "INSERT INTO models (digest, identity) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (digest, wire),
-            )
+            self._write("INSERT INTO models (digest, identity) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, wire))
             row = self._connection.execute("SELECT id FROM models WHERE digest = ?", (digest,))
             self._models[digest] = row.fetchone()[0]
         return self._models[digest]
@@ -210,10 +207,7 @@ class ResponseStore:
 
     def reply_origin(self, digest: bytes) -> ReplyOrigin | None:
         """When and for which run the reply to a request was stored; None if there is none."""
-        statement = (
-            "SELECT stored_at, folder FROM responses LEFT JOIN runs ON runs.id = responses.run "
-            "WHERE digest = ?"
-        )
+        statement = "SELECT stored_at, folder FROM responses LEFT JOIN runs ON runs.id = responses.run WHERE digest = ?"
         row = self._read(statement, digest)
         return None if row is None else ReplyOrigin(*row)
 
@@ -231,9 +225,7 @@ class ResponseStore:
 
     def has_replies_of(self, identity: Identity) -> bool:
         """Whether the store has any reply of this model."""
-        statement = (
-            "SELECT 1 FROM responses WHERE model = (SELECT id FROM models WHERE digest = ?) LIMIT 1"
-        )
+        statement = "SELECT 1 FROM responses WHERE model = (SELECT id FROM models WHERE digest = ?) LIMIT 1"
         return self._read(statement, identity.digest()) is not None
 
     def sample_outputs(self, identity: Identity, limit: int) -> list[Output]:
@@ -325,8 +317,7 @@ class ResponseStore:
                 self._set_busy_timeout(WAIT)
                 return self._read(statement, key)
             raise StorageError(
-                f"cannot read the response store {self.path}: {error}; "
-                "the same command continues from there"
+                f"cannot read the response store {self.path}: {error}; the same command continues from there"
             ) from error
         except sqlite3.DatabaseError as error:
             raise _damaged_error(self.path, error) from error
@@ -360,9 +351,7 @@ def checksum(digest: bytes, data: bytes) -> int:
     return zlib.crc32(data, zlib.crc32(digest))
 
 
-def decode_output(
-    digest: bytes, packed: object, data: bytes, expected: int | None
-) -> Output | None:
+def decode_output(digest: bytes, packed: object, data: bytes, expected: int | None) -> Output | None:
     """Decode a stored output; None if it is damaged. A row of an older version, without a checksum
     (`expected` is None), counts as damaged only if it cannot be decoded."""
     try:
@@ -385,9 +374,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
         # Autocommit: each output is a transaction of its own. WAL without a sync per commit
         # survives the death of the process (not of the machine), which is what resuming requires.
-        connection = sqlite3.connect(
-            path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False
-        )
+        connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         # Keys are hashes, so every reply changes another page. The less often the log is copied

@@ -121,10 +121,7 @@ def open_run(path: Path | str) -> RunFolder:
     """Open a run folder for reading. Raises UsageError if it is not one."""
     path = Path(path)
     if not _is_run(path):
-        raise UsageError(
-            f"{path} is not a run folder: it has no {RUN_FILE}; give a folder that "
-            "`snellen run` made"
-        )
+        raise UsageError(f"{path} is not a run folder: it has no {RUN_FILE}; give a folder that `snellen run` made")
     return RunFolder(path)
 
 
@@ -206,9 +203,7 @@ class RunWriter:
             self._lock.acquire(timeout=0)
             self._lock_id = self._lock_on_disk()
         except Timeout:
-            raise RunLocked(
-                f"another process or call is writing {path}; wait for it, or use another --out"
-            ) from None
+            raise RunLocked(f"another process or call is writing {path}; wait for it, or use another --out") from None
         except OSError as error:
             raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error
 
@@ -261,8 +256,7 @@ class RunWriter:
                 with suppress(msgspec.DecodeError):
                     latest = _spent_decoder.decode(line) if line.endswith(b"\n") else latest
         both = {
-            role: (recorded.get(role, RoleUsage()), latest.get(role, RoleUsage()))
-            for role in {**recorded, **latest}
+            role: (recorded.get(role, RoleUsage()), latest.get(role, RoleUsage())) for role in {**recorded, **latest}
         }
         return {
             role: max(pair, key=lambda role_usage: (role_usage.answered, role_usage.sent))
@@ -391,32 +385,17 @@ def _compact_passes(record: Record | Repeat) -> tuple[Pass, ...]:
         return record.passes
     gives_credit = record.score and credits_empty_reply(record.score, record.passes)
     if gives_credit or is_drawn(record.passes):
-        return tuple(
-            msgspec.structs.replace(sample_pass, prompt=(), options={})
-            for sample_pass in record.passes
-        )
+        return tuple(msgspec.structs.replace(sample_pass, prompt=(), options={}) for sample_pass in record.passes)
     return ()
 
 
 def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> Repeat:
     """A repeat without what summaries do not need; equal repeats of closed questions are shared."""
-    compact = msgspec.structs.replace(
-        repeat,
-        passes=_compact_passes(repeat),
-        values=repeat.values or _NOTHING,
-    )
+    compact = msgspec.structs.replace(repeat, passes=_compact_passes(repeat), values=repeat.values or _NOTHING)
     # Repeats of closed questions take few different values: they are shared.
     if not closed or repeat.values or compact.passes:
         return compact
-    key = (
-        "repeat",
-        repeat.outcome,
-        repeat.score,
-        repeat.unscored,
-        repeat.answer,
-        repeat.saved,
-        repeat.failure,
-    )
+    key = ("repeat", repeat.outcome, repeat.score, repeat.unscored, repeat.answer, repeat.saved, repeat.failure)
     interned: Repeat = shared.setdefault(key, compact)
     return interned
 

@@ -50,9 +50,7 @@ def kendall_taus(values: NDArray[float64], ties: Ties = "zero") -> NDArray[float
     return taus
 
 
-def kendall_tau(
-    first: Sequence[float], second: Sequence[float], ties: Ties = "zero"
-) -> float | None:
+def kendall_tau(first: Sequence[float], second: Sequence[float], ties: Ties = "zero") -> float | None:
     """Tau between two sequences of the same models; None for fewer than two models."""
     return _tau(np.array([first, second], dtype=np.float64).T, ties)
 
@@ -81,10 +79,7 @@ class NearTau(Struct, frozen=True):
 
 
 def tau_by_distance(
-    distances: NDArray[float64],
-    taus: NDArray[float64],
-    thresholds: Sequence[float] = THRESHOLDS,
-    itself: bool = False,
+    distances: NDArray[float64], taus: NDArray[float64], thresholds: Sequence[float] = THRESHOLDS, itself: bool = False
 ) -> list[NearTau]:
     """Tau among near tasks, for each threshold (Table 3). Both arrays have shape (tasks, tasks).
 
@@ -110,10 +105,7 @@ def tau_by_distance(
 
 
 def tau_by_share(
-    distances: NDArray[float64],
-    taus: NDArray[float64],
-    shares: Sequence[float] = THRESHOLDS,
-    itself: bool = False,
+    distances: NDArray[float64], taus: NDArray[float64], shares: Sequence[float] = THRESHOLDS, itself: bool = False
 ) -> list[NearTau]:
     """Tau among the nearest pairs of tasks, for each share of all pairs.
 
@@ -133,25 +125,18 @@ def tau_by_share(
 
 
 def add_p_values(
-    rows: Sequence[NearTau],
-    distances: NDArray[float64],
-    taus: NDArray[float64],
-    itself: bool = False,
+    rows: Sequence[NearTau], distances: NDArray[float64], taus: NDArray[float64], itself: bool = False
 ) -> list[NearTau]:
     """Add to each row of `tau_by_distance` the probability of a tau as large by chance."""
     pairs = len(distances) * (len(distances) - 1) // 2
     testable = [row for row in rows if row.tau is not None and row.pairs < pairs]
     thresholds = [row.threshold for row in testable]
     drawn_taus = [
-        [
-            row.tau
-            for row in tau_by_distance(distances, taus[np.ix_(order, order)], thresholds, itself)
-        ]
+        [row.tau for row in tau_by_distance(distances, taus[np.ix_(order, order)], thresholds, itself)]
         for order in (task_orders(len(distances)) if testable else ())
     ]
     p_values = [
-        permutation_p_value([row[index] for row in drawn_taus], near.tau or 0.0)
-        for index, near in enumerate(testable)
+        permutation_p_value([row[index] for row in drawn_taus], near.tau or 0.0) for index, near in enumerate(testable)
     ]
     adjusted = dict(zip(thresholds, holm(p_values), strict=True))
     return [structs.replace(row, p=adjusted.get(row.threshold)) for row in rows]
@@ -222,9 +207,7 @@ def cluster_agreement(
     all_taus = [tau for *_, tau in means_and_taus if tau is not None]
     average_tau = sum(all_taus) / len(all_taus) if all_taus else 0.0
     agreements = [
-        ClusterAgreement(
-            name, tasks, accuracy, tau, _domain(accuracy - mean_accuracy, tau, average_tau)
-        )
+        ClusterAgreement(name, tasks, accuracy, tau, _domain(accuracy - mean_accuracy, tau, average_tau))
         for name, tasks, accuracy, tau in means_and_taus
     ]
     return _add_p_values(agreements, everything, mean_accuracy, ties)
@@ -238,14 +221,10 @@ def _add_p_values(
     chances = {
         agreement.name: chance
         for agreement in agreements
-        if (chance := cluster_chance(
-            scores.values, [columns[task] for task in agreement.tasks], ties == "one"
-        ))
-    }  # fmt: skip
+        if (chance := cluster_chance(scores.values, [columns[task] for task in agreement.tasks], ties == "one"))
+    }
     adjusted_p = dict(zip(chances, holm([chance.p for chance in chances.values()]), strict=True))
-    adjusted_p_domain = dict(
-        zip(chances, holm([chance.p_domain for chance in chances.values()]), strict=True)
-    )
+    adjusted_p_domain = dict(zip(chances, holm([chance.p_domain for chance in chances.values()]), strict=True))
     tested = []
     for agreement in agreements:
         chance = chances.get(agreement.name)
@@ -269,9 +248,7 @@ def _add_p_values(
     return tested
 
 
-def _domain(
-    accuracy_difference: float, tau: float | None, average_tau: float
-) -> Literal["in", "out", ""]:
+def _domain(accuracy_difference: float, tau: float | None, average_tau: float) -> Literal["in", "out", ""]:
     if tau is None or accuracy_difference == 0 or tau == average_tau:
         return ""
     if accuracy_difference > 0:

@@ -35,9 +35,7 @@ class ClusterChance(NamedTuple):
     """Whether tau is above the middle of those of the random sets."""
 
 
-def cluster_chance(
-    values: NDArray[float64], columns: Sequence[int], ties_count: bool = False
-) -> ClusterChance | None:
+def cluster_chance(values: NDArray[float64], columns: Sequence[int], ties_count: bool = False) -> ClusterChance | None:
     """Test the tasks in `columns` of `values`, shape (models, tasks), NaN for a missing score.
 
     A pair of tied models counts 0, or 1 with `ties_count`. None if the cluster holds all tasks, or
@@ -86,10 +84,7 @@ def mantel_test(distances: NDArray[float64], taus: NDArray[float64]) -> tuple[fl
     spread = float(np.sqrt((centred_distances**2).sum() * (centred_taus**2).sum()))
     observed = float(centred_distances @ centred_taus) / spread
     orders = task_orders(len(taus))
-    permuted = [
-        float(centred_distances @ filled[order[upper[0]], order[upper[1]]]) / spread
-        for order in orders
-    ]
+    permuted = [float(centred_distances @ filled[order[upper[0]], order[upper[1]]]) / spread for order in orders]
     return observed, _p_value(np.array(permuted) <= observed + _TOLERANCE)
 
 
@@ -121,16 +116,11 @@ def _means(values: NDArray[float64], masks: NDArray[float64]) -> NDArray[float64
     return rounded
 
 
-def _taus(
-    row_scores: NDArray[float64], other_scores: NDArray[float64], ties_count: bool
-) -> NDArray[float64]:
+def _taus(row_scores: NDArray[float64], other_scores: NDArray[float64], ties_count: bool) -> NDArray[float64]:
     """Kendall's tau between corresponding rows of two arrays of shape (rows, models): shape
     (rows,)."""
     first, second = np.triu_indices(row_scores.shape[1], 1)
-    ours, theirs = (
-        row_scores[:, first] - row_scores[:, second],
-        other_scores[:, first] - other_scores[:, second],
-    )
+    ours, theirs = (row_scores[:, first] - row_scores[:, second], other_scores[:, first] - other_scores[:, second])
     product = np.sign(ours) * np.sign(theirs)
     if ties_count:
         product = np.where(product == 0, 1.0, product)

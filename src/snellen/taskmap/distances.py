@@ -44,9 +44,7 @@ def cosine_distances(gram: NDArray[float64]) -> NDArray[float64]:
     return distances
 
 
-def nearest_tasks(
-    distances: NDArray[float64], task: int, candidates: Sequence[int], count: int
-) -> list[int]:
+def nearest_tasks(distances: NDArray[float64], task: int, candidates: Sequence[int], count: int) -> list[int]:
     """The `count` tasks of `candidates` that are nearest to `task`, without itself, the nearest
     first."""
     others = [other for other in candidates if other != task]

@@ -43,8 +43,7 @@ def vector_distances(vectors: Sequence[StoredVector]) -> NDArray[float64]:
         distances = cosine_distances(gram_matrix([vector.path for vector in vectors]))
     except ValueError as error:
         raise UsageError(
-            f"training changed nothing for some task ({error}); use more --tuning epochs or a "
-            "larger learning_rate"
+            f"training changed nothing for some task ({error}); use more --tuning epochs or a larger learning_rate"
         ) from error
     rounded: NDArray[float64] = np.round(distances, DIGITS)
     return rounded
@@ -60,12 +59,7 @@ def compare_halves(names: Sequence[str], distances: NDArray[float64]) -> tuple[H
     """Test each task of which both halves (`<task>/1`, `<task>/2`) are on the map."""
     tasks = [name.rsplit("/", 1)[0] for name in names]
     unrelated = np.array(
-        [
-            distances[row, column]
-            for row in range(len(tasks))
-            for column in range(row)
-            if tasks[row] != tasks[column]
-        ]
+        [distances[row, column] for row in range(len(tasks)) for column in range(row) if tasks[row] != tasks[column]]
     )
     results = []
     for task in dict.fromkeys(tasks):
@@ -85,10 +79,7 @@ def compare_seeds(
     names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]
 ) -> tuple[Stability, ...]:
     """Compare the maps of every two seeds over the same tasks."""
-    failing = [
-        tuple(halves.task for halves in compare_halves(names, distances) if halves.apart)
-        for distances in maps
-    ]
+    failing = [tuple(halves.task for halves in compare_halves(names, distances) if halves.apart) for distances in maps]
     return tuple(
         Stability(
             first=seeds[first],
@@ -100,9 +91,7 @@ def compare_seeds(
     )
 
 
-def map_seeds(
-    names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]
-) -> tuple[SeedMap, ...]:
+def map_seeds(names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]) -> tuple[SeedMap, ...]:
     """The map of each seed, with the tasks whose halves it does not place together."""
     if len(seeds) < 2:
         return ()
@@ -173,9 +162,7 @@ def measure_agreement(
     )
 
 
-def _whole_tasks(
-    task_map: TaskMap, rows: Sequence[Sequence[float]]
-) -> tuple[list[str], NDArray[float64]]:
+def _whole_tasks(task_map: TaskMap, rows: Sequence[Sequence[float]]) -> tuple[list[str], NDArray[float64]]:
     """The tasks and the distances between them, two halves joined."""
     names, distances = [task.task for task in task_map.tasks], np.array(rows)
     if not task_map.halves:
@@ -183,8 +170,7 @@ def _whole_tasks(
     members: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         members.setdefault(name.rsplit("/", 1)[0], []).append(index)
-    joined = [[float(distances[np.ix_(one, other)].mean()) for other in members.values()]
-              for one in members.values()]  # fmt: skip
+    joined = [[float(distances[np.ix_(one, other)].mean()) for other in members.values()] for one in members.values()]
     square = np.round(np.array(joined), DIGITS)
     np.fill_diagonal(square, 0.0)
     return list(members), square
@@ -205,13 +191,10 @@ def _scored_tasks(
     return distances[np.ix_(both, both)], taus
 
 
-def _clusters_with_scores(
-    clusters: Sequence[Sequence[str]], scores: TaskScores
-) -> dict[str, list[str]]:
+def _clusters_with_scores(clusters: Sequence[Sequence[str]], scores: TaskScores) -> dict[str, list[str]]:
     """The scored tasks of clusters, by the number of the cluster, from 1 as in the paper."""
     scored = set(scores.tasks)
     scored_clusters = {
-        str(number): [task for task in tasks if task in scored]
-        for number, tasks in enumerate(clusters, start=1)
+        str(number): [task for task in tasks if task in scored] for number, tasks in enumerate(clusters, start=1)
     }
     return {name: tasks for name, tasks in scored_clusters.items() if tasks}

@@ -58,11 +58,7 @@ class TaskPrediction(Struct, frozen=True):
 
 
 def predict(
-    scores: TaskScores,
-    tasks: Sequence[str],
-    distances: NDArray[float64],
-    count: int = 3,
-    ties: Ties = "zero",
+    scores: TaskScores, tasks: Sequence[str], distances: NDArray[float64], count: int = 3, ties: Ties = "zero"
 ) -> TaskPrediction:
     """Predict each of `tasks` from the `count` nearest other tasks that have scores of every model.
 
@@ -88,9 +84,7 @@ def predict(
         near = nearest_tasks(distances, index, complete, count)
         means = np.mean([values[other] for other in near], axis=0)
         scores_by_model = dict(zip(scores.models, means.tolist(), strict=True))
-        predicted.append(
-            PredictedTask(name, tuple(tasks[other] for other in near), scores_by_model)
-        )
+        predicted.append(PredictedTask(name, tuple(tasks[other] for other in near), scores_by_model))
     return TaskPrediction(
         nearest=count,
         error=_mean([task.error for task in left_out]),
@@ -110,10 +104,7 @@ def _prediction_p_value(
     if len(complete) < 2:
         return None
     column_of = {index: column for column, index in enumerate(complete)}
-    near = [
-        [column_of[task] for task in nearest_tasks(distances, task, complete, count)]
-        for task in complete
-    ]
+    near = [[column_of[task] for task in nearest_tasks(distances, task, complete, count)] for task in complete]
     scores = np.stack([values[task] for task in complete], axis=1)
     errors = []
     for order in (np.arange(len(complete)), *task_orders(len(complete))):
@@ -123,11 +114,7 @@ def _prediction_p_value(
 
 
 def _leave_one_out(
-    index: int,
-    tasks: Sequence[str],
-    values: Mapping[int, NDArray[float64]],
-    near: Sequence[int],
-    ties: Ties,
+    index: int, tasks: Sequence[str], values: Mapping[int, NDArray[float64]], near: Sequence[int], ties: Ties
 ) -> LeftOutTask:
     truth = values[index]
     ours = np.mean([values[other] for other in near], axis=0)

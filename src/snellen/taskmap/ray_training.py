@@ -54,9 +54,7 @@ class _Trainer:
         return tuned, time.perf_counter() - started
 
 
-def train_on_cluster(
-    spec: str, jobs: Sequence[TrainingJob], cluster: RayCluster
-) -> Generator[TrainingResult]:
+def train_on_cluster(spec: str, jobs: Sequence[TrainingJob], cluster: RayCluster) -> Generator[TrainingResult]:
     """Train all jobs; yields results in the order in which they finish. The actors end with the
     iterator.
 

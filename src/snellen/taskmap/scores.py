@@ -40,18 +40,14 @@ class TaskScores:
                 f"no model has a score on {absent[0]!r}{_more(absent)}; the scores and the tasks "
                 f"must use the same names{_suggestion(absent[0], self.tasks)}"
             )
-        return TaskScores(
-            self.models, tuple(tasks), self.values[:, [column_of[name] for name in tasks]]
-        )
+        return TaskScores(self.models, tuple(tasks), self.values[:, [column_of[name] for name in tasks]])
 
     def without_models(self, models: Iterable[str]) -> TaskScores:
         """The scores without these models. Raises UsageError for an unknown model, and if fewer
         than two models remain."""
         left_out = set(models)
         for name in sorted(left_out - set(self.models)):
-            raise UsageError(
-                f"there is no model {name!r} to leave out{_suggestion(name, self.models)}"
-            )
+            raise UsageError(f"there is no model {name!r} to leave out{_suggestion(name, self.models)}")
         rows = [row for row, name in enumerate(self.models) if name not in left_out]
         if len(rows) < 2:
             raise UsageError(f"{len(rows)} models are left; ranks need at least two")
@@ -129,23 +125,18 @@ def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {cluster: members for cluster, members in clusters.items() if members}
 
 
-def _rows(
-    path: Path | str, columns: Sequence[Sequence[str]]
-) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _rows(path: Path | str, columns: Sequence[Sequence[str]]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield the line number and the requested cells of each row; `columns` holds the accepted names
     of each column. Raises DataError."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             header = list(reader.fieldnames or ())
-            names = [
-                next((name for name in accepted if name in header), None) for accepted in columns
-            ]
+            names = [next((name for name in accepted if name in header), None) for accepted in columns]
             for accepted, name in zip(columns, names, strict=True):
                 if name is None:
                     raise DataError(
-                        f"{path} has no column {' or '.join(accepted)}; its first line is "
-                        f"{','.join(header)!r}"
+                        f"{path} has no column {' or '.join(accepted)}; its first line is {','.join(header)!r}"
                     )
             for row in reader:
                 yield reader.line_num, tuple((row[name or ""] or "").strip() for name in names)

@@ -120,9 +120,7 @@ def _examples_by_task(
         )
     taught: dict[str, list[tuple[Sample, TrainingExample]]] = defaultdict(list)
     for sample in samples:
-        if selection.group not in sample.groups or (
-            selection.kinds and sample.kind not in selection.kinds
-        ):
+        if selection.group not in sample.groups or (selection.kinds and sample.kind not in selection.kinds):
             continue
         lesson = _training_example(benchmark, sample, capabilities)
         if lesson is not None:
@@ -136,18 +134,13 @@ def _check_names(only: Sequence[str], existing: Iterable[str]) -> None:
             raise UsageError(f"there is no task {name!r}; known: {', '.join(sorted(existing))}")
 
 
-def _training_example(
-    benchmark: Benchmark, sample: Sample, capabilities: Capabilities
-) -> TrainingExample | None:
+def _training_example(benchmark: Benchmark, sample: Sample, capabilities: Capabilities) -> TrainingExample | None:
     """The benchmark's first request for the sample, with its gold reply; None if the sample has
     no gold answer, cannot be processed by the model, or asks for something else than text or
     a ranking."""
     if not sample.gold:
         return None
-    if (
-        benchmark.unsupported_reason is not None
-        and benchmark.unsupported_reason(sample, capabilities) is not None
-    ):
+    if benchmark.unsupported_reason is not None and benchmark.unsupported_reason(sample, capabilities) is not None:
         return None
     flow = benchmark.flow(benchmark.prepare(sample) if benchmark.prepare else sample)
     try:
@@ -162,9 +155,7 @@ def _training_example(
     return TrainingExample(request, gold) if isinstance(request, Generate) else None
 
 
-def _shuffle_answers(
-    examples: list[tuple[Sample, TrainingExample]], seed: int
-) -> list[tuple[Sample, TrainingExample]]:
+def _shuffle_answers(examples: list[tuple[Sample, TrainingExample]], seed: int) -> list[tuple[Sample, TrainingExample]]:
     """The examples with the replies of others that have as many options."""
     places: dict[tuple[str, int], list[int]] = defaultdict(list)
     for place, (sample, _) in enumerate(examples):

@@ -17,13 +17,7 @@ from snellen.models.hf.model import HuggingFace
 from snellen.models.split_batch import MODEL_ERRORS, failure_from_error
 from snellen.taskmap.ray_training import TrainingJob, TrainingResult, train_on_cluster
 from snellen.taskmap.tasks import Task
-from snellen.taskmap.vectors import (
-    VectorFacts,
-    read_facts,
-    vector_digest,
-    vector_path,
-    write_vector,
-)
+from snellen.taskmap.vectors import VectorFacts, read_facts, vector_digest, vector_path, write_vector
 
 
 class StoredVector(NamedTuple):
@@ -77,33 +71,21 @@ def train(
     """
     identity = model.identity.digest()
     jobs = [
-        [
-            TrainingJob(task, tuning, vector_path(folder, vector_digest(task, identity, tuning)))
-            for task in tasks
-        ]
+        [TrainingJob(task, tuning, vector_path(folder, vector_digest(task, identity, tuning))) for task in tasks]
         for tuning in tunings
     ]
     facts: dict[Path, VectorFacts] = {}
     total = len(tasks) * len(tunings)
     done = 0
     try:
-        for job, vector_facts, is_cached in _all_results(
-            model, [job for row in jobs for job in row], target
-        ):
+        for job, vector_facts, is_cached in _all_results(model, [job for row in jobs for job in row], target):
             # Two tasks of equal samples share a vector; its facts get the name of each task.
             facts[job.path] = vector_facts
             done += 1
-            on_vector(
-                VectorProgress(
-                    done, total, job.tuning.seed, _with_task_name(vector_facts, job), is_cached
-                )
-            )
+            on_vector(VectorProgress(done, total, job.tuning.seed, _with_task_name(vector_facts, job), is_cached))
     except KeyboardInterrupt:
         raise TrainingInterrupted(folder, done, total) from None
-    return [
-        [StoredVector(job.path, _with_task_name(facts[job.path], job)) for job in row]
-        for row in jobs
-    ]
+    return [[StoredVector(job.path, _with_task_name(facts[job.path], job)) for job in row] for row in jobs]
 
 
 def _with_task_name(facts: VectorFacts, job: TrainingJob) -> VectorFacts:
@@ -124,11 +106,7 @@ def _all_results(
             yield job, facts, True
     with closing(_train_jobs(model, missing, target)) as results:
         for result in results:
-            yield (
-                result.job,
-                write_vector(result.job.path, result.job.task, result.tuned, result.seconds),
-                False,
-            )
+            yield (result.job, write_vector(result.job.path, result.job.task, result.tuned, result.seconds), False)
 
 
 def _train_jobs(
@@ -144,7 +122,5 @@ def _train_jobs(
         except (*MODEL_ERRORS, MediaError) as error:
             failure = failure_from_error(error)
             less = "; use a smaller --tuning batch_size" if failure.kind == "out_of_memory" else ""
-            raise UsageError(
-                f"task {job.task.name!r} cannot be trained on: {failure.message}{less}"
-            ) from error
+            raise UsageError(f"task {job.task.name!r} cannot be trained on: {failure.message}{less}") from error
         yield TrainingResult(job, tuned, time.perf_counter() - started)

@@ -115,9 +115,7 @@ def gram_matrix(paths: Sequence[Path]) -> NDArray[float64]:
             with safe_open(path, framework="numpy") as file:
                 downs.append(file.get_tensor(name + _DOWN))
                 ups.append(file.get_tensor(name + _UP))
-        total += gram_of_products(
-            np.stack(downs).astype(np.float64), np.stack(ups).astype(np.float64)
-        )
+        total += gram_of_products(np.stack(downs).astype(np.float64), np.stack(ups).astype(np.float64))
     return total
 
 

@@ -23,16 +23,7 @@ _MODULES = {
     "watch": "watch_loop",
 }
 
-__all__ = [
-    "Curve",
-    "CurvePoint",
-    "SnellenCallback",
-    "WatchMessages",
-    "WatchOptions",
-    "read_curve",
-    "track",
-    "watch",
-]
+__all__ = ["Curve", "CurvePoint", "SnellenCallback", "WatchMessages", "WatchOptions", "read_curve", "track", "watch"]
 
 
 def __getattr__(name: str) -> object:

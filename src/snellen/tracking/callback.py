@@ -11,14 +11,7 @@ from typing import Any, Literal, Unpack
 
 from snellen.api import resolve_benchmark
 from snellen.api.evaluation import evaluate
-from snellen.api.options import (
-    RunOptionChanges,
-    RunOptions,
-    as_list,
-    change_options,
-    check_options,
-    variant_with_roles,
-)
+from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options, variant_with_roles
 from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MissingExtra, SnellenError, UsageError
@@ -119,9 +112,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         name = Path(args.output_dir).resolve().name
         self._trackers = [open_tracker(spec, name) for spec in self.tracks]
 
-    def on_evaluate(
-        self, args: Any, state: Any, control: Any, metrics: Any = None, **objects: Any
-    ) -> None:
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **objects: Any) -> None:
         if self.when != "evaluate":
             return
         self._prepare(args)
@@ -156,9 +147,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
             self.options = change_options(self.options, {"out": Path(args.output_dir) / _OUT})
         variant = variant_with_roles(self.options)
         custom = load_files(self.options.load).benchmarks
-        self._names = tuple(
-            resolve_benchmark(spec, variant, custom).name for spec in expand_suites(self.benchmarks)
-        )
+        self._names = tuple(resolve_benchmark(spec, variant, custom).name for spec in expand_suites(self.benchmarks))
 
     def _scores(self, state: Any, control: Any, objects: dict[str, Any]) -> dict[str, float]:
         """The scores of this step by name, on every process; the first call of a step logs them."""
@@ -209,20 +198,12 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         regressed = any(point.change == "regression" for point in points)
         return _named_scores(results.runs), regressed
 
-    def _record(
-        self, step: int, runs: Sequence[RunFolder], epoch: float | None
-    ) -> list[CurvePoint]:
+    def _record(self, step: int, runs: Sequence[RunFolder], epoch: float | None) -> list[CurvePoint]:
         """Add the runs to the curve, and print what it says."""
         out = Path(self.options.out)
         with CurveWriter(out, curve_head("training", self._names, self.options)) as writer:
             points = add_runs(
-                writer,
-                f"step-{step}",
-                step,
-                runs,
-                group=self.group,
-                epoch=epoch,
-                trackers=self._trackers,
+                writer, f"step-{step}", step, runs, group=self.group, epoch=epoch, trackers=self._trackers
             )
             self.curve = writer.curve
         for point in points:
@@ -301,9 +282,7 @@ def _reason_to_never_evaluate(when: When, args: Any, state: Any) -> str:
         return f'eval_strategy is "no", so the Trainer never evaluates, nor does this: {remedy}'
     if when == "save" and args.save_strategy == "no":
         remedy = 'set save_strategy="steps" or "epoch" in TrainingArguments, or when=STEPS'
-        return (
-            f'save_strategy is "no", so the Trainer never saves and this never evaluates: {remedy}'
-        )
+        return f'save_strategy is "no", so the Trainer never saves and this never evaluates: {remedy}'
     if isinstance(when, int) and when > state.max_steps:
         return f"when is {when} and the training has {state.max_steps} steps: this never evaluates"
     return ""

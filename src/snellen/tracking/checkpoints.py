@@ -24,9 +24,7 @@ CHANGING = "its files changed a moment ago"
 CONFIG, _ADAPTER_CONFIG, STATE = "config.json", "adapter_config.json", "trainer_state.json"
 _STEP = re.compile(r"(\d+)(?!.*\d)")
 _SERVED_STEP = re.compile(r"(?:checkpoint|ckpt|step|iter|epoch|[-_/=@])[-_=]?(\d+)$")
-TRAINING_FILES = re.compile(
-    r"optimizer.*|scheduler\.pt|scaler\.pt|rng_state.*|training_args\.bin|trainer_state\.json"
-)
+TRAINING_FILES = re.compile(r"optimizer.*|scheduler\.pt|scaler\.pt|rng_state.*|training_args\.bin|trainer_state\.json")
 """Files that only a training run needs: they cannot change a reply."""
 _LAST_FILES = ("optimizer.pt", "optimizer.bin", "scheduler.pt", "rng_state.pth")
 """Files that the Trainer writes before `trainer_state.json`, which it writes last."""
@@ -88,9 +86,7 @@ class FolderScanner:
             else:
                 steps[found.step] = found.name
                 ready.append(found)
-        return CheckpointScan(
-            sorted(ready, key=lambda checkpoint: checkpoint.step), waiting, may_change
-        )
+        return CheckpointScan(sorted(ready, key=lambda checkpoint: checkpoint.step), waiting, may_change)
 
     def _candidates(self) -> list[Path]:
         """Folders that may be checkpoints, in a fixed order."""
@@ -141,8 +137,7 @@ def _stamp(name: str, stat: os.stat_result) -> str:
 
 
 _NO_STEP = (
-    "its step is not known: its name has no number, and it has no trainer_state.json; name the "
-    "folder checkpoint-STEP"
+    "its step is not known: its name has no number, and it has no trainer_state.json; name the folder checkpoint-STEP"
 )
 
 
@@ -188,21 +183,13 @@ def _missing_weights(folder: Path, files: Mapping[str, os.stat_result]) -> str:
     index = next((name for name in files if name.endswith(".index.json")), None)
     if index is not None:
         try:
-            shards = set(
-                json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values()
-            )
+            shards = set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
         except (ValueError, LookupError, TypeError, AttributeError):
             return f"{index} is not complete"
         absent = sorted(shard for shard in shards if shard not in files)
         if absent:
-            return (
-                f"{len(absent)} of {len(shards)} weight files are not there yet, e.g. {absent[0]}"
-            )
-    weights = [
-        name
-        for name in files
-        if name.endswith((".safetensors", ".bin")) and not TRAINING_FILES.fullmatch(name)
-    ]
+            return f"{len(absent)} of {len(shards)} weight files are not there yet, e.g. {absent[0]}"
+    weights = [name for name in files if name.endswith((".safetensors", ".bin")) and not TRAINING_FILES.fullmatch(name)]
     if not weights:
         folders = [path.name for path in folder.iterdir() if path.is_dir()]
         if any(name.startswith(("pytorch_model_fsdp", "global_step")) for name in folders):
@@ -241,9 +228,7 @@ def safetensors_size(path: Path) -> int | None:
         return _UNKNOWN_SIZE
     try:
         tensors = json.loads(header)
-        ends = [
-            entry["data_offsets"][1] for name, entry in tensors.items() if name != "__metadata__"
-        ]
+        ends = [entry["data_offsets"][1] for name, entry in tensors.items() if name != "__metadata__"]
     except ValueError:
         return _UNKNOWN_SIZE
     except (LookupError, TypeError, AttributeError):

@@ -158,9 +158,7 @@ class CurveWriter:
             out.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise RunLocked(
-                f"another process is adding to {self.path}; wait for it, or use another --out"
-            ) from None
+            raise RunLocked(f"another process is adding to {self.path}; wait for it, or use another --out") from None
         except OSError as error:
             raise StorageError(f"cannot write to {out}: {error.strerror or error}") from error
         try:

@@ -17,10 +17,7 @@ _HEIGHT = 300
 _TOP, _BOTTOM = 26, 10
 """Pixels above and below the range of the values, for labels and marks."""
 _MAX_STEP_LABELS = 8
-_SHAPES: dict[Change, str] = {
-    "better": "M0 -7 L6.5 5 L-6.5 5 Z",
-    "regression": "M0 7 L6.5 -5 L-6.5 -5 Z",
-}
+_SHAPES: dict[Change, str] = {"better": "M0 -7 L6.5 5 L-6.5 5 Z", "regression": "M0 7 L6.5 -5 L-6.5 -5 Z"}
 """Triangles for changes beyond chance; other points are discs."""
 
 
@@ -105,8 +102,7 @@ def _step_labels(steps: Sequence[int], scale: _Scale) -> Iterator[str]:
     chosen = every[::stride]
     if chosen[-1] != every[-1]:
         # The last one takes the place of a near neighbour.
-        chosen = [*(chosen[:-1] if len(every) - 1 - every.index(chosen[-1]) < stride else chosen),
-                  every[-1]]  # fmt: skip
+        chosen = [*(chosen[:-1] if len(every) - 1 - every.index(chosen[-1]) < stride else chosen), every[-1]]
     for index, step in enumerate(chosen):
         minor = ' class="minor"' if 0 < index < len(chosen) - 1 and index % 2 else ""
         yield f'<text{minor} x="{scale.x(step):.2f}%" y="13" text-anchor="middle">{step}</text>'
@@ -133,11 +129,7 @@ def _mark(point: CurvePoint, scale: _Scale, is_best: bool, is_last: bool) -> str
     """The mark of a point, with what it says for those who point at it."""
     assert point.score is not None
     shape = _SHAPES.get(point.change)
-    mark = (
-        f'<path class="mark {point.change}" d="{shape}"/>'
-        if shape
-        else '<circle class="mark" r="4.5"/>'
-    )
+    mark = f'<path class="mark {point.change}" d="{shape}"/>' if shape else '<circle class="mark" r="4.5"/>'
     ring = '<circle class="best" r="11"/>' if is_best else ""
     names = [name for name, is_so in (("best", is_best), ("last", is_last)) if is_so]
     text = ""

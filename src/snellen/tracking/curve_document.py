@@ -13,9 +13,20 @@ from snellen.tracking.curve_plot import curve_plot
 from snellen.tracking.statements import best_sentence, plateau_sentence
 
 _RECORDS = (
-    "benchmark", "step", "checkpoint", "epoch", "metric", "value", "low", "high", "level", "n",
-    "total", "change", "run",
-)  # fmt: skip
+    "benchmark",
+    "step",
+    "checkpoint",
+    "epoch",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "level",
+    "n",
+    "total",
+    "change",
+    "run",
+)
 
 
 def curve_document(curve: Curve) -> Document:
@@ -43,10 +54,7 @@ def _points_table(benchmark: str, points: list[CurvePoint]) -> Table:
         Column("n", "count"),
         Column("change"),
     )
-    rows = [
-        (one.step, one.checkpoint, one.score, one.headline.interval, one.headline.n, one.change)
-        for one in points
-    ]
+    rows = [(one.step, one.checkpoint, one.score, one.headline.interval, one.headline.n, one.change) for one in points]
     title = f"{benchmark}, {fmt.metric_label(points[0].headline.name)}"
     return Table(title, columns, rows, on_terminal="left out")
 

@@ -20,12 +20,7 @@ def curve_plot(curve: Curve) -> Figure:
     chance are marked. Raises MissingExtra without matplotlib."""
     series = {
         f"{benchmark}, {fmt.metric_label(points[0].headline.name)}": [
-            LinePoint(
-                point.step,
-                point.score,
-                point.headline.interval,
-                _SIGNS.get(point.change, ""),
-            )
+            LinePoint(point.step, point.score, point.headline.interval, _SIGNS.get(point.change, ""))
             for point in points
             if point.score is not None
         ]

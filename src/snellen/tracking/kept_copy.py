@@ -29,9 +29,7 @@ def kept_copy(checkpoint: CheckpointFolder, home: Path, base: Path | None = None
             target.mkdir(parents=True)
             _link_files(checkpoint.path, target)
         except FileNotFoundError:
-            raise UsageError(
-                f"{checkpoint.path} was deleted before it could be evaluated"
-            ) from None
+            raise UsageError(f"{checkpoint.path} was deleted before it could be evaluated") from None
         except OSError:
             # Another file system, or one without hard links.
             shutil.rmtree(target, ignore_errors=True)
@@ -70,9 +68,7 @@ def _check_described(checkpoint: CheckpointFolder, folder: Path, base: Path | No
         return
     needs_processor = False
     with suppress(OSError, ValueError):
-        needs_processor = "vision_config" in json.loads(
-            (folder / CONFIG).read_text(encoding="utf-8")
-        )
+        needs_processor = "vision_config" in json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     lacks_tokenizer = not (folder / _TOKENIZER).is_file()
     lacks_processor = not any((folder / name).is_file() for name in _PROCESSORS)
     if not lacks_tokenizer and not (needs_processor and lacks_processor):

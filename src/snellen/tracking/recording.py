@@ -14,14 +14,10 @@ from snellen.tracking.differences import step_differences
 from snellen.tracking.statements import classify_change, sentence
 from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
 
-_SCORING_OPTIONS = (
-    "limit", "seed", "setup", "repeats", "extractors", "judges", "judge_repeats", "clip",
-)  # fmt: skip
+_SCORING_OPTIONS = ("limit", "seed", "setup", "repeats", "extractors", "judges", "judge_repeats", "clip")
 
 
-def curve_head(
-    checkpoints: str, benchmarks: Sequence[str], options: RunOptions, base: str = ""
-) -> CurveHead:
+def curve_head(checkpoints: str, benchmarks: Sequence[str], options: RunOptions, base: str = "") -> CurveHead:
     """The head of a curve, with the options that change what is asked or how it is scored."""
     default = RunOptions()
     settings = {
@@ -67,10 +63,7 @@ def add_runs(
     curve, out = writer.curve, writer.path.parent
     added = []
     for run in runs:
-        if any(
-            point.checkpoint == checkpoint and point.benchmark == run.info.benchmark
-            for point in curve.points
-        ):
+        if any(point.checkpoint == checkpoint and point.benchmark == run.info.benchmark for point in curve.points):
             continue
         point = _point(curve, out, checkpoint, step, run, group, epoch, stamp)
         writer.add(point)
@@ -97,11 +90,7 @@ def _point(
     summary, benchmark = report.summary, run.info.benchmark
     points = curve.of(benchmark)
     families = max(1, len(curve.head.benchmarks))
-    differences = (
-        step_differences(run, step, points, out, families)
-        if summary.headline.value is not None
-        else ()
-    )
+    differences = step_differences(run, step, points, out, families) if summary.headline.value is not None else ()
     earlier = [point for point in points if point.step < step]
     change, compared = classify_change(summary.headline, earlier, differences)
     named = benchmark if len(curve.head.benchmarks) > 1 else ""

@@ -17,12 +17,7 @@ from snellen.models.hf.model import OPTIONS, HuggingFace
 from snellen.models.naming.provider import read_options
 from snellen.models.naming.registry import is_provider, open_model
 from snellen.models.naming.spec import refuse_password, split_options
-from snellen.tracking.checkpoints import (
-    CheckpointFolder,
-    CheckpointScan,
-    FolderScanner,
-    served_step,
-)
+from snellen.tracking.checkpoints import CheckpointFolder, CheckpointScan, FolderScanner, served_step
 from snellen.tracking.kept_copy import kept_copy
 
 KEPT_FOLDER = ".checkpoints"
@@ -51,8 +46,10 @@ def open_source(checkpoints: str, options: RunOptions, base: str | None = None) 
     where, model_options = split_options(checkpoints)
     if where.startswith(("http://", "https://")):
         if "#" in where:
-            raise UsageError(f"{where} names one model; give the address alone: every model of the "
-                             "server whose name ends in a step is a checkpoint")  # fmt: skip
+            raise UsageError(
+                f"{where} names one model; give the address alone: every model of the "
+                "server whose name ends in a step is a checkpoint"
+            )
         return ServedCheckpoints(where, model_options)
     provider, _, rest = where.partition("/")
     path = Path(where).expanduser()
@@ -103,9 +100,7 @@ class _FolderSource(NamedTuple):
         model = open_model(f"{prefix}{base}", {**self.model_options, "adapter": str(folder)})
         if isinstance(model, HuggingFace):
             old = model.identity
-            model.identity = Identity(
-                old.provider, checkpoint.name, {**old.facts, "base": old.name}
-            )
+            model.identity = Identity(old.provider, checkpoint.name, {**old.facts, "base": old.name})
         return model
 
 

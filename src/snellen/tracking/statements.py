@@ -44,19 +44,11 @@ def classify_change(
     return ("better" if any(one.is_better for one in compared) else "unclear"), compared
 
 
-_CHANGES = {
-    "better": "better",
-    "regression": "regression",
-    "unclear": "no evidence of change",
-}
+_CHANGES = {"better": "better", "regression": "regression", "unclear": "no evidence of change"}
 
 
 def sentence(
-    step: int,
-    headline: Metric,
-    change: Change,
-    compared: Sequence[StepDifference],
-    benchmark: str = "",
+    step: int, headline: Metric, change: Change, compared: Sequence[StepDifference], benchmark: str = ""
 ) -> str:
     """E.g. `step 1500: 61.2 (58.9–63.4), +2.1 over step 1000 (+0.3 to +3.9): better`; `benchmark`
     stands in front if given."""

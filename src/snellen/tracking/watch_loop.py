@@ -17,14 +17,7 @@ from typing import Unpack
 
 from snellen.api import resolve_benchmark
 from snellen.api.evaluation import evaluate
-from snellen.api.options import (
-    RunOptionChanges,
-    RunOptions,
-    as_list,
-    change_options,
-    check_options,
-    variant_with_roles,
-)
+from snellen.api.options import RunOptionChanges, RunOptions, as_list, change_options, check_options, variant_with_roles
 from snellen.api.results import Results
 from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark, FetchProgress
@@ -115,16 +108,12 @@ def watch(
         open_trackers(watching.tracks, out.resolve().name, messages.note) as trackers,
         CurveWriter(out, head) as writer,
     ):
-        session = _WatchSession(
-            source, as_list(benchmarks), options, watching, command, messages, writer, trackers
-        )
+        session = _WatchSession(source, as_list(benchmarks), options, watching, command, messages, writer, trackers)
         session.run()
         return writer.curve
 
 
-def _check(
-    benchmarks: Sequence[str | Benchmark] | str, options: RunOptions, watching: WatchOptions
-) -> list[str]:
+def _check(benchmarks: Sequence[str | Benchmark] | str, options: RunOptions, watching: WatchOptions) -> list[str]:
     """The names of the benchmarks. Raises UsageError for what would fail for every checkpoint."""
     check_options(options)
     if options.until is not None:
@@ -138,9 +127,7 @@ def _check(
         raise UsageError(f"--every is {watching.every:g}; expected seconds above 0")
     custom = load_files(options.load).benchmarks
     variant = variant_with_roles(options)
-    return [
-        resolve_benchmark(spec, variant, custom).name for spec in expand_suites(as_list(benchmarks))
-    ]
+    return [resolve_benchmark(spec, variant, custom).name for spec in expand_suites(as_list(benchmarks))]
 
 
 @dataclass(slots=True)
@@ -201,8 +188,7 @@ class _WatchSession:
         return [
             checkpoint
             for checkpoint in scan.ready
-            if not self.writer.curve.is_evaluated(checkpoint.name, count)
-            and attempts[checkpoint.name] < MAX_ATTEMPTS
+            if not self.writer.curve.is_evaluated(checkpoint.name, count) and attempts[checkpoint.name] < MAX_ATTEMPTS
         ]
 
     def _evaluate(self, checkpoint: CheckpointFolder) -> bool:
@@ -353,10 +339,7 @@ class _WatchSession:
         return self.watching.until_file is not None and Path(self.watching.until_file).exists()
 
     def _is_over(self, started: float) -> bool:
-        return (
-            self.watching.seconds is not None
-            and time.monotonic() - started >= self.watching.seconds
-        )
+        return self.watching.seconds is not None and time.monotonic() - started >= self.watching.seconds
 
     def _sleep(self, started: float) -> None:
         """Wait for the next look; a stop file or the end of the time ends the wait."""

@@ -111,9 +111,7 @@ class LocalServer(ThreadingHTTPServer):
             if port is not None:
                 is_taken = error.errno == errno.EADDRINUSE
                 why = "is taken by another program" if is_taken else f"cannot be used: {error}"
-                raise UsageError(
-                    f"port {port} {why}; name another with --port, or leave --port away"
-                ) from error
+                raise UsageError(f"port {port} {why}; name another with --port, or leave --port away") from error
             super().__init__((HOST, 0), _Handler)
 
     def read(self, request: PageRequest) -> PageAnswer:
@@ -161,10 +159,7 @@ class LocalServer(ThreadingHTTPServer):
 
     def may_read(self, token: str, cookies: str) -> bool:
         """Whether a request has the token of the address, or the cookie that it gave."""
-        pairs = [
-            (token, self.read_token),
-            *((each.strip(), self.cookie) for each in cookies.split(";")),
-        ]
+        pairs = [(token, self.read_token), *((each.strip(), self.cookie) for each in cookies.split(";"))]
         same = [hmac.compare_digest(given.encode(), known.encode()) for given, known in pairs]
         return not self.read_token or any(same)
 
@@ -210,10 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
         wanted = _RANGE.match(self.headers.get("Range", ""))
         return PageRequest(
             unquote(parts.path),
-            {
-                name: each[-1]
-                for name, each in parse_qs(parts.query, keep_blank_values=True).items()
-            },
+            {name: each[-1] for name, each in parse_qs(parts.query, keep_blank_values=True).items()},
             self.headers.get(TOKEN_HEADER, ""),
             int(wanted[1]) if wanted else 0,
             body,
@@ -228,10 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         token = self.headers.get(TOKEN_HEADER, "").encode()
         known = [hmac.compare_digest(token, each.encode()) for each in self.server.tokens()]
-        return any(known) and origin in (
-            None,
-            *(f"http://{name}:{self.server.server_port}" for name in _HOST_NAMES),
-        )
+        return any(known) and origin in (None, *(f"http://{name}:{self.server.server_port}" for name in _HOST_NAMES))
 
     def _reply(self, answer: Callable[[], PageAnswer]) -> None:
         if self.headers.get("Host", "").rpartition(":")[0] not in _HOST_NAMES:
@@ -249,12 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.PARTIAL_CONTENT if part else HTTPStatus.OK, kind, body, part)
 
     def _send(
-        self,
-        status: HTTPStatus,
-        kind: str,
-        body: bytes,
-        part: tuple[int, int] | None = None,
-        cookie: str = "",
+        self, status: HTTPStatus, kind: str, body: bytes, part: tuple[int, int] | None = None, cookie: str = ""
     ) -> None:
         """Send a response with headers against sniffing and framing; `part` is the offset of a part
         of a file and the file's size, in bytes."""

@@ -19,14 +19,7 @@ from snellen.report.format import interval_text, score_text
 from snellen.store.annotations import ANNOTATIONS_FILE
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
 from snellen.view.run_index import IndexedRun, RunIndex, Snapshot
-from snellen.view.run_row import (
-    CatalogRow,
-    model_family,
-    read_row,
-    with_problem,
-    with_score,
-    with_score_of,
-)
+from snellen.view.run_row import CatalogRow, model_family, read_row, with_problem, with_score, with_score_of
 from snellen.view.suite_members import suite_metrics
 
 FIRST_READ_SECONDS, LATER_READ_SECONDS = 0.4, 0.8
@@ -132,11 +125,7 @@ class RunCatalog:
 
     def roots_without_runs(self) -> list[Path]:
         """The folders of those named that hold no run so far."""
-        return [
-            root
-            for root in self.roots
-            if next(_run_folders(str(root.resolve()), _DEPTH), None) is None
-        ]
+        return [root for root in self.roots if next(_run_folders(str(root.resolve()), _DEPTH), None) is None]
 
     def rows(self) -> list[tuple[str, CatalogRow]]:
         """The key and row of each run, in the order of their folders."""
@@ -173,13 +162,7 @@ class RunCatalog:
     def _rows_json(self, entries: Sequence[_Entry], gone: Sequence[str], *, is_full: bool) -> bytes:
         total = len(self._entries) + len(self._unread.keys() - self._entries.keys())
         return msgspec.json.encode(
-            {
-                "serial": self._serial,
-                "full": is_full,
-                "total": total,
-                "gone": gone,
-                **_columns(entries),
-            }
+            {"serial": self._serial, "full": is_full, "total": total, "gone": gone, **_columns(entries)}
         )
 
     def _finish_reading(self) -> None:
@@ -438,9 +421,25 @@ def _folder_label(root: Path, base: str, path: str) -> str:
 
 
 _INTERNED = (
-    "model", "benchmark", "status", "provider", "title", "source", "metric", "unit", "top",
-    "level", "cost", "setting", "identity", "flags", "labels", "notes", "flagged", "problem",
-)  # fmt: skip
+    "model",
+    "benchmark",
+    "status",
+    "provider",
+    "title",
+    "source",
+    "metric",
+    "unit",
+    "top",
+    "level",
+    "cost",
+    "setting",
+    "identity",
+    "flags",
+    "labels",
+    "notes",
+    "flagged",
+    "problem",
+)
 _PLAIN = ("n", "samples", "done", "seconds", "tokens")
 
 
@@ -454,9 +453,7 @@ def _columns(entries: Sequence[_Entry]) -> dict[str, Any]:
     shared["score"] = _intern_column([score_text(row.value) for row in rows])
     shared["interval"] = _intern_column([_interval_text(row) for row in rows])
     shared["baselines"] = _intern_column([_rounded_items(row.baselines) for row in rows])
-    shared["metrics"] = _intern_column(
-        [_rounded_items(row.metrics, suite_metrics()) for row in rows]
-    )
+    shared["metrics"] = _intern_column([_rounded_items(row.metrics, suite_metrics()) for row in rows])
     return {
         "rows": len(rows),
         "shared": shared,
@@ -483,12 +480,6 @@ def _interval_text(row: CatalogRow) -> str:
     return interval_text(Interval(row.low, row.high, ""))
 
 
-def _rounded_items(
-    numbers: dict[str, float], names: Collection[str] = ()
-) -> tuple[tuple[str, float], ...]:
+def _rounded_items(numbers: dict[str, float], names: Collection[str] = ()) -> tuple[tuple[str, float], ...]:
     """Numbers by name, with `names` those alone."""
-    return tuple(
-        (name, round(value, 4))
-        for name, value in sorted(numbers.items())
-        if not names or name in names
-    )
+    return tuple((name, round(value, 4)) for name, value in sorted(numbers.items()) if not names or name in names)

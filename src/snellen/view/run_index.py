@@ -66,9 +66,7 @@ class RunIndex:
         with suppress(sqlite3.Error, OSError), self._open() as index:
             # "0" is the character after "/".
             rows = index.execute(
-                "SELECT path, state, row FROM runs WHERE path = ?1 OR (path > ?1 || '/' AND "
-                "path < ?1 || '0')",
-                (root,),
+                "SELECT path, state, row FROM runs WHERE path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')", (root,)
             )
             for path, state, row in rows:
                 with suppress(msgspec.DecodeError):
@@ -89,9 +87,7 @@ class RunIndex:
     def load_snapshot(self, roots: str) -> Snapshot | None:
         """The snapshot of some folders; None if there is none."""
         with suppress(sqlite3.Error, OSError, msgspec.DecodeError), self._open() as index:
-            found = index.execute(
-                "SELECT serial, known, body FROM snapshots WHERE roots = ?", (roots,)
-            ).fetchone()
+            found = index.execute("SELECT serial, known, body FROM snapshots WHERE roots = ?", (roots,)).fetchone()
             if found is not None:
                 serial, known, body = found
                 decoded = msgspec.msgpack.decode(known, type=dict[str, tuple[str, str]])
@@ -142,7 +138,5 @@ class RunIndex:
         return connection
 
 
-_VERSION = (
-    zlib.crc32(repr((snellen.__version__, _FORMAT, CatalogRow.__struct_fields__)).encode()) >> 1
-)
+_VERSION = zlib.crc32(repr((snellen.__version__, _FORMAT, CatalogRow.__struct_fields__)).encode()) >> 1
 """Rows of another version of Snellen, or with other fields, are made anew."""

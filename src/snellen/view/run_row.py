@@ -22,12 +22,7 @@ from snellen.store.runs import REPORT_FILE, RUN_FILE, SAMPLES_FILE
 
 DAMAGED = "damaged"
 """Status of a folder whose `run.json` cannot be read."""
-SETTING_TITLES = {
-    **DEVIATION_TITLES,
-    "metric": "metric",
-    "withheld": "no score",
-    "imported": "replies of another tool",
-}
+SETTING_TITLES = {**DEVIATION_TITLES, "metric": "metric", "withheld": "no score", "imported": "replies of another tool"}
 """Titles of everything by which two cells of a column may not be comparable, and of the flags."""
 
 FLAG_MEANINGS = {
@@ -58,14 +53,32 @@ FLAG_MEANINGS = {
 }
 """What each flag means, for the legend."""
 _FACT_CODES = {
-    "limit": "limit", "seed": "limit", "until": "until", "samples asked": "extent",
-    "examples": "shots", "shots=": "shots", "shots_seed=": "shots", "shots_from=": "shots",
-    "recipe=": "prompt", "prompt=": "prompt", "system=": "system", "prompt_digest=": "prompt",
-    "cot=": "thinking", "cot_digest=": "thinking", "control=": "control",
-    "circular=": "circular", "rule=": "rule", "rule_commit=": "rule", "reading=": "rule",
-    "normalisation=": "rule", "extractor": "extractor", "version": "version", "data": "data",
-    "failures": "failures", "repeats": "repeats",
-}  # fmt: skip
+    "limit": "limit",
+    "seed": "limit",
+    "until": "until",
+    "samples asked": "extent",
+    "examples": "shots",
+    "shots=": "shots",
+    "shots_seed=": "shots",
+    "shots_from=": "shots",
+    "recipe=": "prompt",
+    "prompt=": "prompt",
+    "system=": "system",
+    "prompt_digest=": "prompt",
+    "cot=": "thinking",
+    "cot_digest=": "thinking",
+    "control=": "control",
+    "circular=": "circular",
+    "rule=": "rule",
+    "rule_commit=": "rule",
+    "reading=": "rule",
+    "normalisation=": "rule",
+    "extractor": "extractor",
+    "version": "version",
+    "data": "data",
+    "failures": "failures",
+    "repeats": "repeats",
+}
 """Facts of `run_facts` to keys of `SETTING_TITLES`; other parameters are `options`, other roles
 `judge` or `roles`."""
 _PLAIN_FACTS = frozenset({"none", "all samples"})
@@ -184,10 +197,7 @@ def with_score_of(row: CatalogRow, earlier: CatalogRow) -> CatalogRow:
     return msgspec.structs.replace(row, **{name: getattr(earlier, name) for name in _SCORE_FIELDS})
 
 
-_SCORE_FIELDS = (
-    "metric", "unit", "top", "value", "low", "high", "level", "n", "setting", "baselines",
-    "metrics",
-)  # fmt: skip
+_SCORE_FIELDS = ("metric", "unit", "top", "value", "low", "high", "level", "n", "setting", "baselines", "metrics")
 
 
 def with_problem(row: CatalogRow, error: SnellenError | OSError) -> CatalogRow:
@@ -299,10 +309,7 @@ def _scored_row(row: CatalogRow, headline: Metric, metrics: dict[str, Metric]) -
         why = headline.note or "no sample has a score, or too many failed or are missing"
         flags = (*flags, ("withheld", "withheld", why))
     # A benchmark may name its headline only when it sums up.
-    setting = tuple(
-        (code, fmt.metric_label(headline.name) if code == "metric" else text)
-        for code, text in row.setting
-    )
+    setting = tuple((code, fmt.metric_label(headline.name) if code == "metric" else text) for code, text in row.setting)
     interval = headline.interval
     percentages = (
         (name, 100 * metric.value / metric.top)
@@ -321,9 +328,7 @@ def _scored_row(row: CatalogRow, headline: Metric, metrics: dict[str, Metric]) -
         "setting": setting,
         "flags": flags,
         "baselines": {
-            name: metrics[name].value
-            for name in fmt.BASELINES
-            if name in metrics and metrics[name].value is not None
+            name: metrics[name].value for name in fmt.BASELINES if name in metrics and metrics[name].value is not None
         },
         "metrics": dict(islice(percentages, _MAX_METRICS)),
     }
@@ -345,11 +350,34 @@ def count_lines(path: Path, otherwise: int) -> int:
 _SIZE = re.compile(r"^v?\d+(\.\d+)?[bm]$|^\d{4,8}$|^\d+x\d+[bm]$|^a\d+b$", re.IGNORECASE)
 _ENDINGS = frozenset(
     {
-        "instruct", "chat", "base", "hf", "it", "preview", "thinking", "latest", "tiny", "small",
-        "medium", "large", "mini", "nano", "pro", "max", "flash", "lite", "turbo", "exp", "int4",
-        "int8", "awq", "gptq", "fp8", "bf16",
+        "instruct",
+        "chat",
+        "base",
+        "hf",
+        "it",
+        "preview",
+        "thinking",
+        "latest",
+        "tiny",
+        "small",
+        "medium",
+        "large",
+        "mini",
+        "nano",
+        "pro",
+        "max",
+        "flash",
+        "lite",
+        "turbo",
+        "exp",
+        "int4",
+        "int8",
+        "awq",
+        "gptq",
+        "fp8",
+        "bf16",
     }
-)  # fmt: skip
+)
 
 
 def model_family(model: str) -> str:

@@ -22,13 +22,7 @@ from snellen.report.page.html import gain_context, protocol_context, result_cont
 from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
 from snellen.store.runs import RUN_FILE, RunFolder, open_run
-from snellen.view.run_annotations import (
-    AnnotationCache,
-    ChangeRequest,
-    annotations_json,
-    has_annotations,
-    write_change,
-)
+from snellen.view.run_annotations import AnnotationCache, ChangeRequest, annotations_json, has_annotations, write_change
 from snellen.view.run_catalog import RunCatalog
 from snellen.view.run_row import DAMAGED
 from snellen.view.sample_index import SampleIndex
@@ -45,9 +39,7 @@ _SUMMARY_INTERVAL_FACTOR = 10
 class RunView:
     """One run, as the pages show it. Thread-safe."""
 
-    def __init__(
-        self, key: str, path: Path, moved: Sequence[str] = (), notify: Notify = ignore_notice
-    ) -> None:
+    def __init__(self, key: str, path: Path, moved: Sequence[str] = (), notify: Notify = ignore_notice) -> None:
         self.key = key
         self.path = path
         self.index = SampleIndex(path)
@@ -77,16 +69,11 @@ class RunView:
         with self._lock:
             run = self.run
             state = (self._file_state, run.has_report, _file_sizes(self.path))
-            if self._report is None or (
-                state != self._state and time.monotonic() > self._next_summary
-            ):
+            if self._report is None or (state != self._state and time.monotonic() > self._next_summary):
                 started = time.monotonic()
                 self._report = report_of(run)
                 now = time.monotonic()
-                self._next_summary, self._state = (
-                    now + _SUMMARY_INTERVAL_FACTOR * (now - started),
-                    state,
-                )
+                self._next_summary, self._state = (now + _SUMMARY_INTERVAL_FACTOR * (now - started), state)
             return self._report
 
     def head(self) -> dict[str, Any]:
@@ -131,8 +118,7 @@ class RunView:
         turn = first.passes[0] if first and first.passes else None
         pages = template_environment()
         result = pages.get_template("result.html").render(
-            **result_context(report, self.index.tallies, self.index.answers),
-            budgets=budget_table(self.run, report),
+            **result_context(report, self.index.tallies, self.index.answers), budgets=budget_table(self.run, report)
         )
         tables = gain_context(gains([self.run, *other_runs], folders={self.run.name}))
         result += pages.get_template("gains.html").render(gains=tables)
@@ -158,22 +144,13 @@ class RunView:
     def search(self, text: str, first: int) -> dict[str, Any]:
         self.index.refresh(FIRST_READ_SECONDS)
         count, bits = self.index.search(text, first)
-        return {
-            "generation": self.index.generation,
-            "rows": count,
-            "bits": base64.b64encode(bits).decode(),
-        }
+        return {"generation": self.index.generation, "rows": count, "bits": base64.b64encode(bits).decode()}
 
 
 class RunLibrary:
     """The runs of some folders, and those that appear in them later."""
 
-    def __init__(
-        self,
-        paths: Sequence[Path | str],
-        moved: Sequence[str] = (),
-        notify: Notify = ignore_notice,
-    ) -> None:
+    def __init__(self, paths: Sequence[Path | str], moved: Sequence[str] = (), notify: Notify = ignore_notice) -> None:
         """`moved` and `notify` as of `RunImages`. Raises UsageError for a path that does not
         exist."""
         self._moved, self._notify = moved, notify
@@ -232,8 +209,7 @@ class RunLibrary:
         same_data = [
             self.view(other).path
             for other, benchmark in annotated
-            if benchmark == info.benchmark
-            and self.view(other).run.info.data.digest == info.data.digest
+            if benchmark == info.benchmark and self.view(other).run.info.data.digest == info.data.digest
         ]
         library = [path for other, _ in annotated if (path := self.catalog.path(other)) is not None]
         return annotations_json(self._annotations, view.path, same_data, library)
@@ -265,10 +241,7 @@ def _compare_views(first_view: RunView, second_view: RunView) -> dict[str, Any]:
         compared = compare([first_view.run, second_view.run], names, common=True)
     except SnellenError as error:
         return {"why_not": str(error)}
-    notices = [
-        *compared.notices,
-        *(notice for comparison in compared.benchmarks for notice in comparison.notices),
-    ]
+    notices = [*compared.notices, *(notice for comparison in compared.benchmarks for notice in comparison.notices)]
     return {**_pair_json(compared.pairs[0]), "notices": notices}
 
 

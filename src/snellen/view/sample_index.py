@@ -87,12 +87,7 @@ class _IndexedSample(Struct, gc=False):
     def text(self) -> str:
         """The text to search, in lower case: id, first prompt, question, options, gold, answer and
         replies. Texts that the prompt contains are not repeated."""
-        prompt_parts = [
-            part.text
-            for turn in self.passes[:1]
-            for message in turn.prompt
-            for part in message.parts
-        ]
+        prompt_parts = [part.text for turn in self.passes[:1] for message in turn.prompt for part in message.parts]
         prompt = "\n".join(filter(None, prompt_parts))
         more = (self.question, *self.options.values(), *self.gold, self.answer or "")
         replies = (output.text or output.message for output in self.outputs())
@@ -198,9 +193,7 @@ class SampleIndex:
         try:
             row = _decode_row(line)
         except msgspec.DecodeError as error:
-            raise DataError(
-                f"{self._files[file_index].path}: no sample record at byte {offset} ({error})"
-            ) from error
+            raise DataError(f"{self._files[file_index].path}: no sample record at byte {offset} ({error})") from error
         result = record_result(row)
         self.tallies[result, row.outcome] += 1
         self.answers.add(row)
@@ -251,16 +244,10 @@ class SampleIndex:
     def records(self, indices: Sequence[int]) -> list[Record]:
         """Samples by index, read from their files. Raises IndexError for an unknown index."""
         with self._lock:
-            locations = [
-                (self._file_indices[file_index], self._offsets[file_index])
-                for file_index in indices
-            ]
+            locations = [(self._file_indices[file_index], self._offsets[file_index]) for file_index in indices]
         opened = [file.path.open("rb") if file.bytes_read else None for file in self._files]
         try:
-            return [
-                _decode_record(_read_line(opened[file_index], offset))
-                for file_index, offset in locations
-            ]
+            return [_decode_record(_read_line(opened[file_index], offset)) for file_index, offset in locations]
         finally:
             for file in opened:
                 if file is not None:

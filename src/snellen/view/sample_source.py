@@ -118,9 +118,7 @@ def video_subtitles(ref: MediaRef) -> str | None:
     cues = _cues(ref)
     if not cues:
         return None
-    blocks = [
-        f"{_vtt_time(cue.start)} --> {_vtt_time(cue.end)}\n{_vtt_text(cue.text)}" for cue in cues
-    ]
+    blocks = [f"{_vtt_time(cue.start)} --> {_vtt_time(cue.end)}\n{_vtt_text(cue.text)}" for cue in cues]
     return "WEBVTT\n\n" + "\n\n".join(blocks) + "\n"
 
 

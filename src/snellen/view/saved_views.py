@@ -44,9 +44,7 @@ class SavedViews:
         except FileNotFoundError:
             return []
         except (OSError, msgspec.DecodeError) as error:
-            raise DataError(
-                f"{self.file} cannot be read as saved views ({error}); mend or delete it"
-            ) from error
+            raise DataError(f"{self.file} cannot be read as saved views ({error}); mend or delete it") from error
 
     def put(self, view: SavedView) -> list[SavedView]:
         """Store a view, in place of one of the same name. Returns all. Raises UsageError for a name

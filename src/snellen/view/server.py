@@ -11,15 +11,7 @@ import msgspec
 from snellen.api.run_images import content_type
 from snellen.core.errors import UsageError
 from snellen.settings import user_name
-from snellen.view.local_server import (
-    HTML,
-    JSON,
-    LocalServer,
-    NoSuchAddress,
-    PageAnswer,
-    PageRequest,
-    Query,
-)
+from snellen.view.local_server import HTML, JSON, LocalServer, NoSuchAddress, PageAnswer, PageRequest, Query
 from snellen.view.run_annotations import decode_change
 from snellen.view.run_catalog import FIRST_READ_SECONDS, LATER_READ_SECONDS
 from snellen.view.run_view import RunLibrary
@@ -38,9 +30,7 @@ SUBTITLES = "text/vtt; charset=utf-8"
 class PageServer(LocalServer):
     """Serves a library of runs."""
 
-    def __init__(
-        self, library: RunLibrary, port: int | None = None, annotator: str | None = None
-    ) -> None:
+    def __init__(self, library: RunLibrary, port: int | None = None, annotator: str | None = None) -> None:
         """`annotator` is who is named in annotations; by default the user of this machine."""
         self.library = library
         self.annotator = user_name() if annotator is None else annotator
@@ -110,9 +100,7 @@ def _samples(library: RunLibrary, query: Query) -> Any:
 
 
 _ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
-    "/api/catalog": lambda library, query: _catalog(
-        library, int(query.get("since", "0")), query.get("server", "")
-    ),
+    "/api/catalog": lambda library, query: _catalog(library, int(query.get("since", "0")), query.get("server", "")),
     "/api/suites": lambda shelf, _: suites_json(),
     "/api/views": lambda shelf, _: _saved_views(shelf),
     "/api/run": lambda shelf, query: shelf.view(query["run"]).head(),
@@ -121,13 +109,9 @@ _ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
         int(query.get("from", "0")), int(query.get("generation", "0"))
     ),
     "/api/samples": _samples,
-    "/api/search": lambda shelf, query: shelf.view(query["run"]).search(
-        query["text"], int(query.get("from", "0"))
-    ),
+    "/api/search": lambda shelf, query: shelf.view(query["run"]).search(query["text"], int(query.get("from", "0"))),
     "/api/annotations": lambda shelf, query: shelf.annotations(query["run"]),
-    "/api/source": lambda shelf, query: describe_source(
-        shelf.view(query["run"]).images, query["sample"]
-    ),
+    "/api/source": lambda shelf, query: describe_source(shelf.view(query["run"]).images, query["sample"]),
     "/api/compare": lambda shelf, query: shelf.comparison(query["first"], query["second"]),
 }
 """What answers each address, as JSON."""
@@ -168,8 +152,5 @@ def _annotate(server: PageServer, body: bytes) -> dict[str, Any]:
     return server.library.annotate(decode_change(body), server.annotator)
 
 
-_POST_ROUTES: dict[str, Callable[[PageServer, bytes], Any]] = {
-    "/api/views": _change_views,
-    "/api/annotate": _annotate,
-}
+_POST_ROUTES: dict[str, Callable[[PageServer, bytes], Any]] = {"/api/views": _change_views, "/api/annotate": _annotate}
 """What stores something, from the body of a request."""

@@ -107,16 +107,11 @@ def blink(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
 def scienceqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     """LLaVA's `eval_science_qa.py`, whole."""
     problems = {
-        row["id"]: {
-            "choices": list(options_of(row).values()),
-            "answer": LETTERS.index(row["cells"]["answer"]),
-        }
+        row["id"]: {"choices": list(options_of(row).values()), "answer": LETTERS.index(row["cells"]["answer"])}
         for row in rows
     }
     said = [
-        {"question_id": row["id"], "text": row["reply"], "prompt": "<image>"}
-        for row in rows
-        if not row.get("missing")
+        {"question_id": row["id"], "text": row["reply"], "prompt": "<image>"} for row in rows if not row.get("missing")
     ]
     lines = "\n".join(map(json.dumps, said))
     with files_of(pid_splits={"test": list(problems)}, problems=problems, said=lines) as folder:
@@ -150,8 +145,7 @@ def mme_realworld(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
         printed = run(text, "--results_file", str(folder / "results.json"))
     overall = re.search(r"Overall Acc ([\d.]+)", printed)
     assert overall is not None
-    credits = [float(read(one["Output"], one["Answer choices"]) == one["Ground truth"])
-               for one in held]  # fmt: skip
+    credits = [float(read(one["Output"], one["Answer choices"]) == one["Ground truth"]) for one in held]
     assert abs(float(overall[1]) - sum(credits) / len(credits)) < 1e-4
     return credits, {}
 
@@ -162,8 +156,7 @@ def video_mme(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     read = defined(text, "extract_characters_regex", re=re)["extract_characters_regex"]
     said = [read(row["reply"]) for row in rows]
     return [
-        float(letter == row["cells"]["answer"]) if letter else None
-        for letter, row in zip(said, rows, strict=True)
+        float(letter == row["cells"]["answer"]) if letter else None for letter, row in zip(said, rows, strict=True)
     ], {}
 
 
@@ -185,14 +178,8 @@ def tempcompass(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
         with contextlib.suppress(ZeroDivisionError):
             names["main"](said, {}, str(here / "out.json"), True)
         judged = json.loads((here / "out.json").read_text())
-    marks = {
-        (video, dim): iter(results)
-        for video, dims in judged.items()
-        for dim, results in dims.items()
-    }
-    return [
-        float(next(marks[row["cells"]["video_id"], row["cells"]["dim"]])["rating"]) for row in rows
-    ], {}
+    marks = {(video, dim): iter(results) for video, dims in judged.items() for dim, results in dims.items()}
+    return [float(next(marks[row["cells"]["video_id"], row["cells"]["dim"]])["rating"]) for row in rows], {}
 
 
 class _Lot(random.Random):
@@ -230,10 +217,7 @@ def mmmu_pro(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
         lot.drawn = False
         cells = row["cells"]
         options = cells.get("options") or str(list(options_of(row).values()))
-        held = {
-            "id": row["id"], "response": row["reply"], "options": options,
-            "answer": cells["answer"],
-        }  # fmt: skip
+        held = {"id": row["id"], "response": row["reply"], "options": options, "answer": cells["answer"]}
         right = names["mmmu_process_results"](held)["if_right"]
         return None if lot.drawn else float(right)
 
@@ -246,8 +230,7 @@ def mmbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
 
     text = source("lmms-eval", "lmms_eval", "tasks", "mmbench", "mmbench_evals.py")
     quiet = type("Quiet", (), {"info": print, "warning": print})
-    names = defined(text, "MMBench_Evaluator", string=__import__("string"), pd=pd,
-                    os=os, eval_logger=quiet)  # fmt: skip
+    names = defined(text, "MMBench_Evaluator", string=__import__("string"), pd=pd, os=os, eval_logger=quiet)
     evaluator = names["MMBench_Evaluator"]()
     right: dict[int, bool] = {}
     for row in rows:
@@ -298,8 +281,9 @@ def mmstar(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     )
 
     def credit(row: Row) -> float:
-        held = [{"prediction": "", "answer": "A", "bench": "", "category": top, "l2_category": low}
-                for top, low in levels]  # fmt: skip
+        held = [
+            {"prediction": "", "answer": "A", "bench": "", "category": top, "l2_category": low} for top, low in levels
+        ]
         held[0] |= {"prediction": row["reply"], "answer": row["cells"]["answer"]}
         table["rows"] = pd.DataFrame(held)
         names["MMStar_eval"]("rows.xlsx")
@@ -339,20 +323,14 @@ def phyx(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     name = arguments.get("function", "PhyX_process_line_MC")
     helpers = ("safe_literal_eval", "extract_boxed_content", "mapping_str")
     compare = defined(text, name, *helpers, re=re, ast=ast, FAIL_MSG=failed)[name]
-    lines = [
-        {"index": row["id"], "answer": row["cells"]["answer"], "prediction": row["reply"]}
-        for row in rows
-    ]
+    lines = [{"index": row["id"], "answer": row["cells"]["answer"], "prediction": row["reply"]} for row in rows]
     return [float(compare(line)["match"]) for line in lines], {}
 
 
 def logicvista(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     """VLMEvalKit's extraction, whose language model gives the verdict that each row holds."""
     text = source("VLMEvalKit", "vlmeval", "dataset", "utils", "logicvista.py")
-    names = defined(
-        text, "LogicVista_auxeval", "build_prompt_logicvista",
-        FAIL_MSG="Failed to obtain answer via API.",
-    )  # fmt: skip
+    names = defined(text, "LogicVista_auxeval", "build_prompt_logicvista", FAIL_MSG="Failed to obtain answer via API.")
 
     def credit(row: Row) -> float:
         model = type("Model", (), {"generate": lambda self, *_, **__: row["verdict"]})()
@@ -376,9 +354,7 @@ def cvbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     return credits, {"average": (two + sources["Omni3D"]) / 2}
 
 
-def _means_by(
-    rows: Sequence[Row], credits: Sequence[float | None], column: str
-) -> dict[str, float]:
+def _means_by(rows: Sequence[Row], credits: Sequence[float | None], column: str) -> dict[str, float]:
     """The mean credit in percent of the rows of each label."""
     found: dict[str, list[float]] = {}
     for row, credit in zip(rows, credits, strict=True):
@@ -388,12 +364,10 @@ def _means_by(
 
 def can_infer(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     """The matching of the copy of VLMEvalKit in a benchmark's own repository."""
-    names = defined(source(*arguments["path"]), "can_infer_option", "can_infer_text", "can_infer",
-                    os=os, cp=copy, string=string)  # fmt: skip
-    return [
-        float(names["can_infer"](row["reply"], options_of(row)) == row["cells"]["answer"])
-        for row in rows
-    ], {}
+    names = defined(
+        source(*arguments["path"]), "can_infer_option", "can_infer_text", "can_infer", os=os, cp=copy, string=string
+    )
+    return [float(names["can_infer"](row["reply"], options_of(row)) == row["cells"]["answer"]) for row in rows], {}
 
 
 def spatial457(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
@@ -405,9 +379,7 @@ def spatial457(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     body = ast.parse(source(*folder, "spatial457.py")).body
     made = next(one for one in body if isinstance(one, ast.ClassDef))
     part = ast.Module([one for one in made.body if getattr(one, "name", "") == "evaluate"], [])
-    table = pd.DataFrame(
-        [{**row["cells"], "index": row["id"], "prediction": row["reply"]} for row in rows]
-    )
+    table = pd.DataFrame([{**row["cells"], "index": row["id"], "prediction": row["reply"]} for row in rows])
     names: dict[str, Any] = {
         "re": re,
         "tqdm": list,
@@ -495,10 +467,16 @@ def holmes(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
         for row in rows
     ]
     evaluate = defined(
-        source("Video-Holmes", "evaluate.py"), "evaluate", os=os, json=json, csv=csv, re=re,
-        defaultdict=collections.defaultdict, tqdm=list,
+        source("Video-Holmes", "evaluate.py"),
+        "evaluate",
+        os=os,
+        json=json,
+        csv=csv,
+        re=re,
+        defaultdict=collections.defaultdict,
+        tqdm=list,
         predict_gemini=lambda *_: next(replies),
-    )["evaluate"]  # fmt: skip
+    )["evaluate"]
     with files_of(test=questions) as folder:
         evaluate("", str(folder / "test.json"), str(folder), "gemini", None)
         judged = json.loads((folder / "Results-gemini.json").read_text())

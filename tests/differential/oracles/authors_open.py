@@ -87,10 +87,7 @@ def textvqa(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float
     """LLaVA's `eval_textvqa.py` calls this evaluator, which is that of the authors' code base."""
     text = source("LLaVA", "llava", "eval", "m4c_evaluator.py")
     evaluator = names_of(text, "m4c")["TextVQAAccuracyEvaluator"]()
-    return [
-        evaluator.eval_pred_list([{"pred_answer": row["reply"], "gt_answers": golds_of(row)}])
-        for row in rows
-    ]
+    return [evaluator.eval_pred_list([{"pred_answer": row["reply"], "gt_answers": golds_of(row)}]) for row in rows]
 
 
 def relaxed(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
@@ -103,23 +100,16 @@ def relaxed(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float
         Sequence=Sequence,
     )
     return [
-        names["aggregate_metrics"]([golds_of(row)], [row["reply"]], names["relaxed_correctness"])
-        / 100
-        for row in rows
+        names["aggregate_metrics"]([golds_of(row)], [row["reply"]], names["relaxed_correctness"]) / 100 for row in rows
     ]
 
 
 def anls(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[float]:
     """The script of DocVQA's and InfographicVQA's competition."""
     names = names_of(source("Qwen-VL", "eval_mm", "infographicsvqa_eval.py"), "rrc")
-    held = [
-        {"questionId": int(row["id"]), "question": "", "answers": golds_of(row)} for row in rows
-    ]
+    held = [{"questionId": int(row["id"]), "question": "", "answers": golds_of(row)} for row in rows]
     said = [{"questionId": int(row["id"]), "answer": row["reply"]} for row in rows]
-    files = {
-        "gold": json.dumps({"dataset_name": "", "data": held}).encode(),
-        "said": json.dumps(said).encode(),
-    }
+    files = {"gold": json.dumps({"dataset_name": "", "data": held}).encode(), "said": json.dumps(said).encode()}
     names["open"] = lambda path, *_: io.BytesIO(files[path])
     parameters = types.SimpleNamespace(answer_types=False, anls_threshold=0.5)
     found = names["evaluate_method"]("gold", "said", parameters)["per_sample_result"]
@@ -143,9 +133,7 @@ def ocrbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
     """The loop of `example.py` that scores the replies it has collected."""
     tree = ast.parse(source("MultimodalOCR", "OCRBench", "example.py"))
     main = next(node for node in tree.body if isinstance(node, ast.If))
-    loop = next(
-        node for node in main.body if isinstance(node, ast.For) and "HME100k" in ast.unparse(node)
-    )
+    loop = next(node for node in main.body if isinstance(node, ast.For) and "HME100k" in ast.unparse(node))
     data = [
         {
             "type": row["cells"]["type"],
@@ -233,16 +221,10 @@ def mathvision(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[fl
     folder = CHECKOUTS / "MATH-V" / "evaluation"
     sys.path.insert(0, str(folder))
     questions = [
-        {
-            "id": row["id"],
-            "answer": row["cells"]["answer"],
-            "options": ast.literal_eval(row["cells"]["choices"]),
-        }
+        {"id": row["id"], "answer": row["cells"]["answer"], "options": ast.literal_eval(row["cells"]["choices"])}
         for row in rows
     ]
-    text = source("MATH-V", "evaluation", "evaluate.py").replace(
-        "id_raw = {example", "id_raw = QUESTIONS or {example"
-    )
+    text = source("MATH-V", "evaluation", "evaluate.py").replace("id_raw = {example", "id_raw = QUESTIONS or {example")
     # `fire` makes a command of it; nothing else is used.
     sys.modules.setdefault("fire", types.ModuleType("fire"))
     names = names_of(text, "mathv", QUESTIONS={one["id"]: one for one in questions})
@@ -253,9 +235,7 @@ def mathvision(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[fl
     return [float(line["correct"]) for line in kept]
 
 
-def ccocr(
-    rows: Sequence[Row], arguments: Mapping[str, Any]
-) -> tuple[list[float], dict[str, float]]:
+def ccocr(rows: Sequence[Row], arguments: Mapping[str, Any]) -> tuple[list[float], dict[str, float]]:
     """CC-OCR's evaluators: a row alone is the picture's number; a subset's number is that of its
     pictures together, a track's and the total are plain means."""
     sys.path.insert(0, str(CHECKOUTS / "AdvancedLiterateMachinery/Benchmarks/CC-OCR/evaluation"))
@@ -300,15 +280,9 @@ def screenspot(rows: Sequence[Row], arguments: Mapping[str, Any]) -> list[float]
     model."""
     names = names_of(source("SeeClick", "pretrain", "process_utils.py"), "utils")
     tree = ast.parse(source("SeeClick", "pretrain", "screenspot_test.py"))
-    [loop] = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.For) and ast.unparse(node.target) == "(j, item)"
-    ]
+    [loop] = [node for node in ast.walk(tree) if isinstance(node, ast.For) and ast.unparse(node.target) == "(j, item)"]
     asking = ("Image.open", "os.path", "tokenizer", "prompt_origin")
-    loop.body = [
-        node for node in loop.body if not any(part in ast.unparse(node) for part in asking)
-    ]
+    loop.body = [node for node in loop.body if not any(part in ast.unparse(node) for part in asking)]
     code = compile(ast.Module(loop.body, []), "loop", "exec")
     credits = []
     for row in rows:
@@ -319,9 +293,15 @@ def screenspot(rows: Sequence[Row], arguments: Mapping[str, Any]) -> list[float]
             "image": types.SimpleNamespace(size=_size_of(cells["image"])),
             "response": row["reply"],
             "logging": types.SimpleNamespace(info=lambda *_: None),
-            "img_path": "", "j": 0, "num_action": 0, "corr_action": 0, "num_wrong_format": 0,
-            "text_correct": [], "icon_correct": [], "result": [],
-        }  # fmt: skip
+            "img_path": "",
+            "j": 0,
+            "num_action": 0,
+            "corr_action": 0,
+            "num_wrong_format": 0,
+            "text_correct": [],
+            "icon_correct": [],
+            "result": [],
+        }
         exec(code, {**names, **said})
         [credit] = said["text_correct"] + said["icon_correct"]
         credits.append(float(credit))
@@ -337,12 +317,7 @@ def _size_of(picture: str) -> tuple[int, int]:
 def screenspot_pro(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
     """The readers of the file for GPT-4o, and the script's verdicts and tables."""
     folder = "ScreenSpot-Pro-GUI-Grounding"
-    readers = defined(
-        source(folder, "models", "gpt4x.py"),
-        "extract_first_bounding_box",
-        "extract_first_point",
-        re=re,
-    )
+    readers = defined(source(folder, "models", "gpt4x.py"), "extract_first_bounding_box", "extract_first_point", re=re)
     text = source(folder, "eval_screenspot_pro.py")
     wanted = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     names = defined(text, *wanted, itertools=itertools)

@@ -28,13 +28,22 @@ from typing import Any
 
 CHECKOUT = Path(os.environ["SNELLEN_CHECKOUTS"]) / "VLMEvalKit"
 LIBRARIES = (
-    "colormath.color_diff", "matplotlib.backends.backend_pdf", "matplotlib.pyplot",
-    "matplotlib_venn", "mpl_toolkits.mplot3d", "networkx", "numpy", "scipy.stats", "squarify",
-)  # fmt: skip
+    "colormath.color_diff",
+    "matplotlib.backends.backend_pdf",
+    "matplotlib.pyplot",
+    "matplotlib_venn",
+    "mpl_toolkits.mplot3d",
+    "networkx",
+    "numpy",
+    "scipy.stats",
+    "squarify",
+)
 PARTS = {
-    "text_score": "text_metrics", "layout_score": "layout_metrics",
-    "chart_type_score": "chart_type_metrics", "color_score": "color_metrics",
-}  # fmt: skip
+    "text_score": "text_metrics",
+    "layout_score": "layout_metrics",
+    "chart_type_score": "chart_type_metrics",
+    "color_score": "color_metrics",
+}
 
 
 def run_forked(command: Sequence[str], **_: Any) -> Any:
@@ -70,32 +79,21 @@ def load() -> Any:
         importlib.import_module(name)
     root = CHECKOUT / "vlmeval"
     quiet = types.SimpleNamespace(
-        info=lambda *_: None, debug=lambda *_: None, warning=lambda *_: None,
-        error=lambda *_: None, exception=lambda *_: None,
-    )  # fmt: skip
-    names = (
-        "LMUDataRoot",
-        "download_file",
-        "dump",
-        "file_size",
-        "get_intermediate_file_path",
-        "load",
-        "md5",
+        info=lambda *_: None,
+        debug=lambda *_: None,
+        warning=lambda *_: None,
+        error=lambda *_: None,
+        exception=lambda *_: None,
     )
+    names = ("LMUDataRoot", "download_file", "dump", "file_size", "get_intermediate_file_path", "load", "md5")
     _module("vlmeval", path=root)
     _module("vlmeval.smp", get_logger=lambda *_: quiet, **dict.fromkeys(names))
     _module("vlmeval.dataset", path=root / "dataset")
-    _module(
-        "vlmeval.dataset.utils", path=root / "dataset" / "utils", DEBUG_MESSAGE="", build_judge=None
-    )
+    _module("vlmeval.dataset.utils", path=root / "dataset" / "utils", DEBUG_MESSAGE="", build_judge=None)
     _module("vlmeval.dataset.image_base", ImageBaseDataset=object)
     chartmimic = importlib.import_module("vlmeval.dataset.chartmimic")
-    chartmimic.subprocess = types.SimpleNamespace(
-        run=run_forked, TimeoutExpired=subprocess.TimeoutExpired
-    )
-    sys.modules[
-        "vlmeval.dataset.utils.chartmimic.eval_configs.global_config"
-    ].subprocess = types.SimpleNamespace(
+    chartmimic.subprocess = types.SimpleNamespace(run=run_forked, TimeoutExpired=subprocess.TimeoutExpired)
+    sys.modules["vlmeval.dataset.utils.chartmimic.eval_configs.global_config"].subprocess = types.SimpleNamespace(
         run=_checked, CalledProcessError=subprocess.CalledProcessError
     )
     return chartmimic

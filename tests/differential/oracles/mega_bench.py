@@ -48,10 +48,7 @@ def scored(tasks: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, A
         }
         for name, rows in tasks.items()
     ]
-    samples = [
-        {"task_name": name, "task_samples": [row["cells"] for row in rows]}
-        for name, rows in tasks.items()
-    ]
+    samples = [{"task_name": name, "task_samples": [row["cells"] for row in rows]} for name, rows in tasks.items()]
     with tempfile.TemporaryDirectory() as folder:
         replies, results = Path(folder) / "replies.json", Path(folder) / "scores.json"
         replies.write_text(json.dumps(data))

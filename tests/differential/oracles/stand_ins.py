@@ -72,9 +72,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def install(*names: str) -> None:
     """Replace packages by stand-ins: top-level ones that are not installed, and dotted ones (a part
     of the checkout itself that scoring does not need) in any case."""
-    replaced = frozenset(
-        name for name in names if "." in name or importlib.util.find_spec(name) is None
-    )
+    replaced = frozenset(name for name in names if "." in name or importlib.util.find_spec(name) is None)
     sys.meta_path.insert(0, _Finder(replaced))
 
 

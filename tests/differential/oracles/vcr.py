@@ -36,14 +36,9 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
     """The mean exact match of each picture's texts, and both numbers over all texts."""
     texts_of = {"authors": _by_authors, "vlmevalkit": _by_vlmevalkit}[job["arguments"]["scorer"]]
     told = [texts_of(row) for row in job["rows"]]
-    credits = {
-        row["id"]: _mean(texts, "exact_match") for row, texts in zip(job["rows"], told, strict=True)
-    }
+    credits = {row["id"]: _mean(texts, "exact_match") for row, texts in zip(job["rows"], told, strict=True)}
     every = [one for texts in told for one in texts]
-    metrics = {
-        "Exact_Match": 100 * _mean(every, "exact_match"),
-        "Jaccard": 100 * _mean(every, "jaccard"),
-    }
+    metrics = {"Exact_Match": 100 * _mean(every, "exact_match"), "Jaccard": 100 * _mean(every, "jaccard")}
     return {"credits": credits, "metrics": metrics}
 
 
@@ -80,8 +75,7 @@ def _by_authors(row: Row) -> list[Mapping[str, float]]:
     words are looked for."""
     folder = ("VCR", "src", "evaluation")
     helpers = _names((*folder, "utils.py"), "rough_filter", "zero_template")
-    names = {**_names((*folder, "evaluation_metrics.py"), "tokenize", "find_best_match",
-                      "process_match_single")}  # fmt: skip
+    names = {**_names((*folder, "evaluation_metrics.py"), "tokenize", "find_best_match", "process_match_single")}
     names["process_match_single"].__globals__.update(
         {name: helpers[name] for name in ("rough_filter", "zero_template")}
     )

@@ -35,11 +35,33 @@ from typing import Any
 
 CHECKOUT = Path(os.environ["SNELLEN_CHECKOUTS"]) / "VLMEvalKit"
 HEAVY = (
-    "torch", "torchvision", "transformers", "decord", "timm", "qwen_vl_utils", "bert_score",
-    "sentence_transformers", "litellm", "gradio", "clip", "cairosvg", "lpips", "cdfvd",
-    "torchmetrics", "accelerate", "ipdb", "pdf2image", "google", "anthropic", "moviepy",
-    "sentencepiece", "open_clip", "vlmeval.vlm", "vlmeval.config", "vlmeval.tools",
-)  # fmt: skip
+    "torch",
+    "torchvision",
+    "transformers",
+    "decord",
+    "timm",
+    "qwen_vl_utils",
+    "bert_score",
+    "sentence_transformers",
+    "litellm",
+    "gradio",
+    "clip",
+    "cairosvg",
+    "lpips",
+    "cdfvd",
+    "torchmetrics",
+    "accelerate",
+    "ipdb",
+    "pdf2image",
+    "google",
+    "anthropic",
+    "moviepy",
+    "sentencepiece",
+    "open_clip",
+    "vlmeval.vlm",
+    "vlmeval.config",
+    "vlmeval.tools",
+)
 VERDICTS = ("hit", "score", "match", "eval_score", "correct")
 
 
@@ -151,9 +173,7 @@ def _class_of(name: str) -> Any:
     raise SystemExit(f"VLMEvalKit has no data set {name!r}")
 
 
-def _verdicts(
-    folder: Path, before: set[str], column: str | None
-) -> tuple[str, dict[str, float | None]]:
+def _verdicts(folder: Path, before: set[str], column: str | None) -> tuple[str, dict[str, float | None]]:
     """The verdict column of the file that the evaluation left, by index of the row."""
     import pandas as pd
 

@@ -106,10 +106,7 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
         found = _evaluate(arguments, rows)[1]
     if low is not None:
         found = {row["id"]: found.get(row["id"], low) for row in rows}
-    credits = {
-        key: ((value if low is None else max(value, low)) + offset) / scale
-        for key, value in found.items()
-    }
+    credits = {key: ((value if low is None else max(value, low)) + offset) / scale for key, value in found.items()}
     numbers, _ = _evaluate(arguments, [row for row in rows if not row["apart"]])
     return {"credits": {row["id"]: credits[row["id"]] for row in rows}, "metrics": numbers}
 
@@ -198,9 +195,7 @@ def _marked(cell: str, name: str) -> str:
     return f"{cell[:-2]}{mark}{cell[-2:]}" if cell.endswith(("']", '"]')) else f"{cell}{mark}"
 
 
-def _named(
-    returned: Any, arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-) -> list[tuple[str, float]]:
+def _named(returned: Any, arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
     if "whole" in arguments:
         return _of_counts(returned, sum(row["cells"]["key"].endswith("multi") for row in rows))
     if "shares" in arguments:
@@ -229,11 +224,7 @@ def _of_counts(table: Any, problems: int) -> list[tuple[str, float]]:
             for name, cell in cells.items()
             if name.endswith(f"({mode})") and cell.endswith(")")
         }
-        lost = (
-            counts["InadequateGeneralization"] / 2
-            + counts["RoteMemorization"]
-            + counts["InsufficientKnowledge"]
-        )
+        lost = counts["InadequateGeneralization"] / 2 + counts["RoteMemorization"] + counts["InsufficientKnowledge"]
         found.append((f"Score ({mode})", 100 * (problems - lost) / problems))
         found += [(f"{name} ({mode})", 100 * n / problems) for name, n in counts.items()]
         rote = cells[f"RoteMemorization ({mode})"].partition("%")[0]

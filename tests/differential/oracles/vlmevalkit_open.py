@@ -83,11 +83,7 @@ def _alone(job: Mapping[str, Any]) -> dict[str, Any]:
         left_out |= drawn
         base.draw(arguments["lots"], wins=False)
     kept = [row for row in rows if row["id"] not in left_out]
-    numbers = (
-        {"metrics": {}}
-        if arguments.get("errors")
-        else _reported(arguments, _evaluate(arguments, kept))
-    )
+    numbers = {"metrics": {}} if arguments.get("errors") else _reported(arguments, _evaluate(arguments, kept))
     return {"credits": credits, "left_out": sorted(left_out), **numbers}
 
 
@@ -203,9 +199,7 @@ def _kept(row: Mapping[str, Any], reader: str) -> Any:
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
     import pandas as pd
 
-    table = pd.DataFrame(
-        [{**row["cells"], "index": row["id"], "prediction": row["reply"]} for row in rows]
-    )
+    table = pd.DataFrame([{**row["cells"], "index": row["id"], "prediction": row["reply"]} for row in rows])
     if all(str(row["id"]).isdecimal() for row in rows):
         table["index"] = table["index"].astype(int)
     return table

@@ -9,10 +9,7 @@ from tests.differential.oracle_list import VLMEVALKIT
 from tests.differential.programs_chart import drawn, replies
 from tests.differential.sets import Case, Spec
 
-_GRADES = (
-    "Score: {}/100", "Score: {}", "Score: **{}/100**", "**Score:** {}/100",
-    "- Style: 15/20\n\nScore: {}/100",
-)  # fmt: skip
+_GRADES = ("Score: {}/100", "Score: {}", "Score: **{}/100**", "**Score:** {}/100", "- Style: 15/20\n\nScore: {}/100")
 _COMMENTS = "Comments:\n- Chart Types: all are there, 20/20\n- Clarity: 9/10\n\n"
 
 

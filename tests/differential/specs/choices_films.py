@@ -17,10 +17,7 @@ from tests.differential.styles_choice import Choice, choice
 
 HOLMES_TASKS = ("SR", "IMC", "TCI", "TA", "MHR", "PAR", "CTI")
 HOLMES = candidates(
-    dressed=True,
-    video=("aaa", "bbb", "ccc"),
-    question_type=HOLMES_TASKS,
-    explanation="It can be seen.",
+    dressed=True, video=("aaa", "bbb", "ccc"), question_type=HOLMES_TASKS, explanation="It can be seen."
 )
 
 TAMPERINGS = ("original", "masking", "repetition", "rotate", "substitution", "dropping")
@@ -72,12 +69,7 @@ def quality_cells(question: Choice, number: int) -> Mapping[str, Any]:
     }
 
 
-_NUMBERS_THERE = {
-    "f1": "F1 Score",
-    "precision": "Precision",
-    "recall": "Recall",
-    "tampering_accuracy": "Accuracy",
-}
+_NUMBERS_THERE = {"f1": "F1 Score", "precision": "Precision", "recall": "Recall", "tampering_accuracy": "Accuracy"}
 
 
 def in_answer_tags(cases: Callable[[], Iterator[Case]]) -> Callable[[], Iterator[Case]]:
@@ -140,10 +132,7 @@ SPECS = (
                 for ours, theirs in _NUMBERS_THERE.items()
                 for kind in TAMPERINGS[1:]
             },
-            **{
-                f"task_type f1/{task}": f"_action_f1/{task}/overall/F1 Score"
-                for task in TAMPERED_TASKS
-            },
+            **{f"task_type f1/{task}": f"_action_f1/{task}/overall/F1 Score" for task in TAMPERED_TASKS},
         },
     ),
     Spec(
@@ -153,16 +142,7 @@ SPECS = (
         oracle=replace(VLMEVALKIT, script="vlmevalkit_judged"),
         path="vlmeval/dataset/qbench_video.py, QBench_Video_MCQ.evaluate",
         cases=choice_cases(quality_cells, pools.GENERATED + pools.BEAUTY),
-        arguments={
-            "dataset": "QBench_Video_MCQ",
-            "column": "score",
-            "shares": 100,
-            "counted": True,
-        },
-        metrics={
-            "accuracy": "all",
-            "question_type/yes_no": "yes_no",
-            "question_type/what_how": "what_how",
-        },
+        arguments={"dataset": "QBench_Video_MCQ", "column": "score", "shares": 100, "counted": True},
+        metrics={"accuracy": "all", "question_type/yes_no": "yes_no", "question_type/what_how": "what_how"},
     ),
 )

@@ -83,8 +83,12 @@ def _mmmu_cases() -> Iterator[Case]:
     for turn, (question, gold, texts) in enumerate(OPEN_QUESTIONS):
         for position, (style, write) in enumerate(styles_choice.styles()):
             right, wrong = texts if (position + turn) % 3 else texts[::-1]
-            cells = {"question": question, "answer": gold, "split": "validation",
-                     "category": columns["category"][position % 3]}  # fmt: skip
+            cells = {
+                "question": question,
+                "answer": gold,
+                "split": "validation",
+                "category": columns["category"][position % 3],
+            }
             yield Case(str(number), cells, f"open, {style}", write(right, right, wrong, wrong))
             number += 1
 
@@ -132,46 +136,90 @@ OPEN_QUESTIONS = (
 _SUBJECTS = {"category": ("History", "Art", "Math")}
 _IN_2D = {"mean_of_sources": "Overall", "source/ADE20K": "ADE20K"}
 SPECS = (
-    vlmevalkit_set("cvbench:dimension=2D", "CV-Bench-2D", pools.SPACE, _IN_2D,
-                   _CLASS.format("CVBench"), split="2D", task=("Count", "Relation"),
-                   source=("ADE20K", "COCO", "COCO")),
-    vlmevalkit_set("cvbench:dimension=3D", "CV-Bench-3D", pools.SPACE,
-                   {"accuracy": "Overall"}, _CLASS.format("CVBench"), split="3D",
-                   task=("Depth", "Distance"), source="Omni3D"),
-    vlmevalkit_set("hrbench", "HRBench4K", pools.DETAILS,
-                   {"accuracy": "accuracy/12", "cycle_category/0": "accuracy/0"},
-                   _CLASS.format("HRBenchDataset"), "accuracy/12",
-                   cycle_category=("0", "1", "2", "3"),
-                   category=("single", "single", "single", "cross", "cross", "cross", "cross",
-                             "single")),
-    vlmevalkit_set("hrbench:size=8k", "HRBench8K", pools.KNOWLEDGE, {"accuracy": "accuracy/12"},
-                   _CLASS.format("HRBenchDataset"), "accuracy/12",
-                   cycle_category=("0", "1", "2", "3"),
-                   category=("single", "single", "single", "cross", "cross", "cross", "cross",
-                             "single")),
-    vlmevalkit_set("lego-puzzles", "LEGO", pools.BRICKS, where=_CLASS.format("LEGO"),
-                   question_type="multiple-choice", category=("height", "rotation")),
-    vlmevalkit_set("tdbench", "tdbench_rot0", pools.SPACE, where=_CLASS.format("TDBench"),
-                   category=("hallucination", "counting")),
-    vlmevalkit_set("tdbench:rotation=90", "tdbench_rot90", pools.DETAILS,
-                   where=_CLASS.format("TDBench"), category=("hallucination", "counting")),
-    vlmevalkit_set("seedbench", "SEEDBench_IMG", pools.GENERATOR,
-                   category=("Instances Counting", "Scene Understanding")),
-    vlmevalkit_set("seedbench:version=2", "SEEDBench2", pools.TASKS, {},
-                   category=("Instances Counting", "Scene Understanding")),
-    vlmevalkit_set("seedbench:version=2-plus", "SEEDBench2_Plus", pools.EXPERT,
-                   category=("chart", "map", "web")),
-    _own_cases("mmmu", "MMMU_DEV_VAL", cases=_mmmu_cases, path=_CLASS.format("MMMUDataset"),
-               metrics={"accuracy": "Overall", "category/Art": "Art"}),
-    vlmevalkit_set("mmmu-pro", "MMMU_Pro_10c", pools.TEN, where=_CLASS.format("MMMUProDataset"),
-                   **_SUBJECTS),
-    vlmevalkit_set("mmmu-pro:setting=10,cot=on", "MMMU_Pro_10c_COT", pools.TEN,
-                   where=_CLASS.format("MMMUProDataset"), **_SUBJECTS),
-    vlmevalkit_set("mmmu-pro:setting=vision", "MMMU_Pro_V", pools.TEN,
-                   where=_CLASS.format("MMMUProDataset"), **_SUBJECTS),
-    _own_cases("mmvp", "MMVP", cases=_pair_cases,
-               metrics={"pair_accuracy": "Overall", "accuracy": "Average"}),
-    _own_cases("mmt-bench", "MMT-Bench_VAL", cases=_mmt_cases,
-               metrics={"overall_micro": "ALL/Overall", "l2-category/VR": "ALL/VR",
-                        "l2-category/GN": "ALL/GN"}),
-)  # fmt: skip
+    vlmevalkit_set(
+        "cvbench:dimension=2D",
+        "CV-Bench-2D",
+        pools.SPACE,
+        _IN_2D,
+        _CLASS.format("CVBench"),
+        split="2D",
+        task=("Count", "Relation"),
+        source=("ADE20K", "COCO", "COCO"),
+    ),
+    vlmevalkit_set(
+        "cvbench:dimension=3D",
+        "CV-Bench-3D",
+        pools.SPACE,
+        {"accuracy": "Overall"},
+        _CLASS.format("CVBench"),
+        split="3D",
+        task=("Depth", "Distance"),
+        source="Omni3D",
+    ),
+    vlmevalkit_set(
+        "hrbench",
+        "HRBench4K",
+        pools.DETAILS,
+        {"accuracy": "accuracy/12", "cycle_category/0": "accuracy/0"},
+        _CLASS.format("HRBenchDataset"),
+        "accuracy/12",
+        cycle_category=("0", "1", "2", "3"),
+        category=("single", "single", "single", "cross", "cross", "cross", "cross", "single"),
+    ),
+    vlmevalkit_set(
+        "hrbench:size=8k",
+        "HRBench8K",
+        pools.KNOWLEDGE,
+        {"accuracy": "accuracy/12"},
+        _CLASS.format("HRBenchDataset"),
+        "accuracy/12",
+        cycle_category=("0", "1", "2", "3"),
+        category=("single", "single", "single", "cross", "cross", "cross", "cross", "single"),
+    ),
+    vlmevalkit_set(
+        "lego-puzzles",
+        "LEGO",
+        pools.BRICKS,
+        where=_CLASS.format("LEGO"),
+        question_type="multiple-choice",
+        category=("height", "rotation"),
+    ),
+    vlmevalkit_set(
+        "tdbench", "tdbench_rot0", pools.SPACE, where=_CLASS.format("TDBench"), category=("hallucination", "counting")
+    ),
+    vlmevalkit_set(
+        "tdbench:rotation=90",
+        "tdbench_rot90",
+        pools.DETAILS,
+        where=_CLASS.format("TDBench"),
+        category=("hallucination", "counting"),
+    ),
+    vlmevalkit_set(
+        "seedbench", "SEEDBench_IMG", pools.GENERATOR, category=("Instances Counting", "Scene Understanding")
+    ),
+    vlmevalkit_set(
+        "seedbench:version=2", "SEEDBench2", pools.TASKS, {}, category=("Instances Counting", "Scene Understanding")
+    ),
+    vlmevalkit_set("seedbench:version=2-plus", "SEEDBench2_Plus", pools.EXPERT, category=("chart", "map", "web")),
+    _own_cases(
+        "mmmu",
+        "MMMU_DEV_VAL",
+        cases=_mmmu_cases,
+        path=_CLASS.format("MMMUDataset"),
+        metrics={"accuracy": "Overall", "category/Art": "Art"},
+    ),
+    vlmevalkit_set("mmmu-pro", "MMMU_Pro_10c", pools.TEN, where=_CLASS.format("MMMUProDataset"), **_SUBJECTS),
+    vlmevalkit_set(
+        "mmmu-pro:setting=10,cot=on", "MMMU_Pro_10c_COT", pools.TEN, where=_CLASS.format("MMMUProDataset"), **_SUBJECTS
+    ),
+    vlmevalkit_set(
+        "mmmu-pro:setting=vision", "MMMU_Pro_V", pools.TEN, where=_CLASS.format("MMMUProDataset"), **_SUBJECTS
+    ),
+    _own_cases("mmvp", "MMVP", cases=_pair_cases, metrics={"pair_accuracy": "Overall", "accuracy": "Average"}),
+    _own_cases(
+        "mmt-bench",
+        "MMT-Bench_VAL",
+        cases=_mmt_cases,
+        metrics={"overall_micro": "ALL/Overall", "l2-category/VR": "ALL/VR", "l2-category/GN": "ALL/GN"},
+    ),
+)

@@ -57,11 +57,9 @@ def realworld_cases() -> Iterator[Case]:
     """Replies repeat the options as they are called, without the bracketed label."""
     bare = four(pools.KNOWLEDGE + pools.GENERATOR)
     columns = {
-        "category": (
-            "Perception/OCR with Complex Context", "Perception/Monitoring", "Reasoning/Monitoring",
-        ),
+        "category": ("Perception/OCR with Complex Context", "Perception/Monitoring", "Reasoning/Monitoring"),
         "l2-category": ("license", "vehicle/attribute", "intention"),
-    }  # fmt: skip
+    }
     dressed = {one.question: one for one in with_refusal(bare)}
     row = table_row(**columns)
 
@@ -73,13 +71,7 @@ def realworld_cases() -> Iterator[Case]:
 
 
 def _video(
-    benchmark: str,
-    dataset: str,
-    where: str,
-    leads: tuple[Any, ...] = (),
-    *,
-    counted: bool = False,
-    **given: Any,
+    benchmark: str, dataset: str, where: str, leads: tuple[Any, ...] = (), *, counted: bool = False, **given: Any
 ) -> Spec:
     return Spec(
         name=f"{benchmark.replace(':', '@')}.vlmevalkit",
@@ -117,9 +109,7 @@ _WORLDSENSE = candidates(
     task_type=("Audio Counting", "Event Recognition"),
 )
 TASKS = ("Action Sequence", "Moving Count", "Episodic Reasoning")
-MVBENCH = candidates(
-    dressed=False, task_type=TASKS, prefix="./video/star/", video=("a.mp4", "b.mp4")
-)
+MVBENCH = candidates(dressed=False, task_type=TASKS, prefix="./video/star/", video=("a.mp4", "b.mp4"))
 MLVU = candidates(
     dressed=False,
     task_type=("plotQA", "needle", "count"),
@@ -128,16 +118,38 @@ MLVU = candidates(
     duration=480.5,
 )
 SPECS = (
-    _video("video-mme", "Video-MME", "vlmeval/dataset/videomme.py, VideoMME.evaluate",
-           cases=choice_cases(VIDEO_MME, SHORT), close=0.05),
-    _video("worldsense", "WorldSense", "vlmeval/dataset/worldsense.py, WorldSense.evaluate",
-           ("overall", ["overall/overall"], 100), cases=choice_cases(_WORLDSENSE, SHORT),
-           close=0.05),
-    _video("mvbench", "MVBench", "vlmeval/dataset/mvbench.py, MVBench.evaluate",
-           ("overall", ["overall/2"], 1), cases=choice_cases(MVBENCH, pools.ABILITIES),
-           close=0.005, counted=True),
-    _video("mlvu", "MLVU_MCQ", "vlmeval/dataset/mlvu.py, MLVU_MCQ.evaluate", ("", [], 1),
-           cases=choice_cases(MLVU, pools.GENERATOR)),
-    _video("mme-realworld", "MME-RealWorld",
-           "vlmeval/dataset/image_mcq.py, MMERealWorld.evaluate", cases=realworld_cases),
-)  # fmt: skip
+    _video(
+        "video-mme",
+        "Video-MME",
+        "vlmeval/dataset/videomme.py, VideoMME.evaluate",
+        cases=choice_cases(VIDEO_MME, SHORT),
+        close=0.05,
+    ),
+    _video(
+        "worldsense",
+        "WorldSense",
+        "vlmeval/dataset/worldsense.py, WorldSense.evaluate",
+        ("overall", ["overall/overall"], 100),
+        cases=choice_cases(_WORLDSENSE, SHORT),
+        close=0.05,
+    ),
+    _video(
+        "mvbench",
+        "MVBench",
+        "vlmeval/dataset/mvbench.py, MVBench.evaluate",
+        ("overall", ["overall/2"], 1),
+        cases=choice_cases(MVBENCH, pools.ABILITIES),
+        close=0.005,
+        counted=True,
+    ),
+    _video(
+        "mlvu",
+        "MLVU_MCQ",
+        "vlmeval/dataset/mlvu.py, MLVU_MCQ.evaluate",
+        ("", [], 1),
+        cases=choice_cases(MLVU, pools.GENERATOR),
+    ),
+    _video(
+        "mme-realworld", "MME-RealWorld", "vlmeval/dataset/image_mcq.py, MMERealWorld.evaluate", cases=realworld_cases
+    ),
+)

@@ -51,9 +51,7 @@ def circular_cases(cells: Cells, questions: Pool) -> Callable[[], Iterator[Case]
     return cases
 
 
-def _circular(
-    benchmark: str, dataset: str, pool: Pool, metrics: Mapping[str, str] = {}, **columns: Any
-) -> Spec:
+def _circular(benchmark: str, dataset: str, pool: Pool, metrics: Mapping[str, str] = {}, **columns: Any) -> Spec:
     return Spec(
         name=f"{benchmark.replace(':', '@')}.vlmevalkit",
         benchmark=benchmark,
@@ -79,11 +77,15 @@ SPECS = (
     _circular("mmbench", "MMBench_DEV_EN", pools.ABILITIES, _ABILITIES, **_MMBENCH),
     _circular("mmbench:version=1.1", "MMBench_DEV_EN_V11", pools.SCIENCE, _ABILITIES, **_MMBENCH),
     _circular("mmbench:lang=cn", "MMBench_DEV_CN", pools.CHINESE, _ABILITIES, **_MMBENCH),
-    _circular("ccbench", "CCBench", pools.CHINESE, {"category/food_clothes": "food_clothes"},
-              category=("food_clothes", "calligraphy_painting", "cultural_relic")),
+    _circular(
+        "ccbench",
+        "CCBench",
+        pools.CHINESE,
+        {"category/food_clothes": "food_clothes"},
+        category=("food_clothes", "calligraphy_painting", "cultural_relic"),
+    ),
     _circular("mmcr", "MMCR", pools.MEDICINE, category=("scene", "text")),
     _circular("mtl-mmbench", "MMBench_dev_en", pools.ABILITIES, _ABILITIES, **_MMBENCH),
     _circular("mtl-mmbench:lang=tr", "MMBench_dev_tr", pools.LANGUAGES, _ABILITIES, **_MMBENCH),
-    _circular("blink:rotations=file", "BLINK_circular", pools.PERCEPTION,
-              category=("Counting", "Jigsaw"), split="val"),
-)  # fmt: skip
+    _circular("blink:rotations=file", "BLINK_circular", pools.PERCEPTION, category=("Counting", "Jigsaw"), split="val"),
+)

@@ -48,34 +48,20 @@ CHOICE_FORMS: Mapping[str, Callable[[str, str], str]] = {
 
 CLUE_FORMS: Mapping[str, Callable[[list[Span], float], str]] = {
     "fenced": lambda s, d: _FENCE.format(json.dumps({"result": s})),
-    "fenced, in parts": lambda s, d: _FENCE.format(
-        json.dumps({"result": [[a / d, b / d] for a, b in s]})
-    ),
+    "fenced, in parts": lambda s, d: _FENCE.format(json.dumps({"result": [[a / d, b / d] for a, b in s]})),
     "fenced, one pair": lambda s, d: _FENCE.format(json.dumps({"result": s[0]})),
-    "fenced, whole numbers": lambda s, d: _FENCE.format(
-        json.dumps({"result": [[int(a), int(b)] for a, b in s]})
-    ),
-    "fenced, wider": lambda s, d: _FENCE.format(
-        json.dumps({"result": [[max(0, a - 5), b + 7] for a, b in s]})
-    ),
-    "fenced, overlapping": lambda s, d: _FENCE.format(
-        json.dumps({"result": [*s, [s[0][0] + 1, s[0][1] + 9]]})
-    ),
-    "fenced, shifted": lambda s, d: _FENCE.format(
-        json.dumps({"result": [[a + 3, b + 3] for a, b in s]})
-    ),
+    "fenced, whole numbers": lambda s, d: _FENCE.format(json.dumps({"result": [[int(a), int(b)] for a, b in s]})),
+    "fenced, wider": lambda s, d: _FENCE.format(json.dumps({"result": [[max(0, a - 5), b + 7] for a, b in s]})),
+    "fenced, overlapping": lambda s, d: _FENCE.format(json.dumps({"result": [*s, [s[0][0] + 1, s[0][1] + 9]]})),
+    "fenced, shifted": lambda s, d: _FENCE.format(json.dumps({"result": [[a + 3, b + 3] for a, b in s]})),
     "fenced, elsewhere": lambda s, d: _FENCE.format(json.dumps({"result": [[270, 280]]})),
-    "fenced, half": lambda s, d: _FENCE.format(
-        json.dumps({"result": [[a, (a + b) / 2] for a, b in s]})
-    ),
+    "fenced, half": lambda s, d: _FENCE.format(json.dumps({"result": [[a, (a + b) / 2] for a, b in s]})),
     "fenced, empty list": lambda s, d: _FENCE.format('{"result": []}'),
     "fenced, no list": lambda s, d: _FENCE.format(f'{{"result": "{s[0][0]} to {s[0][1]}"}}'),
     "fenced, another key": lambda s, d: _FENCE.format(json.dumps({"intervals": s})),
     "fenced, explained": lambda s, d: f"Here: {_FENCE.format(json.dumps({'result': s}))}",
     "fenced, over lines": lambda s, d: _FENCE.format(json.dumps({"result": s}, indent=2)),
-    "fenced, three ends": lambda s, d: _FENCE.format(
-        json.dumps({"result": [[a, b, b + 1] for a, b in s]})
-    ),
+    "fenced, three ends": lambda s, d: _FENCE.format(json.dumps({"result": [[a, b, b + 1] for a, b in s]})),
     "fenced, not closed": lambda s, d: f"```json\n{json.dumps({'result': s})}",
     "fence without a name": lambda s, d: f"```\n{json.dumps({'result': s})}\n```",
     "object alone": lambda s, d: json.dumps({"result": s}),
@@ -101,8 +87,7 @@ _WRAPPERS: Mapping[str, Callable[[str], str]] = {
 def _choice_styles() -> list[tuple[str, Callable[[Choice, str, str], str]]]:
     """Every style of choices, and the forms that are asked for as often as all others."""
     plain = [
-        (name, lambda one, a, b, write=write: write(a, one.options[a], b, one.options[b]))
-        for name, write in styles()
+        (name, lambda one, a, b, write=write: write(a, one.options[a], b, one.options[b])) for name, write in styles()
     ]
     asked = [
         (name, lambda one, a, b, write=write: write(a, one.options[a]))
@@ -138,9 +123,7 @@ def clue_cases() -> Iterator[Case]:
     yield from (replace(case, id=str(place)) for place, case in enumerate(in_order))
 
 
-def _cells(
-    question: Choice, clues: list[Span], length: int, number: int, task: str
-) -> Mapping[str, Any]:
+def _cells(question: Choice, clues: list[Span], length: int, number: int, task: str) -> Mapping[str, Any]:
     spans = json.dumps([list(span) for span in clues])
     return {
         "video_uid": f"film{number % 30}",
@@ -158,14 +141,14 @@ def _cells(
 
 
 _NAMES = {
-    "long_acc": "long_acc", "clue_acc": "clue_acc", "miou": "miou", "crr": "CRR",
-    "rec_at_iou": "rec@iou", "acc_at_iou": "acc@iou",
-}  # fmt: skip
-_PARTS = {
-    "domain": DOMAINS,
-    "sub_category": ABILITIES,
-    "duration": ("0 ~ 10", "10 ~ 20", "40 ~ 50", "50 ~ 60", "60+"),
+    "long_acc": "long_acc",
+    "clue_acc": "clue_acc",
+    "miou": "miou",
+    "crr": "CRR",
+    "rec_at_iou": "rec@iou",
+    "acc_at_iou": "acc@iou",
 }
+_PARTS = {"domain": DOMAINS, "sub_category": ABILITIES, "duration": ("0 ~ 10", "10 ~ 20", "40 ~ 50", "50 ~ 60", "60+")}
 SPECS = (
     Spec(
         name="cg-bench.vlmevalkit",
@@ -179,9 +162,7 @@ SPECS = (
         metrics={
             **{ours: f"{theirs}/overall" for ours, theirs in _NAMES.items()},
             **{
-                f"{column if ours == 'long_acc' else f'{column} {ours}'}/{label}": (
-                    f"{theirs}/{column}/{label}"
-                )
+                f"{column if ours == 'long_acc' else f'{column} {ours}'}/{label}": (f"{theirs}/{column}/{label}")
                 for ours, theirs in _NAMES.items()
                 for column, labels in _PARTS.items()
                 for label in labels

@@ -25,8 +25,7 @@ _FORMS: dict[str, Base] = {
     **BASES,
     "capital first": lambda a, b: a.capitalize(),
     "long excerpt": lambda a, b: (
-        f"Dr. Smith's report (1998, 3rd ed.) says it isn't {b}: it's {a}, e.g. at 5 p.m. or 10km "
-        "off the U.S. coast."
+        f"Dr. Smith's report (1998, 3rd ed.) says it isn't {b}: it's {a}, e.g. at 5 p.m. or 10km off the U.S. coast."
     ),
     "in a paragraph": lambda a, b: f"The town\nis one {a}  the north.",
     "numbered": lambda a, b: f"1. {a}\n2. {b}",
@@ -56,8 +55,7 @@ def _cases() -> Iterator[Case]:
         for position, (style, write) in enumerate(styles(_FORMS)):
             first = position + turn * 4
             texts = [_TEXTS[(first + n) % len(_TEXTS)] for n in range(2 + position % 2)]
-            said = [write(*(pair if (first + n) % 4 else pair[::-1])) for n, pair in
-                    enumerate(texts)]  # fmt: skip
+            said = [write(*(pair if (first + n) % 4 else pair[::-1])) for n, pair in enumerate(texts)]
             separator = ("\n", " ", ", ")[turn]
             cells = {"question": "What is covered?", "answer": str([gold for gold, _ in texts])}
             yield Case(str(number), cells, style, separator.join(said))

@@ -9,9 +9,7 @@ from tests.differential.sets import Case, Spec
 from tests.differential.specs.open_answers import VLMEVALKIT_OPEN, repository
 from tests.differential.styles_open import BASES, FIRST, Base, Open, open_question, reply_to
 
-MMLONGBENCH = repository(
-    "mayubo2333/MMLongBench-Doc", "d73f0dc0be7e0a2ff6a403d5fe65fcd96461f384", "Apache-2.0"
-)
+MMLONGBENCH = repository("mayubo2333/MMLongBench-Doc", "d73f0dc0be7e0a2ff6a403d5fe65fcd96461f384", "Apache-2.0")
 FORMATS: dict[str, tuple[Open, ...]] = {
     "Str": (
         open_question("What do they call it?", "Less well-off|less well off", "Well-off|worse"),
@@ -35,14 +33,12 @@ FORMATS: dict[str, tuple[Open, ...]] = {
     ),
     "List": (
         open_question("Which years?", "['2015', '2016']|['2016', '2015']", "['2015']|[2015, 2016]"),
-        open_question("Which fruits?", "['Apple', 'Pear']|['pear', 'apple']",
-                      "['Aple', 'Pear']|['Apple', 'Plum']"),
+        open_question("Which fruits?", "['Apple', 'Pear']|['pear', 'apple']", "['Aple', 'Pear']|['Apple', 'Plum']"),
     ),
     "None": (
-        open_question("What is the name of her dog?", "Not answerable|not answerable",
-                      "Rex|It is not in the document"),
+        open_question("What is the name of her dog?", "Not answerable|not answerable", "Rex|It is not in the document"),
     ),
-}  # fmt: skip
+}
 """Questions by the type of their answer."""
 FORMAT_OF = {one.question: name for name, many in FORMATS.items() for one in many}
 QUESTIONS = tuple(one for many in FORMATS.values() for one in many)
@@ -59,12 +55,8 @@ _MARKS: dict[str, Base] = {
     "prose before": lambda a, b: f"It says so.\nExtracted answer: {a}\nAnswer format: String",
     "nothing": lambda a, b: "Extracted answer:\nAnswer format: String",
     "Fail to answer": lambda a, b: "Extracted answer: Fail to answer\nAnswer format: String",
-    "not in the document": lambda a, b: (
-        "Extracted answer: It is not in the document\nAnswer format: String"
-    ),
-    "cannot be answered": lambda a, b: (
-        "Extracted answer: The question cannot be answered.\nAnswer format: None"
-    ),
+    "not in the document": lambda a, b: "Extracted answer: It is not in the document\nAnswer format: String",
+    "cannot be answered": lambda a, b: "Extracted answer: The question cannot be answered.\nAnswer format: None",
 }
 """How an extractor writes its answer down, beside the form that it was asked for."""
 
@@ -121,11 +113,7 @@ def _slide(question: Open, number: int) -> Mapping[str, Any]:
 
 
 def _dude(question: Open, number: int) -> Mapping[str, Any]:
-    return {
-        "question": question.question,
-        "answer": question.golds[0],
-        "doc_id": f"document {number % 7}",
-    }
+    return {"question": question.question, "answer": question.golds[0], "doc_id": f"document {number % 7}"}
 
 
 _SLIDES = (
@@ -133,10 +121,9 @@ _SLIDES = (
     *FORMATS["Int"],
     *FORMATS["Float"],
     *FORMATS["None"],
-    open_question("What stands in the title?", "Road\nClosed\nAhead|Road Closed Ahead",
-                  "RoadClosedAhead|road closed"),
+    open_question("What stands in the title?", "Road\nClosed\nAhead|Road Closed Ahead", "RoadClosedAhead|road closed"),
     open_question("which city is shown?", "the city of Paris|Paris", "Lyon|Pari"),
-)  # fmt: skip
+)
 
 
 def _kept(
@@ -173,17 +160,32 @@ def _kept(
 
 SPECS = (
     _kept(
-        "mmlongbench-doc", "MMLongBench_DOC", "mmlongbenchdoc.py, MMLongBench_acc",
-        document_cases(_long), "score", f1="overall_f1", accuracy="overall_acc",
+        "mmlongbench-doc",
+        "MMLongBench_DOC",
+        "mmlongbenchdoc.py, MMLongBench_acc",
+        document_cases(_long),
+        "score",
+        f1="overall_f1",
+        accuracy="overall_acc",
     ),
     _kept(
-        "dude", "DUDE", "dude.py, DUDE_acc",
+        "dude",
+        "DUDE",
+        "dude.py, DUDE_acc",
         document_cases(_dude, FORMATS["Str"] + _SLIDES, ends_at_nothing=True),
-        "score", anls="anls",
+        "score",
+        anls="anls",
     ),
     _kept(
-        "slidevqa", "SLIDEVQA", "slidevqa.py, SlideVQA_acc", document_cases(_slide, _SLIDES),
-        "f1", "avg", f1="F1", exact_match="EM", anls="anls",
+        "slidevqa",
+        "SLIDEVQA",
+        "slidevqa.py, SlideVQA_acc",
+        document_cases(_slide, _SLIDES),
+        "f1",
+        "avg",
+        f1="F1",
+        exact_match="EM",
+        anls="anls",
     ),
     Spec(
         name="mmlongbench-doc.authors",
@@ -196,4 +198,4 @@ SPECS = (
         metrics={"f1": "f1", "accuracy": "acc"},
         role="extractor",
     ),
-)  # fmt: skip
+)

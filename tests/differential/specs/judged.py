@@ -11,14 +11,27 @@ from tests.differential.styles_open import BASES, FIRST, QUESTIONS, reply_to
 _WORDS = ("0.{}", "0.{}", " 0.{}\n", "0.{}0", ".{}", "0.{}", "+0.{}")
 """Grades that everybody can read."""
 _FURTHER = {
-    "one": "1", "one with a dot": "1.0", "nothing": "0", "zero with a dot": "0.0",
-    "labelled": "Score: 0.6", "bold": "**0.6**", "in a sentence": "I would give it 0.6.",
-    "with a dot behind": "0.6.", "out of one": "0.6/1", "above one": "1.5", "below zero": "-0.5",
-    "percent": "60%", "word": "correct", "two grades": "0.2 or 0.6",
+    "one": "1",
+    "one with a dot": "1.0",
+    "nothing": "0",
+    "zero with a dot": "0.0",
+    "labelled": "Score: 0.6",
+    "bold": "**0.6**",
+    "in a sentence": "I would give it 0.6.",
+    "with a dot behind": "0.6.",
+    "out of one": "0.6/1",
+    "above one": "1.5",
+    "below zero": "-0.5",
+    "percent": "60%",
+    "word": "correct",
+    "two grades": "0.2 or 0.6",
     "thinking": "<think>0.1</think>0.6",
-    "exponent": "6e-1", "not a number": "n/a", "code": "`0.6`", "table": "| 0.6 |",
+    "exponent": "6e-1",
+    "not a number": "n/a",
+    "code": "`0.6`",
+    "table": "| 0.6 |",
     "explained": "0.6\n\nIt names one of the two things.",
-}  # fmt: skip
+}
 """Other things that a judge may say."""
 _ABILITIES = ("rec", "ocr,math", "rec,know,gen", "ocr,spat", "rec,spat", "know")
 
@@ -60,9 +73,6 @@ SPECS = (
             "table": ["Category", "acc"],
         },
         # Of the other abilities some questions need nothing else: these count twice there.
-        metrics={
-            "score": "Overall",
-            **{f"capability/{ability}": ability for ability in ("ocr", "gen", "spat")},
-        },
+        metrics={"score": "Overall", **{f"capability/{ability}": ability for ability in ("ocr", "gen", "spat")}},
     ),
 )

@@ -8,14 +8,7 @@ from typing import Any
 
 from tests.differential.oracle_list import VLMEVALKIT
 from tests.differential.sets import STEPS, Case, Spec
-from tests.differential.specs.judged_points import (
-    APART,
-    FIRST,
-    VLMEVALKIT_JUDGED,
-    CellsOf,
-    Words,
-    judged_spec,
-)
+from tests.differential.specs.judged_points import APART, FIRST, VLMEVALKIT_JUDGED, CellsOf, Words, judged_spec
 from tests.differential.styles_open import Open
 
 from snellen.benchmarks.documents.charxiv import ANSWER_KINDS, TASKS_OF_QUESTIONS
@@ -42,9 +35,7 @@ def _moat_cells(question: Open, number: int) -> Mapping[str, Any]:
 
 
 _RATINGS_SAID: Mapping[str, Callable[[str, str, str], str]] = {
-    "as asked": lambda r, a, c: (
-        f"Total Score: {r}\nAesthetics Rating: {a}\nInstruction Consistency Rating: {c}"
-    ),
+    "as asked": lambda r, a, c: f"Total Score: {r}\nAesthetics Rating: {a}\nInstruction Consistency Rating: {c}",
     "for reality assessment": lambda r, a, c: (
         f"1. Yes\n2. No\nTotal Score for Reality Assessment: {r}\n"
         f"Aesthetics Rating: {a}\nInstruction Consistency Rating: {c}"
@@ -53,8 +44,7 @@ _RATINGS_SAID: Mapping[str, Callable[[str, str, str], str]] = {
         f"**Total Score:** {r}\n**Aesthetics Rating:** {a}\n**Instruction Consistency Rating:** {c}"
     ),
     "bold lines": lambda r, a, c: (
-        f"**Total Score: {r}**\n\n**Aesthetics Rating: {a}**\n\n"
-        f"**Instruction Consistency Rating: {c}**"
+        f"**Total Score: {r}**\n\n**Aesthetics Rating: {a}**\n\n**Instruction Consistency Rating: {c}**"
     ),
     "bold numbers": lambda r, a, c: (
         f"Total Score: **{r}**\nAesthetics Rating: **{a}**\nInstruction Consistency Rating: **{c}**"
@@ -62,18 +52,11 @@ _RATINGS_SAID: Mapping[str, Callable[[str, str, str], str]] = {
     "fractions": lambda r, a, c: (
         f"Total Score: {r}/7\nAesthetics Rating: {a}/5\nInstruction Consistency Rating: {c} / 5"
     ),
-    "list": lambda r, a, c: (
-        f"- Total Score: {r}\n- Aesthetics Rating: {a}\n- Instruction Consistency Rating: {c}"
-    ),
-    "one line": lambda r, a, c: (
-        f"Total Score: {r}; Aesthetics Rating: {a}; Instruction Consistency Rating: {c}"
-    ),
-    "small letters": lambda r, a, c: (
-        f"total score: {r}\naesthetics rating: {a}\ninstruction consistency rating: {c}"
-    ),
+    "list": lambda r, a, c: f"- Total Score: {r}\n- Aesthetics Rating: {a}\n- Instruction Consistency Rating: {c}",
+    "one line": lambda r, a, c: f"Total Score: {r}; Aesthetics Rating: {a}; Instruction Consistency Rating: {c}",
+    "small letters": lambda r, a, c: f"total score: {r}\naesthetics rating: {a}\ninstruction consistency rating: {c}",
     "is": lambda r, a, c: (
-        f"Total Score: {r}\nThe Aesthetics Rating is {a} and the Instruction Consistency Rating "
-        f"is {c}."
+        f"Total Score: {r}\nThe Aesthetics Rating is {a} and the Instruction Consistency Rating is {c}."
     ),
     "headings": lambda r, a, c: (
         f"### Question 1\nTotal Score: {r}\n### Question 2\nAesthetics Rating:\n{a}\n"
@@ -82,15 +65,10 @@ _RATINGS_SAID: Mapping[str, Callable[[str, str, str], str]] = {
     "scales in brackets": lambda r, a, c: (
         f"Total Score: {r}\nAesthetics Rating (1-5): {a}\nInstruction Consistency Rating (1-5): {c}"
     ),
-    "another order": lambda r, a, c: (
-        f"Instruction Consistency Rating: {c}\nAesthetics Rating: {a}\nTotal Score: {r}"
-    ),
-    "dots behind": lambda r, a, c: (
-        f"Total Score: {r}.\nAesthetics Rating: {a}.\nInstruction Consistency Rating: {c}."
-    ),
+    "another order": lambda r, a, c: f"Instruction Consistency Rating: {c}\nAesthetics Rating: {a}\nTotal Score: {r}",
+    "dots behind": lambda r, a, c: f"Total Score: {r}.\nAesthetics Rating: {a}.\nInstruction Consistency Rating: {c}.",
     "table": lambda r, a, c: (
-        f"| Total Score | {r} |\n| Aesthetics Rating | {a} |\n"
-        f"| Instruction Consistency Rating | {c} |"
+        f"| Total Score | {r} |\n| Aesthetics Rating | {a} |\n| Instruction Consistency Rating | {c} |"
     ),
     "explained": lambda r, a, c: (
         f"The glass bends the light.\nTotal Score: {r}\nAesthetics Rating: {a}, the colours are "
@@ -99,27 +77,26 @@ _RATINGS_SAID: Mapping[str, Callable[[str, str, str], str]] = {
     "one missing": lambda r, a, c: f"Total Score: {r}\nAesthetics Rating: {a}",
     "questions only": lambda r, a, c: "1. Yes\n2. No\n3. Cannot Determine",
     "bare numbers": lambda r, a, c: f"{r}, {a}, {c}",
-    "Chinese colon": lambda r, a, c: (
-        f"Total Score：{r}\nAesthetics Rating：{a}\nInstruction Consistency Rating：{c}"
-    ),
+    "Chinese colon": lambda r, a, c: f"Total Score：{r}\nAesthetics Rating：{a}\nInstruction Consistency Rating：{c}",
     "failure": lambda r, a, c: "Failed to obtain answer via API.",
-    "JSON": lambda r, a, c: (
-        f'{{"Total Score": {r}, "Aesthetics Rating": {a}, "Instruction Consistency Rating": {c}}}'
-    ),
+    "JSON": lambda r, a, c: f'{{"Total Score": {r}, "Aesthetics Rating": {a}, "Instruction Consistency Rating": {c}}}',
     "two numbers": lambda r, a, c: (
         f"Total Score: {r}\nAesthetics Rating: {a} to 5\nInstruction Consistency Rating: {c}-5"
     ),
-    "spaced colon": lambda r, a, c: (
-        f"Total Score : {r}\nAesthetics Rating : {a}\nInstruction Consistency Rating : {c}"
-    ),
-    "line break": lambda r, a, c: (
-        f"Total Score:\n{r}\nAesthetics Rating\n{a}\nInstruction Consistency Rating\n{c}"
-    ),
+    "spaced colon": lambda r, a, c: f"Total Score : {r}\nAesthetics Rating : {a}\nInstruction Consistency Rating : {c}",
+    "line break": lambda r, a, c: f"Total Score:\n{r}\nAesthetics Rating\n{a}\nInstruction Consistency Rating\n{c}",
 }
 _LEFT_OUT = (
-    "one missing", "questions only", "dots behind", "bare numbers", "failure", "JSON",
-    "spaced colon", "table", "Chinese colon",
-)  # fmt: skip
+    "one missing",
+    "questions only",
+    "dots behind",
+    "bare numbers",
+    "failure",
+    "JSON",
+    "spaced colon",
+    "table",
+    "Chinese colon",
+)
 _NUMBERS_SAID: Mapping[str, tuple[str, str, str]] = {
     "the gold ones": ("4", "3.5", "4.25"),
     "a tenth away": ("4.1", "3.4", "4.35"),
@@ -142,8 +119,7 @@ def _gobench() -> Iterator[Case]:
         r, a, c = gold
         cells = {
             "question": "Prompt: A glass on a table. 1. Is the refraction right?",
-            "answer": f"Reality Assessment Score: {r}\nAesthetics Rating: {a}\n"
-            f"Instruction Consistency Rating: {c}",
+            "answer": f"Reality Assessment Score: {r}\nAesthetics Rating: {a}\nInstruction Consistency Rating: {c}",
         }
         for form, write in _RATINGS_SAID.items():
             for which, numbers in _NUMBERS_SAID.items():
@@ -199,10 +175,7 @@ def _charxiv_spec(split: str, column: str, categories: Sequence[str], numbers: i
         "vlmeval/dataset/charxiv.py, CharXiv.evaluate and auxeval",
         _charxiv_cells(column, numbers),
         (_CHARXIV_ALIKE, _CHARXIV_UNLIKE),
-        metrics={
-            "accuracy": "Overall",
-            **{f"category/{name}": name for name in categories},
-        },
+        metrics={"accuracy": "Overall", **{f"category/{name}": name for name in categories}},
         marks=["grading_query"],
         column="score",
         judge="gpt-4o-mini",
@@ -218,39 +191,37 @@ _PREFERENCES: Words = {
     "heading": lambda n: f"### 3. Final Verdict is: [[{_SIGNS[n % 5]}]]\nB is nicer.",
     "blanks": lambda n: f"Final Verdict is: [[ {' '.join(_SIGNS[n % 5].partition('B'))} ]]",
     "small letters": lambda n: f"final verdict is: [[{_SIGNS[n % 5].lower()}]]",
-    "turned": lambda n: "Final Verdict is: [[{}]]".format(
-        ("B<<A", "B<A", "B=A", "A<B", "A<<B")[n % 5]
-    ),
+    "turned": lambda n: "Final Verdict is: [[{}]]".format(("B<<A", "B<A", "B=A", "A<B", "A<<B")[n % 5]),
     "options repeated": lambda n: (
         f"Options were [[A>>B]], [[A=B]] and [[B>>A]].\nFinal Verdict is: [[{_SIGNS[n % 5]}]]"
     ),
 }
 _FACTS: Words = {
     "as asked": lambda n: (
-        f"Response A Visual Factuality Score: {n % 11}/10\n"
-        f"Response B Visual Factuality Score: {n * 3 % 11}/10"
+        f"Response A Visual Factuality Score: {n % 11}/10\nResponse B Visual Factuality Score: {n * 3 % 11}/10"
     ),
     "bold": lambda n: (
-        f"**Response A Visual Factuality Score: {n % 11}/10**\n"
-        f"**Response B Visual Factuality Score: {n * 3 % 11}/10**"
+        f"**Response A Visual Factuality Score: {n % 11}/10**\n**Response B Visual Factuality Score: {n * 3 % 11}/10**"
     ),
     "bold numbers": lambda n: (
-        f"Response A Visual Factuality Score: **{n % 11}/10**\n"
-        f"Response B Visual Factuality Score: **{n * 3 % 11}/10**"
+        f"Response A Visual Factuality Score: **{n % 11}/10**\nResponse B Visual Factuality Score: **{n * 3 % 11}/10**"
     ),
     "halves": lambda n: (
         f"Both are fine.\nResponse A Visual Factuality Score: {n % 10}.5/10\n"
         f"Response B Visual Factuality Score: {n * 3 % 10}.25/10"
     ),
     "blanks": lambda n: (
-        f"Response A Visual Factuality Score:   {n % 11} / 10\n"
-        f"Response B Visual Factuality Score:   {n * 3 % 11} / 10"
+        f"Response A Visual Factuality Score:   {n % 11} / 10\nResponse B Visual Factuality Score:   {n * 3 % 11} / 10"
     ),
 }
 _TASKS = (
-    "landscape_to_poem", "recipe_infer_and_guide", "meme_explanation", "travel_journal",
-    "story_continue", "snapshot_analysis",
-)  # fmt: skip
+    "landscape_to_poem",
+    "recipe_infer_and_guide",
+    "meme_explanation",
+    "travel_journal",
+    "story_continue",
+    "snapshot_analysis",
+)
 
 
 def _creation_cells(number: int) -> Mapping[str, Any]:
@@ -288,12 +259,8 @@ _CREATION_METRICS = {
     "reference_visual_factuality": "overall/visual_factuality_ref_score",
     "category/literary writing": "CATEGORY_Literary_Writing/reward",
     "category/common functional writing": "CATEGORY_Common_Functionality_Writing/reward",
-    "category/professional functional writing": (
-        "CATEGORY_Professional_Functionality_Writing/reward"
-    ),
-    "category/creative multimodal understanding": (
-        "CATEGORY_Creative_Multimodal_Understanding/reward"
-    ),
+    "category/professional functional writing": ("CATEGORY_Professional_Functionality_Writing/reward"),
+    "category/creative multimodal understanding": ("CATEGORY_Creative_Multimodal_Understanding/reward"),
     "visual_factuality/literary writing": ("CATEGORY_Literary_Writing/visual_factuality_score"),
     "visual_factuality/creative multimodal understanding": (
         "CATEGORY_Creative_Multimodal_Understanding/visual_factuality_score"

@@ -43,9 +43,7 @@ OBJECTS: Mapping[str, Form] = {
     "blanks around": lambda a: f"  {_object(a)}  ",
     "LaTeX": lambda a: _object(a, solution="Since \\\\frac 1 2 is \\\\pi, so it is."),
     "braces inside": lambda a: _object(a, solution="The set {1, 2} and \\\\sqrt{2} are it."),
-    "line break in it": lambda a: (
-        f'{{"solution": "One looks.\n\nThen so.", "short answer": "{a}"}}'
-    ),
+    "line break in it": lambda a: f'{{"solution": "One looks.\n\nThen so.", "short answer": "{a}"}}',
     "tab in it": lambda a: f'{{"solution": "One\tlooks.", "short answer": "{a}"}}',
     "list of steps": lambda a: _object(a, solution=["one", "two"]),
     "steps by name": lambda a: _object(a, solution={"step 1": "one", "step 2": "two"}),

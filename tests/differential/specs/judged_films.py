@@ -20,10 +20,7 @@ _QUALITY_ALIKE: Words = {
     "digit, line break before": lambda n: f"\n{n % 3}",
     "label in a line of its own": lambda n: f"Score:\n{n % 3}",
 }
-_QUALITY_UNLIKE: Words = {
-    "above the top": lambda n: f"Score: {3 + n}",
-    "below zero": lambda n: f"Score: -{1 + n}",
-}
+_QUALITY_UNLIKE: Words = {"above the top": lambda n: f"Score: {3 + n}", "below zero": lambda n: f"Score: -{1 + n}"}
 
 
 def _quality_cells(question: Open, number: int) -> Mapping[str, Any]:
@@ -141,23 +138,12 @@ def _caption_cells(question: Open, number: int) -> Mapping[str, Any]:
 
 
 def _match_spec(
-    name: str,
-    dataset: str,
-    path: str,
-    cells: CellsOf,
-    column: str,
-    labels: Sequence[str],
-    **arguments: Any,
+    name: str, dataset: str, path: str, cells: CellsOf, column: str, labels: Sequence[str], **arguments: Any
 ) -> Spec:
     """A set whose rows are evaluated one by one beside a row that is wrong: half of the share of
     right ones is the credit."""
     first = cells(QUESTIONS[0], FIRST)
-    filler = {
-        "id": "1",
-        "cells": first,
-        "reply": "That.",
-        "verdict": "{'pred': 'no', 'score': 0}",
-    }
+    filler = {"id": "1", "cells": first, "reply": "That.", "verdict": "{'pred': 'no', 'score': 0}"}
     return judged_spec(
         name,
         dataset,

@@ -102,9 +102,7 @@ _MLVU_ALIKE: Words = {
     "with points": lambda n: str(_mlvu(n, float)),
     "Chinese before": lambda n: f"评分：{_mlvu(n)}",
     "blank before the comma": lambda n: str(_mlvu(n)).replace(",", " ,"),
-    "another order": lambda n: str(
-        {"total_score": 8, _MARKS[n % 2][1]: 1 + n % 5, _MARKS[n % 2][0]: 3, "end": 1}
-    ),
+    "another order": lambda n: str({"total_score": 8, _MARKS[n % 2][1]: 1 + n % 5, _MARKS[n % 2][0]: 3, "end": 1}),
 }
 _MLVU_UNLIKE: Words = {
     "no total": lambda n: str({k: v for k, v in _mlvu(n).items() if k != "total_score"}),
@@ -156,9 +154,7 @@ _CAPTION_ALIKE: Words = {
     "answer first": lambda n: f"Answer: {_option(n)}\nReasoning: It is said in the text.",
     "capitals of the text": lambda n: f"Answer: {_letter(n)}. {_OPTIONS[n % 4].upper()}",
     "full stop behind": lambda n: f"Reasoning: Seen.\nAnswer: {_option(n)}.",
-    "none of the choices": lambda n: (
-        "Reasoning: Nothing.\nAnswer: None of the choices are correct."
-    ),
+    "none of the choices": lambda n: "Reasoning: Nothing.\nAnswer: None of the choices are correct.",
     "none": lambda n: "Reasoning: It is not said.\nAnswer: None of the options",
     "blanks": lambda n: f"  Reasoning:  It is.  \n  Answer:   {_option(n)}  ",
     "Chinese reasons": lambda n: f"Reasoning: 球在上升。\nAnswer: {_option(n)}",
@@ -207,11 +203,7 @@ SPECS = (
         "vlmeval/dataset/utils/tempcompass.py, parse_llm_output, and get_dimension_rating",
         _caption_cells,
         (_CAPTION_ALIKE, _CAPTION_UNLIKE),
-        metrics={
-            "accuracy": "all",
-            "dim/action": "action. captioning",
-            "dim/speed": "speed. captioning",
-        },
+        metrics={"accuracy": "all", "dim/action": "action. captioning", "dim/speed": "speed. captioning"},
         marks=["mc_question"],
         shares=100,
         counted=True,
@@ -243,11 +235,7 @@ SPECS = (
         "vlmeval/dataset/utils/mlvu.py, MLVU_OpenEnded_extract, and get_dimension_rating",
         _mlvu_cells,
         (_MLVU_ALIKE, _MLVU_UNLIKE),
-        metrics={
-            "g_avg": "all",
-            "task_type/summary": "summary",
-            "task_type/sub_scene": "sub_scene",
-        },
+        metrics={"g_avg": "all", "task_type/summary": "summary", "task_type/sub_scene": "sub_scene"},
         marks=["question", "answer"],
         shares=1,
         counted=True,

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tests.differential.sets import Case, Spec
-from tests.differential.specs.judged_points import (
-    VLMEVALKIT_JUDGED,
-    Words,
-    judged_spec,
-)
+from tests.differential.specs.judged_points import VLMEVALKIT_JUDGED, Words, judged_spec
 from tests.differential.styles_open import WRAPPERS, Open
 from tests.differential.wrapping import wrapped_styles
 
@@ -53,11 +49,7 @@ _TAG_UNLIKE: Words = {
 
 
 def _match_cells(question: Open, number: int) -> Mapping[str, Any]:
-    return {
-        "question": question.question,
-        "answer": question.golds[0],
-        "match_type": _TYPES[number % len(_TYPES)],
-    }
+    return {"question": question.question, "answer": question.golds[0], "match_type": _TYPES[number % len(_TYPES)]}
 
 
 _BOXES: Mapping[str, Callable[[str, str], str]] = {
@@ -144,8 +136,9 @@ _UNLIKE = frozenset({"box not closed", "box within a box", "box with a full stop
 def _physics_cases() -> Iterator[Case]:
     forms = list(_TRUE_ALIKE.items())
     boxes = wrapped_styles(_BOXES, WRAPPERS)
-    boxes += [(f"{style}, said first", lambda a, b, write=write: f"Well: {write(a, b)}")
-              for style, write in _BOXES.items()]  # fmt: skip
+    boxes += [
+        (f"{style}, said first", lambda a, b, write=write: f"Well: {write(a, b)}") for style, write in _BOXES.items()
+    ]
     number = 7000
     for turn in range(3):
         for position, (style, write) in enumerate(boxes):
@@ -155,10 +148,7 @@ def _physics_cases() -> Iterator[Case]:
             # Nobody says of the same text that it is not the same.
             n = 0 if "text" in said[0] else position * 7 + turn
             apart = _APART if style.partition(", ")[0] in _UNLIKE else ""
-            cells = {
-                "question": "What is it?", "answer": gold,
-                "category": _SUBJECTS[position % len(_SUBJECTS)],
-            }  # fmt: skip
+            cells = {"question": "What is it?", "answer": gold, "category": _SUBJECTS[position % len(_SUBJECTS)]}
             number += 1
             yield Case(str(number), cells, f"{apart}{style}", write(*said), words(n % 10))
     for form, words in _TRUE_UNLIKE.items():

@@ -30,9 +30,7 @@ def judged_cases(
 
     def case(number: int, style: str, reply: str, said: str, question: Open) -> Case:
         held = cells(question, number)
-        return Case(
-            str(number), held, style, reply, said.replace("{gold}", str(held.get("answer", "")))
-        )
+        return Case(str(number), held, style, reply, said.replace("{gold}", str(held.get("answer", ""))))
 
     def cases() -> Iterator[Case]:
         number = FIRST
@@ -56,9 +54,14 @@ def judged_cases(
 
 
 DIMENSIONS = (
-    "Creativity", "Richness", "Visual Perception", "Logical Coherence", "Answer Accuracy",
-    "Image Relationship Understanding", "Overall Score",
-)  # fmt: skip
+    "Creativity",
+    "Richness",
+    "Visual Perception",
+    "Logical Coherence",
+    "Answer Accuracy",
+    "Image Relationship Understanding",
+    "Overall Score",
+)
 
 
 def _marks(number: int, **others: Any) -> dict[str, Any]:

@@ -12,9 +12,7 @@ from tests.differential.specs.judged_points import APART, FIRST, VLMEVALKIT_JUDG
 Form = Callable[[str, str], str]
 """A reply or a judge's words, of a label and its text."""
 _TEXTS = ("12 cm", "14 cm", "21 cm", "28 cm", "35 cm")
-_KEYS = (
-    "2steps_1", "2steps_2", "2steps_multi", "3steps_1", "3steps_2", "3steps_3", "3steps_multi"
-)  # fmt: skip
+_KEYS = ("2steps_1", "2steps_2", "2steps_multi", "3steps_1", "3steps_2", "3steps_3", "3steps_multi")
 _CONCEPTS = ("Area of Circles", "Perimeter of Polygons", "Area of Polygons")
 _NOTHING = (
     "It cannot be said from what is shown here.",
@@ -106,9 +104,7 @@ def _cases() -> Iterator[Case]:
         for judge, style in ((None, form), (write, f"nothing said; {form}")):
             yield _case(number, write, judge, f"{APART}{style}")
             number += 1
-    for form, said in (
-        ("none of them", "Z"), ("none", "none"), ("refusal", "I'm sorry, but I can't do that."),
-    ):  # fmt: skip
+    for form, said in (("none of them", "Z"), ("none", "none"), ("refusal", "I'm sorry, but I can't do that.")):
         yield _case(number, lambda a, t: "", lambda a, t, said=said: said, f"{APART}{form}")
         number += 1
 
@@ -121,13 +117,7 @@ SPECS = (
         oracle=VLMEVALKIT_JUDGED,
         path="vlmeval/dataset/utils/wemath.py, and WeMath.evaluate",
         cases=_cases,
-        arguments={
-            "dataset": "WeMath",
-            "marks": ["question"],
-            "judge": "gpt-4o-mini",
-            "column": "hit",
-            "whole": 525,
-        },
+        arguments={"dataset": "WeMath", "marks": ["question"], "judge": "gpt-4o-mini", "column": "hit", "whole": 525},
         metrics={
             "score_strict": "Score (Strict)",
             "score_loose": "Score (Loose)",

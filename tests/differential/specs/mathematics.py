@@ -10,24 +10,25 @@ from tests.differential.specs.open_answers import repository
 from tests.differential.styles_math import CHOICES, OPTIONS, VALUES, math_cases
 from tests.differential.styles_open import Open
 
-MATHVISTA = repository(
-    "lupantech/MathVista", "53d525874bdde205128e6b160b7357a88277d479", "CC BY-SA 4.0"
-)
+MATHVISTA = repository("lupantech/MathVista", "53d525874bdde205128e6b160b7357a88277d479", "CC BY-SA 4.0")
 MATHVISION = repository("mathllm/MATH-V", "a1f5cc3add200c0cd080fad463e500f44ef1fb41", "MIT")
 _INTEGERS = ("How many are left?", "What is the sum?", "What is the year?")
 _FLOATS = ("What is the length?", "What is the share?")
 _LISTS = ("Which numbers?",)
-_OF_MATHVISTA = tuple(
-    one for one in VALUES + CHOICES * 2 if one.question in {*_INTEGERS, *_FLOATS, *_LISTS, *OPTIONS}
-)
+_OF_MATHVISTA = tuple(one for one in VALUES + CHOICES * 2 if one.question in {*_INTEGERS, *_FLOATS, *_LISTS, *OPTIONS})
 
 
 def _mathvista(question: Open, number: int) -> Mapping[str, Any]:
     options, gold = OPTIONS.get(question.question), question.golds[0]
     kind = (
-        "text" if options else "integer" if question.question in _INTEGERS
-        else "float" if question.question in _FLOATS else "list"
-    )  # fmt: skip
+        "text"
+        if options
+        else "integer"
+        if question.question in _INTEGERS
+        else "float"
+        if question.question in _FLOATS
+        else "list"
+    )
     return {
         "question": question.question,
         "question_type": "multi_choice" if options else "free_form",

@@ -80,17 +80,14 @@ _TOGETHER = (
     "Judgement: fine.\nSummary: Score of constraint_1: {}/1, Score of constraint_2: {}/1.",
     "**Summary**: Score of Constraint_1: {}/1, Score of constraint_2: {}/1",
     "Score of constraint_1: **{}/1**\nScore of constraint_2: **{}/1**",
-    "Score of constraint_1: 0/1\nSummary: Score of constraint_1: {}/1,\n"
-    "Score of constraint_2:  {} / 1.",
+    "Score of constraint_1: 0/1\nSummary: Score of constraint_1: {}/1,\nScore of constraint_2:  {} / 1.",
 )
 _CHANGED = ('Reasoning: ...\nSummary: "{}"', "Summary: {}.", "**Summary:** **{}**", "summary {}")
 _FOUND = ("{}", "{}.", " {}\n", "**{}**")
 _WORDS = (("wrong", "right"), ("Wrong", "Right"))
 
 
-def _constraint(
-    key: str, value: str, method: str, *checks: tuple[str, list[Any]]
-) -> dict[str, Any]:
+def _constraint(key: str, value: str, method: str, *checks: tuple[str, list[Any]]) -> dict[str, Any]:
     calls = [{"func": name, "params": parameters} for name, parameters in checks]
     return {"key": key, "value": value, "judge": {"method": method, "verify_funcs": calls}}
 
@@ -116,8 +113,7 @@ def _ifeval() -> Iterator[Case]:
         for first in range(0, len(_ALL_CHECKS), 3):
             checks = _ALL_CHECKS[first : first + 3]
             constraints = [
-                _constraint(f"rule {place}", "Mind it.", "rule_based", check)
-                for place, check in enumerate(checks)
+                _constraint(f"rule {place}", "Mind it.", "rule_based", check) for place, check in enumerate(checks)
             ]
             named = f"{style}; {checks[0][0].removeprefix('check_').removeprefix('whether_')}"
             cells = _cells(number, constraints=json.dumps(constraints))
@@ -134,24 +130,23 @@ def _judged(number: int, turn: int, style: str, text: str) -> Iterator[Case]:
     constraints = [
         _constraint("tone", f"Be kind {mark}.", "direct_gpt"),
         _constraint("form", f"Be short {mark}.", "direct_gpt"),
-        _constraint("words", "Few words.", "rule_based", _ALL_CHECKS[turn % len(_ALL_CHECKS)],
-                    ("check_whether_response_word_count_in_range", [1, 50])),
+        _constraint(
+            "words",
+            "Few words.",
+            "rule_based",
+            _ALL_CHECKS[turn % len(_ALL_CHECKS)],
+            ("check_whether_response_word_count_in_range", [1, 50]),
+        ),
         _constraint("role", f"As a sailor {mark}.", "cmp_gpt"),
-    ]  # fmt: skip
+    ]
     together = _TOGETHER[turn % len(_TOGETHER)].format(turn % 2, turn // 2 % 2)
     changed = _CHANGED[turn // 2 % len(_CHANGED)].format(("False", "True")[turn // 3 % 2])
     cells = _cells(number, constraints=json.dumps(constraints))
-    yield Case(
-        str(number), cells, f"{style}; judged {turn % 4}", text, json.dumps([together, changed])
-    )
-    without = _cells(
-        number, infer_type="aux_cmp_gpt", del_cons="role", question="Write about the boat."
-    )
+    yield Case(str(number), cells, f"{style}; judged {turn % 4}", text, json.dumps([together, changed]))
+    without = _cells(number, infer_type="aux_cmp_gpt", del_cons="role", question="Write about the boat.")
     yield Case(str(number + 1), without, "without a constraint", "A boat.", json.dumps([""]))
     found = _FOUND[turn % len(_FOUND)].format(_WORDS[turn // 4 % 2][turn % 2])
-    answers = _cells(
-        number + 2, tag="P-Level", answer='["boat", "pier"]', question=f"What? [row {number + 2}]"
-    )
+    answers = _cells(number + 2, tag="P-Level", answer='["boat", "pier"]', question=f"What? [row {number + 2}]")
     yield Case(str(number + 2), answers, f"{style}; answers", text, json.dumps([found]))
 
 
@@ -163,9 +158,7 @@ SPECS = (
         oracle=replace(VLMEVALKIT, script="mm_ifeval"),
         path="vlmeval/dataset/mmifeval.py, judge_one_item, and utils/mmif/function_and_compare.py",
         cases=_ifeval,
-        arguments={
-            "steps": ["start of constraint list|Ground Truth List", "response under the constraint"]
-        },
+        arguments={"steps": ["start of constraint list|Ground Truth List", "response under the constraint"]},
         metrics={
             "accuracy": "overall_accuracy",
             "level/C-Level": "c_level_accuracy",

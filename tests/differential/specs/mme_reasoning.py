@@ -35,13 +35,21 @@ _BY_LETTER: Mapping[str, dict[str, int]] = {
 """An answer to each puzzle of letters; those of 8 and 11, which has none, are no solutions."""
 _GRID_4 = [[1, 2, 3, 4], [3, 4, 1, 2], [2, 1, 4, 3], [4, 3, 2, 1]]
 _GRID_6 = [
-    [1, 2, 3, 4, 5, 6], [4, 5, 6, 1, 2, 3], [2, 3, 1, 5, 6, 4],
-    [5, 6, 4, 2, 3, 1], [3, 1, 2, 6, 4, 5], [6, 4, 5, 3, 1, 2],
-]  # fmt: skip
+    [1, 2, 3, 4, 5, 6],
+    [4, 5, 6, 1, 2, 3],
+    [2, 3, 1, 5, 6, 4],
+    [5, 6, 4, 2, 3, 1],
+    [3, 1, 2, 6, 4, 5],
+    [6, 4, 5, 3, 1, 2],
+]
 _STONES = [
-    [1, 1, 1, 1, 1, 1], [1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0],
-    [1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0], [1, 0, 0, 0, 0, 0],
-]  # fmt: skip
+    [1, 1, 1, 1, 1, 1],
+    [1, 0, 0, 0, 0, 0],
+    [1, 1, 1, 1, 1, 0],
+    [1, 0, 0, 0, 0, 0],
+    [1, 1, 1, 1, 1, 0],
+    [1, 0, 0, 0, 0, 0],
+]
 _TOWERS = [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
 _BRIDGES = [
     {"start": "a1", "end": "c1", "number": 2},
@@ -104,28 +112,24 @@ def _puzzles() -> Iterator[tuple[_Kind, str, Any]]:
         "sudoku_4": (_GRID_4, "sudoku_4", {"base_matrix": _given(_GRID_4)}),
         "sudoku_6": (_GRID_6, "sudoku_6", {"base_matrix": _given(_GRID_6)}),
         "yinyang": (_STONES, "yinyang", {"base_matrix": _given(_STONES)}),
-        "skyscraper": (_TOWERS, "skyscraper", {
-            "base_matrix": [[1, None, None], [None] * 3, [None] * 3],
-            "visible_skyscrapers": [[2, 2, 1], [3, None, 2], [1, 2, 2], [2, 1, 3]],
-        }),
-    }  # fmt: skip
+        "skyscraper": (
+            _TOWERS,
+            "skyscraper",
+            {
+                "base_matrix": [[1, None, None], [None] * 3, [None] * 3],
+                "visible_skyscrapers": [[2, 2, 1], [3, None, 2], [1, 2, 2], [2, 1, 3]],
+            },
+        ),
+    }
     for check, (grid, prompt, info) in grids.items():
-        kind = _Kind(
-            function_id=_PREFIX + check,
-            prompt_id=f"{prompt}_extraction_prompt",
-            special_info=str(info),
-        )
+        kind = _Kind(function_id=_PREFIX + check, prompt_id=f"{prompt}_extraction_prompt", special_info=str(info))
         for name, answer in _changed(grid):
             yield kind, name, answer
     yield from _others()
 
 
 def _others() -> Iterator[tuple[_Kind, str, Any]]:
-    hashi = _Kind(
-        function_id=f"{_PREFIX}hashi",
-        prompt_id="hashi_extraction_prompt",
-        special_info=str(_ISLANDS),
-    )
+    hashi = _Kind(function_id=f"{_PREFIX}hashi", prompt_id="hashi_extraction_prompt", special_info=str(_ISLANDS))
     crossing = {"start": "a1", "end": "b4", "number": 1}
     for name, answer in {
         "as it is": _BRIDGES,
@@ -146,24 +150,36 @@ def _others() -> Iterator[tuple[_Kind, str, Any]]:
         special_info=str({"init_cards": [13, 9, 1, 8]}),
     )
     for formula in (
-        "(13-9-1)*8=24", "(13 - 9 - 1) * 8", "8*(13-9-1)", "8*(13-1-9)=24", "13-9-1*8", "(13-9)*8",
-        "(13-9-1)*8=25", "24", "13+9+1+8", "(13-9-1)*8*1", "-8*(9+1-13)", "(K-9-A)*8", "24=24",
-    ):  # fmt: skip
+        "(13-9-1)*8=24",
+        "(13 - 9 - 1) * 8",
+        "8*(13-9-1)",
+        "8*(13-1-9)=24",
+        "13-9-1*8",
+        "(13-9)*8",
+        "(13-9-1)*8=25",
+        "24",
+        "13+9+1+8",
+        "(13-9-1)*8*1",
+        "-8*(9+1-13)",
+        "(K-9-A)*8",
+        "24=24",
+    ):
         yield cards, formula, formula
     matched = _Kind(
-        function_id="match_answer_function",
-        prompt_id="id_answer_pair_prompt",
-        answer=str({"A": 3, "B": ["x", "y"]}),
+        function_id="match_answer_function", prompt_id="id_answer_pair_prompt", answer=str({"A": 3, "B": ["x", "y"]})
     )
     for answer in (
-        {"A": 3, "B": ["x", "y"]}, {"A": 3, "B": ["y", "x"]}, {"A": 3, "B": ["x"]}, {"A": 3},
-        {"A": "3", "B": ["x", "y"]}, {"B": ["x", "y"], "A": 3, "C": 1}, {"A": 4, "B": ["x", "y"]},
-    ):  # fmt: skip
+        {"A": 3, "B": ["x", "y"]},
+        {"A": 3, "B": ["y", "x"]},
+        {"A": 3, "B": ["x"]},
+        {"A": 3},
+        {"A": "3", "B": ["x", "y"]},
+        {"B": ["x", "y"], "A": 3, "C": 1},
+        {"A": 4, "B": ["x", "y"]},
+    ):
         yield matched, json.dumps(answer), answer
     one_of = _Kind(
-        function_id="multiple_match_function",
-        prompt_id="multiple_answer_prompt",
-        answer=str([["A", "C"], ["B", "D"]]),
+        function_id="multiple_match_function", prompt_id="multiple_answer_prompt", answer=str([["A", "C"], ["B", "D"]])
     )
     for ids in (["A", "C"], ["C", "A"], ["D", "B"], ["A", "B"], ["A"], ["A", "C", "D"], []):
         yield one_of, f"one of, {ids}", {"id": ids}
@@ -184,9 +200,17 @@ def _others() -> Iterator[tuple[_Kind, str, Any]]:
         answer=str(["2 + 3 = 5", "4 * 5 = 20"]),
     )
     for equation in (
-        "2 + 3 = 5", "3 + 2 = 5", "2+3", "5 * 4 = 20", "4*5", "2 * 3 = 6", "2 + 3 + 0", "20",
-        "5 - 2", "3 + 3",
-    ):  # fmt: skip
+        "2 + 3 = 5",
+        "3 + 2 = 5",
+        "2+3",
+        "5 * 4 = 20",
+        "4*5",
+        "2 * 3 = 6",
+        "2 + 3 + 0",
+        "20",
+        "5 - 2",
+        "3 + 3",
+    ):
         yield formula, f"formula {equation}", {"equation": equation}
     for gold in ("B", "['A', 'C']", "A,C"):
         choice = _Kind(question_type="Choice", answer=gold)
@@ -201,8 +225,12 @@ def _others() -> Iterator[tuple[_Kind, str, Any]]:
             yield _Kind({**opened, "grade": grade}), f"open {said}, {grade.strip()}", said
 
 
-_ABILITIES = ("['calculation']", "['planning and exploring', 'pattern analysis']",
-              "['spatial-temporal']", "['casual chaining analysis', 'calculation']")  # fmt: skip
+_ABILITIES = (
+    "['calculation']",
+    "['planning and exploring', 'pattern analysis']",
+    "['spatial-temporal']",
+    "['casual chaining analysis', 'calculation']",
+)
 _REASONING = ("inductive", "deductive", "abductive")
 
 

@@ -8,15 +8,7 @@ from typing import Any
 
 from tests.differential.oracle_list import VLMEVALKIT
 from tests.differential.sets import Oracle, Spec
-from tests.differential.styles_open import (
-    BASES,
-    QUESTIONS,
-    Base,
-    Cells,
-    Open,
-    open_cases,
-    open_question,
-)
+from tests.differential.styles_open import BASES, QUESTIONS, Base, Cells, Open, open_cases, open_question
 
 NO_HEADLINE = ("", [], 1)
 VLMEVALKIT_OPEN = replace(VLMEVALKIT, script="vlmevalkit_open")
@@ -56,9 +48,7 @@ def groups(
     questions: tuple[Open, ...] = QUESTIONS,
 ) -> Spec:
     """A set for which VLMEvalKit gives a number for every group, and every row is one."""
-    arguments = {
-        "how": "groups", "dataset": dataset, "label": label, "scale": scale, "factor": factor
-    }  # fmt: skip
+    arguments = {"how": "groups", "dataset": dataset, "label": label, "scale": scale, "factor": factor}
     return _spec(benchmark, cells, path, arguments, metrics, questions)
 
 
@@ -85,12 +75,7 @@ def alone(
         "factor": factor,
         "scale": scale,
         "fillers": [
-            {
-                "id": str(90000 + n),
-                "reply": "qqqq",
-                "verdict": "",
-                "cells": {"question": "q", **one},
-            }
+            {"id": str(90000 + n), "reply": "qqqq", "verdict": "", "cells": {"question": "q", **one}}
             for n, one in enumerate(fillers)
         ],
         **({"leads": leads} if leads else {}),
@@ -164,20 +149,12 @@ def repository(name: str, commit: str, licence: str, checkout: str = "") -> Orac
 
 VQA = repository("GT-Vision-Lab/VQA", "a013f0043c1e2cdc995922dfe257f7149aa9af06", "BSD-2-Clause")
 LLAVA = repository("haotian-liu/LLaVA", "c121f0432da27facab705978f83c4ada465e46fd", "Apache-2.0")
-PIX2STRUCT = repository(
-    "google-research/pix2struct", "945f27e936c9464d9d7c133f1bd1f4f383be9e99", "Apache-2.0"
-)
-RRC = repository(
-    "QwenLM/Qwen-VL", "aa00ed04091eea5fcdd32985e7915f1c53e7d599", "Tongyi Qianwen", "Qwen-VL"
-)
+PIX2STRUCT = repository("google-research/pix2struct", "945f27e936c9464d9d7c133f1bd1f4f383be9e99", "Apache-2.0")
+RRC = repository("QwenLM/Qwen-VL", "aa00ed04091eea5fcdd32985e7915f1c53e7d599", "Tongyi Qianwen", "Qwen-VL")
 """Which holds the competition's script as it is downloaded there."""
 MTVQA = repository("bytedance/MTVQA", "efc6a78a701516a76649430e1100c98e2904a7d8", "CC BY-NC 4.0")
-OCRBENCH = repository(
-    "Yuliang-Liu/MultimodalOCR", "794c36d6423cf1d5764081128bcaeb46b240def6", "MIT"
-)
-SLIDEVQA = repository(
-    "nttmdlab-nlp/SlideVQA", "e1f0bd991a46b36024af5a18b3429e923f9610c4", "NTT's evaluation licence"
-)
+OCRBENCH = repository("Yuliang-Liu/MultimodalOCR", "794c36d6423cf1d5764081128bcaeb46b240def6", "MIT")
+SLIDEVQA = repository("nttmdlab-nlp/SlideVQA", "e1f0bd991a46b36024af5a18b3429e923f9610c4", "NTT's evaluation licence")
 
 _VQA = "image_vqa.py, ImageVQADataset.evaluate"
 _VQA_FILE = "PythonEvaluationTools/vqaEvaluation/vqaEval.py, VQAEval.evaluate"
@@ -202,12 +179,7 @@ def _ocrbench_json(question: Open, number: int) -> Mapping[str, Any]:
         ("docVQA", "Doc-oriented VQA"),
     )
     name, kind = kinds[number % 3]
-    return {
-        "question": question.question,
-        "answers": listed(question.golds),
-        "dataset_name": name,
-        "type": kind,
-    }
+    return {"question": question.question, "answers": listed(question.golds), "dataset_name": name, "type": kind}
 
 
 SPECS = (
@@ -236,11 +208,7 @@ SPECS = (
         "OCRBench",
         cells_of(
             golds,
-            category=(
-                "Scene Text-centric VQA",
-                "Handwritten Mathematical Expression Recognition",
-                "Doc-oriented VQA",
-            ),
+            category=("Scene Text-centric VQA", "Handwritten Mathematical Expression Recognition", "Doc-oriented VQA"),
         ),
         "image_vqa.py, OCRBench.evaluate",
         metric="Final Score",
@@ -323,14 +291,7 @@ SPECS = (
         metrics={"category/DE": "DE", "mean_of_languages": "Average"},
         headline="Average",
     ),
-    authors(
-        "ocrbench",
-        "ocrbench",
-        OCRBENCH,
-        "OCRBench/example.py",
-        _ocrbench_json,
-        metrics={"accuracy": "mean"},
-    ),
+    authors("ocrbench", "ocrbench", OCRBENCH, "OCRBench/example.py", _ocrbench_json, metrics={"accuracy": "mean"}),
     authors(
         "slidevqa",
         "slidevqa",

@@ -19,14 +19,29 @@ _FILE = "vlmeval/dataset/image_mcq.py, {}"
 _REASONING = ("Quantitative", "Spatial", "Positional", "Attribute", "Stylistic")
 _CATEGORIES = (*(f"{name} Reasoning" for name in _REASONING), "Other")
 _BENCHMARKS = (
-    "SEEDBench", "MMStar", "A-OKVQA", "VizWiz", "MMVet", "VQAv2", "OKVQA", "MMMU", "MathVista",
-    "ScienceQA", "RealWorldQA", "GQA", "MathVision", "TextVQA", "OCRVQA", "AI2D", "ChartQA",
-    "DocVQA", "InfoVQA", "TableVQABench",
-)  # fmt: skip
+    "SEEDBench",
+    "MMStar",
+    "A-OKVQA",
+    "VizWiz",
+    "MMVet",
+    "VQAv2",
+    "OKVQA",
+    "MMMU",
+    "MathVista",
+    "ScienceQA",
+    "RealWorldQA",
+    "GQA",
+    "MathVision",
+    "TextVQA",
+    "OCRVQA",
+    "AI2D",
+    "ChartQA",
+    "DocVQA",
+    "InfoVQA",
+    "TableVQABench",
+)
 """What VMCBench is made of."""
-_SECTIONS = {
-    "general": "General", "reasoning": "Reasoning", "ocr": "OCR", "doc_and_chart": "Doc & Chart"
-}  # fmt: skip
+_SECTIONS = {"general": "General", "reasoning": "Reasoning", "ocr": "OCR", "doc_and_chart": "Doc & Chart"}
 _DRAWN = "drawn: "
 """Begins the styles in some rows of which nothing is found, and an option is drawn at random."""
 
@@ -58,17 +73,47 @@ def _vmcbench_cases(pool: Pool = pools.DETAILS) -> Iterator[Case]:
 
 _SILENT = frozenset(
     {
-        "letter", "letter dot", "letter parenthesis", "letter in brackets", "small letter",
-        "small letter in parentheses", "letter colon text", "letter comma text", "text",
-        "text in small letters", "text dot", "bold letter", "bold letter dot", "boxed",
-        "boxed in dollars", "boxed text macro", "answer tag", "Answer colon no blank",
-        "Answer small", "bold Final Answer", "Ans colon", "the answer is bold",
-        "the answer is text", "other is wrong", "both texts", "json", "Chinese",
-        "Chinese choose", "Chinese answer colon", "A alone in prose", "refusal",
-        "cannot determine", "no image", "none of them", "all of the above",
-        "letter out of range", "number", "empty dots", "long prose without letter",
+        "letter",
+        "letter dot",
+        "letter parenthesis",
+        "letter in brackets",
+        "small letter",
+        "small letter in parentheses",
+        "letter colon text",
+        "letter comma text",
+        "text",
+        "text in small letters",
+        "text dot",
+        "bold letter",
+        "bold letter dot",
+        "boxed",
+        "boxed in dollars",
+        "boxed text macro",
+        "answer tag",
+        "Answer colon no blank",
+        "Answer small",
+        "bold Final Answer",
+        "Ans colon",
+        "the answer is bold",
+        "the answer is text",
+        "other is wrong",
+        "both texts",
+        "json",
+        "Chinese",
+        "Chinese choose",
+        "Chinese answer colon",
+        "A alone in prose",
+        "refusal",
+        "cannot determine",
+        "no image",
+        "none of them",
+        "all of the above",
+        "letter out of range",
+        "number",
+        "empty dots",
+        "long prose without letter",
     }
-)  # fmt: skip
+)
 """Bases of replies, in some of which nothing is found."""
 
 SPECS = (
@@ -86,15 +131,10 @@ SPECS = (
             # All of its categories have to be there.
             "factor": (len(_CATEGORIES) + 1) / 100,
             "fillers": [
-                filler(number, question="q", answer="A", category=name)
-                for number, name in enumerate(_CATEGORIES)
+                filler(number, question="q", answer="A", category=name) for number, name in enumerate(_CATEGORIES)
             ],
         },
-        metrics={
-            "accuracy": "acc/0",
-            "category/Spatial Reasoning": "acc/2",
-            "category/Other": "acc/6",
-        },
+        metrics={"accuracy": "acc/0", "category/Spatial Reasoning": "acc/2", "category/Other": "acc/6"},
     ),
     Spec(
         name="vmcbench.vlmevalkit",
@@ -108,18 +148,37 @@ SPECS = (
         apart=_DRAWN,
         close=0.005,
     ),
-    authors_set("visulogic", "visulogic", VISULOGIC,
-                "evaluation/eval_model.py, extract_answer_v1 without a judge and calculate_scores",
-                _visulogic_cases, {"accuracy": "mean"}),
-    authors_set("vmcbench", "vmcbench", LMMS_EVAL,
-                "lmms_eval/tasks/vmcbench/utils.py, vmcbench_process_results",
-                partial(_vmcbench_cases, four(pools.DETAILS + pools.KNOWLEDGE)),
-                {"accuracy": "average"}, apart=_DRAWN),
-    vlmevalkit_set("msearth", "MSEarthMCQ", pools.SCIENCE,
-                   {"accuracy": "Overall", "category/geology": "geology"},
-                   _FILE.format("ImageMCQDataset.evaluate"), category=("geology", "hydrology")),
-    vlmevalkit_set("scam", "SCAM", pools.PAIRS,
-                   {"accuracy": "Overall", "category/NoSCAM": "NoSCAM"},
-                   _FILE.format("ImageMCQDataset.evaluate"),
-                   category=("SCAM", "NoSCAM", "SynthSCAM")),
-)  # fmt: skip
+    authors_set(
+        "visulogic",
+        "visulogic",
+        VISULOGIC,
+        "evaluation/eval_model.py, extract_answer_v1 without a judge and calculate_scores",
+        _visulogic_cases,
+        {"accuracy": "mean"},
+    ),
+    authors_set(
+        "vmcbench",
+        "vmcbench",
+        LMMS_EVAL,
+        "lmms_eval/tasks/vmcbench/utils.py, vmcbench_process_results",
+        partial(_vmcbench_cases, four(pools.DETAILS + pools.KNOWLEDGE)),
+        {"accuracy": "average"},
+        apart=_DRAWN,
+    ),
+    vlmevalkit_set(
+        "msearth",
+        "MSEarthMCQ",
+        pools.SCIENCE,
+        {"accuracy": "Overall", "category/geology": "geology"},
+        _FILE.format("ImageMCQDataset.evaluate"),
+        category=("geology", "hydrology"),
+    ),
+    vlmevalkit_set(
+        "scam",
+        "SCAM",
+        pools.PAIRS,
+        {"accuracy": "Overall", "category/NoSCAM": "NoSCAM"},
+        _FILE.format("ImageMCQDataset.evaluate"),
+        category=("SCAM", "NoSCAM", "SynthSCAM"),
+    ),
+)

@@ -52,9 +52,7 @@ SPECS = (
         name="screenspot.authors",
         benchmark="screenspot",
         rule="official",
-        oracle=_authors(
-            "njucckevin/SeeClick", "0ef37ac4d7aaf37ba7b990e3e3c3ca77e1fb8f93", "Apache-2.0"
-        ),
+        oracle=_authors("njucckevin/SeeClick", "0ef37ac4d7aaf37ba7b990e3e3c3ca77e1fb8f93", "Apache-2.0"),
         path="pretrain/screenspot_test.py, the loop over samples",
         cases=point_cases(),
         arguments={"scorer": "screenspot"},
@@ -65,9 +63,7 @@ SPECS = (
         benchmark="screenspot:version=pro",
         rule="official",
         oracle=_authors(
-            "likaixin2000/ScreenSpot-Pro-GUI-Grounding",
-            "bd8bbbb470fbc4fda2a4fa9ec90bd2572507794e",
-            "none stated",
+            "likaixin2000/ScreenSpot-Pro-GUI-Grounding", "bd8bbbb470fbc4fda2a4fa9ec90bd2572507794e", "none stated"
         ),
         path="models/gpt4x.py and eval_screenspot_pro.py, evaluate",
         cases=point_cases(pro=True),

@@ -18,9 +18,7 @@ from tests.differential.wrapping import wrapped_styles
 _TEXT = Mapping[str, Callable[..., str]]
 
 
-def _cases(
-    rows: Callable[[], Iterator[tuple[Mapping[str, Any], str, str]]],
-) -> Callable[[], Iterator[Case]]:
+def _cases(rows: Callable[[], Iterator[tuple[Mapping[str, Any], str, str]]]) -> Callable[[], Iterator[Case]]:
     """Cases of cells, style and reply, numbered."""
 
     def cases() -> Iterator[Case]:
@@ -62,14 +60,10 @@ _LENGTHS: _TEXT = {
     "inches": lambda n, u: f"\\scalar{{{n}}} \\distance_unit{{inches}}",
     "foot": lambda n, u: f"\\scalar{{{n}}} \\distance_unit{{foot}}",
     "metre": lambda n, u: f"\\scalar{{{n}}} \\distance_unit{{metre}}",
-    "two answers": lambda n, u: (
-        f"\\scalar{{9999}} \\distance_unit{{cm}}, or \\scalar{{{n}}} \\distance_unit{{{u}}}"
-    ),
+    "two answers": lambda n, u: f"\\scalar{{9999}} \\distance_unit{{cm}}, or \\scalar{{{n}}} \\distance_unit{{{u}}}",
     "two scalars": lambda n, u: f"\\scalar{{9999}} \\scalar{{{n}}} \\distance_unit{{{u}}}",
     "two numbers": lambda n, u: f"\\scalar{{{n}, 9999}} \\distance_unit{{{u}}}",
-    "in a sentence": lambda n, u: (
-        f"The shelf is \\scalar{{{n}}} \\distance_unit{{{u}}} from the wall."
-    ),
+    "in a sentence": lambda n, u: f"The shelf is \\scalar{{{n}}} \\distance_unit{{{u}}} from the wall.",
     "bold": lambda n, u: f"**\\scalar{{{n}}} \\distance_unit{{{u}}}**",
     "boxed": lambda n, u: f"\\boxed{{\\scalar{{{n}}} \\distance_unit{{{u}}}}}",
     "not closed": lambda n, u: f"\\scalar{{{n} \\distance_unit{{{u}}}",
@@ -126,15 +120,9 @@ def _measure_rows() -> Iterator[tuple[Mapping[str, Any], str, str]]:
             reply = styles_open.reply_to(question, write, position + turn)
             gold = question.golds[0]
             part = _PARTS.get(kind) or ("yes_no" if gold in ("yes", "no") else "choice")
-            cells = {
-                "question": question.question, "answer": gold, "answer_type": kind, "part": part
-            }  # fmt: skip
+            cells = {"question": question.question, "answer": gold, "answer_type": kind, "part": part}
             tagged = turn % 2 and style != "end mark"
-            yield (
-                cells,
-                f"{style}, tagged" if tagged else style,
-                (f"<ans>{reply}</ans>" if tagged else reply),
-            )
+            yield (cells, f"{style}, tagged" if tagged else style, (f"<ans>{reply}</ans>" if tagged else reply))
 
 
 _ORDERS: _TEXT = {
@@ -201,9 +189,12 @@ def _order_rows() -> Iterator[tuple[Mapping[str, Any], str, str]]:
             gold = golds[(position + turn) % len(golds)]
             said = gold if (position + turn) % 3 else golds[(position + turn + 2) % len(golds)]
             cells = {
-                "question": "In which order are the bricks laid?", **texts, "answer": gold,
-                "question_type": "sort", "category": ("height", "assembly")[position % 2],
-            }  # fmt: skip
+                "question": "In which order are the bricks laid?",
+                **texts,
+                "answer": gold,
+                "question_type": "sort",
+                "category": ("height", "assembly")[position % 2],
+            }
             yield cells, style, write(said)
 
 
@@ -245,30 +236,28 @@ _SEVERAL_GOLDS = ("B", "AC", "ABD", "D", "BC")
 def _list_rows() -> Iterator[tuple[Mapping[str, Any], str, str]]:
     """Replies that are lists; in wrappers, and otherwise, most are none."""
     plain = {
-        **{name: (lambda s, write=write: write(s[0], "red", "D", "blue"))
-           for name, write in styles_choice.BASES.items()},
+        **{
+            name: (lambda s, write=write: write(s[0], "red", "D", "blue"))
+            for name, write in styles_choice.BASES.items()
+        },
         **_PLAIN_LISTS,
-    }  # fmt: skip
+    }
     every = [*wrapped_styles(_LISTS, styles_choice.WRAPPERS), *plain.items()]
     for turn in range(3):
         for position, (style, write) in enumerate(every):
             question = pools.KNOWLEDGE[position % len(pools.KNOWLEDGE)]
             gold = _SEVERAL_GOLDS[(position + turn) % len(_SEVERAL_GOLDS)]
             said = gold if (position + turn) % 3 else "AD"
-            cells = {
-                "question": question.question, **question.options, "answer": str(list(gold))
-            }  # fmt: skip
+            cells = {"question": question.question, **question.options, "answer": str(list(gold))}
             yield cells, style, write(said)
 
 
 _PAIRED = ("gc-mat", "gc-trk", "oc-cpr", "pc-cpr")
 _LINKED = {
     **dict.fromkeys(_PAIRED, open_question("Is it so? Answer T or F.", "T|True", "F|no|maybe")),
-    **dict.fromkeys(("oc-cnt", "pc-cnt"),
-                    open_question("How many?", "3|three", "4|2|1|twenty one|0|31")),
-    **dict.fromkeys(("oc-grp", "pc-grp"),
-                    open_question("Which? A) 1 B) 2 C) 3", "B) 2|B", "A) 1|C|(A) or (B)")),
-}  # fmt: skip
+    **dict.fromkeys(("oc-cnt", "pc-cnt"), open_question("How many?", "3|three", "4|2|1|twenty one|0|31")),
+    **dict.fromkeys(("oc-grp", "pc-grp"), open_question("Which? A) 1 B) 2 C) 3", "B) 2|B", "A) 1|C|(A) or (B)")),
+}
 _TASKS = tuple(_LINKED)
 
 
@@ -304,8 +293,12 @@ SPECS = (
         path=_FILE.format("QSpatial.parse_prediction and evaluate"),
         cases=_cases(_length_rows),
         arguments={
-            "how": "alone", "dataset": "QSpatial_plus", "metric": "delta_2", "factor": 2,
-            "plain": True, "scale": 100,
+            "how": "alone",
+            "dataset": "QSpatial_plus",
+            "metric": "delta_2",
+            "factor": 2,
+            "plain": True,
+            "scale": 100,
             "fillers": [filler(1, question="q", answer="(1, 'm')", question_type="none")],
         },
         metrics={
@@ -322,7 +315,10 @@ SPECS = (
         path="vlmeval/dataset/utils/omni3dbench.py, Omni3DBench_acc",
         cases=_cases(_measure_rows),
         arguments={
-            "how": "alone", "dataset": "Omni3DBench", "scale": 100, "leads": NO_HEADLINE,
+            "how": "alone",
+            "dataset": "Omni3DBench",
+            "scale": 100,
+            "leads": NO_HEADLINE,
             "parts": {
                 "count": ["Numeric (count) Accuracy", 1],
                 "size": ["Numeric (other) Mean Relative Accuracy", 1],
@@ -347,8 +343,13 @@ SPECS = (
         path="vlmeval/dataset/utils/vlm2bench.py",
         cases=_linked_cases,
         arguments={
-            "how": "alone", "dataset": "VLM2Bench", "metric": "{category}", "factor": 0.01,
-            "pairs": list(_PAIRED), "plain": True, "leads": NO_HEADLINE,
+            "how": "alone",
+            "dataset": "VLM2Bench",
+            "metric": "{category}",
+            "factor": 0.01,
+            "pairs": list(_PAIRED),
+            "plain": True,
+            "leads": NO_HEADLINE,
             # Of no task, so that it counts nowhere; it keeps columns of numbers texts.
             "fillers": [filler(1, question="q", answer="z", category="none")],
         },
@@ -373,4 +374,4 @@ SPECS = (
         cases=_cases(_list_rows),
         arguments={"how": "alone", "dataset": "A4Bench", "metric": "match", "errors": True},
     ),
-)  # fmt: skip
+)

@@ -7,19 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tests.differential.sets import Case, Spec
-from tests.differential.specs.open_answers import (
-    NO_HEADLINE,
-    alone,
-    authors,
-    cells_of,
-    golds,
-    repository,
-)
+from tests.differential.specs.open_answers import NO_HEADLINE, alone, authors, cells_of, golds, repository
 from tests.differential.styles_open import BASES, Base, Open, open_cases, open_question
 
-TABLEVQABENCH = repository(
-    "naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea", "MIT"
-)
+TABLEVQABENCH = repository("naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea", "MIT")
 _FIGURES = (
     open_question("What were the originations?", "$3,852 million|3,852 million", "3,852|$3.852 B"),
     open_question("What was the percentage?", "34.2%|34.2", "0.342|34.2 %"),
@@ -39,18 +30,14 @@ _CELLS = (
     open_question("On which day?", "2001-06-07|2001-6-7", "2001-06-08|xx-06-07"),
     open_question("Which month?", "xx-06-xx|xx-6-xx", "June|2001-06-xx"),
     open_question("What is the total?", "1,000|1000", "1000.0|1e3"),
-    open_question(
-        "What is it called?", '\u201cBlue\u201d \u2013 Caf\u00e9|"Blue" - Cafe', "Blue|Cafe"
-    ),
+    open_question("What is it called?", '\u201cBlue\u201d \u2013 Caf\u00e9|"Blue" - Cafe', "Blue|Cafe"),
 )
 _PARTS = {
     **{one.question: ("fintabnetqa",) for one in _FIGURES},
     **{one.question: ("vtabfact",) for one in _STATEMENTS},
     **{one.question: ("vwtq", "vwtq_syn") for one in _CELLS},
 }
-QUESTIONS = tuple(
-    one for trio in zip(_CELLS, _FIGURES + _STATEMENTS + _FIGURES[:1], strict=True) for one in trio
-)
+QUESTIONS = tuple(one for trio in zip(_CELLS, _FIGURES + _STATEMENTS + _FIGURES[:1], strict=True) for one in trio)
 TABLE_BASES: dict[str, Base] = {
     **BASES,
     "bars doubled": lambda a, b: a.replace("|", "||"),
@@ -110,9 +97,7 @@ def _wild_cases() -> Iterator[Case]:
     for case in pages():
         part = "DocVQA" if int(case.id) % 2 else "ChartQA"
         if int(case.id) % 3 or case.id.endswith("0"):
-            yield Case(
-                f"{part}-{case.id}-0-1", {**case.cells, "part": part}, case.style, case.reply
-            )
+            yield Case(f"{part}-{case.id}-0-1", {**case.cells, "part": part}, case.style, case.reply)
     for case in tables():
         cells = {key: value for key, value in case.cells.items() if key != "split"}
         if int(case.id) % 3 == 0:

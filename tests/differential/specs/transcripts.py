@@ -68,13 +68,7 @@ SPECS = (
         oracle=replace(VLMEVALKIT, script="vlmevalkit_open"),
         path="vlmeval/dataset/image_ccocr.py, CCOCRDataset.evaluate",
         cases=_CASES,
-        arguments={
-            "how": "alone",
-            "dataset": "CCOCR",
-            "metric": "total",
-            "scale": 100,
-            "fillers": [],
-        },
+        arguments={"how": "alone", "dataset": "CCOCR", "metric": "total", "scale": 100, "fillers": []},
         metrics={
             "mean_of_tracks": "total",
             "category/multi_scene_ocr": "scene_ocr",

@@ -12,14 +12,28 @@ from tests.differential.sets import Case, Oracle, Spec
 QUESTION = "Is there a dog in the image?"
 TRACKS = ("random", "popular", "adversarial")
 MME_SUBTASKS = (
-    "existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark",
-    "artwork", "OCR", "commonsense_reasoning", "numerical_calculation", "text_translation",
+    "existence",
+    "count",
+    "position",
+    "color",
+    "posters",
+    "celebrity",
+    "scene",
+    "landmark",
+    "artwork",
+    "OCR",
+    "commonsense_reasoning",
+    "numerical_calculation",
+    "text_translation",
     "code_reasoning",
-)  # fmt: skip
+)
 AMBER_KINDS = (
-    "discriminative-attribute-state", "discriminative-attribute-number",
-    "discriminative-attribute-action", "discriminative-hallucination", "discriminative-relation",
-)  # fmt: skip
+    "discriminative-attribute-state",
+    "discriminative-attribute-number",
+    "discriminative-attribute-action",
+    "discriminative-hallucination",
+    "discriminative-relation",
+)
 
 Columns = Callable[[int, bool], tuple[str, Mapping[str, Any]]]
 """Id and cells of a row, by its number and by whether its answer is yes."""
@@ -112,20 +126,64 @@ def _set(
 
 _YORN = "vlmeval/dataset/image_yorn.py, ImageYORNDataset.evaluate"
 SPECS = (
-    _set("pope", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, _cases(_pope),
-         {"dataset": "POPE"}, f1_pooled="Overall/Overall"),
+    _set(
+        "pope",
+        "vlmevalkit",
+        "vlmevalkit",
+        VLMEVALKIT,
+        _YORN,
+        _cases(_pope),
+        {"dataset": "POPE"},
+        f1_pooled="Overall/Overall",
+    ),
     _set("pope", "authors", "official", POPE_AUTHORS, "evaluate.py", _cases(_pope), {}, f1="mean"),
-    _set("pope", "llava", "official", POPE_LLAVA, "llava/eval/eval_pope.py, eval_pope",
-         _cases(_pope), {"script": "llava"}, f1="mean"),
-    _set("amber", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, _cases(_amber),
-         {"dataset": "AMBER"}),
-    _set("hallusionbench", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, _cases(_hallusion),
-         {"dataset": "HallusionBench",
-          "leads": ["mean of three", ["Overall/aAcc", "Overall/fAcc", "Overall/qAcc"], 1 / 3]},
-         aAcc="Overall/aAcc", fAcc="Overall/fAcc", qAcc="Overall/qAcc"),
-    _set("mme", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, _mme_cases,
-         {"dataset": "MME", "leads": ["perception + reasoning", ["perception", "reasoning"], 1]},
-         perception="perception", cognition="reasoning"),
-    _set("mme", "authors", "official", MME_AUTHORS, "tools/eval_tool.zip, calculation.py",
-         _mme_cases, {}, "total", perception="perception", cognition="cognition"),
-)  # fmt: skip
+    _set(
+        "pope",
+        "llava",
+        "official",
+        POPE_LLAVA,
+        "llava/eval/eval_pope.py, eval_pope",
+        _cases(_pope),
+        {"script": "llava"},
+        f1="mean",
+    ),
+    _set("amber", "vlmevalkit", "vlmevalkit", VLMEVALKIT, _YORN, _cases(_amber), {"dataset": "AMBER"}),
+    _set(
+        "hallusionbench",
+        "vlmevalkit",
+        "vlmevalkit",
+        VLMEVALKIT,
+        _YORN,
+        _cases(_hallusion),
+        {
+            "dataset": "HallusionBench",
+            "leads": ["mean of three", ["Overall/aAcc", "Overall/fAcc", "Overall/qAcc"], 1 / 3],
+        },
+        aAcc="Overall/aAcc",
+        fAcc="Overall/fAcc",
+        qAcc="Overall/qAcc",
+    ),
+    _set(
+        "mme",
+        "vlmevalkit",
+        "vlmevalkit",
+        VLMEVALKIT,
+        _YORN,
+        _mme_cases,
+        {"dataset": "MME", "leads": ["perception + reasoning", ["perception", "reasoning"], 1]},
+        perception="perception",
+        cognition="reasoning",
+    ),
+    _set(
+        "mme",
+        "authors",
+        "official",
+        MME_AUTHORS,
+        "tools/eval_tool.zip, calculation.py",
+        _mme_cases,
+        {},
+        "total",
+        perception="perception",
+        cognition="cognition",
+    ),
+)

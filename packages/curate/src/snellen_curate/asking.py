@@ -34,12 +34,7 @@ from snellen.engine.loop.driving import StepsResult, advance, drive_each, start
 from snellen.engine.loop.plan import check_fresh
 from snellen.engine.loop.preflight import check_models
 from snellen.engine.loop.progress import Progress
-from snellen.engine.loop.request_broker import (
-    RequestBroker,
-    RequestLimits,
-    disconnect,
-    model_concurrency,
-)
+from snellen.engine.loop.request_broker import RequestBroker, RequestLimits, disconnect, model_concurrency
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
@@ -127,11 +122,7 @@ class Models:
         """What each role used in this start, by role."""
 
     def drive(
-        self,
-        jobs: Iterable[Job[T]],
-        on_result: Callable[[Result[T]], None],
-        title: str = "asking",
-        total: int = 0,
+        self, jobs: Iterable[Job[T]], on_result: Callable[[Result[T]], None], title: str = "asking", total: int = 0
     ) -> None:
         """Drive jobs, many at once, and call `on_result` with each result in the order they end.
 
@@ -143,11 +134,7 @@ class Models:
             run_coroutine(self._drive(iter(jobs), on_result, title, total))
 
     async def _drive(
-        self,
-        jobs: Iterator[Job[T]],
-        on_result: Callable[[Result[T]], None],
-        title: str,
-        total: int,
+        self, jobs: Iterator[Job[T]], on_result: Callable[[Result[T]], None], title: str, total: int
     ) -> None:
         """Drive jobs in the event loop: report progress with each result, and note spending every
         few seconds and at the end."""
@@ -172,11 +159,7 @@ class Models:
         try:
             await concurrent_runs.start(broker.in_flight)
             await drive_each(
-                jobs,
-                partial(_drive_job, broker, self._models),
-                broker,
-                add_result,
-                _concurrency(self._models.values()),
+                jobs, partial(_drive_job, broker, self._models), broker, add_result, _concurrency(self._models.values())
             )
         finally:
             self.abort_reason = broker.abort_signal.reason
@@ -217,14 +200,8 @@ def open_models(
     folder = Path(out).expanduser()
     custom = load_files(options.load)
     store = Path(options.store) if options.store else folder / STORE_FILE
-    with (
-        Servers(folder, None, options.serve_timeout, notify) as servers,
-        open_progress(progress) as followed,
-    ):
-        opened = {
-            role: resolve_served_model(model, custom.models, servers)[1]
-            for role, model in models.items()
-        }
+    with Servers(folder, None, options.serve_timeout, notify) as servers, open_progress(progress) as followed:
+        opened = {role: resolve_served_model(model, custom.models, servers)[1] for role, model in models.items()}
         prices.check([("", model) for model in opened.values()], limits.budget)
         folder.mkdir(parents=True, exist_ok=True)
         with ResponseStore(store) as responses:
@@ -262,21 +239,14 @@ def ask_text(
 ) -> Steps[str]:
     """The text that a role's model replies. Raises AskFailed; a refusal is a failure too."""
     request = Generate(
-        messages=tuple(messages),
-        ref=Ref(item),
-        settings=settings,
-        media=media or {},
-        to=role,
-        attempt=attempt,
+        messages=tuple(messages), ref=Ref(item), settings=settings, media=media or {}, to=role, attempt=attempt
     )
     output = yield from ask(request)
     assert isinstance(output, Generated)
     if output.is_refusal:
         raise AskFailed(Failure("unsupported", "the model's provider refused the request", sent=0))
     if output.stop_reason == "length":
-        raise AskFailed(
-            Failure("too_long", f"the reply was cut at {settings.max_new_tokens} tokens", sent=0)
-        )
+        raise AskFailed(Failure("too_long", f"the reply was cut at {settings.max_new_tokens} tokens", sent=0))
     return output.text
 
 
@@ -300,9 +270,7 @@ def ask_json(
     conversation = list(messages)
     problem = ""
     for attempt in range(attempts):
-        reply = yield from ask_text(
-            role, conversation, item, media=media, settings=settings, attempt=attempt
-        )
+        reply = yield from ask_text(role, conversation, item, media=media, settings=settings, attempt=attempt)
         try:
             value = parse_json_reply(reply, form)
             problem = check(value) if check is not None else ""

@@ -11,9 +11,7 @@ from msgspec import Struct
 
 from snellen.data_sets.items import Item, ItemTable, item_kind
 
-FIELDS = (
-    "question", "hint", "options", "pictures", "kind", "key", "abilities", "unit", "other cells"
-)  # fmt: skip
+FIELDS = ("question", "hint", "options", "pictures", "kind", "key", "abilities", "unit", "other cells")
 _DIGEST_BYTES = 8
 """Enough for telling two versions of one field apart; a million items fit into memory."""
 
@@ -104,8 +102,7 @@ def compare_tables(old: ItemTable, new: ItemTable, old_name: str, new_name: str)
         changed=changed,
         by_field={name: fields[name] for name in FIELDS if fields[name]},
         by_ability={
-            name: AbilityChange(*(count[name] for count in counts))
-            for name in sorted({*counts[0], *counts[1]})
+            name: AbilityChange(*(count[name] for count in counts)) for name in sorted({*counts[0], *counts[1]})
         },
     )
 

@@ -10,17 +10,11 @@ from pathlib import Path
 from snellen.benchmarks.declaration.data_file import STEP_FILE
 from snellen.data.media.video_cells import natural_order
 
-PICTURE_SUFFIXES = (
-    ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif",
-)  # fmt: skip
+PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif")
 
 
 def find_files(
-    folder: Path,
-    suffixes: tuple[str, ...],
-    left_out: Counter[str] | None = None,
-    *,
-    follow_links: bool = False,
+    folder: Path, suffixes: tuple[str, ...], left_out: Counter[str] | None = None, *, follow_links: bool = False
 ) -> Iterator[Path]:
     """The files with these suffixes, in any case, below a folder: file 9 before file 10.
 

@@ -28,12 +28,7 @@ from snellen.core.media import InlineSource, decode_image
 from snellen_curate.duplicates.hash_index import compare_hashes, hamming
 from snellen_curate.duplicates.hashing import open_hasher
 from snellen_curate.duplicates.picture_hashes import TURNS, PictureHash
-from snellen_curate.duplicates.picture_rule import (
-    UNKNOWN,
-    PictureRule,
-    likeness,
-    turn_copies,
-)
+from snellen_curate.duplicates.picture_rule import UNKNOWN, PictureRule, likeness, turn_copies
 
 PHOTO_SIDE = 400
 """Photographs are reduced to this, which decoding and changing them takes long otherwise."""
@@ -150,8 +145,10 @@ def false_table(sets: dict[str, Columns]) -> Iterator[str]:
     for name, columns in sets.items():
         count = len(columns.phash)
         found = false_pairs(columns)
-        cells = [f"{count * (count - 1) // 2:,}", *(f"{int(one):,}" for one in
-                 (found.turned, found.both, found.hashes, found.lone))]  # fmt: skip
+        cells = [
+            f"{count * (count - 1) // 2:,}",
+            *(f"{int(one):,}" for one in (found.turned, found.both, found.hashes, found.lone)),
+        ]
         yield f"| {count:,} {name} | {' | '.join(cells)} |"
 
 

@@ -99,15 +99,11 @@ def changes(rng: Random) -> dict[str, Callable[[Picture], Picture]]:
         "border of 3 to 10 %": border,
         "bar of 6 to 15 %": lambda im: add_bar(im, draw(0.06, 0.15), rng.random() < 0.5),
         "letterbox": lambda im: frame(im, 0, draw(0.08, 0.14), "black"),
-        "rotated by 1 to 4 degrees": lambda im: im.rotate(
-            draw(1, 4) * rng.choice([-1, 1]), Image.Resampling.BICUBIC
-        ),
+        "rotated by 1 to 4 degrees": lambda im: im.rotate(draw(1, 4) * rng.choice([-1, 1]), Image.Resampling.BICUBIC),
         "mirrored": ImageOps.mirror,
         "turned by quarters": lambda im: im.rotate(rng.choice([90, 270]), expand=True),
         "caption box": lambda im: caption(im, rng),
-        "cropped, captioned, recompressed": lambda im: recompress(
-            caption(crop(im, *[0.05] * 4), rng), 50
-        ),
+        "cropped, captioned, recompressed": lambda im: recompress(caption(crop(im, *[0.05] * 4), rng), 50),
     }
 
 
@@ -116,9 +112,12 @@ def write_copies(photographs: Path, out: Path, seed: int) -> dict[str, tuple[str
     rng = Random(seed)
     (out / "copies").mkdir(parents=True, exist_ok=True)
     suffixes = (".jpg", ".jpeg")
-    originals = {str(number): path for number, path in enumerate(sorted(
-        path.resolve() for path in photographs.rglob("*") if path.suffix.lower() in suffixes
-    ))}  # fmt: skip
+    originals = {
+        str(number): path
+        for number, path in enumerate(
+            sorted(path.resolve() for path in photographs.rglob("*") if path.suffix.lower() in suffixes)
+        )
+    }
     paths, made = dict(originals), {}
     for number, (change, apply) in enumerate(changes(rng).items()):
         for original in rng.sample(list(originals), COPIES):
@@ -127,8 +126,10 @@ def write_copies(photographs: Path, out: Path, seed: int) -> dict[str, tuple[str
             with Image.open(originals[original]) as image:
                 apply(image.convert("RGB")).save(paths[name], quality=90)
             made[name] = original, change
-    rows = [{"index": name, "image_path": str(path), "question": "What is it?", "answer": "it"}
-            for name, path in paths.items()]  # fmt: skip
+    rows = [
+        {"index": name, "image_path": str(path), "question": "What is it?", "answer": "it"}
+        for name, path in paths.items()
+    ]
     (out / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return made
 
@@ -143,8 +144,7 @@ def main() -> None:
     report = find_duplicates(arguments.out / "q.jsonl").report
     pairs = {frozenset((pair.left, pair.right)) for pair in report.duplicates}
     asked = Counter(change for _, change in made.values())
-    found = Counter(change for name, (original, change) in made.items()
-                    if frozenset((original, name)) in pairs)  # fmt: skip
+    found = Counter(change for name, (original, change) in made.items() if frozenset((original, name)) in pairs)
     for change, count in asked.items():
         print(f"| {change} | {found[change]} of {count} |")
     origin = {name: original for name, (original, _) in made.items()}

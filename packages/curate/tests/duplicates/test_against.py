@@ -14,12 +14,7 @@ from snellen.core.errors import UsageError
 from snellen.core.media import digest_bytes
 from snellen.stats.intervals import score_interval
 from snellen_curate.duplicates.find import find_duplicates, is_benchmark, write_index
-from snellen_curate.duplicates.report import (
-    DuplicateReport,
-    DuplicateSettings,
-    OverlapMatch,
-    OverlapReport,
-)
+from snellen_curate.duplicates.report import DuplicateReport, DuplicateSettings, OverlapMatch, OverlapReport
 
 COUNT = 10
 QUESTION = "Which of the things in this picture stands behind the large one, number {}?"
@@ -55,9 +50,7 @@ def compare(data: Path, *against: Path | str) -> DuplicateReport:
 
 
 def ways(report: OverlapReport) -> list[tuple[str, str, str]]:
-    return [
-        (one.item, one.other, one.picture.how if one.picture else "text") for one in report.matches
-    ]
+    return [(one.item, one.other, one.picture.how if one.picture else "text") for one in report.matches]
 
 
 @pytest.fixture
@@ -93,9 +86,11 @@ def test_a_folder_of_training_pictures(data: Path, training: Path) -> None:
     assert (report.kind, report.entries, report.pictures, report.broken) == ("list", 25, 24, 1)
     shares = {share.name: share for share in report.shares}
     assert [(name, share.count, share.n) for name, share in shares.items()] == [
-        ("picture, exact", 3, 11), ("picture, exact or near", 5, 11),
-        ("question, in a caption", 0, 11), ("any of these", 5, 11),
-    ]  # fmt: skip
+        ("picture, exact", 3, 11),
+        ("picture, exact or near", 5, 11),
+        ("question, in a caption", 0, 11),
+        ("any of these", 5, 11),
+    ]
     # Two items are about one picture: a cluster of the interval.
     scores = [1.0, 1.0, 1.0, 1.0, *[0.0] * 6, 1.0]
     clusters = [str(number) for number in [*range(10), 0]]
@@ -113,13 +108,7 @@ def write_manifest(training: Path, path: Path, *, lone: bool = False) -> Path:
     import imagehash
     from PIL import Image
 
-    rows: dict[str, list[object]] = {
-        "url": [],
-        "sha256": [],
-        "phash": [],
-        "dhash": [],
-        "caption": [],
-    }
+    rows: dict[str, list[object]] = {"url": [], "sha256": [], "phash": [], "dhash": [], "caption": []}
     for file in sorted(training.iterdir()):
         if file.name == "broken.jpg":
             continue
@@ -140,9 +129,7 @@ def write_manifest(training: Path, path: Path, *, lone: bool = False) -> Path:
 
 
 @pytest.mark.parametrize("lone", [False, True])
-def test_a_manifest_of_hashes_and_captions(
-    data: Path, training: Path, tmp_path: Path, lone: bool
-) -> None:
+def test_a_manifest_of_hashes_and_captions(data: Path, training: Path, tmp_path: Path, lone: bool) -> None:
     manifest = write_manifest(training, tmp_path / "manifest.parquet", lone=lone)
     (report,) = compare(data, manifest).against
     base = "https://example.org/"
@@ -158,10 +145,7 @@ def test_a_manifest_of_hashes_and_captions(
     assert report.matches[4].caption == QUESTION.format(7)
     assert report.matches[4].similarity == 1.0
     counts = {share.name: share.count for share in report.shares}
-    assert counts == {
-        "picture, exact": 2, "picture, exact or near": 5, "question, in a caption": 1,
-        "any of these": 6,
-    }  # fmt: skip
+    assert counts == {"picture, exact": 2, "picture, exact or near": 5, "question, in a caption": 1, "any of these": 6}
     assert any("not downloaded" in note for note in report.notes)
 
 
@@ -169,8 +153,7 @@ def test_another_benchmark(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     folder.mkdir()
     small = CHANGES["half the size"]
-    for name, image in (("x.jpg", small(draw_scene(0))), ("y.jpg", draw_scene(1)),
-                        ("z.jpg", draw_scene(50))):  # fmt: skip
+    for name, image in (("x.jpg", small(draw_scene(0))), ("y.jpg", draw_scene(1)), ("z.jpg", draw_scene(50))):
         (folder / name).write_bytes(jpeg(image))
     rows: list[dict[str, object]] = [
         {"index": "o1", "question": QUESTION.format(0), "answer": "thing 0", "image": "x.jpg"},
@@ -179,8 +162,7 @@ def test_another_benchmark(data: Path, tmp_path: Path) -> None:
         {"index": "o4", "question": QUESTION.format(3), "answer": "thing 3", "image": "z.jpg"},
     ]
     (report,) = compare(data, write_rows(folder / "other.jsonl", rows)).against
-    found = [(one.item, one.other, one.picture.how, one.relation) for one in report.matches
-             if one.picture]  # fmt: skip
+    found = [(one.item, one.other, one.picture.how, one.relation) for one in report.matches if one.picture]
     assert found == [
         ("b0", "o1", "near", "duplicate"),
         ("b1", "o2", "bytes", "possible contradiction"),
@@ -188,26 +170,26 @@ def test_another_benchmark(data: Path, tmp_path: Path) -> None:
         ("b0+", "o1", "near", None),
     ]
     assert {share.name: share.count for share in report.shares} == {
-        "picture, exact": 1, "picture, exact or near": 3, "picture and question": 2,
-    }  # fmt: skip
+        "picture, exact": 1,
+        "picture, exact or near": 3,
+        "picture and question": 2,
+    }
     assert report.kind == "benchmark"
 
 
 def test_text_only_items_of_another_benchmark(tmp_path: Path) -> None:
-    own = [{"index": "a", "question": QUESTION.format(1), "A": "x", "B": "y", "answer": "A"},
-           {"index": "b", "question": "What is two and two?", "answer": "4"}]  # fmt: skip
-    theirs = [{"index": "c", "question": QUESTION.format(1).upper(), "A": "y", "B": "x",
-               "answer": "B"}]  # fmt: skip
-    report = compare(
-        write_rows(tmp_path / "own.jsonl", own), write_rows(tmp_path / "theirs.jsonl", theirs)
-    ).against[0]
+    own = [
+        {"index": "a", "question": QUESTION.format(1), "A": "x", "B": "y", "answer": "A"},
+        {"index": "b", "question": "What is two and two?", "answer": "4"},
+    ]
+    theirs = [{"index": "c", "question": QUESTION.format(1).upper(), "A": "y", "B": "x", "answer": "B"}]
+    report = compare(write_rows(tmp_path / "own.jsonl", own), write_rows(tmp_path / "theirs.jsonl", theirs)).against[0]
     assert report.matches == (OverlapMatch("a", "c", None, "duplicate", "same question", 1.0),)
     assert report.notes == ("it has no pictures; only texts were compared",)
 
 
 def test_a_picture_that_stands_often_in_training_data(data: Path, tmp_path: Path) -> None:
-    rows = [{"name": f"t{n}", "sha256": digest_bytes((data.parent / "0.jpg").read_bytes())}
-            for n in range(50)]  # fmt: skip
+    rows = [{"name": f"t{n}", "sha256": digest_bytes((data.parent / "0.jpg").read_bytes())} for n in range(50)]
     manifest = write_rows(tmp_path / "manifest.jsonl", rows)
     (report,) = compare(data, manifest).against
     assert len(report.matches) == 40
@@ -225,9 +207,7 @@ def test_a_picture_that_stands_often_in_training_data(data: Path, tmp_path: Path
         ("unknown.csv", "weight\n3", True),
     ],
 )
-def test_a_benchmark_is_told_from_a_manifest_by_its_columns(
-    tmp_path: Path, name: str, text: str, is_one: bool
-) -> None:
+def test_a_benchmark_is_told_from_a_manifest_by_its_columns(tmp_path: Path, name: str, text: str, is_one: bool) -> None:
     (tmp_path / name).write_text(text + "\n")
     assert is_benchmark(tmp_path / name) is is_one
 

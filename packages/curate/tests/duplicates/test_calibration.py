@@ -14,9 +14,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "curate" / "duplicates.md"
 
 @pytest.fixture(scope="module")
 def calibration() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "calibration", Path(__file__).with_name("calibration.py")
-    )
+    spec = importlib.util.spec_from_file_location("calibration", Path(__file__).with_name("calibration.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -25,16 +23,16 @@ def calibration() -> ModuleType:
 
 
 def test_missed_copies_are_as_rare_as_the_page_says(calibration: ModuleType) -> None:
-    sets = {"scenes": [draw_scene(seed) for seed in range(1_000, 1_040)],
-            "cards": [draw_card(seed) for seed in range(1_000, 1_040)]}  # fmt: skip
+    sets = {
+        "scenes": [draw_scene(seed) for seed in range(1_000, 1_040)],
+        "cards": [draw_card(seed) for seed in range(1_000, 1_040)],
+    }
     rows = [line.split(" | ") for line in calibration.missed_table(sets)][2:]
     page = {line.split(" | ")[0]: line.split(" | ") for line in PAGE.read_text().splitlines()}
     assert [row[0].strip("| ") for row in rows] == list(CHANGES)
     for row in rows:
         for here, there in zip(row[1:], page[row[0]][-2:], strict=True):
-            ours, stated = (
-                [float(cell) for cell in one.strip("| ").split(" / ")] for one in (here, there)
-            )
+            ours, stated = ([float(cell) for cell in one.strip("| ").split(" / ")] for one in (here, there))
             # 40 pictures: four standard errors of a share, and one picture.
             for one, other in zip(ours, stated, strict=True):
                 share = max(other, 1.0) / 100

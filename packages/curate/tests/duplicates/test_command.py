@@ -33,17 +33,12 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
     return code, printed.out, printed.err
 
 
-def test_the_report_on_the_terminal(
-    made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_on_the_terminal(made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, made.data)
     assert code == 1
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0] == "planted: 77 items, 69 pictures"
-    assert lines[4:6] == [
-        "contradictions 0",
-        "duplicate items 9 in 9 clusters; kept of each: the first of the data",
-    ]
+    assert lines[4:6] == ["contradictions 0", "duplicate items 9 in 9 clusters; kept of each: the first of the data"]
     assert "137 175 pictures: the same file; near question, 0.75" in lines
     assert any(line.startswith("113 the image cannot be decoded: image file") for line in lines)
     assert err == "hashed 69 of planted\n"
@@ -64,9 +59,8 @@ def test_the_report_on_the_terminal(
     ],
 )
 def test_the_data_set_folder(
-    made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str], drop: list[str],
-    counts: dict[str, int],
-) -> None:  # fmt: skip
+    made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str], drop: list[str], counts: dict[str, int]
+) -> None:
     out = tmp_path / "out"
     code, printed, _ = run(capsys, made.data, "--out", out, *drop)
     assert code == (1 if "flag" in counts else 0)
@@ -105,9 +99,7 @@ def test_a_start_after_a_kill_decides_what_is_left(
     assert run(capsys, made.data, "--out", out)[0] == 1
     again = (out / "decisions.jsonl").read_bytes().splitlines(keepends=True)
     assert again[:30] == log[:30]
-    assert [json.loads(line)["item"] for line in again] == [
-        json.loads(line)["item"] for line in log
-    ]
+    assert [json.loads(line)["item"] for line in again] == [json.loads(line)["item"] for line in log]
     assert read_step(out).status == "complete"
 
 
@@ -115,10 +107,9 @@ def write_contradiction(folder: Path) -> Path:
     folder.mkdir()
     (folder / "a.jpg").write_bytes(jpeg(draw_scene(1)))
     rows = [
-        {"index": name, "question": "Is <b>this</b> a \x1b[31mcat?", "answer": key,
-         "type": "yes_no", "image": "a.jpg"}
+        {"index": name, "question": "Is <b>this</b> a \x1b[31mcat?", "answer": key, "type": "yes_no", "image": "a.jpg"}
         for name, key in (("one", "yes"), ("two", "no"))
-    ]  # fmt: skip
+    ]
     path = folder / "cats.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -146,15 +137,15 @@ def test_contradictions_are_printed_first_and_never_excluded(
 def test_a_duplicate_of_a_contradiction_is_dropped_when_duplicates_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [{"index": name, "question": "Is it?", "answer": key, "type": "yes_no"}
-            for name, key in (("a", "yes"), ("b", "yes"), ("c", "no"))]  # fmt: skip
+    rows = [
+        {"index": name, "question": "Is it?", "answer": key, "type": "yes_no"}
+        for name, key in (("a", "yes"), ("b", "yes"), ("c", "no"))
+    ]
     data, out = tmp_path / "text.jsonl", tmp_path / "out"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run(capsys, data, "--out", out, "--drop")
     decided = {one.item: (one.action, one.rule) for one in read_decisions(out)}
-    assert decided == {
-        "a": ("flag", "contradiction"), "b": ("drop", "duplicate"), "c": ("flag", "contradiction"),
-    }  # fmt: skip
+    assert decided == {"a": ("flag", "contradiction"), "b": ("drop", "duplicate"), "c": ("flag", "contradiction")}
 
 
 def test_an_index_is_written_and_searched(
@@ -163,9 +154,11 @@ def test_an_index_is_written_and_searched(
     pictures, index = tmp_path / "pictures", tmp_path / "index"
     write_scenes(pictures, 8)
     (pictures / "bad.jpg").write_bytes(b"bad")
-    (pictures / "copy.jpg").write_bytes((made.folder / "images" / "131.jpg").read_bytes()
-                                        if (made.folder / "images" / "131.jpg").exists()
-                                        else _first_picture(made))  # fmt: skip
+    (pictures / "copy.jpg").write_bytes(
+        (made.folder / "images" / "131.jpg").read_bytes()
+        if (made.folder / "images" / "131.jpg").exists()
+        else _first_picture(made)
+    )
     code, out, err = run(capsys, pictures, "--index", "--out", index, "--limits", "processes=1")
     assert code == 1  # one picture is broken
     assert out.startswith(f"{index}: 10 entries, 9 pictures, 0 captions, 1 broken, 0 without")
@@ -219,9 +212,8 @@ def test_what_is_in_training_data_is_dropped_when_asked(
     ],
 )
 def test_a_mistake_is_one_sentence(
-    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")
@@ -231,14 +223,16 @@ def test_a_mistake_is_one_sentence(
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [(["x", "--keep", "best"], "invalid choice: 'best'"),
-     (["x", "--drop", "everything", "--out", "o"],
-      "unknown kind to --drop 'everything'; known: against, broken, contradictions, duplicates"),
-     (["x", "--limits", "processes=many"], "expected a whole number")],
-)  # fmt: skip
-def test_a_wrong_value_is_one_sentence(
-    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    [
+        (["x", "--keep", "best"], "invalid choice: 'best'"),
+        (
+            ["x", "--drop", "everything", "--out", "o"],
+            "unknown kind to --drop 'everything'; known: against, broken, contradictions, duplicates",
+        ),
+        (["x", "--limits", "processes=many"], "expected a whole number"),
+    ],
+)
+def test_a_wrong_value_is_one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit:
         run(capsys, *words)
     assert exit.value.code == 2

@@ -35,9 +35,7 @@ def crop(left: float, top: float, right: float, bottom: float) -> Change:
 
 
 def frame(across: float, down: float, colour: str) -> Change:
-    return lambda image: ImageOps.expand(
-        image, (round(across * image.width), round(down * image.height)), colour
-    )
+    return lambda image: ImageOps.expand(image, (round(across * image.width), round(down * image.height)), colour)
 
 
 def bar(image: Image.Image) -> Image.Image:
@@ -57,8 +55,9 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def compare(folder: Path, *pictures: Image.Image, rule: PictureRule | None = None,
-            against: tuple[str, ...] = ()) -> DuplicateReport:  # fmt: skip
+def compare(
+    folder: Path, *pictures: Image.Image, rule: PictureRule | None = None, against: tuple[str, ...] = ()
+) -> DuplicateReport:
     folder.mkdir()
     rows = []
     for number, image in enumerate(pictures):
@@ -81,8 +80,7 @@ def test_cropped_and_framed_copies_are_found_and_nothing_else(tmp_path: Path) ->
     count = len(CHANGES)
     found = {(pair.left, pair.right) for pair in report.duplicates}
     assert found == {(str(place), str(place + count)) for place in range(count)}
-    overlaps = [pair.picture for pair in report.duplicates
-                if pair.picture and pair.picture.how == "overlap"]  # fmt: skip
+    overlaps = [pair.picture for pair in report.duplicates if pair.picture and pair.picture.how == "overlap"]
     assert len(overlaps) >= count - 1
     for match in overlaps:
         assert match.points is not None
@@ -120,17 +118,7 @@ def test_a_folder_of_pictures_is_data_without_questions(tmp_path: Path, capsys) 
     assert [item["index"] for item in items] == ["a.jpg", "b.jpg"]
     assert main(["curate", "statistics", str(pictures), "--json"]) == 0
     queue = tmp_path / "review"
-    command = [
-        "curate",
-        "review",
-        str(pictures),
-        "--items",
-        "all",
-        "--export",
-        "queue",
-        "--out",
-        str(queue),
-    ]
+    command = ["curate", "review", str(pictures), "--items", "all", "--export", "queue", "--out", str(queue)]
     assert main(command) == 1
     assert len((queue / "queue.jsonl").read_text().splitlines()) >= 3
     (tmp_path / "empty").mkdir()
@@ -163,8 +151,9 @@ def test_a_mirrored_picture_with_another_key_is_no_contradiction(tmp_path: Path)
     (folder / "a.png").write_bytes(png(image))
     (folder / "b.png").write_bytes(png(ImageOps.mirror(image)))
     question = {"question": "On which side is the star?", "A": "left", "B": "right"}
-    rows = [{**question, "index": name, "answer": key, "image": f"{name}.png"}
-            for name, key in (("a", "A"), ("b", "B"))]  # fmt: skip
+    rows = [
+        {**question, "index": name, "answer": key, "image": f"{name}.png"} for name, key in (("a", "A"), ("b", "B"))
+    ]
     (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     report = find_duplicates(folder / "data.jsonl", processes=1).report
     assert [pair.match.how for pair in report.picture_pairs] == ["turned"]

@@ -92,9 +92,7 @@ def test_search_finds_copies_and_nothing_else(folder: Path, tmp_path: Path) -> N
 
 def test_digests_find_the_same_file_and_the_same_pixels(folder: Path, tmp_path: Path) -> None:
     index = built(folder, tmp_path / "index")
-    sha256 = np.frombuffer(
-        bytes.fromhex(digest_bytes((folder / "again.jpg").read_bytes())), np.uint8
-    )
+    sha256 = np.frombuffer(bytes.fromhex(digest_bytes((folder / "again.jpg").read_bytes())), np.uint8)
     assert index.search_digests(sha256[None], "sha256") == [(0, 0), (0, 6)]
     other = tmp_path / "other"
     other.mkdir()
@@ -121,9 +119,7 @@ def test_turned_pictures_are_found_unless_asked_otherwise(folder: Path, tmp_path
     assert {(match.how, match.dhash) for match in found.values()} == {("turned", None)}
 
 
-def test_a_finished_shard_is_not_written_again(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_shard_is_not_written_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "index"
     built(folder, out)
     last = out / "shards" / "000002.arrow"
@@ -199,9 +195,12 @@ def test_another_list_is_refused(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    [({"version": 99}, f"index of version 99; this Snellen reads version {VERSION}"),
-     ({"format": "else"}, "is not of an index"), ({"shards": "x"}, "cannot be read")],
-)  # fmt: skip
+    [
+        ({"version": 99}, f"index of version 99; this Snellen reads version {VERSION}"),
+        ({"format": "else"}, "is not of an index"),
+        ({"shards": "x"}, "cannot be read"),
+    ],
+)
 def test_other_formats_and_versions_are_refused(
     folder: Path, tmp_path: Path, change: dict[str, object], sentence: str
 ) -> None:
@@ -222,9 +221,7 @@ def test_a_damaged_file_is_one_sentence(folder: Path, tmp_path: Path) -> None:
         HashIndex(tmp_path)
 
 
-def test_every_pair_of_near_hashes_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_pair_of_near_hashes_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As comparing bit by bit does: over shards, of hashes of a list."""
     draw = np.random.default_rng(7)
     hashes = draw.integers(0, 1 << 64, 500, dtype=np.uint64)
@@ -235,11 +232,13 @@ def test_every_pair_of_near_hashes_is_found(
     monkeypatch.setattr(hash_index, "_HASHES_AT_ONCE", 400)
     for radius in (0, 1, 20):
         found = index.near_hashes(hashes[380:450], radius)
-        bits = [
-            [(int(one) ^ int(other)).bit_count() for other in hashes] for one in hashes[380:450]
-        ]
-        expected = {(query, row, distance) for query, row_bits in enumerate(bits)
-                    for row, distance in enumerate(row_bits) if distance <= radius}  # fmt: skip
+        bits = [[(int(one) ^ int(other)).bit_count() for other in hashes] for one in hashes[380:450]]
+        expected = {
+            (query, row, distance)
+            for query, row_bits in enumerate(bits)
+            for row, distance in enumerate(row_bits)
+            if distance <= radius
+        }
         assert len(found.row) == len(expected)
         assert set(zip(*(column.tolist() for column in found), strict=True)) == expected
     assert len(index.near_hashes(hashes[:0], 10).row) == 0
@@ -310,9 +309,7 @@ def test_columns_of_laion_and_datacomp(tmp_path: Path) -> None:
     columns = {"URL": ["https://x/1"], "TEXT": ["a dog"], "sha256": ["cd" * 32], "uid": ["u1"]}
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     batch = entries(path)
-    assert [(one.name, one.caption, one.sha256) for one in batch] == [
-        ("u1", "a dog", bytes.fromhex("cd" * 32))
-    ]
+    assert [(one.name, one.caption, one.sha256) for one in batch] == [("u1", "a dog", bytes.fromhex("cd" * 32))]
 
 
 def test_pictures_in_cells_of_hugging_face_files(tmp_path: Path) -> None:
@@ -329,11 +326,13 @@ def test_webdataset_tars(tmp_path: Path) -> None:
     for number in range(2):
         with tarfile.open(shards / f"{number:05}.tar", "w") as archive:
             for name, data in (
-                (f"{number}1.jpg", jpeg(draw_scene(number))), (f"{number}1.txt", b"a caption"),
+                (f"{number}1.jpg", jpeg(draw_scene(number))),
+                (f"{number}1.txt", b"a caption"),
                 (f"{number}2.json", b'{"caption": "of json", "url": "x"}'),
                 (f"{number}2.png", png(draw_scene(number + 10))),
-                (f"{number}3.jpg", b"broken"), (f"{number}4.cls", b"7"),
-            ):  # fmt: skip
+                (f"{number}3.jpg", b"broken"),
+                (f"{number}4.cls", b"7"),
+            ):
                 member = tarfile.TarInfo(name)
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
@@ -364,9 +363,7 @@ def _bytes(data: bytes) -> object:
         ("movie.mp4", b"x", "is no list of pictures; expected a folder"),
     ],
 )
-def test_what_is_no_list_is_one_sentence(
-    tmp_path: Path, name: str, content: bytes, sentence: str
-) -> None:
+def test_what_is_no_list_is_one_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(UsageError, match=sentence):

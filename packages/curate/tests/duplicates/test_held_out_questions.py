@@ -53,9 +53,11 @@ def write_twin(folder: Path, pairs: Sequence[tuple[str, str, str]], *, changed: 
     subprocess.run([*git, "commit", "-qm", "twin"], check=True)
     lines = []
     for kind, (name, text), more in zip(
-        ("labelled", "unlabelled"), files.items(),
-        ('format = "tsv"\ncolumns = [0, 1, 2]\n', 'suffix = "\\nAnswer yes or no."\n'), strict=True,
-    ):  # fmt: skip
+        ("labelled", "unlabelled"),
+        files.items(),
+        ('format = "tsv"\ncolumns = [0, 1, 2]\n', 'suffix = "\\nAnswer yes or no."\n'),
+        strict=True,
+    ):
         digest = hashlib.sha256((text + changed).encode()).hexdigest()
         lines.append(
             f'[[{kind}]]\nname = "{name}"\nrepository = "made/twin"\ncommit = "HEAD"\n'
@@ -85,9 +87,7 @@ def test_the_twin_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert not any("cat" in text for one in left_out for text in one)
 
 
-def test_a_wrong_pair_is_counted_as_wrong(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_pair_is_counted_as_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sources = write_twin(tmp_path, [*PAIRS, WRONG])
     held_out_questions.main([str(tmp_path), "--sources", str(sources), "--only", "pairs"])
     row = rows_of(capsys.readouterr().out)["pairs.tsv"]

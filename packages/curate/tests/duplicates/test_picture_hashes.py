@@ -14,13 +14,7 @@ from snellen.core.errors import UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image
 from snellen_curate.duplicates.hash_index import hamming
 from snellen_curate.duplicates.hashing import open_hasher
-from snellen_curate.duplicates.picture_hashes import (
-    TURNS,
-    BrokenPicture,
-    PictureHash,
-    hash_from_cell,
-    hash_pictures,
-)
+from snellen_curate.duplicates.picture_hashes import TURNS, BrokenPicture, PictureHash, hash_from_cell, hash_pictures
 from snellen_curate.duplicates.picture_rule import likeness, turn_copies
 
 Transpose = Image.Transpose
@@ -85,10 +79,15 @@ def test_turned_hashes_are_those_of_turned_pictures(way: int) -> None:
 @pytest.mark.parametrize(
     ("change", "most"),
     [
-        ("as PNG", 0), ("half the size", 4), ("twice the size", 2), ("JPEG, quality 20", 6),
-        ("brightness x 0.7", 6), ("without colour", 0), ("cropped by 3 %", 12),
+        ("as PNG", 0),
+        ("half the size", 4),
+        ("twice the size", 2),
+        ("JPEG, quality 20", 6),
+        ("brightness x 0.7", 6),
+        ("without colour", 0),
+        ("cropped by 3 %", 12),
     ],
-)  # fmt: skip
+)
 def test_copies_have_near_hashes(change: str, most: int) -> None:
     for seed in range(12):
         image = draw_scene(seed)
@@ -116,9 +115,12 @@ def _bmp(image: Image.Image) -> bytes:
 def test_a_broken_picture_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
     whole = jpeg(draw_scene(1))
     sources = [
-        InlineSource(whole), InlineSource(b"no picture"), FileSource(str(tmp_path / "none.jpg")),
-        InlineSource(whole[:200]), InlineSource(whole),
-    ]  # fmt: skip
+        InlineSource(whole),
+        InlineSource(b"no picture"),
+        FileSource(str(tmp_path / "none.jpg")),
+        InlineSource(whole[:200]),
+        InlineSource(whole),
+    ]
     found = hash_pictures(sources)
     assert [isinstance(one, BrokenPicture) for one in found] == [False, True, True, True, False]
     assert "no PNG, JPEG" in str(found[1])
@@ -156,10 +158,13 @@ def test_likeness_compares_grey_pictures_by_brightness() -> None:
 @pytest.mark.parametrize(
     ("cell", "value"),
     [
-        ("8000000000000001", 0x8000000000000001), (" ffffffffffffffff ", 0xFFFFFFFFFFFFFFFF),
-        (-1, 0xFFFFFFFFFFFFFFFF), (5, 5), (b"\0\0\0\0\0\0\1\0", 256),
+        ("8000000000000001", 0x8000000000000001),
+        (" ffffffffffffffff ", 0xFFFFFFFFFFFFFFFF),
+        (-1, 0xFFFFFFFFFFFFFFFF),
+        (5, 5),
+        (b"\0\0\0\0\0\0\1\0", 256),
     ],
-)  # fmt: skip
+)
 def test_hashes_of_manifests(cell: object, value: int) -> None:
     assert hash_from_cell(cell) == value
 

@@ -16,10 +16,19 @@ from snellen_curate.duplicates.report import DuplicateSettings
 
 KINDS = ("exact_duplicate", "near_duplicate_picture", "near_duplicate_question")
 SURVIVED = (
-    "as PNG", "half the size", "a quarter of the size", "twice the size", "JPEG, quality 50",
-    "JPEG, quality 20", "half the size, JPEG 50", "brightness x 0.7", "contrast x 0.6",
-    "without colour", "cropped by 3 %", "rotated by 1 degree",
-)  # fmt: skip
+    "as PNG",
+    "half the size",
+    "a quarter of the size",
+    "twice the size",
+    "JPEG, quality 50",
+    "JPEG, quality 20",
+    "half the size, JPEG 50",
+    "brightness x 0.7",
+    "contrast x 0.6",
+    "without colour",
+    "cropped by 3 %",
+    "rotated by 1 degree",
+)
 """Changes of which at least nine copies in ten must be found."""
 
 
@@ -33,12 +42,7 @@ def test_planted_duplicates_are_found_and_nothing_else(file: str, tmp_path: Path
     made = planted.build(tmp_path / "planted")
     report = find_duplicates(getattr(made, file), processes=1).report
     expected = {name: first for kind in KINDS for name, first in made.planted[kind].items()}
-    found = {
-        name: cluster.kept
-        for cluster in report.clusters
-        for name in cluster.items
-        if name != cluster.kept
-    }
+    found = {name: cluster.kept for cluster in report.clusters for name in cluster.items if name != cluster.kept}
     assert found == expected
     assert report.contradictions == ()
     broken = {name for one in report.broken for name in one.items}

@@ -12,15 +12,19 @@ SAME = [
     ("What's the colour of the car?", "Look closely. What is the color of the car?"),
     ("Is there a cat in the photo?", "Do you see a cat in the image?"),
     ("Why can't the man stand?", "Why cannot the man stand?"),
-    ("Which animal is this?\nAnswer with the option's letter from the given choices directly.",
-     "Please look at the picture. What animal is this?"),
+    (
+        "Which animal is this?\nAnswer with the option's letter from the given choices directly.",
+        "Please look at the picture. What animal is this?",
+    ),
     ("Wie viele Hunde sind auf dem Bild zu sehen?", "Wie viele Hunde gibt es im Bild?"),
-    ("Welche Farbe hat das Auto? Antworte mit einem Wort.",
-     "Bitte schau genau hin. Welche Farbe hat das Auto auf dem Foto?"),
+    (
+        "Welche Farbe hat das Auto? Antworte mit einem Wort.",
+        "Bitte schau genau hin. Welche Farbe hat das Auto auf dem Foto?",
+    ),
     ("图中有几只猫？", "请问图片中有几只猫呢？"),
     ("这是什么颜色的车？请用一个词回答问题。", "请仔细看图。这是什么颜色的车？"),
     ("这个人如何过马路？", "这人怎样过马路？"),
-]  # fmt: skip
+]
 DIFFERENT = [
     ("What colour is the cup on the left?", "What colour is the cup on the right?"),
     ("Which animal is in the picture?", "Which animal is not in the picture?"),

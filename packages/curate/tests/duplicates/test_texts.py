@@ -71,15 +71,16 @@ def test_scripts_without_spaces_are_characters() -> None:
     [
         ("Is there a dog in this image?", "Is there a cat in this image?", 0.0, 0.7),
         ("图中有几只猫？", "图中有几只狗？", 0.0, 0.7),
-        ("Which of these is the largest in the picture? cup ball box",
-         "Which of these is largest in the picture? Cup; ball; box", 0.8, 1.0),
-        ("请仔细看图，图中一共有几个红色的圆形物体？",
-         "请仔细看图，图中共有几个红色的圆形物体？", 0.8, 1.0),
+        (
+            "Which of these is the largest in the picture? cup ball box",
+            "Which of these is largest in the picture? Cup; ball; box",
+            0.8,
+            1.0,
+        ),
+        ("请仔细看图，图中一共有几个红色的圆形物体？", "请仔细看图，图中共有几个红色的圆形物体？", 0.8, 1.0),
     ],
-)  # fmt: skip
-def test_similarity_tells_templates_from_near_duplicates(
-    one: str, other: str, low: float, high: float
-) -> None:
+)
+def test_similarity_tells_templates_from_near_duplicates(one: str, other: str, low: float, high: float) -> None:
     assert low <= jaccard(shingles(tokens(one)), shingles(tokens(other))) <= high
 
 

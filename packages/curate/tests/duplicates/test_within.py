@@ -64,113 +64,147 @@ def picture(name: str, row: Row = CHOICE, **changes: object) -> Row:
 SHUFFLED = {"A": "black", "B": "green", "C": "blue", "D": "red", "answer": "D"}
 PAIRS: dict[str, tuple[Row, Row, tuple[str, str, str] | None]] = {
     "the same": (picture("one.jpg"), picture("one.jpg"), ("duplicate", "same question", "bytes")),
-    "the same pixels": (
-        picture("one.jpg"), picture("one.png"), ("duplicate", "same question", "pixels")),
-    "a smaller copy": (
-        picture("one.jpg"), picture("small.jpg"), ("duplicate", "same question", "near")),
+    "the same pixels": (picture("one.jpg"), picture("one.png"), ("duplicate", "same question", "pixels")),
+    "a smaller copy": (picture("one.jpg"), picture("small.jpg"), ("duplicate", "same question", "near")),
     "another picture": (picture("one.jpg"), picture("other.jpg"), None),
-    "a mirrored copy": (
-        picture("one.jpg"), picture("mirrored.png"), ("duplicate", "same question", "turned")),
+    "a mirrored copy": (picture("one.jpg"), picture("mirrored.png"), ("duplicate", "same question", "turned")),
     "options in another order": (
-        picture("one.jpg"), picture("one.jpg", **SHUFFLED),
-        ("duplicate", "same question", "bytes")),
+        picture("one.jpg"),
+        picture("one.jpg", **SHUFFLED),
+        ("duplicate", "same question", "bytes"),
+    ),
     "other distractors": (
-        picture("one.jpg"), picture("one.jpg", B="white", C="pink", D="grey"),
-        ("duplicate", "same question, other options", "bytes")),
+        picture("one.jpg"),
+        picture("one.jpg", B="white", C="pink", D="grey"),
+        ("duplicate", "same question, other options", "bytes"),
+    ),
     "case and punctuation": (
-        picture("one.jpg"), picture("one.jpg", question="WHAT COLOUR is the largest thing"),
-        ("duplicate", "same question", "bytes")),
+        picture("one.jpg"),
+        picture("one.jpg", question="WHAT COLOUR is the largest thing"),
+        ("duplicate", "same question", "bytes"),
+    ),
     "a polite frame": (
         picture("one.jpg"),
         picture("one.jpg", question="Look closely. What colour is the largest thing, please?"),
-        ("duplicate", "near question", "bytes")),
-    "another key": (
-        picture("one.jpg"), picture("one.jpg", answer="B"),
-        ("contradiction", "same question", "bytes")),
+        ("duplicate", "near question", "bytes"),
+    ),
+    "another key": (picture("one.jpg"), picture("one.jpg", answer="B"), ("contradiction", "same question", "bytes")),
     "another key by text, the same letter": (
-        picture("one.jpg"), picture("one.jpg", **(SHUFFLED | {"answer": "A"})),
-        ("contradiction", "same question", "bytes")),
+        picture("one.jpg"),
+        picture("one.jpg", **(SHUFFLED | {"answer": "A"})),
+        ("contradiction", "same question", "bytes"),
+    ),
     "another key of a near copy": (
-        picture("one.jpg"), picture("small.jpg", answer="B"),
-        ("possible contradiction", "same question", "near")),
+        picture("one.jpg"),
+        picture("small.jpg", answer="B"),
+        ("possible contradiction", "same question", "near"),
+    ),
     "yes and no": (
-        picture("one.jpg", YES_NO), picture("one.jpg", YES_NO, answer="no"),
-        ("contradiction", "same question", "bytes")),
+        picture("one.jpg", YES_NO),
+        picture("one.jpg", YES_NO, answer="no"),
+        ("contradiction", "same question", "bytes"),
+    ),
     "open answers that differ": (
-        picture("one.jpg", OPEN), picture("one.jpg", OPEN, answer="three quarters of a litre"),
-        ("possible contradiction", "same question", "bytes")),
+        picture("one.jpg", OPEN),
+        picture("one.jpg", OPEN, answer="three quarters of a litre"),
+        ("possible contradiction", "same question", "bytes"),
+    ),
     "open answers that differ in case": (
-        picture("one.jpg", OPEN), picture("one.jpg", OPEN, answer="750 ML."),
-        ("duplicate", "same question", "bytes")),
-    "no key known": (
-        picture("one.jpg"), picture("one.jpg", answer=""),
-        ("duplicate", "same question", "bytes")),
-    "another question": (
-        picture("one.jpg"), picture("one.jpg", question="What shape is the smallest thing?"), None),
+        picture("one.jpg", OPEN),
+        picture("one.jpg", OPEN, answer="750 ML."),
+        ("duplicate", "same question", "bytes"),
+    ),
+    "no key known": (picture("one.jpg"), picture("one.jpg", answer=""), ("duplicate", "same question", "bytes")),
+    "another question": (picture("one.jpg"), picture("one.jpg", question="What shape is the smallest thing?"), None),
     "another number": (
         picture("one.jpg", YES_NO, question="Are there 3 stars in the picture, or not quite so?"),
         picture("one.jpg", YES_NO, question="Are there 4 stars in the picture, or not quite so?"),
-        None),
+        None,
+    ),
     "a near question with another key": (
-        picture("one.jpg", YES_NO,
-                question="Is there a red star in the picture that you see here?"),
-        picture("one.jpg", YES_NO, answer="no",
-                question="Is there a blue star in the picture that you see here?"), None),
+        picture("one.jpg", YES_NO, question="Is there a red star in the picture that you see here?"),
+        picture("one.jpg", YES_NO, answer="no", question="Is there a blue star in the picture that you see here?"),
+        None,
+    ),
     "the left and the right": (
         picture("one.jpg", question="What colour is the cup on the left of the large table?"),
         picture("one.jpg", question="What colour is the cup on the right of the large table?"),
-        None),
+        None,
+    ),
     "a negation": (
         picture("one.jpg", question="Which of these colours is in the picture that you see here?"),
         picture("one.jpg", question="Which of these colours isn't in the picture that you see?"),
-        None),
+        None,
+    ),
     "another thing, the same instruction": (
-        picture("one.jpg", YES_NO, question="Is there a dog in the image?\nAnswer the question "
-                "using a single word or phrase."),
-        picture("one.jpg", YES_NO, question="Is there a cat in the image?\nAnswer the question "
-                "using a single word or phrase."), None),
+        picture(
+            "one.jpg",
+            YES_NO,
+            question="Is there a dog in the image?\nAnswer the question using a single word or phrase.",
+        ),
+        picture(
+            "one.jpg",
+            YES_NO,
+            question="Is there a cat in the image?\nAnswer the question using a single word or phrase.",
+        ),
+        None,
+    ),
     "the same with an instruction": (
-        picture("one.jpg", YES_NO, question="Is there a star in the image?\nAnswer the question "
-                "using a single word or phrase."),
-        picture("one.jpg", YES_NO), ("duplicate", "near question", "bytes")),
+        picture(
+            "one.jpg",
+            YES_NO,
+            question="Is there a star in the image?\nAnswer the question using a single word or phrase.",
+        ),
+        picture("one.jpg", YES_NO),
+        ("duplicate", "near question", "bytes"),
+    ),
     "the same words in another order": (
         picture("one.jpg", YES_NO, question="Is the red star to the left of the large blue box?"),
         picture("one.jpg", YES_NO, question="Is the large blue box to the left of the red star?"),
-        ("possible duplicate", "near question", "bytes")),
+        ("possible duplicate", "near question", "bytes"),
+    ),
     "a word more": (
-        picture("one.jpg"), picture("one.jpg", question="What colour is the largest thing drawn?"),
-        ("possible duplicate", "near question", "bytes")),
+        picture("one.jpg"),
+        picture("one.jpg", question="What colour is the largest thing drawn?"),
+        ("possible duplicate", "near question", "bytes"),
+    ),
     "the same in other words, other options": (
         picture("one.jpg"),
         picture("one.jpg", question="Which color is the largest thing?", D="white"),
-        ("possible duplicate", "near question", "bytes")),
+        ("possible duplicate", "near question", "bytes"),
+    ),
     "no key known, other options": (
-        picture("one.jpg", answer=""), picture("one.jpg", answer="", D="white"),
-        ("possible duplicate", "same question, other options", "bytes")),
+        picture("one.jpg", answer=""),
+        picture("one.jpg", answer="", D="white"),
+        ("possible duplicate", "same question, other options", "bytes"),
+    ),
     "another sign": (
         picture("one.jpg", OPEN, question="What does # mean?"),
-        picture("one.jpg", OPEN, question="What does & mean?"), None),
-    "the same missing file": (
-        picture("gone.jpg"), picture("gone.jpg"), None),
-    "another hint": (
-        picture("one.jpg", hint="It is autumn."), picture("one.jpg", hint="It is spring here."),
-        None),
+        picture("one.jpg", OPEN, question="What does & mean?"),
+        None,
+    ),
+    "the same missing file": (picture("gone.jpg"), picture("gone.jpg"), None),
+    "another hint": (picture("one.jpg", hint="It is autumn."), picture("one.jpg", hint="It is spring here."), None),
     "Chinese, other punctuation": (
         picture("one.jpg", question="图中最大的物体是什么颜色？"),
         picture("one.jpg", question="图中最大的物体 是什么颜色"),
-        ("duplicate", "same question", "bytes")),
+        ("duplicate", "same question", "bytes"),
+    ),
     "no pictures, the same text": (CHOICE, CHOICE, ("duplicate", "same question", "")),
     "no pictures, other text": (CHOICE, {**CHOICE, "question": "Which is the capital?"}, None),
     "one without its picture": (CHOICE, picture("one.jpg"), None),
-    "the same broken file": (
-        picture("broken.jpg"), picture("broken.jpg"), ("duplicate", "same question", "bytes")),
+    "the same broken file": (picture("broken.jpg"), picture("broken.jpg"), ("duplicate", "same question", "bytes")),
     "two pictures in order": (
-        picture("", image=["one.jpg", "other.jpg"]), picture("", image=["one.png", "other.jpg"]),
-        ("duplicate", "same question", "pixels")),
+        picture("", image=["one.jpg", "other.jpg"]),
+        picture("", image=["one.png", "other.jpg"]),
+        ("duplicate", "same question", "pixels"),
+    ),
     "two pictures, swapped": (
-        picture("", image=["one.jpg", "other.jpg"]), picture("", image=["other.jpg", "one.jpg"]),
-        None),
-}  # fmt: skip
+        picture("", image=["one.jpg", "other.jpg"]),
+        picture("", image=["other.jpg", "one.jpg"]),
+        None,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -237,8 +271,10 @@ def test_many_questions_about_one_picture(tmp_path: Path) -> None:
     words = [f"thing{chr(97 + number)}" for number in range(12)]
     rows = [
         picture("one.jpg", OPEN, question=f"Where is the {one} beside the {other} drawn?")
-        for one in words for other in words if one != other
-    ]  # fmt: skip
+        for one in words
+        for other in words
+        if one != other
+    ]
     near = picture("one.jpg", OPEN, question="Where is the thinga beside the thingb drawn exactly?")
     report = compare(tmp_path / "data", *rows, rows[5], rows[5], near)
     pairs = {(pair.left, pair.right) for pair in report.duplicates}
@@ -253,9 +289,7 @@ def test_a_second_look_hashes_nothing_and_changed_files_are_hashed_again(tmp_pat
 
     def look() -> DuplicateReport:
         seen.clear()
-        return find_duplicates(
-            path, processes=1, on_phase=lambda _, one: seen.append((one.entries, one.reused))
-        ).report
+        return find_duplicates(path, processes=1, on_phase=lambda _, one: seen.append((one.entries, one.reused))).report
 
     assert len(look().duplicates) == 1
     assert seen == [(2, 0)]

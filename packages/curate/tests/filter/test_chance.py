@@ -30,12 +30,11 @@ FOUR = {"A": "red", "B": "blue", "C": "green", "D": "black"}
         (Sample("1", "choice", "?", ("A",), FOUR), False, Guess(0.25, 1)),
         (Sample("1", "choice", "?", ("A",), {"A": "left", "B": "right"}), True, Guess(0.5, 2)),
         # Options that refer to others cannot be rotated.
-        (Sample("1", "choice", "?", ("B",), {"A": "one", "B": "none of the above"}), True,
-         Guess(0.5, 1)),
+        (Sample("1", "choice", "?", ("B",), {"A": "one", "B": "none of the above"}), True, Guess(0.5, 1)),
         (Sample("1", "yes_no", "?", ("Yes",)), True, Guess(0.5, 1)),
         (Sample("1", "open", "?", ("red",)), True, Guess(0.0, 1)),
     ],
-)  # fmt: skip
+)
 def test_guess(sample: Sample, circular: bool, guess: Guess) -> None:
     assert guess_of(sample, circular) == guess
 
@@ -46,10 +45,11 @@ def test_guess(sample: Sample, circular: bool, guess: Guess) -> None:
         Sample("1", "choice", "?", ("A",), FOUR),
         Sample("1", "choice", "?", ("A",), {"A": "a", "B": "b", "C": "c"}),
         Sample("1", "choice", "?", ("A",), {"A": "both B and C", "B": "x", "C": "y"}),
-        Sample("1", "choice", "?", ("A",), FOUR,
-               rotations=(Rotation("1000001", {**FOUR, "A": "blue", "B": "red"}, "B"),)),
+        Sample(
+            "1", "choice", "?", ("A",), FOUR, rotations=(Rotation("1000001", {**FOUR, "A": "blue", "B": "red"}, "B"),)
+        ),
     ],
-)  # fmt: skip
+)
 def test_passes_are_those_that_a_run_makes(sample: Sample) -> None:
     assert guess_of(sample, True).passes == len(planned_passes(sample))
 
@@ -58,9 +58,7 @@ def test_unknown_options_have_no_chance() -> None:
     assert np.isnan(guess_of(Sample("1", "choice", "?", ("A",)), True).once)
 
 
-@pytest.mark.parametrize(
-    "name", ["text-majority", "text-more-than", "text-all", "vision-none", "vision-none:1"]
-)
+@pytest.mark.parametrize("name", ["text-majority", "text-more-than", "text-all", "vision-none", "vision-none:1"])
 @pytest.mark.parametrize("right", [0.0, 1 / 256, 0.25, 0.5, 1.0])
 def test_a_flag_is_as_likely_as_counting_says(name: str, right: float) -> None:
     rule = parse_rule(name)
@@ -100,9 +98,7 @@ def test_the_distribution_agrees_with_drawing() -> None:
     expected = expected_flags(probabilities, np.arange(300))
     drawn = (rng.random((4000, 300)) < probabilities).sum(axis=1)
     assert expected.mean == pytest.approx(probabilities.sum())
-    assert np.mean((drawn >= expected.low) & (drawn <= expected.high)) == pytest.approx(
-        0.95, abs=0.03
-    )
+    assert np.mean((drawn >= expected.low) & (drawn <= expected.high)) == pytest.approx(0.95, abs=0.03)
     assert np.mean((drawn > expected.low) & (drawn < expected.high)) < 0.95
 
 

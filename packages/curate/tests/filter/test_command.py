@@ -99,9 +99,7 @@ def whole(made: Planted, tmp_path_factory: pytest.TempPathFactory) -> tuple[Deci
     return shell.finish("step"), sorted(shell.sent())
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.release)]
-)
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.release)])
 def test_what_was_stopped_goes_on_and_asks_nothing_twice(
     made: Planted, whole: tuple[Decided, list[str]], tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -119,9 +117,7 @@ def test_what_was_stopped_goes_on_and_asks_nothing_twice(
     assert read_step(tmp_path / "step").status == "waiting"
 
 
-def test_a_budget_is_for_all_models_and_the_same_command_goes_on(
-    made: Planted, tmp_path: Path
-) -> None:
+def test_a_budget_is_for_all_models_and_the_same_command_goes_on(made: Planted, tmp_path: Path) -> None:
     with running() as server:
         server.models = ["reader", "viewer"]
         words = ["curate", "filter", str(made.data), "--out", str(tmp_path / "step"), "-q"]
@@ -146,9 +142,7 @@ def test_a_budget_is_for_all_models_and_the_same_command_goes_on(
     assert 0 <= probes <= 4
 
 
-def test_a_budget_that_the_first_model_spends_leaves_the_second_undecided(
-    made: Planted, tmp_path: Path
-) -> None:
+def test_a_budget_that_the_first_model_spends_leaves_the_second_undecided(made: Planted, tmp_path: Path) -> None:
     with running() as server:
         server.models = ["reader", "viewer"]
         words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q"]
@@ -198,9 +192,7 @@ async def fails_at_corners(request: web.Request, asked: dict[str, Any]) -> web.R
     return web.json_response(chat_reply("A"))
 
 
-def test_a_server_that_fails_at_some_questions_leaves_them_undecided(
-    made: Planted, tmp_path: Path
-) -> None:
+def test_a_server_that_fails_at_some_questions_leaves_them_undecided(made: Planted, tmp_path: Path) -> None:
     with running() as server:
         server.handler = fails_at_corners
         words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q"]
@@ -234,8 +226,11 @@ def test_json_markdown_and_table_say_the_same(
     assert main([*words, "--format", "markdown"]) == 1
     text = capsys.readouterr().out
     assert "| text-all | 8 | 10.7 % | 0 |" in text
-    for form, start in (("csv", "table,rule,flagged"), ("latex", "% text-all: all text-only"),
-                        ("html", "<!doctype html>")):  # fmt: skip
+    for form, start in (
+        ("csv", "table,rule,flagged"),
+        ("latex", "% text-all: all text-only"),
+        ("html", "<!doctype html>"),
+    ):
         assert main([*words, "--format", form]) == 1
         assert capsys.readouterr().out.startswith(start)
     assert main(words) == 1

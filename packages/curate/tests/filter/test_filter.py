@@ -43,9 +43,7 @@ def ask(
     **settings: object,
 ) -> FilterResult:
     rules = FilterRules(**settings)  # type: ignore[arg-type]
-    return filter_items(
-        made.data, out, text_only=made.models(text_only), vision=made.models(vision), rules=rules
-    )
+    return filter_items(made.data, out, text_only=made.models(text_only), vision=made.models(vision), rules=rules)
 
 
 def decisions(out: Path) -> dict[str, Decision]:
@@ -67,9 +65,7 @@ def silent_counts(made: Planted, models: Iterable[str]) -> dict[str, int]:
     return {name: sum(name in made.silent[model] for model in models) for name in made.ids}
 
 
-def test_each_rule_flags_what_the_tables_say(
-    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
-) -> None:
+def test_each_rule_flags_what_the_tables_say(made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path) -> None:
     _, out = asked
     texts, silent = right_counts(made, TEXT_ONLY_MODELS), silent_counts(made, TEXT_ONLY_MODELS)
     assert flags(out, "text-majority") == {name for name, count in texts.items() if count >= 2}
@@ -122,9 +118,7 @@ def test_the_stricter_wordings_miss_more_and_accuse_nobody_wrongly(
     assert (len(found & bad), len(found), len(bad)) == (5, 5, 8)
 
 
-def test_every_item_has_a_decision_and_counts_once(
-    made: Planted, asked: tuple[FilterResult, Path]
-) -> None:
+def test_every_item_has_a_decision_and_counts_once(made: Planted, asked: tuple[FilterResult, Path]) -> None:
     result, out = asked
     made_decisions = decisions(out)
     assert list(made_decisions) == list(made.ids)
@@ -141,9 +135,7 @@ def test_every_item_has_a_decision_and_counts_once(
     assert (reasoning.items, reasoning.flagged["text-majority"]) == (4, 4)
 
 
-def test_decisions_carry_their_evidence(
-    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
-) -> None:
+def test_decisions_carry_their_evidence(made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path) -> None:
     _, out = asked
     found = decisions(out)
     name = min(made.ids_of("wrong_key"))
@@ -194,9 +186,7 @@ def test_stored_runs_flag_the_same_without_asking(
     assert plain(tmp_path / "rotated") == plain(out)
 
 
-def test_the_order_of_models_changes_nothing(
-    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
-) -> None:
+def test_the_order_of_models_changes_nothing(made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path) -> None:
     result, out = asked
     turned = ask(made, tmp_path / "turned", TEXT_ONLY_MODELS[::-1], VISION_MODELS[::-1])
     assert plain(tmp_path / "turned") == plain(out)
@@ -211,15 +201,10 @@ def test_dropping_leaves_the_others_and_what_nobody_could_judge(
 ) -> None:
     _, out = asked
     dropped = filter_items(
-        made.data,
-        tmp_path / "out",
-        runs=[out / RUNS_FOLDER],
-        rules=FilterRules(drop=("text-only", "vision")),
+        made.data, tmp_path / "out", runs=[out / RUNS_FOLDER], rules=FilterRules(drop=("text-only", "vision"))
     )
     bad = flags(out, "text-majority") | flags(out, "vision-none")
-    assert [item.id for item in open_items(tmp_path / "out")] == [
-        name for name in made.ids if name not in bad
-    ]
+    assert [item.id for item in open_items(tmp_path / "out")] == [name for name in made.ids if name not in bad]
     assert (dropped.dropped, dropped.flagged, dropped.undecided) == (19, 0, 1)
 
 
@@ -241,32 +226,19 @@ def test_few_replies_judge_if_they_are_said_to_be_enough(
 ) -> None:
     _, out = asked
     (name,) = flags(out, "failed")
-    filter_items(
-        made.data, tmp_path / "two", runs=[out / RUNS_FOLDER], rules=FilterRules(min_replies=2)
-    )
+    filter_items(made.data, tmp_path / "two", runs=[out / RUNS_FOLDER], rules=FilterRules(min_replies=2))
     assert decisions(tmp_path / "two")[name].rule == "vision-none"
     assert "3 gave no reply" in decisions(tmp_path / "two")[name].reason
 
 
-def test_the_first_reply_alone_flags_more(
-    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
-) -> None:
+def test_the_first_reply_alone_flags_more(made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path) -> None:
     """Without CircularEval more is right by luck: more is answered from text."""
     _, out = asked
-    once = filter_items(
-        made.data,
-        tmp_path / "once",
-        runs=[out / RUNS_FOLDER],
-        options=FilterOptions(circular="off"),
-    )
+    once = filter_items(made.data, tmp_path / "once", runs=[out / RUNS_FOLDER], options=FilterOptions(circular="off"))
     assert flags(tmp_path / "once", "text-majority") >= flags(out, "text-majority")
     expected = {rule.rule: rule.expected for rule in once.rules}
     assert expected["text-majority"] == pytest.approx(
-        sum(
-            pair(1 / count_options(made, name))
-            for name in made.ids
-            if name not in made.ids_of("no_picture")
-        )
+        sum(pair(1 / count_options(made, name)) for name in made.ids if name not in made.ids_of("no_picture"))
     )
 
 
@@ -313,9 +285,7 @@ def test_mistakes_leave_the_folder_free(
     assert read_step(out).settings["vision"] == ["random"]
 
 
-def test_data_that_nobody_can_be_judged_by_are_refused_before_anything_is_asked(
-    made: Planted, tmp_path: Path
-) -> None:
+def test_data_that_nobody_can_be_judged_by_are_refused_before_anything_is_asked(made: Planted, tmp_path: Path) -> None:
     class Never:
         def answer(self, request: Generate) -> str:
             raise AssertionError("it was asked")
@@ -338,25 +308,21 @@ def test_a_model_object_has_the_same_name_in_every_start(made: Planted, tmp_path
     assert read_step(tmp_path).settings["vision"] == ["test/mute"]
 
 
-def test_runs_that_say_nothing_are_refused(
-    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
-) -> None:
+def test_runs_that_say_nothing_are_refused(made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path) -> None:
     blurred = snellen.evaluate(
-        "random", str(made.data), out=tmp_path, html=False,
+        "random",
+        str(made.data),
+        out=tmp_path,
+        html=False,
         variant=snellen.Variant(control="wrong-image", circular="early"),
-    )[0]  # fmt: skip
+    )[0]
     with pytest.raises(UsageError, match="--control wrong-image"):
         filter_items(made.data, tmp_path / "a", runs=[blurred.path])
     once = snellen.evaluate("random", str(made.data), out=tmp_path, html=False)[0]
     with pytest.raises(UsageError, match="asked each question once"):
         filter_items(made.data, tmp_path / "b", runs=[once.path])
     with pytest.raises(UsageError, match="is the same text-only run as another"):
-        filter_items(
-            made.data,
-            tmp_path / "d",
-            runs=[asked[1] / RUNS_FOLDER],
-            text_only=made.models(["text-1"]),
-        )
+        filter_items(made.data, tmp_path / "d", runs=[asked[1] / RUNS_FOLDER], text_only=made.models(["text-1"]))
     with pytest.raises(UsageError, match="no reply to a question of these data"):
         filter_items(made.translated, tmp_path / "c", runs=[asked[1] / RUNS_FOLDER])
 
@@ -455,10 +421,15 @@ def yes_no_data(folder: Path) -> tuple[Path, list[str]]:
     """
     golds = ["Yes", "No"] * 3
     rows = [
-        {"index": str(number), "question": f"Is it so, {number}?", "answer": gold,
-         "unit": f"picture {number // 2}", "category": "existence"}
+        {
+            "index": str(number),
+            "question": f"Is it so, {number}?",
+            "answer": gold,
+            "unit": f"picture {number // 2}",
+            "category": "existence",
+        }
         for number, gold in enumerate(golds)
-    ]  # fmt: skip
+    ]
     replies = {"a": ["Yes", "No", "Yes", "Yes", "No", "No"], "b": ["No", "No", "No", "No", "Yes"]}
     data = folder / "pairs.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -517,10 +488,7 @@ class ByDraw:
 
 def test_repeated_questions_are_right_if_most_draws_are(tmp_path: Path) -> None:
     """Runs with --repeats, as MMMU-Pro asked each of its text-only models ten times."""
-    rows = [
-        {"index": n, "question": f"Colour {n}?", "A": "red", "B": "blue", "answer": "A"}
-        for n in range(4)
-    ]
+    rows = [{"index": n, "question": f"Colour {n}?", "A": "red", "B": "blue", "answer": "A"} for n in range(4)]
     data = tmp_path / "colours.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = snellen.evaluate(ByDraw(), str(data), out=tmp_path / "runs", repeats=3, html=False)[0]

@@ -101,10 +101,7 @@ def test_mme_pair_by_pair(golden: Callable[[str], Path], tmp_path: Path) -> None
     official = json.loads(golden("mme_lavin/official_scores.json").read_text())["per_category"]
     data, replies = tmp_path / "mme.jsonl", tmp_path / "lavin.jsonl"
     keys = ("index", "question", "answer", "category")
-    questions = [
-        {key: row[key] for key in keys} | {"unit": f"{row['category']}/{row['image']}"}
-        for row in rows
-    ]
+    questions = [{key: row[key] for key in keys} | {"unit": f"{row['category']}/{row['image']}"} for row in rows]
     data.write_text("".join(json.dumps(each) + "\n" for each in questions))
     texts = [{"index": row["index"], "prediction": row["prediction"]} for row in rows]
     replies.write_text("".join(json.dumps(each) + "\n" for each in texts))

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from snellen.core.errors import UnknownName, UsageError
-from snellen_curate.filter.rules import (
-    Judgement,
-    check_rule,
-    default_rules,
-    judge,
-    parse_rule,
-)
+from snellen_curate.filter.rules import Judgement, check_rule, default_rules, judge, parse_rule
 
 KEEP, FLAG, OPEN = Judgement.KEEP, Judgement.FLAG, Judgement.UNDECIDED
 
@@ -90,10 +84,7 @@ def test_a_judgement_holds_whatever_the_silent_would_say(name: str) -> None:
     rule = parse_rule(name)
     for verdicts in product((1, 0, None), repeat=4):
         right, silent = verdicts.count(1), verdicts.count(None)
-        completed = {
-            judge(rule, np.array([right + more]), np.array([0]), 4).item()
-            for more in range(silent + 1)
-        }
+        completed = {judge(rule, np.array([right + more]), np.array([0]), 4).item() for more in range(silent + 1)}
         judged = judge(rule, np.array([right]), np.array([silent]), 4).item()
         assert judged == (completed.pop() if len(completed) == 1 else OPEN)
 
@@ -150,8 +141,5 @@ def test_a_rule_has_one_name(typed: str, name: str) -> None:
 
 
 def test_the_default_rules_are_those_of_section_3_2() -> None:
-    assert [rule.name for rule in default_rules(["text-only", "vision"])] == [
-        "text-majority",
-        "vision-none",
-    ]
+    assert [rule.name for rule in default_rules(["text-only", "vision"])] == ["text-majority", "vision-none"]
     assert [rule.name for rule in default_rules(["vision", "vision"])] == ["vision-none"]

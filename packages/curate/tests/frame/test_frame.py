@@ -17,25 +17,10 @@ from snellen.core.flow import Steps
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.request import Generate, Message, Text, user
 from snellen.core.sample import MediaRef, Sample
-from snellen.data_sets.decisions import (
-    DECISIONS_FILE,
-    Decision,
-    flagged_items,
-    latest_decisions,
-    read_decisions,
-)
+from snellen.data_sets.decisions import DECISIONS_FILE, Decision, flagged_items, latest_decisions, read_decisions
 from snellen.data_sets.items import Item
 from snellen.data_sets.step import SourceInfo, open_step, read_step
-from snellen_curate.asking import (
-    Job,
-    Models,
-    Result,
-    StepOptions,
-    ask_json,
-    ask_text,
-    open_models,
-    parse_json_reply,
-)
+from snellen_curate.asking import Job, Models, Result, StepOptions, ask_json, ask_text, open_models, parse_json_reply
 from snellen_curate.open_data import open_items
 
 SOURCE = SourceInfo("made up", "made-up.jsonl", "ab" * 32, 3)
@@ -52,12 +37,14 @@ def items() -> list[Item]:
     options = {"A": "red", "B": "blue"}
     groups = {"category": "colour", "l2-category": "perception"}
     return [
-        Item(Sample("1", "choice", "Which colour?", ("B",), options, (picture("blue"),), "Look.",
-                    groups), {"source": "drawn", "license": "CC0-1.0"}),
+        Item(
+            Sample("1", "choice", "Which colour?", ("B",), options, (picture("blue"),), "Look.", groups),
+            {"source": "drawn", "license": "CC0-1.0"},
+        ),
         Item(Sample("2", "open", "Which apply?", ("A, B",), options, unit="u1")),
         Item(Sample("3", "yes_no", "Is it red?", ("No",), media=(picture("blue"),) * 2)),
         Item(Sample("4", "open", "Name a colour", ("red", "crimson"))),
-    ]  # fmt: skip
+    ]
 
 
 def test_items_survive_the_way_through_a_folder(tmp_path: Path) -> None:
@@ -71,9 +58,7 @@ def test_items_survive_the_way_through_a_folder(tmp_path: Path) -> None:
     for before, after in zip(items(), read, strict=True):
         assert not after.problem
         assert after.cells == before.cells
-        assert [ref.digest for ref in after.sample.media] == [
-            ref.digest for ref in before.sample.media
-        ]
+        assert [ref.digest for ref in after.sample.media] == [ref.digest for ref in before.sample.media]
         for name in ("id", "kind", "question", "gold", "options", "hint", "groups", "unit"):
             assert getattr(after.sample, name) == getattr(before.sample, name), name
     assert read[0].label("license") == "CC0-1.0"
@@ -139,10 +124,7 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
         pass
     with pytest.raises(UsageError, match=r"has no items\.jsonl yet"):
         open_items(tmp_path / "begun")
-    with (
-        open_step(tmp_path / "empty", "filter", {}, SOURCE) as step,
-        pytest.raises(DataError, match="no item is left"),
-    ):
+    with open_step(tmp_path / "empty", "filter", {}, SOURCE) as step, pytest.raises(DataError, match="no item is left"):
         step.write_items([])
 
 
@@ -151,10 +133,7 @@ def test_a_step_resumes_and_refuses_anything_else(tmp_path: Path) -> None:
     with open_step(out, "filter", {"rule": "half"}, SOURCE) as step:
         step.decide(Decision("1", "keep", "filter", "half"))
         step.decide(Decision("2", "flag", "filter", "failed", "timeout: no answer"))
-        with (
-            pytest.raises(RunLocked, match="another process"),
-            open_step(out, "filter", {"rule": "half"}, SOURCE),
-        ):
+        with pytest.raises(RunLocked, match="another process"), open_step(out, "filter", {"rule": "half"}, SOURCE):
             pass
     with (out / DECISIONS_FILE).open("ab") as torn:
         torn.write(b'{"item":"3","act')
@@ -195,11 +174,7 @@ def test_a_folder_keeps_the_decisions_of_its_source(tmp_path: Path) -> None:
         step.write_items(items())
         step.finish({})
     decisions = list(read_decisions(tmp_path / "two"))
-    assert [(each.step, each.item) for each in decisions] == [
-        ("filter", "1"),
-        ("filter", "2"),
-        ("review", "1"),
-    ]
+    assert [(each.step, each.item) for each in decisions] == [("filter", "1"), ("filter", "2"), ("review", "1")]
     assert set(flagged_items(decisions)) == {"2"}
 
 
@@ -277,13 +252,7 @@ def drive(models: Models, names: list[str]) -> dict[str, Result[Colour]]:
 def test_jobs_ask_several_models(tmp_path: Path) -> None:
     good = '{"name": "red", "bright": true}'
     looker = scripted({"one": ["red!"], "two": ["blue!"], "three": ["raise", "green!"]})
-    writer = scripted(
-        {
-            "colour of one": [good],
-            "colour of two": ["no idea", good],
-            "colour of three": ["?", "?", "?"],
-        }
-    )
+    writer = scripted({"colour of one": [good], "colour of two": ["no idea", good], "colour of three": ["?", "?", "?"]})
     roles = {
         "looker": snellen.wrap_model(looker, "looker", revision="1"),
         "writer": snellen.wrap_model(writer, "writer", revision="1"),
@@ -361,9 +330,7 @@ def test_a_spent_budget_stops_and_the_next_start_goes_on(tmp_path: Path) -> None
         ({"looker": "http://127.0.0.1:9/v1#x"}, StepOptions(retries=0), "127.0.0.1:9"),
     ],
 )
-def test_what_cannot_be_asked(
-    tmp_path: Path, roles: dict[str, str], options: StepOptions, sentence: str
-) -> None:
+def test_what_cannot_be_asked(tmp_path: Path, roles: dict[str, str], options: StepOptions, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence), open_models(roles, options, tmp_path):
         pass
 
@@ -373,6 +340,4 @@ def test_data_without_a_question_or_a_picture_are_refused(tmp_path: Path) -> Non
     data.write_text("id,text,A,B,answer\n1,What is it?,cat,dog,A\n")
     with pytest.raises(UsageError, match=r"got the columns .*text.*--columns question=NAME"):
         open_items(data)
-    assert [item.sample.question for item in open_items(data, {"question": "text"})] == [
-        "What is it?"
-    ]
+    assert [item.sample.question for item in open_items(data, {"question": "text"})] == ["What is it?"]

@@ -65,9 +65,7 @@ def test_yolo(names: str, tmp_path: Path) -> None:
     for path in (folder, folder / "data.yaml"):
         (record, empty), left_out = imported("yolo", path, tmp_path / "records.jsonl")
         boxes = [(box.label, box.corners) for box in record.boxes]
-        assert boxes == [
-            ("traffic light", (10, 30, 30, 70)), ("cup", (100, 50, 140, 90))
-        ]  # fmt: skip
+        assert boxes == [("traffic light", (10, 30, 30, 70)), ("cup", (100, 50, 140, 90))]
         assert (record.width, record.height) == SIZE
         assert not empty.boxes
         assert left_out == {
@@ -133,8 +131,9 @@ def test_voc(tmp_path: Path) -> None:
     (annotations / "a.xml").write_text(VOC.format(name="a.jpg"))
     (record,), _ = imported("voc", annotations, tmp_path / "records.jsonl")
     assert [(box.label, box.corners, box.crowd) for box in record.boxes] == [
-        ("cup", (0, 10, 50, 60), False), ("bus", (100, 10, 200, 60), True)
-    ]  # fmt: skip
+        ("cup", (0, 10, 50, 60), False),
+        ("bus", (100, 10, 200, 60), True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -177,16 +176,17 @@ def test_labelme(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(file))
     (record,), left_out = imported("labelme", tmp_path / "a.json", tmp_path / "records.jsonl")
     assert [(box.label, box.corners) for box in record.boxes] == [
-        ("cup", (10, 20, 50, 60)), ("bus", (100, 10, 120, 40.5)), ("wheel", (40, 40, 60, 60))
-    ]  # fmt: skip
+        ("cup", (10, 20, 50, 60)),
+        ("bus", (100, 10, 120, 40.5)),
+        ("wheel", (40, 40, 60, 60)),
+    ]
     assert left_out == {"a shape of type 'point'": 1}
 
 
 def test_blanks_around_labels_make_no_other_category(tmp_path: Path) -> None:
     picture(tmp_path / "a.jpg")
     corners = [[50, 60], [10, 20]]
-    shapes = [{"label": label, "points": corners, "shape_type": "rectangle"}
-              for label in ("cup", "cup ", " ", "")]  # fmt: skip
+    shapes = [{"label": label, "points": corners, "shape_type": "rectangle"} for label in ("cup", "cup ", " ", "")]
     (tmp_path / "a.json").write_text(json.dumps({"shapes": shapes, "imagePath": "a.jpg"}))
     records, left_out = imported("labelme", tmp_path / "a.json", tmp_path / "records.jsonl")
     assert records[0].label == "cup"
@@ -204,10 +204,7 @@ def test_panoptic_segments_are_objects_and_stuff_is_none(tmp_path: Path) -> None
     file = {
         "images": [{"id": 1, "file_name": "1.jpg", "width": 200, "height": 100}],
         "annotations": [{"image_id": 1, "file_name": "1.png", "segments_info": segments}],
-        "categories": [
-            {"id": 1, "name": "dog", "isthing": 1},
-            {"id": 2, "name": "floor-other-merged", "isthing": 0},
-        ],
+        "categories": [{"id": 1, "name": "dog", "isthing": 1}, {"id": 2, "name": "floor-other-merged", "isthing": 0}],
     }
     (tmp_path / "panoptic.json").write_text(json.dumps(file))
     (record,), _ = imported("coco", tmp_path / "panoptic.json", tmp_path / "records.jsonl")
@@ -218,9 +215,13 @@ def test_panoptic_segments_are_objects_and_stuff_is_none(tmp_path: Path) -> None
 def test_lvis_says_what_was_looked_for(tmp_path: Path) -> None:
     picture(tmp_path / "val2017" / "1.jpg")
     image = {
-        "id": 1, "coco_url": "http://example.org/val2017/1.jpg", "width": 200, "height": 100,
-        "neg_category_ids": [3], "not_exhaustive_category_ids": [2],
-    }  # fmt: skip
+        "id": 1,
+        "coco_url": "http://example.org/val2017/1.jpg",
+        "width": 200,
+        "height": 100,
+        "neg_category_ids": [3],
+        "not_exhaustive_category_ids": [2],
+    }
     names = ("alarm_clock", "tomato", "bow_(weapon)", "zebra")
     file = {
         "images": [image],
@@ -233,9 +234,7 @@ def test_lvis_says_what_was_looked_for(tmp_path: Path) -> None:
     (tmp_path / "lvis.json").write_text(json.dumps(file))
     (record,), _ = imported("coco", tmp_path / "lvis.json", tmp_path / "records.jsonl")
     # Tomatoes were not all marked: nobody may count them. Nobody looked for a zebra.
-    assert [(box.label, box.crowd) for box in record.boxes] == [
-        ("alarm clock", False), ("tomato", True)
-    ]  # fmt: skip
+    assert [(box.label, box.crowd) for box in record.boxes] == [("alarm clock", False), ("tomato", True)]
     assert record.categories == ("alarm clock", "tomato", "bow (weapon)")
 
 
@@ -263,9 +262,7 @@ def test_a_folder_of_coco_files(tmp_path: Path) -> None:
     ("name", "category", "sentence"),
     [("2.jpg", "cup", "image 1 is '1.jpg' in"), ("1.jpg", "bus", "category 1 is 'cup' in")],
 )
-def test_coco_files_that_number_alike(
-    name: str, category: str, sentence: str, tmp_path: Path
-) -> None:
+def test_coco_files_that_number_alike(name: str, category: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(coco_file("1.jpg", "cup"))
     (tmp_path / "b.json").write_text(coco_file(name, category))
     with pytest.raises(DataError, match=sentence):
@@ -293,9 +290,7 @@ def test_pictures_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("yolo", "data.yaml", "names: [cup]\n", "line 1: '4 1 1 1' is no object"),
     ],
 )
-def test_mistakes_are_one_sentence(
-    importer: str, name: str, text: str, sentence: str, tmp_path: Path
-) -> None:
+def test_mistakes_are_one_sentence(importer: str, name: str, text: str, sentence: str, tmp_path: Path) -> None:
     picture(tmp_path / "a.jpg")
     (tmp_path / "a.txt").write_text("4 1 1 1\n")
     (tmp_path / name).write_text(text)

@@ -67,9 +67,7 @@ Make = Callable[..., Made]
 @pytest.fixture
 def make(drawn: tuple[Path, Path], tmp_path: Path) -> Make:
     def build(name: str = "out", **options: Any) -> Made:
-        counts = build_questions(
-            *drawn, tmp_path / name, MetadataQuestionOptions(**options), asking=StepOptions()
-        )
+        counts = build_questions(*drawn, tmp_path / name, MetadataQuestionOptions(**options), asking=StepOptions())
         return Made(tmp_path / name, counts)
 
     return build
@@ -92,14 +90,10 @@ def test_twelve_subtasks(make: Make) -> None:
         assert item["source"].startswith("drawn-")
 
 
-def test_right_options_are_right_and_wrong_ones_are_wrong(
-    make: Make, drawn: tuple[Path, Path]
-) -> None:
+def test_right_options_are_right_and_wrong_ones_are_wrong(make: Make, drawn: tuple[Path, Path]) -> None:
     """Against the records, by rules of this test's own."""
     lines = drawn[0].read_bytes().splitlines()[1:]
-    records = {
-        record.id: record for record in (msgspec.json.decode(x, type=MetadataRecord) for x in lines)
-    }
+    records = {record.id: record for record in (msgspec.json.decode(x, type=MetadataRecord) for x in lines)}
     checked: Counter[str] = Counter()
     for item in make(per_subtask=40).items:
         record, gold = records[item["record"]], gold_of(item)
@@ -132,9 +126,7 @@ def test_right_options_are_right_and_wrong_ones_are_wrong(
                 assert gold == ", ".join(record.sequence)
                 assert all(sorted(each.split(", ")) == sorted(record.sequence) for each in wrong)
             case "text reading" | "weighing":
-                assert gold == (
-                    record.text if item["category"] == "text reading" else record.number
-                )
+                assert gold == (record.text if item["category"] == "text reading" else record.number)
             case "shape retrieval":
                 number = LABELS.index(item["answer"]) + 1
                 assert gold == f"Candidate {number}"
@@ -146,9 +138,7 @@ def test_right_options_are_right_and_wrong_ones_are_wrong(
     assert len(checked) == 11
 
 
-def test_candidates_show_the_right_picture_at_its_place(
-    make: Make, drawn: tuple[Path, Path]
-) -> None:
+def test_candidates_show_the_right_picture_at_its_place(make: Make, drawn: tuple[Path, Path]) -> None:
     made = make(per_subtask=12)
     retrieval = [item for item in made.items if item["category"] == "shape retrieval"]
     assert len(retrieval) == 12
@@ -179,13 +169,11 @@ def test_sources_give_evenly_and_the_cap_holds(make: Make) -> None:
         assert sorted(subtask.sources.values()) == [3, 3, 4]
     # drawn-b and drawn-c have 16 records each, so that drawn-a fills up.
     wide = make("wide", per_subtask=44)
-    assert wide.counts.subtasks["weighing"].sources == {
-        "drawn-a": 14, "drawn-b": 15, "drawn-c": 15
-    } or sorted(wide.counts.subtasks["weighing"].sources.values()) == [14, 15, 15]  # fmt: skip
+    assert wide.counts.subtasks["weighing"].sources == {"drawn-a": 14, "drawn-b": 15, "drawn-c": 15} or sorted(
+        wide.counts.subtasks["weighing"].sources.values()
+    ) == [14, 15, 15]
     everything = make("all", per_subtask=1000)
-    assert everything.counts.subtasks["shape retrieval"].sources == {
-        "drawn-a": 32, "drawn-b": 16, "drawn-c": 16
-    }  # fmt: skip
+    assert everything.counts.subtasks["shape retrieval"].sources == {"drawn-a": 32, "drawn-b": 16, "drawn-c": 16}
 
 
 def test_a_larger_cap_keeps_the_items(make: Make) -> None:
@@ -205,10 +193,7 @@ def test_the_seed_decides(make: Make) -> None:
     first, again, other = make("a", seed=1), make("b", seed=1), make("c", seed=2)
     texts = [(each.out / "items.jsonl").read_bytes() for each in (first, again, other)]
     assert texts[0] == texts[1] != texts[2]
-    decided = [
-        [msgspec.structs.replace(each, at="") for each in made.decisions.values()]
-        for made in (first, again)
-    ]
+    decided = [[msgspec.structs.replace(each, at="") for each in made.decisions.values()] for made in (first, again)]
     assert decided[0] == decided[1]
 
 
@@ -223,9 +208,7 @@ def test_every_record_is_accounted_for(make: Make, drawn: tuple[Path, Path]) -> 
 
 def test_it_runs_as_a_benchmark_and_chance_is_chance(make: Make, tmp_path: Path) -> None:
     made = make(per_subtask=40)
-    results = snellen.evaluate(
-        "random", made.out / "items.jsonl", out=tmp_path / "runs", html=False
-    )
+    results = snellen.evaluate("random", made.out / "items.jsonl", out=tmp_path / "runs", html=False)
     (run,) = results.runs
     assert run.info.status == "complete"
     assert run.summary is not None
@@ -240,36 +223,27 @@ def test_the_protocol_of_mmt_bench_reads_it(make: Make, tmp_path: Path) -> None:
     """Accuracy per subtask, the mean of subtasks per meta-task, and the mean of all subtasks."""
     made = make(per_subtask=12)
     results = snellen.evaluate(
-        "random", "mmt-bench", variant=snellen.Variant(data=str(made.out / "items.jsonl")),
-        out=tmp_path / "runs", html=False,
-    )  # fmt: skip
+        "random",
+        "mmt-bench",
+        variant=snellen.Variant(data=str(made.out / "items.jsonl")),
+        out=tmp_path / "runs",
+        html=False,
+    )
     summary = results.runs[0].summary
     assert summary is not None
     # Names that MMT-Bench has too are spelt as its files spell them.
-    subtasks = {
-        name.replace("_", " "): metric for name, metric in summary.groups["category"].items()
-    }
+    subtasks = {name.replace("_", " "): metric for name, metric in summary.groups["category"].items()}
     assert len(subtasks) == 12
-    means = {
-        label: metric.value
-        for label, metric in summary.groups["l2-category"].items()
-        if metric.value is not None
-    }
-    mean = [
-        subtasks[name].value for name in ("shape recognition", "colour recognition", "relation")
-    ]
+    means = {label: metric.value for label, metric in summary.groups["l2-category"].items() if metric.value is not None}
+    mean = [subtasks[name].value for name in ("shape recognition", "colour recognition", "relation")]
     assert means["VR"] == pytest.approx(sum(filter(None, mean)) / 3)
-    assert summary.headline.value == pytest.approx(
-        sum(metric.value or 0 for metric in subtasks.values()) / 12
-    )
+    assert summary.headline.value == pytest.approx(sum(metric.value or 0 for metric in subtasks.values()) / 12)
 
 
 def test_nothing_can_be_guessed_without_looking(tmp_path: Path) -> None:
     """The text probe is at chance, and no rule is better than it."""
     records, templates = write_metadata(tmp_path / "many", 240, seed=3)
-    counts = build_questions(
-        records, templates, tmp_path / "out", MetadataQuestionOptions(per_subtask=120)
-    )
+    counts = build_questions(records, templates, tmp_path / "out", MetadataQuestionOptions(per_subtask=120))
     checks = {name: one.guessing for name, one in counts.subtasks.items() if one.guessing}
     assert len(checks) == 12
     assert counts.items + sum(check.left_out for check in checks.values()) > 1300
@@ -286,9 +260,7 @@ def test_options_alike_in_length(drawn: tuple[Path, Path], tmp_path: Path) -> No
         out = tmp_path / f"alike-{alike}"
         build_questions(*drawn, out, MetadataQuestionOptions(per_subtask=64, alike_length=alike))
         captions = [item for item in open_items(out) if item.label("category") == "captioning"]
-        spreads[alike] = fmean(
-            pstdev(len(text.split()) for text in item.sample.options.values()) for item in captions
-        )
+        spreads[alike] = fmean(pstdev(len(text.split()) for text in item.sample.options.values()) for item in captions)
     assert spreads[True] <= spreads[False]
 
 
@@ -301,18 +273,13 @@ questions = ["How many {label}s?"]
 
 
 def small(
-    folder: Path,
-    records: Sequence[MetadataRecord | str],
-    templates: str = COUNTING,
-    header: MetadataHeader = HEADER,
+    folder: Path, records: Sequence[MetadataRecord | str], templates: str = COUNTING, header: MetadataHeader = HEADER
 ) -> tuple[Path, Path]:
     """Files of these records (a text is a raw line), with one picture `p.png` of 40 x 30."""
     folder.mkdir(parents=True, exist_ok=True)
     Image.new("RGB", (40, 30), "red").save(folder / "p.png")
     path = folder / "records.jsonl"
-    write_records(
-        path, header, [record for record in records if isinstance(record, MetadataRecord)]
-    )
+    write_records(path, header, [record for record in records if isinstance(record, MetadataRecord)])
     with path.open("a") as file:
         for line in records:
             if isinstance(line, str):
@@ -330,12 +297,20 @@ BROKEN: list[tuple[str, MetadataRecord | str, str, str]] = [
     ("x", counted("x", images=()), "picture", 'has no picture; expected "images"'),
     ("x", counted("x", images=("lost.png",)), "picture", "there is no image file .*lost.png"),
     ("x", counted("x", images=("torn.png",)), "picture", "cannot be opened"),
-    ("x", counted("x", boxes=(ObjectBox("dog", (30, 0, 50, 9)),), width=40, height=30), "box",
-     r"\(dog\) \[30, 0, 50, 9\] is outside a picture of 40 x 30 pixels"),
+    (
+        "x",
+        counted("x", boxes=(ObjectBox("dog", (30, 0, 50, 9)),), width=40, height=30),
+        "box",
+        r"\(dog\) \[30, 0, 50, 9\] is outside a picture of 40 x 30 pixels",
+    ),
     ("x", counted("x", boxes=(ObjectBox("dog", (30, 0, 50, 9)),)), "box", "outside a picture"),
     ("x", counted("x", boxes=(ObjectBox("dog", (9, 9, 1, 12)),)), "box", "has no area"),
-    ("x", counted("x", boxes=(ObjectBox("dog", (0, 0, 5, 5)),), width=80, height=60), "size",
-     "for 80 x 60 pixels and the picture has 40 x 30"),
+    (
+        "x",
+        counted("x", boxes=(ObjectBox("dog", (0, 0, 5, 5)),), width=80, height=60),
+        "size",
+        "for 80 x 60 pixels and the picture has 40 x 30",
+    ),
     ("x", counted("x", counts={"dog": -1}), "count", "counts -1"),
     ("x", counted("x", space="animals"), "space", "not in the header"),
     ("x", counted("x", counts={}), "template", "nothing that a template asks for"),
@@ -344,7 +319,7 @@ BROKEN: list[tuple[str, MetadataRecord | str, str, str]] = [
     ("x", '{"id": "x", "source": "a", "imges": []}', "field", "unknown field `imges`"),
     ("x", '{"id": "x", "source": 3}', "field", "Expected `str`"),
     ("line 3", '{"source": "a", "images": ["p.png"]}', "field", "missing required field `id`"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "record", "rule", "reason"), BROKEN)
@@ -381,8 +356,11 @@ def test_a_licence_that_is_missing_is_flagged_or_refused(tmp_path: Path) -> None
     made = Made(tmp_path / "flagged", build_questions(*files, tmp_path / "flagged"))
     assert made.counts.without_licence == 2
     assert {item["record"]: item.get("license", "") for item in made.items} == {
-        "free": "CC0-1.0", "own": "CC-BY-4.0", "none": "", "unknown": ""
-    }  # fmt: skip
+        "free": "CC0-1.0",
+        "own": "CC-BY-4.0",
+        "none": "",
+        "unknown": "",
+    }
     assert made.decisions["counting/none"].action == "flag"
     assert made.decisions["counting/none"].rule == "licence"
     strict = MetadataQuestionOptions(require_license=True)
@@ -410,16 +388,15 @@ def test_a_candidate_of_another_record_does_not_get_this_record_s_licence(tmp_pa
         for twin, image in enumerate(images):
             Image.new("RGB", (40, 30), (80 * number, 120 * twin, 7)).save(folder / image)
         records.append(
-            MetadataRecord(id=name, source="drawn-c", images=images, label=name, author=name,
-                           license=f"LicenseRef-{name}")
-        )  # fmt: skip
-    made = Made(tmp_path / "made",
-                build_questions(*small(folder, records, RETRIEVAL), tmp_path / "made"))  # fmt: skip
+            MetadataRecord(
+                id=name, source="drawn-c", images=images, label=name, author=name, license=f"LicenseRef-{name}"
+            )
+        )
+    made = Made(tmp_path / "made", build_questions(*small(folder, records, RETRIEVAL), tmp_path / "made"))
     assert len(made.items) == 3
     for item in made.items:
         right = " AB".index(item["answer"])
-        for column, own in (("license", f"LicenseRef-{item['record']}"),
-                            ("author", item["record"])):  # fmt: skip
+        for column, own in (("license", f"LicenseRef-{item['record']}"), ("author", item["record"])):
             values = json.loads(item[column])
             assert [bool(value) for value in values] == [place in (0, right) for place in range(3)]
             assert values[0] == values[right] == own
@@ -432,30 +409,34 @@ MISTAKES: list[tuple[str, str]] = [
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\noptions = 9\n', "expected 2 to 8"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\noptions = [5, 3]\n', "expected 2 to 8"),
     ('[[templates]]\nsubtask = "a"\nanswer = "presence"\n', "set options = 2"),
-    ('[[templates]]\nsubtask = "a"\nanswer = "label"\nquestions = ["Is it {breed}?"]\n',
-     "unknown placeholder {breed}"),
+    ('[[templates]]\nsubtask = "a"\nanswer = "label"\nquestions = ["Is it {breed}?"]\n', "unknown placeholder {breed}"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\nspace = "dogs"\n', "category space"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ncolour = 1\n', "unknown field `colour`"),
     ('version = 2\n[[templates]]\nsubtask = "a"\nanswer = "label"\n', "version 2"),
-    ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["nummbers"]\n',
-     "did you mean numbers"),
-    ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = [{by="numbers", spred=1}]\n',
-     "unknown field `spred`; its settings: spread, share, minimum"),
-    ('[[templates]]\nsubtask = "a"\nanswer = "box"\n'
-     'distractors = [{by="boxes", min_iou=0.6}]\n', "`min_iou`; its settings: max_iou"),
-    ('[[templates]]\nsubtask = "a"\nanswer = "keypoints"\n'
-     'distractors = [{by="keypoints", min_shift=0.6}]\n', "min_shift is not less than max_shift"),
-    ('[[templates]]\nsubtask = "a"\nanswer = "label"\n'
-     'distractors = [{by="categories", near="embedding"}]\n', "embedding"),
+    ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["nummbers"]\n', "did you mean numbers"),
+    (
+        '[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = [{by="numbers", spred=1}]\n',
+        "unknown field `spred`; its settings: spread, share, minimum",
+    ),
+    (
+        '[[templates]]\nsubtask = "a"\nanswer = "box"\ndistractors = [{by="boxes", min_iou=0.6}]\n',
+        "`min_iou`; its settings: max_iou",
+    ),
+    (
+        '[[templates]]\nsubtask = "a"\nanswer = "keypoints"\ndistractors = [{by="keypoints", min_shift=0.6}]\n',
+        "min_shift is not less than max_shift",
+    ),
+    (
+        '[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = [{by="categories", near="embedding"}]\n',
+        "embedding",
+    ),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["model"]\n', "-m"),
     (COUNTING + COUNTING, "two templates of this subtask"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("templates", "sentence"), MISTAKES)
-def test_mistakes_in_templates_are_one_sentence(
-    templates: str, sentence: str, tmp_path: Path
-) -> None:
+def test_mistakes_in_templates_are_one_sentence(templates: str, sentence: str, tmp_path: Path) -> None:
     files = small(tmp_path / "data", [counted("good")], templates)
     with pytest.raises(UsageError, match=sentence):
         build_questions(*files, tmp_path / "out")
@@ -469,10 +450,12 @@ def test_mistakes_in_templates_are_one_sentence(
         ([], "holds no records"),
         (['{"metadata": 9}'], "metadata of version 9"),
         (['{"metadata": 1, "spaces": 3}'], "the header cannot be used"),
-        (['{"id": "a", "source": "s", "images": ["p.png"], "counts": {"dog": 1}}'] * 2,
-         "records 1 and 2 have the same id 'a'"),
+        (
+            ['{"id": "a", "source": "s", "images": ["p.png"], "counts": {"dog": 1}}'] * 2,
+            "records 1 and 2 have the same id 'a'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_files_that_are_no_metadata(lines: list[str], sentence: str, tmp_path: Path) -> None:
     files = small(tmp_path / "data", [])
     files[0].write_text("\n".join(lines) + "\n")
@@ -487,11 +470,16 @@ def test_other_true_labels_are_no_options(tmp_path: Path) -> None:
     header = MetadataHeader(
         spaces={
             "zoo": {
-                "dog": "animal", "poodle": "animal/dog", "animal": "", "cat": "animal",
-                "puppy": "animal", "cow": "animal", "car": "",
+                "dog": "animal",
+                "poodle": "animal/dog",
+                "animal": "",
+                "cat": "animal",
+                "puppy": "animal",
+                "cow": "animal",
+                "car": "",
             }
         }
-    )  # fmt: skip
+    )
     templates = """
 same = [["dog", "puppy"]]
 [[templates]]
@@ -500,9 +488,7 @@ answer = "label"
 questions = ["Which animal?"]
 options = [2, 8]
 """
-    records = [
-        counted(f"d{n}", label="dog", labels=("cat",), space="zoo", counts={}) for n in range(6)
-    ]
+    records = [counted(f"d{n}", label="dog", labels=("cat",), space="zoo", counts={}) for n in range(6)]
     files = small(tmp_path / "data", records, templates, header)
     made = Made(tmp_path / "out", build_questions(*files, tmp_path / "out"))
     assert len(made.items) == 6
@@ -557,10 +543,7 @@ options = ["a cat on a sofa", "a dog on a bed"]
 
 
 def captioned(folder: Path) -> tuple[Path, Path]:
-    records = [
-        counted(f"c{n}", captions=(f"a red field number {n}", "all is red"), counts={})
-        for n in range(4)
-    ]
+    records = [counted(f"c{n}", captions=(f"a red field number {n}", "all is red"), counts={}) for n in range(4)]
     return small(folder, records, WRITTEN)
 
 
@@ -601,10 +584,7 @@ def test_replies_that_cannot_be_used_and_requests_that_fail(tmp_path: Path) -> N
     writer = snellen.wrap_model(write, "writer", revision="1")
     files, out = captioned(tmp_path / "data"), tmp_path / "out"
     # Captions are drawn by seed: the first caption of all four is asked for.
-    seed = next(
-        seed for seed in range(500)
-        if _golds(files, tmp_path / f"seed{seed}", seed) == 4
-    )  # fmt: skip
+    seed = next(seed for seed in range(500) if _golds(files, tmp_path / f"seed{seed}", seed) == 4)
     options = MetadataQuestionOptions(seed=seed)
     made = Made(out, build_questions(*files, out, options, writer=writer))
     assert (made.counts.items, made.counts.failed) == (2, 1)
@@ -632,14 +612,16 @@ def _golds(files: tuple[Path, Path], out: Path, seed: int) -> int:
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    counts=st.lists(st.dictionaries(st.sampled_from(["dog", "cat", "cow"]), st.integers(0, 300),
-                    min_size=1), min_size=1, max_size=6),
-    seed=st.integers(0, 5), limit=st.integers(1, 6), alike=st.booleans(),
-)  # fmt: skip
+    counts=st.lists(
+        st.dictionaries(st.sampled_from(["dog", "cat", "cow"]), st.integers(0, 300), min_size=1), min_size=1, max_size=6
+    ),
+    seed=st.integers(0, 5),
+    limit=st.integers(1, 6),
+    alike=st.booleans(),
+)
 def test_any_counts_give_items_that_hold_the_rules(
-    counts: list[dict[str, int]], seed: int, limit: int, alike: bool,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:  # fmt: skip
+    counts: list[dict[str, int]], seed: int, limit: int, alike: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Of fewer than 20 answers: of more, a plan may leave some out, or ask with fewer options."""
     folder = tmp_path_factory.mktemp("any")
     records = [counted(f"r{n}", counts=each) for n, each in enumerate(counts)]
@@ -688,9 +670,7 @@ def test_several_files_are_several_data_sets(tmp_path: Path) -> None:
     for item in made.items:
         picture = (tmp_path / item["source"] / "p.png").read_bytes()
         assert (out / item["image"]).read_bytes() == picture
-    other = small(
-        tmp_path / "other", [], header=MetadataHeader(sources={"one": SourceFacts("MIT")})
-    )
+    other = small(tmp_path / "other", [], header=MetadataHeader(sources={"one": SourceFacts("MIT")}))
     with pytest.raises(DataError, match="describes the source 'one' in another way"):
         build_questions([files[0][0], other[0]], files[0][1], tmp_path / "again", options)
 

@@ -43,10 +43,15 @@ def skewed_records(folder: Path, number: int) -> Path:
             boxes += [ObjectBox(label, _corners(rng)) for _ in range(count)]
         records.append(
             MetadataRecord(
-                id=str(name), source="made", images=(f"{name}.png",), license="CC0-1.0",
-                width=SIZE[0], height=SIZE[1], boxes=tuple(boxes),
+                id=str(name),
+                source="made",
+                images=(f"{name}.png",),
+                license="CC0-1.0",
+                width=SIZE[0],
+                height=SIZE[1],
+                boxes=tuple(boxes),
             )
-        )  # fmt: skip
+        )
     write_records(folder / "records.jsonl", MetadataHeader(), iter(records))
     return folder / "records.jsonl"
 
@@ -58,9 +63,7 @@ def _corners(rng: Random) -> Corners:
     return (left, top, left + width, top + height)
 
 
-def test_a_subtask_that_texts_answer_is_not_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_subtask_that_texts_answer_is_not_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = skewed_records(tmp_path, 160)
     checks, codes = {}, {}
     for seen in ("true", "false"):
@@ -68,9 +71,18 @@ def test_a_subtask_that_texts_answer_is_not_done(
         templates.write_text(TEMPLATES.format(seen=seen))
         out = tmp_path / f"out-{seen}"
         codes[seen] = main(
-            ["curate", "questions", str(records), "--templates", str(templates),
-             "--out", str(out), "--limits", "per_subtask=160"]
-        )  # fmt: skip
+            [
+                "curate",
+                "questions",
+                str(records),
+                "--templates",
+                str(templates),
+                "--out",
+                str(out),
+                "--limits",
+                "per_subtask=160",
+            ]
+        )
         subtasks = json.loads((out / "step.json").read_text())["counts"]["subtasks"]
         checks[seen] = {name: each["guessing"] for name, each in subtasks.items()}
     printed = capsys.readouterr().out

@@ -31,11 +31,10 @@ def read(path: Path) -> list[MetadataRecord]:
 
 
 CATEGORIES = [
-    {"id": 1, "name": "person", "supercategory": "person",
-     "keypoints": ["nose", "left_eye"], "skeleton": [[1, 2]]},
+    {"id": 1, "name": "person", "supercategory": "person", "keypoints": ["nose", "left_eye"], "skeleton": [[1, 2]]},
     {"id": 18, "name": "dog", "supercategory": "animal"},
     {"id": 17, "name": "cat", "supercategory": "animal"},
-]  # fmt: skip
+]
 BY = "http://creativecommons.org/licenses/by/2.0/"
 LICENSES = [{"id": 4, "name": "Attribution License", "url": BY}]
 IMAGES = [
@@ -59,20 +58,48 @@ def coco(tmp_path: Path) -> Path:
     for image in IMAGES:
         picture(folder / "val" / str(image["file_name"]))
     instances = [
-        {"id": 1, "image_id": 7, "category_id": 18, "bbox": [1, 2, 10, 5], "area": 50,
-         "iscrowd": 0, "segmentation": [[1, 2, 11, 2, 11, 7]]},
-        {"id": 2, "image_id": 7, "category_id": 18, "bbox": [20, 2, 25.004, 5], "area": 50,
-         "iscrowd": 0, "segmentation": []},
+        {
+            "id": 1,
+            "image_id": 7,
+            "category_id": 18,
+            "bbox": [1, 2, 10, 5],
+            "area": 50,
+            "iscrowd": 0,
+            "segmentation": [[1, 2, 11, 2, 11, 7]],
+        },
+        {
+            "id": 2,
+            "image_id": 7,
+            "category_id": 18,
+            "bbox": [20, 2, 25.004, 5],
+            "area": 50,
+            "iscrowd": 0,
+            "segmentation": [],
+        },
         {"id": 3, "image_id": 7, "category_id": 17, "bbox": [5, 5, 0, 3], "area": 0, "iscrowd": 0},
-        {"id": 4, "image_id": 9, "category_id": 1, "bbox": [0, 0, 20, 20], "area": 400,
-         "iscrowd": 0},
-        {"id": 5, "image_id": 9, "category_id": 17, "bbox": [0, 0, 30, 20], "area": 600,
-         "iscrowd": 1, "segmentation": {"counts": [0, 600], "size": [30, 40]}},
-    ]  # fmt: skip
+        {"id": 4, "image_id": 9, "category_id": 1, "bbox": [0, 0, 20, 20], "area": 400, "iscrowd": 0},
+        {
+            "id": 5,
+            "image_id": 9,
+            "category_id": 17,
+            "bbox": [0, 0, 30, 20],
+            "area": 600,
+            "iscrowd": 1,
+            "segmentation": {"counts": [0, 600], "size": [30, 40]},
+        },
+    ]
     keypoints = [
-        {"id": 4, "image_id": 9, "category_id": 1, "bbox": [0, 0, 20, 20], "area": 400,
-         "iscrowd": 0, "num_keypoints": 1, "keypoints": [3, 4, 2, 0, 0, 0]},
-    ]  # fmt: skip
+        {
+            "id": 4,
+            "image_id": 9,
+            "category_id": 1,
+            "bbox": [0, 0, 20, 20],
+            "area": 400,
+            "iscrowd": 0,
+            "num_keypoints": 1,
+            "keypoints": [3, 4, 2, 0, 0, 0],
+        }
+    ]
     captions = [
         {"id": 100, "image_id": 7, "caption": "two dogs "},
         {"id": 101, "image_id": 7, "caption": "dogs at play"},
@@ -88,9 +115,7 @@ def coco(tmp_path: Path) -> Path:
     return folder
 
 
-def test_coco_files_about_the_same_images_become_one_record_each(
-    coco: Path, tmp_path: Path
-) -> None:
+def test_coco_files_about_the_same_images_become_one_record_each(coco: Path, tmp_path: Path) -> None:
     out = tmp_path / "out" / "records.jsonl"
     paths = tuple(str(coco / f"{name}.json") for name in ("instances", "captions", "keypoints"))
     request = ImportRequest(paths=paths, out=out, pictures=coco / "val", source="coco")
@@ -110,9 +135,7 @@ def test_coco_files_about_the_same_images_become_one_record_each(
     assert count_labels(person) == {"person": 1}
     assert person.keypoints[0].points == {"nose": (3, 4)}
     assert not empty.boxes
-    assert RecordFiles(out).header.spaces["coco"] == {
-            "person": "person", "dog": "animal", "cat": "animal"
-        }  # fmt: skip
+    assert RecordFiles(out).header.spaces["coco"] == {"person": "person", "dog": "animal", "cat": "animal"}
 
 
 def test_coco_agrees_with_pycocotools(coco: Path, tmp_path: Path, capsys: Any) -> None:
@@ -149,26 +172,17 @@ def test_what_is_not_coco(content: str, sentence: str, tmp_path: Path) -> None:
 
 
 def test_folders_named_by_label(tmp_path: Path) -> None:
-    for name in (
-        "train/animal/guinea_pig/1.png",
-        "train/animal/cat/1.png",
-        "val/car/2.jpg",
-        "x.png",
-    ):
+    for name in ("train/animal/guinea_pig/1.png", "train/animal/cat/1.png", "val/car/2.jpg", "x.png"):
         picture(tmp_path / "zoo" / name)
     (tmp_path / "zoo" / "notes.txt").write_text("no picture")
     out = tmp_path / "records.jsonl"
-    request = ImportRequest(
-        paths=(str(tmp_path / "zoo"),), out=out, license="CC0-1.0", subtask="animals"
-    )
+    request = ImportRequest(paths=(str(tmp_path / "zoo"),), out=out, license="CC0-1.0", subtask="animals")
     assert import_metadata("image-folder", request).without_licence == 0
     by_label = {record.label: record for record in read(out)}
     assert set(by_label) == {"guinea pig", "cat", "car", ""}
     assert by_label["cat"].subtask == "animals"
     assert by_label["cat"].images == ("zoo/train/animal/cat/1.png",)
-    assert RecordFiles(out).header.spaces == {
-        "zoo": {"guinea pig": "animal", "cat": "animal", "car": ""}
-    }
+    assert RecordFiles(out).header.spaces == {"zoo": {"guinea pig": "animal", "cat": "animal", "car": ""}}
 
 
 def test_a_folder_agrees_with_the_hugging_face_library(tmp_path: Path) -> None:
@@ -179,9 +193,8 @@ def test_a_folder_agrees_with_the_hugging_face_library(tmp_path: Path) -> None:
     out = tmp_path / "records.jsonl"
     import_metadata("image-folder", ImportRequest(paths=(str(tmp_path / "zoo"),), out=out))
     loaded = datasets.load_dataset(
-        "imagefolder", data_dir=str(tmp_path / "zoo"), cache_dir=str(tmp_path / "cache"),
-        split="train",
-    ).cast_column("image", datasets.Image(decode=False))  # fmt: skip
+        "imagefolder", data_dir=str(tmp_path / "zoo"), cache_dir=str(tmp_path / "cache"), split="train"
+    ).cast_column("image", datasets.Image(decode=False))
     names = loaded.features["label"].names
     theirs = {(Path(row["image"]["path"]).name, names[row["label"]]) for row in loaded}
     assert {(Path(each.images[0]).name, each.label) for each in read(out)} == theirs
@@ -190,9 +203,7 @@ def test_a_folder_agrees_with_the_hugging_face_library(tmp_path: Path) -> None:
 def test_a_folder_with_a_listing(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         picture(tmp_path / "signs" / name)
-    (tmp_path / "signs" / "metadata.csv").write_text(
-        "file_name,text,font\na.png,STOP,serif\nb.png,GO,mono\n"
-    )
+    (tmp_path / "signs" / "metadata.csv").write_text("file_name,text,font\na.png,STOP,serif\nb.png,GO,mono\n")
     out = tmp_path / "records.jsonl"
     import_metadata("image-folder", ImportRequest(paths=(str(tmp_path / "signs"),), out=out))
     first, second = read(out)
@@ -217,11 +228,15 @@ def saved_dataset(folder: Path) -> Any:
         }
     )
     rows = [
-        {"image": Image.new("RGB", (40, 30), colour), "label": index % 2, "caption": f"a {colour}",
-         "objects": {"bbox": [[1.0, 2.0, 10.0, 5.0]], "category": [index % 2]},
-         "weather": "sunny"}
+        {
+            "image": Image.new("RGB", (40, 30), colour),
+            "label": index % 2,
+            "caption": f"a {colour}",
+            "objects": {"bbox": [[1.0, 2.0, 10.0, 5.0]], "category": [index % 2]},
+            "weather": "sunny",
+        }
         for index, colour in enumerate(("red", "blue", "green"))
-    ]  # fmt: skip
+    ]
     dataset = datasets.Dataset.from_list(rows, features=features)
     dataset.save_to_disk(str(folder))
     return dataset
@@ -255,9 +270,7 @@ def test_tables_with_other_column_names(tmp_path: Path) -> None:
     (tmp_path / "dogs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "records.jsonl"
     columns = {"id": "uid", "image": "photo", "label": "breed", "wrong_answers": "wrong"}
-    import_metadata(
-        "table", ImportRequest(paths=(str(tmp_path / "dogs.jsonl"),), out=out, columns=columns)
-    )
+    import_metadata("table", ImportRequest(paths=(str(tmp_path / "dogs.jsonl"),), out=out, columns=columns))
     (record,) = read(out)
     assert (record.id, record.label) == ("dogs/u1", "poodle")
     assert record.wrong_answers == ("pug", "boxer")
@@ -266,14 +279,11 @@ def test_tables_with_other_column_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "sentence"),
-    [({"lable": "breed"}, "unknown field"), ({"label": "bred"}, "did you mean breed")],
+    ("columns", "sentence"), [({"lable": "breed"}, "unknown field"), ({"label": "bred"}, "did you mean breed")]
 )
 def test_columns_that_there_are_not(columns: dict[str, str], sentence: str, tmp_path: Path) -> None:
     (tmp_path / "dogs.jsonl").write_text('{"image": "a.png", "breed": "pug"}\n')
-    request = ImportRequest(
-        paths=(str(tmp_path / "dogs.jsonl"),), out=tmp_path / "out.jsonl", columns=columns
-    )
+    request = ImportRequest(paths=(str(tmp_path / "dogs.jsonl"),), out=tmp_path / "out.jsonl", columns=columns)
     with pytest.raises(UnknownName, match=sentence):
         import_metadata("table", request)
     assert not (tmp_path / "out.jsonl").exists()
@@ -286,18 +296,33 @@ def test_visual_genome(tmp_path: Path) -> None:
     thing = {"x": 1, "y": 1, "w": 5, "h": 5}
     files: dict[str, Any] = {
         "image_data": [{"image_id": 1, "width": 40, "height": 30, "url": url}],
-        "objects": [{"image_id": 1, "image_url": url, "objects": [
-            {**thing, "names": ["cup"], "object_id": 5, "synsets": []},
-            {"x": 38, "y": 2, "w": 9, "h": 9, "names": ["lamp"], "object_id": 6},
-        ]}],
-        "regions": [{"id": 1, "regions": [
-            {"region_id": 3, "phrase": "a red cup", "x": 0, "y": 0, "width": 9, "height": 9},
-        ]}],
-        "relationships": [{"image_id": 1, "relationships": [
-            {"predicate": "ON", "subject": {**thing, "name": "cup"},
-             "object": {**thing, "names": ["table"]}, "relationship_id": 1},
-        ]}],
-    }  # fmt: skip
+        "objects": [
+            {
+                "image_id": 1,
+                "image_url": url,
+                "objects": [
+                    {**thing, "names": ["cup"], "object_id": 5, "synsets": []},
+                    {"x": 38, "y": 2, "w": 9, "h": 9, "names": ["lamp"], "object_id": 6},
+                ],
+            }
+        ],
+        "regions": [
+            {"id": 1, "regions": [{"region_id": 3, "phrase": "a red cup", "x": 0, "y": 0, "width": 9, "height": 9}]}
+        ],
+        "relationships": [
+            {
+                "image_id": 1,
+                "relationships": [
+                    {
+                        "predicate": "ON",
+                        "subject": {**thing, "name": "cup"},
+                        "object": {**thing, "names": ["table"]},
+                        "relationship_id": 1,
+                    }
+                ],
+            }
+        ],
+    }
     for name, content in files.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     out = tmp_path / "records.jsonl"
@@ -305,13 +330,9 @@ def test_visual_genome(tmp_path: Path) -> None:
     import_metadata("visual-genome", ImportRequest(paths=paths, out=out, source="vg"))
     (record,) = read(out)
     assert record.images == ("vg/VG_100K/1.jpg",)
-    assert [(box.label, box.expression) for box in record.boxes] == [
-        ("", "a red cup"), ("cup", ""), ("lamp", "")
-    ]  # fmt: skip
+    assert [(box.label, box.expression) for box in record.boxes] == [("", "a red cup"), ("cup", ""), ("lamp", "")]
     assert record.boxes[2].corners == (38, 2, 40, 11)
-    assert msgspec.to_builtins(record.relations) == (
-        {"subject": "cup", "predicate": "on", "object": "table"},
-    )
+    assert msgspec.to_builtins(record.relations) == ({"subject": "cup", "predicate": "on", "object": "table"},)
     assert count_labels(record) == {"cup": 1, "lamp": 1}
 
 
@@ -332,6 +353,4 @@ def test_the_command(coco: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert printed["records"] == 3
     assert printed["without_licence"] == 2
     assert main(["curate", "metadata", "coco", str(tmp_path / "no.json"), "--out", str(out)]) == 2
-    assert (
-        capsys.readouterr().err == f"snellen: {tmp_path}/no.json: there is no such file or folder\n"
-    )
+    assert capsys.readouterr().err == f"snellen: {tmp_path}/no.json: there is no such file or folder\n"

@@ -21,10 +21,7 @@ from snellen_curate.metadata.draw import (
     fill_evenly,
     plan_answers,
 )
-from snellen_curate.metadata.options import (
-    OptionFilter,
-    choose_options,
-)
+from snellen_curate.metadata.options import OptionFilter, choose_options
 from snellen_curate.metadata.perturbations import (
     BoxSettings,
     CharacterSettings,
@@ -74,18 +71,12 @@ def test_shares_are_even_and_grow(sizes: dict[str, int], limit: int) -> None:
     assert all(more[name] >= taken[name] for name in sizes)
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(2, 8)), max_size=120), st.integers(0, 9)
-)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(2, 8)), max_size=120), st.integers(0, 9))
 def test_positions_are_balanced(items: list[tuple[str, int]], seed: int) -> None:
     places = balance_positions(items, seed)
     for keys in (lambda subtask, size: size, lambda subtask, size: (subtask, size)):
         for key in {keys(*item) for item in items}:
-            chosen = [
-                (item[1], place)
-                for item, place in zip(items, places, strict=True)
-                if keys(*item) == key
-            ]
+            chosen = [(item[1], place) for item, place in zip(items, places, strict=True) if keys(*item) == key]
             size = chosen[0][0]
             counts = Counter(place for _, place in chosen)
             assert set(counts) <= set(range(size))
@@ -140,9 +131,8 @@ def test_different_options(one: str, other: str) -> None:
 def test_no_two_options_say_the_same(gold: str, proposals: list[str], alike: bool) -> None:
     true = proposals[:2]
     wrong = choose_options(
-        gold, iter(proposals), OptionFilter.for_target(gold, true), 3, alike_length=alike,
-        rng=Random(0),
-    )  # fmt: skip
+        gold, iter(proposals), OptionFilter.for_target(gold, true), 3, alike_length=alike, rng=Random(0)
+    )
     assert len(wrong) <= 3
     assert len({option_key(text) for text in (gold, *wrong)}) == len(wrong) + 1
     assert not {option_key(text) for text in (gold, *true)} & set(map(option_key, wrong))
@@ -164,9 +154,7 @@ def test_alike_lengths_leave_no_longest() -> None:
         gold = "x" * 10
         proposals = [f"{index:02}" + "y" * rng.randint(0, 16) for index in range(40)]
         rng.shuffle(proposals)
-        wrong = choose_options(
-            gold, iter(proposals), OptionFilter.for_target(gold, ()), 3, alike_length=True, rng=rng
-        )
+        wrong = choose_options(gold, iter(proposals), OptionFilter.for_target(gold, ()), 3, alike_length=True, rng=rng)
         assert len(wrong) == 3
         longest += len(gold) > max(map(len, wrong))
     # Ties are for nobody; 100 of 400 would be chance.
@@ -180,18 +168,17 @@ def test_alike_lengths_leave_no_longest() -> None:
         ("1", NumberSettings(spread=1), {"0", "2", "3"}),
         ("1", NumberSettings(spread=1, minimum=1), {"2", "3"}),
         ("2.5 kg", NumberSettings(spread=1, share=0), {"2.3 kg", "2.4 kg", "2.6 kg", "2.7 kg"}),
-        ("1,000 people", NumberSettings(spread=1, share=0), {"998 people", "999 people",
-            "1,001 people", "1,002 people"}),
+        (
+            "1,000 people",
+            NumberSettings(spread=1, share=0),
+            {"998 people", "999 people", "1,001 people", "1,002 people"},
+        ),
         ("-1", NumberSettings(spread=1), {"-2", "-3"}),
     ],
-)  # fmt: skip
+)
 def test_numbers_by_hand(text: str, settings: NumberSettings, among: set[str]) -> None:
     """With a spread of 1 the right one is in a window of three numbers."""
-    proposed = {
-        number
-        for seed in range(60)
-        for number in perturb_number(text, settings, Random(seed), count=2)
-    }
+    proposed = {number for seed in range(60) for number in perturb_number(text, settings, Random(seed), count=2)}
     assert proposed == among
 
 
@@ -206,9 +193,7 @@ def test_a_share_widens_the_window() -> None:
 
 
 @given(st.integers(0, 500), st.integers(0, 500), st.integers(1, 9), st.floats(0, 0.9))
-def test_numbers_and_hidden_numbers_are_one_relation(
-    number: int, hidden: int, spread: int, share: float
-) -> None:
+def test_numbers_and_hidden_numbers_are_one_relation(number: int, hidden: int, spread: int, share: float) -> None:
     window = NumberWindow(spread, share, 0)
     if hidden >= spread:
         assert (number in window.around(hidden)) == (hidden in window.centres(number))
@@ -336,10 +321,7 @@ def right_boxes(number: int, seed: int) -> list[Corners]:
     rng = Random(seed)
     boxes: list[Corners] = []
     for _ in range(number):
-        width, height = (
-            round(640 * rng.betavariate(1, 2)) + 4,
-            round(480 * rng.betavariate(1, 2)) + 4,
-        )
+        width, height = (round(640 * rng.betavariate(1, 2)) + 4, round(480 * rng.betavariate(1, 2)) + 4)
         width, height = min(width, 620), min(height, 460)
         left = 0 if rng.random() < 0.25 else rng.randint(1, 639 - width)
         top = rng.randint(1, 479 - height)
@@ -355,9 +337,7 @@ def test_boxes_stay_in_bounds(number: int) -> None:
     other = (0.0, 0.0, 100.0, 100.0)
     made = 0
     for seed, gold in enumerate(boxes):
-        wrong = list(
-            wrong_boxes("cup", gold, (640, 480), [other], known, settings, 3, Random(seed))
-        )
+        wrong = list(wrong_boxes("cup", gold, (640, 480), [other], known, settings, 3, Random(seed)))
         made += len(wrong) >= 3
         for place, box in enumerate(wrong):
             assert 0 <= box[0] < box[2] <= 640
@@ -392,27 +372,21 @@ def test_no_feature_of_a_box_shows_that_it_is_right() -> None:
 
     settings = BoxSettings()
     # Of 500 questions: a standard error is 2 points.
-    assert max(excess(lambda gold, rng: wrong_boxes(
-        "cup", gold, (640, 480), [], known, settings, 3, rng
-    ))) < 0.07  # fmt: skip
+    assert max(excess(lambda gold, rng: wrong_boxes("cup", gold, (640, 480), [], known, settings, 3, rng))) < 0.07
     evenly = [box for box in right_boxes(600, 3) if box[0] > 0]
     assert max(excess(lambda gold, rng: rng.sample(evenly, 3))) > 0.10
 
 
 @given(st.text(min_size=1, max_size=30), st.integers(0, 10**6))
 def test_edited_texts_stay_alike(text: str, seed: int) -> None:
-    for _, other in zip(
-        range(8), perturb_text(text, CharacterSettings(), Random(seed)), strict=False
-    ):
+    for _, other in zip(range(8), perturb_text(text, CharacterSettings(), Random(seed)), strict=False):
         assert other != text
         assert abs(len(other) - len(text)) <= 2
 
 
 def test_edits_keep_letters_and_digits() -> None:
     for seed in range(50):
-        for _, other in zip(
-            range(5), perturb_text("AB 12", CharacterSettings(), Random(seed)), strict=False
-        ):
+        for _, other in zip(range(5), perturb_text("AB 12", CharacterSettings(), Random(seed)), strict=False):
             shape = "".join("a" if c.isalpha() else "9" if c.isdigit() else c for c in other)
             assert set(shape) <= {"a", "9", " "}
             assert other.upper() == other
@@ -440,10 +414,9 @@ def test_inversions_by_hand(order: list[int], moves: int) -> None:
 def test_keypoints_stay_in_the_picture() -> None:
     points = {"left eye": (5.0, 5.0), "right eye": (30.0, 6.0), "nose": (18.0, 20.0)}
     moved = [
-        other for _, other in zip(
-            range(50), perturb_keypoints(points, (40, 30), KeypointSettings(), Random(2)),
-            strict=False)
-    ]  # fmt: skip
+        other
+        for _, other in zip(range(50), perturb_keypoints(points, (40, 30), KeypointSettings(), Random(2)), strict=False)
+    ]
     for other in moved:
         assert other.keys() == points.keys()
         assert other != points
@@ -452,10 +425,14 @@ def test_keypoints_stay_in_the_picture() -> None:
 
 TREE = CategoryTree(
     {
-        "dog": "animal/pet", "cat": "animal/pet", "cow": "animal/farm", "car": "vehicle",
-        "poodle": "animal/pet/dog", "animal": "",
+        "dog": "animal/pet",
+        "cat": "animal/pet",
+        "cow": "animal/farm",
+        "car": "vehicle",
+        "poodle": "animal/pet/dog",
+        "animal": "",
     }
-)  # fmt: skip
+)
 
 
 def test_distances_in_a_hierarchy() -> None:

@@ -25,9 +25,15 @@ from snellen_curate.pictures.quality import measure_quality
 
 COPIES = 50
 KINDS = {
-    "out of focus": "blurred", "moved": "blurred", "enlarged": "blurred", "dark": "dark",
-    "bleached": "bleached", "empty": "empty", "small": "odd-size", "strip": "odd-size",
-}  # fmt: skip
+    "out of focus": "blurred",
+    "moved": "blurred",
+    "enlarged": "blurred",
+    "dark": "dark",
+    "bleached": "bleached",
+    "empty": "empty",
+    "small": "odd-size",
+    "strip": "odd-size",
+}
 Picture = Image.Image
 
 
@@ -83,9 +89,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     draw = Random(arguments.seed)
-    files = sorted(
-        path for path in arguments.folder.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg")
-    )
+    files = sorted(path for path in arguments.folder.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
     content, flagged = hashlib.sha256(), 0
     for path in files:
         content.update(path.read_bytes())
@@ -100,9 +104,7 @@ def main() -> None:
             named[change] += kind in kinds_of(data.getvalue())
     for path in draw.sample(files, COPIES):
         whole = path.read_bytes()
-        named["cut short"] += "broken" in kinds_of(
-            whole[: int(len(whole) * draw.uniform(0.3, 0.95))]
-        )
+        named["cut short"] += "broken" in kinds_of(whole[: int(len(whole) * draw.uniform(0.3, 0.95))])
     for change in (*KINDS, "cut short"):
         print(f"{change:14} {named[change]} of {COPIES}")
 

@@ -29,8 +29,7 @@ def photograph(seed: int, width: int = 160, height: int = 128) -> Image.Image:
 
 def bomb() -> bytes:
     def chunk(name: bytes, data: bytes) -> bytes:
-        return (struct.pack(">I", len(data)) + name + data
-                + struct.pack(">I", zlib.crc32(name + data)))  # fmt: skip
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0))
     rows = chunk(b"IDAT", zlib.compress(bytes(1000)))
@@ -58,9 +57,7 @@ def test_sound_pictures_are_kept(folder: Path, tmp_path: Path) -> None:
     assert {each[:2] for each in look(folder, tmp_path / "out").values()} == {("keep", "")}
 
 
-def test_each_kind_of_picture_is_named(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_kind_of_picture_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     image = photograph(10)
     image.filter(ImageFilter.GaussianBlur(6)).save(folder / "blurred.png")
     image.point(lambda value: value // 10).save(folder / "dark.png")
@@ -108,9 +105,7 @@ def test_dropped_pictures_are_in_no_later_step(folder: Path, tmp_path: Path) -> 
     Image.open(folder / "a.png").resize((120, 96)).save(folder / "copy.png")
     named = look(folder, tmp_path / "out", "--drop")
     assert [name for name, each in named.items() if each[0] == "drop"] == ["copy.png", "cut.png"]
-    assert {item.id for item in open_items(tmp_path / "out")} == named.keys() - {
-        "copy.png", "cut.png",
-    }  # fmt: skip
+    assert {item.id for item in open_items(tmp_path / "out")} == named.keys() - {"copy.png", "cut.png"}
     # Started again, it says the same, and what it takes for all pictures may not change.
     assert look(folder, tmp_path / "out", "--drop") == named
     assert main(["curate", "pictures", str(folder), "--out", str(tmp_path / "out")]) == 2
@@ -143,8 +138,11 @@ def test_position_camera_author_and_licence_of_the_file(folder: Path, tmp_path: 
 
 
 def write_tar(path: Path, count: int) -> None:
-    about = {"author": "Ada", "url": "https://example.org/1",
-             "license": "http://creativecommons.org/licenses/by-nc/2.0/"}  # fmt: skip
+    about = {
+        "author": "Ada",
+        "url": "https://example.org/1",
+        "license": "http://creativecommons.org/licenses/by-nc/2.0/",
+    }
     with tarfile.open(path, "w") as archive:
         for number in range(count):
             image = io.BytesIO()
@@ -157,15 +155,11 @@ def write_tar(path: Path, count: int) -> None:
 
 def test_webdataset_and_table(folder: Path, tmp_path: Path) -> None:
     write_tar(tmp_path / "one.tar", 3)
-    assert look(tmp_path / "one.tar", tmp_path / "tars").keys() == {
-        f"one.tar/{number:05}.png" for number in range(3)
-    }
+    assert look(tmp_path / "one.tar", tmp_path / "tars").keys() == {f"one.tar/{number:05}.png" for number in range(3)}
     for item in open_items(tmp_path / "tars"):
         assert item.cells["license"] == "CC-BY-NC-2.0"
         assert item.cells["author"] == "Ada"
-    (folder / "t.csv").write_text(
-        "image,license_url\na.png,https://creativecommons.org/licenses/by/4.0/\n"
-    )
+    (folder / "t.csv").write_text("image,license_url\na.png,https://creativecommons.org/licenses/by/4.0/\n")
     look(folder / "t.csv", tmp_path / "table")
     assert [item.cells["license"] for item in open_items(tmp_path / "table")] == ["CC-BY-4.0"]
     for action in ("duplicates", "statistics"):
@@ -183,8 +177,7 @@ def test_metadata_of_kept_pictures_alone(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "records/metadata.jsonl"
     words = ["curate", "metadata", "image-folder", str(folder), "--out", str(file.parent)]
     assert main([*words, "--media", str(tmp_path / "out")]) == 0
-    names = [Path(image).name for line in file.read_text().splitlines()[1:]
-             for image in json.loads(line)["images"]]  # fmt: skip
+    names = [Path(image).name for line in file.read_text().splitlines()[1:] for image in json.loads(line)["images"]]
     assert sorted(names) == ["a.png", "b.png", "猫 кот قطة.png"]
 
 

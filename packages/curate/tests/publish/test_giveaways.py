@@ -31,9 +31,8 @@ def jpeg(text: str) -> bytes:
 
 
 def sample(
-    gold: str = "A", name: str = "17", question: str = "What is it?", hint: str = "",
-    kind: Kind = "choice",
-) -> Sample:  # fmt: skip
+    gold: str = "A", name: str = "17", question: str = "What is it?", hint: str = "", kind: Kind = "choice"
+) -> Sample:
     return Sample(name, kind, question, (gold,), OPTIONS if kind == "choice" else {}, hint=hint)
 
 

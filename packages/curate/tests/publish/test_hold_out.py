@@ -12,12 +12,8 @@ from snellen_curate.publish.hold_out import SplitCandidate, choose_held_out
 ITEMS = [SplitCandidate(f"q{number}", "abc"[number % 3]) for number in range(100)]
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(0.3, 30), (0.5, 50), (0.01, 1), (0.99, 99), (0.255, 26)]
-)
-def test_the_share_is_met_exactly_if_nothing_must_stay_together(
-    share: float, expected: int
-) -> None:
+@pytest.mark.parametrize(("share", "expected"), [(0.3, 30), (0.5, 50), (0.01, 1), (0.99, 99), (0.255, 26)])
+def test_the_share_is_met_exactly_if_nothing_must_stay_together(share: float, expected: int) -> None:
     assert len(choose_held_out(ITEMS, share, 0)) == expected
 
 
@@ -37,17 +33,11 @@ def test_the_order_of_the_data_does_not_matter_but_the_seed_does() -> None:
 def test_units_and_questions_about_one_picture_stay_together() -> None:
     pairs = [SplitCandidate(f"p{n}", "a", unit=f"pair {n // 2}") for n in range(40)]
     # Each of these shares one of its two pictures with the next: a chain of four.
-    chains = [
-        SplitCandidate(f"c{n}-{k}", "b", media=(f"{n} {k}", f"{n} {k + 1}"))
-        for n in range(10)
-        for k in range(4)
-    ]
+    chains = [SplitCandidate(f"c{n}-{k}", "b", media=(f"{n} {k}", f"{n} {k + 1}")) for n in range(10) for k in range(4)]
     chosen = choose_held_out([*pairs, *chains], 0.3, 0)
     assert len(chosen) == 24
     by_unit = {item.unit: {item.id in chosen} for item in pairs}
-    assert all(
-        (item.id in chosen) in by_unit[item.unit] or item.unit not in by_unit for item in pairs
-    )
+    assert all((item.id in chosen) in by_unit[item.unit] or item.unit not in by_unit for item in pairs)
     for number in range(10):
         assert len({item.id in chosen for item in chains if item.id.startswith(f"c{number}-")}) == 1
 

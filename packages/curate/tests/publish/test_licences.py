@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen_curate.attribution import (
-    join_pictures,
-    licence_at,
-    licence_named,
-    licence_url,
-    split_pictures,
-)
+from snellen_curate.attribution import join_pictures, licence_at, licence_named, licence_url, split_pictures
 from snellen_curate.publish.licences import (
     check_licence,
     hub_licences,
@@ -140,15 +134,19 @@ def test_a_cell_holds_one_value_for_all_pictures_or_a_list() -> None:
 @pytest.mark.parametrize(
     ("counts", "parts"),
     [
-        ({"CC-BY-2.0": 3, "CC-BY-NC-ND-2.0": 2}, ["no commercial use (2); no changed copies (2)",
-                                                  "attribution (5)", "of 5"]),
+        (
+            {"CC-BY-2.0": 3, "CC-BY-NC-ND-2.0": 2},
+            ["no commercial use (2); no changed copies (2)", "attribution (5)", "of 5"],
+        ),
         ({"GPL-3.0-only": 1, "ODbL-1.0": 1, "MIT": 1}, ["same licence only (2); attribution (3)"]),
-        ({"": 4, "LicenseRef-x": 1, "MIT OR Apache-2.0": 1},
-         ["nobody states a licence (4); ", "terms of their own, to be read (2)"]),
+        (
+            {"": 4, "LicenseRef-x": 1, "MIT OR Apache-2.0": 1},
+            ["nobody states a licence (4); ", "terms of their own, to be read (2)"],
+        ),
         ({"CC0-1.0": 7}, ["No picture of 7 asks for anything"]),
         ({"CC-BY-2.0 AND CC-BY-SA-2.0": 1}, ["same licence only (1); attribution (1)"]),
     ],
-)  # fmt: skip
+)
 def test_the_strictest_conditions_are_one_sentence(counts, parts) -> None:
     sentence = strictest_conditions(counts)
     assert sentence.count(".") == 1

@@ -26,11 +26,7 @@ from snellen_curate.publish.options import PublishOptions
 from snellen_curate.publish.publish import PublishResult, publish
 
 OPTIONS = PublishOptions(
-    name="Planted",
-    title='Planted "questions": a | b',
-    language=("en",),
-    licence="CC-BY-4.0",
-    hold_out=0.3,
+    name="Planted", title='Planted "questions": a | b', language=("en",), licence="CC-BY-4.0", hold_out=0.3
 )
 
 
@@ -74,10 +70,7 @@ def test_the_answers_kept_back_are_those_of_the_test_split(data, published) -> N
     assert len(test) == 22
     file = Path(published.folder) / "data" / "test.parquet"
     assert sealed.header.questions == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert (
-        published.publication.sealed_sha256
-        == hashlib.sha256(Path(published.sealed).read_bytes()).hexdigest()
-    )
+    assert published.publication.sealed_sha256 == hashlib.sha256(Path(published.sealed).read_bytes()).hexdigest()
 
 
 def test_no_public_file_has_an_answer_of_the_test_split(published) -> None:
@@ -88,11 +81,20 @@ def test_no_public_file_has_an_answer_of_the_test_split(published) -> None:
     # No other file speaks of single items.
     names = {path.name for path in folder.rglob("*") if path.is_file()}
     assert names == {
-        "README.md", "LICENCES.tsv", "ATTRIBUTION.tsv", "MD5SUMS", "SHA256SUMS",
-        "publication.json", "evidence.json",
-        "Planted.toml", "Planted-test.toml", "Planted_DEV.tsv", "Planted_TEST.tsv",
-        "dev.parquet", "test.parquet",
-    }  # fmt: skip
+        "README.md",
+        "LICENCES.tsv",
+        "ATTRIBUTION.tsv",
+        "MD5SUMS",
+        "SHA256SUMS",
+        "publication.json",
+        "evidence.json",
+        "Planted.toml",
+        "Planted-test.toml",
+        "Planted_DEV.tsv",
+        "Planted_TEST.tsv",
+        "dev.parquet",
+        "test.parquet",
+    }
     held = {row["index"] for row in rows(published, "test")}
     dev = folder.joinpath("Planted_DEV.tsv").read_text()
     assert not held & {line.split("\t")[0] for line in dev.splitlines()}
@@ -162,9 +164,7 @@ def test_the_card_says_what_the_hub_reads(published) -> None:
     text = (Path(published.folder) / "README.md").read_text()
     _, front, body = text.split("---\n", 2)
     card = yaml.safe_load(front)
-    assert card["license"] == [
-        "cc-by-4.0", "unknown", "cc-by-nc-sa-4.0", "cc-by-sa-4.0", "cc0-1.0"
-    ]  # fmt: skip
+    assert card["license"] == ["cc-by-4.0", "unknown", "cc-by-nc-sa-4.0", "cc-by-sa-4.0", "cc0-1.0"]
     assert card["language"] == ["en"]
     assert card["pretty_name"] == OPTIONS.title
     assert card["task_categories"] == ["visual-question-answering", "multiple-choice"]
@@ -179,9 +179,19 @@ def test_snellen_knows_it_at_once(published, tmp_path) -> None:
     report = run.report()
     assert (report.run.benchmark, report.summary.n) == ("Planted", 51)
     code = main(
-        ["run", "-m", "random", "-b", f"{published.folder}/Planted-test.toml",
-         "--columns", "gold=", "--out", str(tmp_path), "--quiet"]
-    )  # fmt: skip
+        [
+            "run",
+            "-m",
+            "random",
+            "-b",
+            f"{published.folder}/Planted-test.toml",
+            "--columns",
+            "gold=",
+            "--out",
+            str(tmp_path),
+            "--quiet",
+        ]
+    )
     assert code == 0
 
 
@@ -269,25 +279,38 @@ def test_each_picture_has_its_licence_author_and_address(tmp_path) -> None:
         Image.new("RGB", (8, 8), (place * 90, 0, 0)).save(tmp_path / name)
     by, nc = "https://creativecommons.org/licenses/by/2.0/", "CC-BY-NC-2.0"
     rows = [
-        {"index": "one", "question": "What?", "answer": "x", "image_path": "a.png", "license": by,
-         "author": "Ada", "picture_url": "https://example.org/a", "source": "web"},
-        {"index": "both", "question": "Which?", "answer": "y", "image_path": ["a.png", "b.png"],
-         "license": [by, nc], "author": ["Ada", "Bo"], "source": "web"},
-    ]  # fmt: skip
+        {
+            "index": "one",
+            "question": "What?",
+            "answer": "x",
+            "image_path": "a.png",
+            "license": by,
+            "author": "Ada",
+            "picture_url": "https://example.org/a",
+            "source": "web",
+        },
+        {
+            "index": "both",
+            "question": "Which?",
+            "answer": "y",
+            "image_path": ["a.png", "b.png"],
+            "license": [by, nc],
+            "author": ["Ada", "Bo"],
+            "source": "web",
+        },
+    ]
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     published = publish(data, tmp_path / "p", PublishOptions(licence="CC0-1.0"))
     assert published.publication.licences == {"CC-BY-2.0": 1, "CC-BY-2.0 AND CC-BY-NC-2.0": 1}
     assert "no commercial use (1); attribution (2)" in published.publication.conditions
-    lines = [line.split("\t") for line in
-             (tmp_path / "p" / "ATTRIBUTION.tsv").read_text().splitlines()[1:]]  # fmt: skip
+    lines = [line.split("\t") for line in (tmp_path / "p" / "ATTRIBUTION.tsv").read_text().splitlines()[1:]]
     assert sorted(line[2:6] + line[7:] for line in lines) == [
         ["Ada", "https://example.org/a", "CC-BY-2.0", by, "2"],
         ["Bo", "", nc, "https://creativecommons.org/licenses/by-nc/2.0/", "1"],
     ]
     names = {line[0] for line in lines}
-    assert names == {f"{hashlib.sha256((tmp_path / each).read_bytes()).hexdigest()}.png"
-                     for each in ("a.png", "b.png")}  # fmt: skip
+    assert names == {f"{hashlib.sha256((tmp_path / each).read_bytes()).hexdigest()}.png" for each in ("a.png", "b.png")}
     card = (tmp_path / "p" / "README.md").read_text()
     assert card.startswith('---\nlicense: ["cc0-1.0", "cc-by-2.0", "cc-by-nc-2.0"]\n')
     assert published.publication.conditions in card
@@ -320,11 +343,12 @@ def test_no_picture_from_elsewhere_is_published_unless_told(tmp_path, capsys, ho
     Image.new("RGB", (8, 8)).save(secret / "mine.png")
     (theirs / "link.png").symlink_to(secret / "mine.png")
     Image.new("RGB", (8, 8), "red").save(theirs / "own.png")
-    path = {"absolute": str(secret / "mine.png"), "parent": "../secret/mine.png",
-            "link": "link.png"}[how]  # fmt: skip
+    path = {"absolute": str(secret / "mine.png"), "parent": "../secret/mine.png", "link": "link.png"}[how]
     data = theirs / "data.jsonl"
-    rows = [{"index": name, "question": "What?", "answer": name, "image_path": image}
-            for name, image in (("own", "own.png"), ("taken", path))]  # fmt: skip
+    rows = [
+        {"index": name, "question": "What?", "answer": name, "image_path": image}
+        for name, image in (("own", "own.png"), ("taken", path))
+    ]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     # As it stands, and after a step that copied the picture.
     command = ["curate", "duplicates", str(data), "--out", str(tmp_path / "clean")]
@@ -337,8 +361,10 @@ def test_no_picture_from_elsewhere_is_published_unless_told(tmp_path, capsys, ho
         assert not out.exists()
         told = ["--media", str(secret)]
         assert main(["curate", "publish", str(source), "--out", str(out), *told]) == 1  # no licence
-    assert main(["curate", "publish", str(theirs / "data.jsonl"), "--out", str(tmp_path / "q"),
-                 "--media", str(theirs)]) == 2  # fmt: skip
+    assert (
+        main(["curate", "publish", str(theirs / "data.jsonl"), "--out", str(tmp_path / "q"), "--media", str(theirs)])
+        == 2
+    )
 
 
 def test_a_folder_of_something_else_is_left_alone(data, tmp_path) -> None:
@@ -375,8 +401,10 @@ def test_several_kinds_make_a_file_each_with_numbers_for_index(tmp_path) -> None
         for name in ("mixed_MCQ.tsv", "mixed_YN.tsv", "mixed_openended.tsv")
     }
     assert {name: [*frame["index"]] for name, frame in files.items()} == {
-        "mixed_MCQ.tsv": [1], "mixed_YN.tsv": [2], "mixed_openended.tsv": [3],
-    }  # fmt: skip
+        "mixed_MCQ.tsv": [1],
+        "mixed_YN.tsv": [2],
+        "mixed_openended.tsv": [3],
+    }
     assert [*files["mixed_openended.tsv"]["id"]] == ["x3"]
     assert "A" not in files["mixed_openended.tsv"]
     [note] = [note for note in published.notes if "'None'" in note]
@@ -386,12 +414,7 @@ def test_several_kinds_make_a_file_each_with_numbers_for_index(tmp_path) -> None
 
 
 def test_columns_that_pandas_changes_are_named(tmp_path) -> None:
-    table = write_tsv(
-        tmp_path / "n.tsv",
-        "index|question|A|B|C|answer",
-        "1|Sum?|1|02|3|A",
-        "2|Sum?|4|05||B",
-    )
+    table = write_tsv(tmp_path / "n.tsv", "index|question|A|B|C|answer", "1|Sum?|1|02|3|A", "2|Sum?|4|05||B")
     published = publish(table, tmp_path / "p")
     notes = [note for note in published.notes if "is a number" in note]
     assert len(notes) == 2
@@ -420,12 +443,21 @@ def test_several_pictures_and_kept_columns(tmp_path) -> None:
     table.write_text(
         "".join(
             json.dumps(
-                {"index": n, "question": "Which?", "A": "1", "B": "2", "answer": "A",
-                 "image": names, "caption": "secret", "seed": "7"}
-            ) + "\n"
+                {
+                    "index": n,
+                    "question": "Which?",
+                    "A": "1",
+                    "B": "2",
+                    "answer": "A",
+                    "image": names,
+                    "caption": "secret",
+                    "seed": "7",
+                }
+            )
+            + "\n"
             for n, names in enumerate(pictures)
         )
-    )  # fmt: skip
+    )
     published = publish(table, tmp_path / "p", PublishOptions(keep=("seed",)))
     [first, second] = rows(published, "test")
     assert [len(first["image"]), len(second["image"])] == [2, 1]

@@ -9,13 +9,7 @@ import pytest
 
 from snellen.core.errors import DataError, UsageError
 from snellen.core.secret import Secret
-from snellen.data_sets.sealing import (
-    SealedHeader,
-    encode_answers,
-    open_sealed,
-    read_key,
-    seal,
-)
+from snellen.data_sets.sealing import SealedHeader, encode_answers, open_sealed, read_key, seal
 
 HEADER = SealedHeader(benchmark="b", release="1.0", split="test", questions="ab", items=2)
 ANSWERS = {"2": ("B",), "1": ("Paris", "paris")}

@@ -22,11 +22,7 @@ from snellen.core.request import Draw, Request
 from snellen.core.sample import Sample
 from snellen.data_sets.decisions import flagged_items, read_decisions
 from snellen_curate.open_data import open_items
-from snellen_curate.questions.drawn_questions import (
-    DrawnOptions,
-    make_drawn_questions,
-    open_captions,
-)
+from snellen_curate.questions.drawn_questions import DrawnOptions, make_drawn_questions, open_captions
 from snellen_curate.questions.results import QuestionsResult
 from snellen_curate.questions.rules import ChangedCaption, check_captions_differ, check_change_size
 
@@ -122,9 +118,7 @@ def captions_file(folder: Path) -> Path:
 
 def make(folder: Path, painter: Painter, out: Path) -> QuestionsResult:
     options = DrawnOptions(
-        writer=snellen.wrap_model(change),
-        generator=snellen.wrap_model(painter),
-        checker=snellen.wrap_model(check),
+        writer=snellen.wrap_model(change), generator=snellen.wrap_model(painter), checker=snellen.wrap_model(check)
     )
     return make_drawn_questions(open_captions(folder), out, options, progress=False)
 
@@ -152,11 +146,7 @@ def test_planted_mistakes_are_dropped_by_their_rules(drawn: Path) -> None:
     # A doubtful drawing stays, and waits for a person.
     assert list(flagged_items(read_decisions(drawn))) == ["doubtful"]
     assert "is taken for 'this blue disc on thick paper'" in made["doubtful"].reason
-    assert [one.model for one in made["good"].evidence] == [
-        "change",
-        *["painter"] * 4,
-        *["check"] * 4,
-    ]
+    assert [one.model for one in made["good"].evidence] == ["change", *["painter"] * 4, *["check"] * 4]
 
 
 def test_seedbench_reads_them_and_a_model_draws_the_answers(drawn: Path, tmp_path: Path) -> None:
@@ -193,17 +183,28 @@ def test_recorded_drawings_by_the_command(tmp_path: Path) -> None:
         rows.append({"caption": caption, "image": f"{colour}.png"})
     (tmp_path / "drawings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "captions.jsonl").write_text(json.dumps({"id": "1", "caption": CAPTIONS["good"]}))
-    changed = [{"caption": row["caption"], "what": "attribute", "before": "red", "after": colour}
-               for row, colour in zip(rows, COLOURS, strict=True) if colour != "red"]  # fmt: skip
+    changed = [
+        {"caption": row["caption"], "what": "attribute", "before": "red", "after": colour}
+        for row, colour in zip(rows, COLOURS, strict=True)
+        if colour != "red"
+    ]
     (tmp_path / "writer.py").write_text(
         "class Scripted:\n    def answer(self, request):\n"
         f"        return {json.dumps(json.dumps({'changed': changed}))}\n"
     )
     code, printed = run(
-        "curate", "questions", str(tmp_path / "captions.jsonl"), "--out", str(tmp_path / "set"),
-        "--draw", f"file:{tmp_path / 'drawings.jsonl'}", "-m", "Scripted",
-        "--load", str(tmp_path / "writer.py"),
-    )  # fmt: skip
+        "curate",
+        "questions",
+        str(tmp_path / "captions.jsonl"),
+        "--out",
+        str(tmp_path / "set"),
+        "--draw",
+        f"file:{tmp_path / 'drawings.jsonl'}",
+        "-m",
+        "Scripted",
+        "--load",
+        str(tmp_path / "writer.py"),
+    )
     assert code == 0, printed
     assert "1 caption, 1 question" in printed
     (item,) = open_items(tmp_path / "set")
@@ -246,8 +247,17 @@ def test_next_images_of_videos(tmp_path: Path) -> None:
         write_video(videos / f"v{number}.mp4", frames, fps=10)
     write_video(videos / "still.mp4", 1, fps=1)
     (videos / "broken.mp4").write_bytes((videos / "v0.mp4").read_bytes()[:300])
-    words = ["curate", "questions", str(videos), "--out", str(tmp_path / "set"),
-             "--dimension", "next-image", "--limits", "max_seconds=8"]  # fmt: skip
+    words = [
+        "curate",
+        "questions",
+        str(videos),
+        "--out",
+        str(tmp_path / "set"),
+        "--dimension",
+        "next-image",
+        "--limits",
+        "max_seconds=8",
+    ]
     code, printed = run(*words)
     assert code == 0, printed
     assert "7 videos, 4 questions" in printed
@@ -257,9 +267,7 @@ def test_next_images_of_videos(tmp_path: Path) -> None:
         "still.mp4": "nothing-changes",
         "v4.mp4": "too-long",
     }
-    variant = Variant(
-        data=str(tmp_path / "set" / "items.jsonl"), options={"version": "H", "level": "L3"}
-    )
+    variant = Variant(data=str(tmp_path / "set" / "items.jsonl"), options={"version": "H", "level": "L3"})
     benchmark = open_benchmark("seedbench", variant)
     for sample in benchmark.samples(benchmark.open()):
         assert (len(sample.media), len(sample.option_images)) == (3, 4)

@@ -23,14 +23,7 @@ from snellen.core.request import Request
 from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import latest_decisions, read_decisions
 from snellen_curate.questions.build import make_questions
-from snellen_curate.questions.extraction import (
-    Aspect,
-    Instance,
-    View,
-    VisualFacts,
-    clip_box,
-    describe,
-)
+from snellen_curate.questions.extraction import Aspect, Instance, View, VisualFacts, clip_box, describe
 from snellen_curate.questions.extractors import table
 from snellen_curate.questions.extractors.local_models import _segments
 from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile, open_recorded
@@ -50,10 +43,13 @@ CAPTION = "a cup , a plant , a dog , a cat , a lamp and a book on a table"
         ("text=rapidocr", "rapidocr", {"text"}),
         ("caption=openai/gpt-4o", "openai/gpt-4o", {"caption"}),
         ("caption,text=hf/a/b:dtype=float16", "hf/a/b:dtype=float16", {"caption", "text"}),
-        ("all=http://127.0.0.1:1/v1#m", "http://127.0.0.1:1/v1#m",
-         {"caption", "instances", "attributes", "dense", "text"}),
+        (
+            "all=http://127.0.0.1:1/v1#m",
+            "http://127.0.0.1:1/v1#m",
+            {"caption", "instances", "attributes", "dense", "text"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_extractors_by_name(spec: str, name: str, aspects: set[str]) -> None:
     extractor = open_extractor(spec)
     assert (extractor.name, extractor.aspects) == (name, aspects)
@@ -165,9 +161,12 @@ def test_crops_are_the_largest_instances(tmp_path: Path) -> None:
     data = (tmp_path / "a.png").read_bytes()
     boxes = [(0, 0, 20, 10), (0, 0, 3, 3), (10, 10, 40, 40), (0, 0, 9, 9)]
     view = View(
-        picture="a", ref=MediaRef(digest_bytes(data), FileSource(str(tmp_path / "a.png"))),
-        width=40, height=40, instances=(*(Instance("x", box) for box in boxes), Instance("y")),
-    )  # fmt: skip
+        picture="a",
+        ref=MediaRef(digest_bytes(data), FileSource(str(tmp_path / "a.png"))),
+        width=40,
+        height=40,
+        instances=(*(Instance("x", box) for box in boxes), Instance("y")),
+    )
     crops = [(instance.box, ref) for instance, ref in view.crops(2)]
     assert [box for box, _ in crops] == [(10, 10, 40, 40), (0, 0, 20, 10)]
     assert len(list(view.crops(9))) == 3  # three pixels show nothing
@@ -185,9 +184,15 @@ def tokenizer() -> Any:
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=made, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]",
-        sep_token="[SEP]", bos_token="[CLS]", eos_token="[SEP]", model_max_length=16,
-    )  # fmt: skip
+        tokenizer_object=made,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        bos_token="[CLS]",
+        eos_token="[SEP]",
+        model_max_length=16,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -197,25 +202,33 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import transformers as library
 
     home = tmp_path_factory.mktemp("checkpoints")
-    part = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
-            "intermediate_size": 16}  # fmt: skip
+    part = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     vision = {**part, "image_size": 32, "patch_size": 8}
-    text = {**part, "vocab_size": 24, "max_position_embeddings": 16, "bos_token_id": 2,
-            "eos_token_id": 3, "sep_token_id": 3, "pad_token_id": 0}  # fmt: skip
+    text = {
+        **part,
+        "vocab_size": 24,
+        "max_position_embeddings": 16,
+        "bos_token_id": 2,
+        "eos_token_id": 3,
+        "sep_token_id": 3,
+        "pad_token_id": 0,
+    }
     size = {"height": 32, "width": 32}
     torch.manual_seed(0)
     detector = library.YolosForObjectDetection(
         library.YolosConfig(
-            **part, image_size=[32, 32], patch_size=8, num_detection_tokens=3,
-            id2label={0: "cat", 1: "dog"}, label2id={"cat": 0, "dog": 1},
+            **part,
+            image_size=[32, 32],
+            patch_size=8,
+            num_detection_tokens=3,
+            id2label={0: "cat", 1: "dog"},
+            label2id={"cat": 0, "dog": 1},
         )
-    )  # fmt: skip
+    )
     detector.class_labels_classifier.layers[-1].bias.data[1] = 9.0
     detector.save_pretrained(home / "detector")
     library.YolosImageProcessorPil(size=size).save_pretrained(home / "detector")
-    names = library.CLIPModel(
-        library.CLIPConfig(text_config=text, vision_config=vision, projection_dim=8)
-    )
+    names = library.CLIPModel(library.CLIPConfig(text_config=text, vision_config=vision, projection_dim=8))
     names.save_pretrained(home / "names")
     library.CLIPImageProcessorPil(size=size, do_center_crop=False).save_pretrained(home / "names")
     tokenizer().save_pretrained(home / "names")
@@ -226,14 +239,14 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library.OwlViTImageProcessorPil(size=size).save_pretrained(home / "finder")
     tokenizer().save_pretrained(home / "finder")
     captioner = library.BlipForConditionalGeneration(
-        library.BlipConfig(text_config={**text, "max_position_embeddings": 64,
-                                        "encoder_hidden_size": 16},
-                           vision_config=vision, projection_dim=8)
-    )  # fmt: skip
-    captioner.save_pretrained(home / "captioner")
-    library.BlipProcessor(library.BlipImageProcessorPil(size=size), tokenizer()).save_pretrained(
-        home / "captioner"
+        library.BlipConfig(
+            text_config={**text, "max_position_embeddings": 64, "encoder_hidden_size": 16},
+            vision_config=vision,
+            projection_dim=8,
+        )
     )
+    captioner.save_pretrained(home / "captioner")
+    library.BlipProcessor(library.BlipImageProcessorPil(size=size), tokenizer()).save_pretrained(home / "captioner")
     return home
 
 
@@ -280,10 +293,13 @@ def test_pipelines_from_picture_to_question(checkpoints: Path, tmp_path: Path) -
     assert {one.box for one in facts.dense} <= {one.box for one in facts.instances}
     assert facts.dense
     assert [one.extractor.partition("@")[0] for one in facts.sources] == [
-        "manifest", "pipeline:image-to-text", "pipeline:object-detection",
-        "pipeline:zero-shot-object-detection", "pipeline:zero-shot-image-classification",
+        "manifest",
         "pipeline:image-to-text",
-    ]  # fmt: skip
+        "pipeline:object-detection",
+        "pipeline:zero-shot-object-detection",
+        "pipeline:zero-shot-image-classification",
+        "pipeline:image-to-text",
+    ]
     evidence = latest_decisions(read_decisions(tmp_path / "set"))["0/instance-identity/1"].evidence
     assert {one.model.rpartition("/")[2] for one in evidence} >= {"captioner", "detector", "names"}
 
@@ -291,16 +307,17 @@ def test_pipelines_from_picture_to_question(checkpoints: Path, tmp_path: Path) -
 def test_labels_of_segments(checkpoints: Path, tmp_path: Path) -> None:
     Image.new("RGB", (64, 64), "red").save(tmp_path / "a.png")
     data = (tmp_path / "a.png").read_bytes()
-    extractor = open_extractor(
-        f"labels=pipeline:zero-shot-image-classification@{checkpoints / 'names'}"
-    )
+    extractor = open_extractor(f"labels=pipeline:zero-shot-image-classification@{checkpoints / 'names'}")
     model = extractor.model
     assert model is not None
     view = View(
-        picture="a", ref=MediaRef(digest_bytes(data), FileSource(str(tmp_path / "a.png"))),
-        width=64, height=64, words=("cup", "lamp"),
+        picture="a",
+        ref=MediaRef(digest_bytes(data), FileSource(str(tmp_path / "a.png"))),
+        width=64,
+        height=64,
+        words=("cup", "lamp"),
         instances=(Instance(box=(0, 0, 30, 30)), Instance("dog", (0, 0, 64, 64))),
-    )  # fmt: skip
+    )
     steps = extractor.find(view, extractor.aspects, "extractor1")
     found = run_flow(steps, lambda request: model.answer_batch([request])[0])
     # The segment has a label of the caption's words; what had a label keeps it.

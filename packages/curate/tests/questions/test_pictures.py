@@ -17,16 +17,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from planted_scenes import (
-    DIMENSIONS,
-    EXPECTED,
-    KEPT,
-    MAX_SECONDS,
-    SCENES,
-    answer_body,
-    draw,
-    write_scenes,
-)
+from planted_scenes import DIMENSIONS, EXPECTED, KEPT, MAX_SECONDS, SCENES, answer_body, draw, write_scenes
 from question_commands import decisions, run
 from standin_server import StandIn, chat_reply, running
 
@@ -54,10 +45,22 @@ def arguments(server: StandIn, folder: Path, out: Path, *more: str) -> list[str]
     model = f"{server.url}#tiny"
     dimensions = [part for name in DIMENSIONS for part in ("--dimension", name)]
     return [
-        "curate", "questions", str(folder), "--out", str(out), "--extract", model,
-        "-m", model, "--model-for", f"checker={model}",
-        "--limits", f"count=3,max_seconds={MAX_SECONDS}", *dimensions, *more,
-    ]  # fmt: skip
+        "curate",
+        "questions",
+        str(folder),
+        "--out",
+        str(out),
+        "--extract",
+        model,
+        "-m",
+        model,
+        "--model-for",
+        f"checker={model}",
+        "--limits",
+        f"count=3,max_seconds={MAX_SECONDS}",
+        *dimensions,
+        *more,
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +78,7 @@ def made(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     return out, printed
 
 
-def test_every_planted_case_is_dropped_by_its_rule_and_nothing_else(
-    made: tuple[Path, str],
-) -> None:
+def test_every_planted_case_is_dropped_by_its_rule_and_nothing_else(made: tuple[Path, str]) -> None:
     dropped = {name: one.rule for name, one in decisions(made[0]).items() if one.action == "drop"}
     right = sum(EXPECTED.get(name) == rule for name, rule in dropped.items())
     assert right / len(dropped) == 1.0, "precision"
@@ -135,15 +136,11 @@ def test_pictures_file_is_one_of_extractions(made: tuple[Path, str]) -> None:
     assert moments[1].dense[0].text == "a wall"
 
 
-def test_a_killed_command_goes_on_where_it_was(
-    pictures: Path, made: tuple[Path, str], tmp_path: Path
-) -> None:
+def test_a_killed_command_goes_on_where_it_was(pictures: Path, made: tuple[Path, str], tmp_path: Path) -> None:
     out = tmp_path / "killed"
     with scripted_server(seconds=0.05) as server:
         words = arguments(server, pictures, out)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "snellen", *words], stdout=subprocess.DEVNULL
-        )
+        process = subprocess.Popen([sys.executable, "-m", "snellen", *words], stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while len(server.asked) < 40 and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -225,12 +222,17 @@ def test_a_check_that_cannot_be_made_flags_the_question(pictures: Path, tmp_path
 
 def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -> None:
     rows = [
-        {"id": "k", "image": str(pictures / "kitchen.png"), "license": "CC0-1.0", "source": "mine",
-         "caption": "a kitchen , a cup and a book on a table near a plant and a lamp"},
+        {
+            "id": "k",
+            "image": str(pictures / "kitchen.png"),
+            "license": "CC0-1.0",
+            "source": "mine",
+            "caption": "a kitchen , a cup and a book on a table near a plant and a lamp",
+        },
         {"id": "o", "image": str(pictures / "office.png"), "source": "web"},
         {"id": "gone", "image": str(tmp_path / "gone.png"), "license": "CC0-1.0"},
         {"id": "gone", "license": "CC0-1.0"},
-    ]  # fmt: skip
+    ]
     manifest = tmp_path / "manifest.jsonl"
     manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with scripted_server() as server:
@@ -241,9 +243,7 @@ def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -
     assert rules["o"] == "no-license"
     assert rules["gone"] == rules["gone (row 4)"] == "unreadable"
     (item,) = open_items(tmp_path / "set")
-    assert (item.label("license"), item.label("source"), item.label("picture")) == (
-        "CC0-1.0", "mine", "k",
-    )  # fmt: skip
+    assert (item.label("license"), item.label("source"), item.label("picture")) == ("CC0-1.0", "mine", "k")
 
 
 def test_clips_of_videos(pictures: Path, tmp_path: Path) -> None:
@@ -269,10 +269,20 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
     with scripted_server() as server:
         model = f"{server.url}#tiny"
         code, printed = run(
-            "curate", "questions", str(tmp_path / "pictures"), "--out", str(tmp_path / "set"),
-            "--extract", f"caption={model}", "--extract", "text=rapidocr", "-m", model,
-            "--dimension", "Text Recognition",
-        )  # fmt: skip
+            "curate",
+            "questions",
+            str(tmp_path / "pictures"),
+            "--out",
+            str(tmp_path / "set"),
+            "--extract",
+            f"caption={model}",
+            "--extract",
+            "text=rapidocr",
+            "-m",
+            model,
+            "--dimension",
+            "Text Recognition",
+        )
     assert code == 0, printed
     (added,) = [one for one in decisions(tmp_path / "set").values() if one.action == "add"]
     assert [one.model for one in added.evidence] == ["tiny", "rapidocr", "tiny"]
@@ -287,10 +297,7 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
         (["."], "name the data set folder: --out DIR"),
         ([".", "--out", "x", "--dimension", "colour"], "unknown dimension 'colour'"),
         ([".", "--out", "x", "--dimension", "no.toml"], "cannot read no.toml"),
-        (
-            [".", "--out", "x", "--limits", "count=0"],
-            "--limits count=0: expected 1 to 20 questions",
-        ),
+        ([".", "--out", "x", "--limits", "count=0"], "--limits count=0: expected 1 to 20 questions"),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -7,11 +7,7 @@ from collections import Counter
 import pytest
 
 from snellen_curate.metadata.draw import place_options
-from snellen_curate.questions.question_items import (
-    Candidate,
-    answer_positions,
-    balance,
-)
+from snellen_curate.questions.question_items import Candidate, answer_positions, balance
 from snellen_curate.questions.rules import (
     WrittenQuestion,
     check_description_mention,
@@ -55,10 +51,7 @@ def test_distractors_that_say_the_same(answer: str, distractor: str, is_close: b
     others = ("something else", "another thing")
     assert bool(check_distractors(written("Which?", answer, distractor, *others))) is is_close
     # Two distractors that say the same leave only three options.
-    assert (
-        bool(check_distractors(written("Which?", "nothing here", answer, distractor, "xyz")))
-        is is_close
-    )
+    assert bool(check_distractors(written("Which?", "nothing here", answer, distractor, "xyz"))) is is_close
 
 
 @pytest.mark.parametrize(
@@ -71,9 +64,7 @@ def test_distractors_that_say_the_same(answer: str, distractor: str, is_close: b
         ("What can be seen in the catalogue?", "cat", ("dog", "fox"), False),
     ],
 )
-def test_answers_in_their_question(
-    question: str, answer: str, distractors: tuple[str, ...], gives_away: bool
-) -> None:
+def test_answers_in_their_question(question: str, answer: str, distractors: tuple[str, ...], gives_away: bool) -> None:
     assert bool(check_giveaway(written(question, answer, *distractors, "a tree"))) is gives_away
 
 

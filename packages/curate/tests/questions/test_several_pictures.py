@@ -30,13 +30,15 @@ def script(request: Request) -> str:
     if "tell one story" in text:
         shown = len(request.images())
         assert text.count("Picture ") >= shown
-        question = {"question": f"What is in all {shown} pictures?", "answer": "a car",
-                    "distractors": ["a boat", "a train", "a kite"]}  # fmt: skip
+        question = {
+            "question": f"What is in all {shown} pictures?",
+            "answer": "a car",
+            "distractors": ["a boat", "a train", "a kite"],
+        }
         return json.dumps({"questions": [question]})
     colour = next(colour for colour in COLOURS if f"{colour} car" in text or f": {colour}" in text)
     if "Ask about a property" in text:
-        question = {"question": "Which color has the car?", "answer": colour,
-                    "distractors": list(OTHERS)}  # fmt: skip
+        question = {"question": "Which color has the car?", "answer": colour, "distractors": list(OTHERS)}
         return json.dumps({"questions": [question]})
     aspect = "flavour" if colour == "black" else "color"
     wrong = [f"The car is {other}." for other in OTHERS]
@@ -61,8 +63,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name = f"{'trip' if number < 4 else 'alone'}/{number}.png"
         (home / "pictures" / name).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (48, 32), colour).save(home / "pictures" / name)
-        lines.append({"picture": name, "captions": [CAPTION.format(colour=colour)],
-                      "instances": [{"label": "car", "attributes": [colour]}]})  # fmt: skip
+        lines.append(
+            {
+                "picture": name,
+                "captions": [CAPTION.format(colour=colour)],
+                "instances": [{"label": "car", "attributes": [colour]}],
+            }
+        )
     (home / "facts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return home
 

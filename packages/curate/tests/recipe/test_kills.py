@@ -21,8 +21,7 @@ import pytest
 
 ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "examples" / "making_a_benchmark"
-STEPS = ("questions", "statistics", "duplicates", "filter", "review", "publish", "translate",
-         "review-zh", "publish-zh")  # fmt: skip
+STEPS = ("questions", "statistics", "duplicates", "filter", "review", "publish", "translate", "review-zh", "publish-zh")
 COMMAND = [sys.executable, "-m", "snellen", "curate", "run", "recipe.toml"]
 
 
@@ -58,9 +57,14 @@ def kitchen(api: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(folder: Path) -> subprocess.Popen[str]:
     # Its own session: the kill takes the processes with it that a step starts.
     return subprocess.Popen(
-        COMMAND, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"}, start_new_session=True,
-    )  # fmt: skip
+        COMMAND,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
+    )
 
 
 def kill_in(folder: Path, step: str, delay: float) -> bool:

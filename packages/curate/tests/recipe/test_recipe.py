@@ -109,12 +109,11 @@ def test_changed_data_and_files_run_a_step_again(data, capsys) -> None:
 def test_how_models_are_reached_changes_nothing(data, capsys) -> None:
     recipe = write(data.folder, RECIPE)
     assert main(["curate", "run", recipe]) == 0
+    write(data.folder, "[options]\nrequests = { retries = 3 }\n" + RECIPE.replace('data = "planted.tsv"', ""))
     write(
         data.folder,
-        "[options]\nrequests = { retries = 3 }\n" + RECIPE.replace('data = "planted.tsv"', ""),
+        'data = "planted.tsv"\n[options]\nrequests = { retries = 3 }\n' + RECIPE.replace('data = "planted.tsv"', ""),
     )
-    write(data.folder, 'data = "planted.tsv"\n[options]\nrequests = { retries = 3 }\n'
-          + RECIPE.replace('data = "planted.tsv"', ""))  # fmt: skip
     assert plan(recipe, capsys) == {"statistics": ("done", ""), "publish": ("done", "")}
 
 
@@ -148,27 +147,40 @@ def test_paths_are_relative_to_the_recipe(data, capsys, tmp_path, monkeypatch) -
         ("[[step]]\nstep = 'publsh'\n", "'publsh'; did you mean publish?"),
         ("steps = 1\n", "'steps'; did you mean step?"),
         ("[[step]]\nstep = 'publish'\n", "does not say what the first step reads"),
-        ("data = 'd'\n[[step]]\nstep = 'publish'\nholdout = '3%'\n",
-         "option of step 1 (publish) 'holdout'; did you mean hold-out?"),
-        ("data = 'd'\n[[step]]\nstep = 'publish'\nlicence = 'CC0-1.0'\n",
-         "step 1 (publish) 'licence': the flag is now --facts licence=SPDX"),
-        ("data = 'd'\n[options]\nretries = 1\n[[step]]\nstep = 'filter'\n",
-         "'retries': the flag is now --requests retries=N"),
-        ("data = 'd'\n[[step]]\nstep = 'publish'\nhold-out = '300%'\n",
-         "step 1 (publish): argument --hold-out: '300%' is no share"),
-        ("data = 'd'\n[options]\nrequest = 1\n[[step]]\nstep = 'filter'\n",
-         "'request'; did you mean requests"),
-        ("data = 'd'\n[[step]]\nstep = 'publish'\nseed = 'x'\n",
-         "step 1 (publish): argument --seed: got 'x'; expected a whole number"),
-        ("data = 'd'\n[[step]]\nstep = 'publish'\n[[step]]\nstep = 'publish'\nas = 'publish'\n",
-         "another step is called 'publish' too"),
-        ("data = 'd'\n[[step]]\nstep='statistics'\ndata='publish'\n[[step]]\nstep='publish'\n",
-         "step 1 (statistics) reads 'publish', which comes later"),
+        (
+            "data = 'd'\n[[step]]\nstep = 'publish'\nholdout = '3%'\n",
+            "option of step 1 (publish) 'holdout'; did you mean hold-out?",
+        ),
+        (
+            "data = 'd'\n[[step]]\nstep = 'publish'\nlicence = 'CC0-1.0'\n",
+            "step 1 (publish) 'licence': the flag is now --facts licence=SPDX",
+        ),
+        (
+            "data = 'd'\n[options]\nretries = 1\n[[step]]\nstep = 'filter'\n",
+            "'retries': the flag is now --requests retries=N",
+        ),
+        (
+            "data = 'd'\n[[step]]\nstep = 'publish'\nhold-out = '300%'\n",
+            "step 1 (publish): argument --hold-out: '300%' is no share",
+        ),
+        ("data = 'd'\n[options]\nrequest = 1\n[[step]]\nstep = 'filter'\n", "'request'; did you mean requests"),
+        (
+            "data = 'd'\n[[step]]\nstep = 'publish'\nseed = 'x'\n",
+            "step 1 (publish): argument --seed: got 'x'; expected a whole number",
+        ),
+        (
+            "data = 'd'\n[[step]]\nstep = 'publish'\n[[step]]\nstep = 'publish'\nas = 'publish'\n",
+            "another step is called 'publish' too",
+        ),
+        (
+            "data = 'd'\n[[step]]\nstep='statistics'\ndata='publish'\n[[step]]\nstep='publish'\n",
+            "step 1 (statistics) reads 'publish', which comes later",
+        ),
         ("data = 'd'\n[[step]]\nstep = 'publish'\nkeep = [1.5, {a = 1}]\n", "list of texts"),
         ("data = 'd'\n[[step]]\nstep = ['publish']\n", "step is ['publish']; expected a text"),
         ("data =\n", "is no TOML"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_one_sentence_before_anything_is_run(tmp_path, capsys, text, sentence) -> None:
     recipe = write(tmp_path, text)
     assert main(["curate", "run", recipe]) == 2

@@ -23,10 +23,7 @@ ACTIONS = ("keep", "drop")
 
 
 def rows(count: int) -> list[dict[str, str]]:
-    return [
-        {"index": f"q{at}", "question": f"Which {at}?", "A": "x", "B": "y", "answer": "A"}
-        for at in range(count)
-    ]
+    return [{"index": f"q{at}", "question": f"Which {at}?", "A": "x", "B": "y", "answer": "A"} for at in range(count)]
 
 
 def simulate(tmp_path, seed, quality=QUALITY, items=120, gold=0):
@@ -53,8 +50,7 @@ def right_share(chances, truth):
     """How often the likeliest value is right; ties count in part."""
     best = {name: max(row.values()) for name, row in chances.items()}
     return sum(
-        (chances[name][truth[name]] == best[name])
-        / sum(value == best[name] for value in chances[name].values())
+        (chances[name][truth[name]] == best[name]) / sum(value == best[name] for value in chances[name].values())
         for name in chances
     ) / len(chances)
 
@@ -121,9 +117,7 @@ def test_gold_items_are_mixed_in_and_no_annotator_can_tell(tmp_path):
         assert set(seen["ben"]) == {"c1", "c2"}
         shown = ask(server, "/api/item", "adjudicator", by="judy", id="c2").json["item"]
         assert shown["right"].strip() == "fix"
-        assert {each["by"]: each["seconds"] for each in shown["decisions"]} == {
-            "ann": 1.5, "ben": 1.5,
-        }  # fmt: skip
+        assert {each["by"]: each["seconds"] for each in shown["decisions"]} == {"ann": 1.5, "ben": 1.5}
     people = review.board.figures().annotators
     assert [(each.gold.items, each.gold.value) for each in people] == [(2, 0.5), (2, 0.5)]
     finished = review.finish()
@@ -200,11 +194,11 @@ def test_the_script_of_the_evidence_reads_its_three_forms(tmp_path):
     (tmp_path / "gold.txt").write_text("1\tG\n")
     found = [
         crowds.measure(*crowds.read(tmp_path / labels, tmp_path / truth))
-        for labels, truth in (
-            ("labels.yaml", "gt.yaml"), ("answer.csv", "truth.csv"), ("labels.txt", "gold.txt"),
-        )
-    ]  # fmt: skip
+        for labels, truth in (("labels.yaml", "gt.yaml"), ("answer.csv", "truth.csv"), ("labels.txt", "gold.txt"))
+    ]
     assert [row[:5] for row in found] == [
-        ["3", "3", "2", "2", "4"], ["2", "2", "2", "2", "2"], ["1", "1", "2", "2", "2"],
-    ]  # fmt: skip
+        ["3", "3", "2", "2", "4"],
+        ["2", "2", "2", "2", "2"],
+        ["1", "1", "2", "2", "2"],
+    ]
     assert [row[5] for row in found] == ["66.7", "50.0", "50.0"]

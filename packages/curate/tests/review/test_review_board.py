@@ -65,16 +65,18 @@ def test_when_others_hold_the_rest_it_says_how_many(tmp_path):
     [
         ({"action": "keep"}, {"action": "keep", "comment": "fine"}, "agreed", "keep"),
         ({"action": "keep"}, {"action": "drop", "reason": "ambiguous"}, "conflict", ""),
-        ({"action": "drop", "reason": "no_correct"}, {"action": "drop", "reason": "other"},
-         "agreed", "drop"),
-        ({"action": "fix", "changes": {"answer": "B"}},
-         {"action": "fix", "changes": {"answer": " b", "A": "red"}}, "agreed", "fix"),
-        ({"action": "fix", "changes": {"answer": "B"}},
-         {"action": "fix", "changes": {"A": "rot"}}, "conflict", ""),
+        ({"action": "drop", "reason": "no_correct"}, {"action": "drop", "reason": "other"}, "agreed", "drop"),
+        (
+            {"action": "fix", "changes": {"answer": "B"}},
+            {"action": "fix", "changes": {"answer": " b", "A": "red"}},
+            "agreed",
+            "fix",
+        ),
+        ({"action": "fix", "changes": {"answer": "B"}}, {"action": "fix", "changes": {"A": "rot"}}, "conflict", ""),
         ({"action": "keep"}, None, "begun", ""),
         ({"action": "comment", "comment": "hm"}, {"action": "keep"}, "begun", ""),
     ],
-)  # fmt: skip
+)
 def test_what_two_decisions_come_to(review, first, second, status, action):
     for by, values in (("ann", first), ("ben", second)):
         if values:
@@ -92,12 +94,18 @@ def test_what_two_decisions_come_to(review, first, second, status, action):
         (("A", "colour"), ("A", "counting"), "resolve", "conflict", "", {}),
         (("B", "colour"), ("B", "colour"), "resolve", "conflict", "", {}),
         (("B", "colour"), ("B", "colour"), "fix", "agreed", "fix", {"answer": "B"}),
-        (("A", "counting"), ("A", "counting"), "fix", "agreed", "fix",
-         {"category": "counting", "l2-category": "reasoning"}),
+        (
+            ("A", "counting"),
+            ("A", "counting"),
+            "fix",
+            "agreed",
+            "fix",
+            {"category": "counting", "l2-category": "reasoning"},
+        ),
         (("", ""), ("", ""), "resolve", "agreed", "drop", {}),
         (("A", "colour"), ("", ""), "fix", "conflict", "", {}),
     ],
-)  # fmt: skip
+)
 def test_blind_answers_are_compared_with_each_other_and_with_the_key(
     tmp_path, first, second, mismatch, status, action, changes
 ):
@@ -207,9 +215,7 @@ while True:
 
 
 def test_what_was_confirmed_survives_kill_9(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for _ in range(20):
         process.stdout.readline()
@@ -223,9 +229,7 @@ def test_what_was_confirmed_survives_kill_9(tmp_path):
     assert log.read_new()[-1].by == "ben"
 
 
-@pytest.mark.parametrize(
-    "torn", [b'{"item":"c1","by":"a', b"\xff\xfe\n", b"[1]\n", b'{"item":1}\n']
-)
+@pytest.mark.parametrize("torn", [b'{"item":"c1","by":"a', b"\xff\xfe\n", b"[1]\n", b'{"item":1}\n'])
 def test_a_broken_line_is_left_out_and_named(tmp_path, torn):
     log = ReviewLog(tmp_path)
     log.append([ReviewEntry("c1", "ann", "keep")])

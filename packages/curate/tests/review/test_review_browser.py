@@ -13,17 +13,7 @@ import pytest
 from browsing import launched
 from PIL import Image
 from playwright import sync_api
-from reviewing import (
-    ATTACK,
-    ROWS,
-    decide,
-    link_of,
-    opened,
-    read_lines,
-    serving,
-    start_serving,
-    write_data,
-)
+from reviewing import ATTACK, ROWS, decide, link_of, opened, read_lines, serving, start_serving, write_data
 
 from snellen_curate.review.entries import REVIEWS_FILE
 from snellen_curate.review.opening import open_review
@@ -40,9 +30,7 @@ class Tab:
     """A page of one person, in a browser profile of their own."""
 
     def __init__(self, browser, address, name="", **options):
-        self.context = browser.new_context(
-            **{"viewport": {"width": 1300, "height": 900}, **options}
-        )
+        self.context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **options})
         self.page = self.context.new_page()
         self.asked, self.said = [], []
         self.page.on("request", lambda request: self.asked.append(request.url))
@@ -178,9 +166,7 @@ def test_a_half_written_fix_survives_a_reload(tmp_path, tabs):
         tab.press("f")
         tab.page.get_by_role("textbox", name="Question").fill("Which colour has the ball?")
         tab.page.reload()
-        expect(tab.page.get_by_role("textbox", name="Question")).to_have_value(
-            "Which colour has the ball?"
-        )
+        expect(tab.page.get_by_role("textbox", name="Question")).to_have_value("Which colour has the ball?")
         tab.page.get_by_label("Comment (optional)").fill("clearer")
         tab.press("Control+Enter")
         expect(tab.item).to_have_text("c2")
@@ -188,15 +174,7 @@ def test_a_half_written_fix_survives_a_reload(tmp_path, tabs):
 
 def test_kill_9_loses_nothing_and_open_pages_go_on(tmp_path, browser):
     data = write_data(tmp_path / "data")
-    words = (
-        str(data),
-        "--out",
-        str(tmp_path / "out"),
-        "--items",
-        "all",
-        "--limits",
-        "annotators=2",
-    )
+    words = (str(data), "--out", str(tmp_path / "out"), "--items", "all", "--limits", "annotators=2")
     first = start_serving(*words, "--port", "0")
     port = re.search(r":(\d+)/", first.links["annotator"])[1]
     tabs = [Tab(browser, first.links["annotator"], name) for name in ("ann", "ben")]
@@ -208,9 +186,7 @@ def test_kill_9_loses_nothing_and_open_pages_go_on(tmp_path, browser):
         first.process.communicate()
         assert len(read_lines(tmp_path / "out" / REVIEWS_FILE)) == 2
         tabs[0].press("d", "2", "Enter")
-        expect(tabs[0].page.locator(".problem")).to_contain_text(
-            "not saved: the server does not answer"
-        )
+        expect(tabs[0].page.locator(".problem")).to_contain_text("not saved: the server does not answer")
         again = start_serving(*words, "--port", port)
         try:
             assert again.links == first.links
@@ -220,9 +196,7 @@ def test_kill_9_loses_nothing_and_open_pages_go_on(tmp_path, browser):
             expect(tabs[1].item).to_have_text("c2")
             expect(tabs[1].page.locator(".progress-line")).to_contain_text("1 of 6 items decided")
             lines = read_lines(tmp_path / "out" / REVIEWS_FILE)
-            assert [(each["item"], each["by"]) for each in lines] == [
-                ("c1", "ann"), ("c1", "ben"), ("c2", "ann"),
-            ]  # fmt: skip
+            assert [(each["item"], each["by"]) for each in lines] == [("c1", "ann"), ("c1", "ben"), ("c2", "ann")]
         finally:
             again.process.terminate()
             again.process.communicate()
@@ -245,12 +219,19 @@ def test_a_link_of_a_name_asks_for_none_and_no_link_shows_nothing(tmp_path, brow
 
 
 @pytest.mark.attack(
-    "questions, options, ids and comments of data under review hold markup and scripts",
-    "the page shows them as text",
+    "questions, options, ids and comments of data under review hold markup and scripts", "the page shows them as text"
 )
 def test_nothing_in_the_data_is_run(tmp_path, tabs):
-    row = {"index": ATTACK, "question": ATTACK, "hint": ATTACK, "A": ATTACK, "B": "b",
-           "answer": "A", "category": ATTACK, "source": ATTACK}  # fmt: skip
+    row = {
+        "index": ATTACK,
+        "question": ATTACK,
+        "hint": ATTACK,
+        "A": ATTACK,
+        "B": "b",
+        "answer": "A",
+        "category": ATTACK,
+        "source": ATTACK,
+    }
     data = write_data(tmp_path / "data", [row, ROWS[0]])
     review = open_review(data, tmp_path / "out", {"queue": "all"})
     decide(review, ATTACK, "ann", "comment", comment=ATTACK)
@@ -312,8 +293,7 @@ def test_nothing_is_wider_than_the_window_and_text_has_contrast(tmp_path, tabs, 
     decide(review, "c1", "ann", "keep", comment="fine")
     decide(review, "c1", "ben", "fix", changes={"answer": "B"})
     with serving(review) as server:
-        tab = tabs(server, "judy", "adjudicator", color_scheme=scheme,
-                   viewport={"width": width, "height": 800})  # fmt: skip
+        tab = tabs(server, "judy", "adjudicator", color_scheme=scheme, viewport={"width": width, "height": 800})
         for keys, title in STATES[:-1]:
             tab.press(*keys)
             expect(tab.title).to_have_text(title)
@@ -348,8 +328,14 @@ def test_a_video_is_played_by_a_key(tmp_path, tabs):
             picture = Image.new("RGB", (96, 64), (12 * step, 80, 80))
             clip.mux(stream.encode(av.VideoFrame.from_image(picture)))
         clip.mux(stream.encode())
-    row = {"index": "v", "question": "What changes?", "A": "the colour", "B": "the form",
-           "answer": "A", "video_path": "clip.webm"}  # fmt: skip
+    row = {
+        "index": "v",
+        "question": "What changes?",
+        "A": "the colour",
+        "B": "the form",
+        "answer": "A",
+        "video_path": "clip.webm",
+    }
     (folder / "data.jsonl").write_text(json.dumps(row) + "\n")
     with serving(open_review(folder / "data.jsonl", tmp_path / "out", {"queue": "all"})) as server:
         tab = tabs(server, "ann")

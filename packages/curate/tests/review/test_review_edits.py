@@ -26,9 +26,15 @@ def items(tmp_path_factory):
 
 def test_fields_are_text(items):
     assert item_fields(items["c2"]) == {
-        "question": "How many?", "hint": "count", "A": "one", "B": "two", "C": "three",
-        "answer": "C", "l2-category": "reasoning", "category": "counting",
-    }  # fmt: skip
+        "question": "How many?",
+        "hint": "count",
+        "A": "one",
+        "B": "two",
+        "C": "three",
+        "answer": "C",
+        "l2-category": "reasoning",
+        "category": "counting",
+    }
     assert item_fields(items["o1"])["answer"] == "Stop\nSTOP sign"
 
 
@@ -97,11 +103,18 @@ def test_a_fixed_item_has_no_problem_left(items):
 @pytest.mark.parametrize(
     ("item", "answer", "same_as_key"),
     [
-        ("c1", "a", True), ("c1", "B", False), ("y1", "YES", True), ("y1", "no", False),
-        ("o1", "stop  SIGN", True), ("o1", "stop", True), ("o1", "go", False),
-        ("m1", "C,A", True), ("m1", "A", False), ("bad", "A", False),
+        ("c1", "a", True),
+        ("c1", "B", False),
+        ("y1", "YES", True),
+        ("y1", "no", False),
+        ("o1", "stop  SIGN", True),
+        ("o1", "stop", True),
+        ("o1", "go", False),
+        ("m1", "C,A", True),
+        ("m1", "A", False),
+        ("bad", "A", False),
     ],
-)  # fmt: skip
+)
 def test_answers_are_compared_in_one_form(items, item, answer, same_as_key):
     value = answer_value(items[item], answer)
     assert same_answer(items[item], value, key_value(items[item])) is same_as_key

@@ -19,11 +19,7 @@ from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen_curate.review.exchange import export_review, import_reviews
 
-FILES = {
-    "csv": "decisions.csv",
-    "label-studio": "label-studio.json",
-    "argilla": "argilla-records.json",
-}
+FILES = {"csv": "decisions.csv", "label-studio": "label-studio.json", "argilla": "argilla-records.json"}
 
 
 def filled(tmp_path: Path):
@@ -74,25 +70,40 @@ def test_an_export_of_label_studio(tmp_path):
         content = {kind if kind == "choices" else "text": [value]}
         return {"id": "x", "from_name": name, "to_name": "question", "type": kind, "value": content}
 
-    box = {"from_name": "where", "to_name": "images", "type": "rectanglelabels",
-           "value": {"x": 1, "y": 2, "rectanglelabels": ["cat"]}}  # fmt: skip
+    box = {
+        "from_name": "where",
+        "to_name": "images",
+        "type": "rectanglelabels",
+        "value": {"x": 1, "y": 2, "rectanglelabels": ["cat"]},
+    }
     keep = [result("action", "choices", "keep"), result("mood", "choices", "glad"), box]
     keep.append({"type": "relation", "from_id": "a", "to_id": "b", "direction": "right"})
     tasks = [
-        {"id": 7, "data": {"item": "c1"}, "annotations": [
-            {"completed_by": {"id": 3, "email": "ann@example.org"}, "result": keep,
-             "lead_time": 12.25, "was_cancelled": False},
-            {"completed_by": 4, "result": [], "was_cancelled": True}]},
-        {"id": 8, "data": {"item": "c2"}, "annotations": [
-            {"completed_by": 4, "result": [result("action", "choices", "fix"),
-                                           result("fix_A", "textarea", "uno")]}]},
-    ]  # fmt: skip
+        {
+            "id": 7,
+            "data": {"item": "c1"},
+            "annotations": [
+                {
+                    "completed_by": {"id": 3, "email": "ann@example.org"},
+                    "result": keep,
+                    "lead_time": 12.25,
+                    "was_cancelled": False,
+                },
+                {"completed_by": 4, "result": [], "was_cancelled": True},
+            ],
+        },
+        {
+            "id": 8,
+            "data": {"item": "c2"},
+            "annotations": [
+                {"completed_by": 4, "result": [result("action", "choices", "fix"), result("fix_A", "textarea", "uno")]}
+            ],
+        },
+    ]
     path = tmp_path / "project-1.json"
     path.write_text(json.dumps(tasks))
     found = import_reviews(review.board, path)
-    assert (found.added, found.annotators, found.unused) == (
-        2, ("ann@example.org", "4"), ("mood", "where", "relation"),
-    )  # fmt: skip
+    assert (found.added, found.annotators, found.unused) == (2, ("ann@example.org", "4"), ("mood", "where", "relation"))
     assert review.board.reviews("c1").decisions()["ann@example.org"].seconds == 12.25
     assert review.board.reviews("c2").decisions()["4"].changes == {"A": "uno"}
     tasks[1]["annotations"][0]["result"] = []
@@ -130,12 +141,21 @@ def test_an_export_of_argilla(tmp_path):
     review = opened(tmp_path)
     person = "3f8ad1f2-9c1b-4a35-8a5e-0a8f4bdb3f10"
     records = [
-        {"id": "c2", "fields": {"question": "How many?"}, "metadata": {}, "suggestions": {},
-         "responses": {"action": [{"value": "fix", "user_id": person}],
-                       "fix_a": [{"value": "uno", "user_id": person}],
-                       "mood": [{"value": "glad", "user_id": person}]},
-         "vectors": {}, "status": "completed", "_server_id": "x"},
-    ]  # fmt: skip
+        {
+            "id": "c2",
+            "fields": {"question": "How many?"},
+            "metadata": {},
+            "suggestions": {},
+            "responses": {
+                "action": [{"value": "fix", "user_id": person}],
+                "fix_a": [{"value": "uno", "user_id": person}],
+                "mood": [{"value": "glad", "user_id": person}],
+            },
+            "vectors": {},
+            "status": "completed",
+            "_server_id": "x",
+        }
+    ]
     path = tmp_path / "records.json"
     path.write_text(json.dumps(records))
     found = import_reviews(review.board, path)
@@ -176,9 +196,7 @@ def test_files_for_other_tools_hold_the_pictures_and_ask_the_same(tmp_path):
     asked = {each["name"] for each in settings["questions"]}
     records = json.loads((tmp_path / "argilla-records.json").read_text())
     assert {name for record in records for name in record["responses"]} <= asked
-    assert {name for record in records for name in record["fields"]} == {
-        each["name"] for each in settings["fields"]
-    }
+    assert {name for record in records for name in record["fields"]} == {each["name"] for each in settings["fields"]}
 
 
 def test_the_command_names_columns_that_it_does_not_know(tmp_path, capsys):

@@ -84,9 +84,7 @@ def test_other_queues(tmp_path, options, expected):
 
 
 def test_a_smaller_sample_is_part_of_a_larger_one(tmp_path):
-    sizes = [
-        set(opened(tmp_path / str(n), queue="sample", sample=n).board.queue.items) for n in (2, 4)
-    ]
+    sizes = [set(opened(tmp_path / str(n), queue="sample", sample=n).board.queue.items) for n in (2, 4)]
     assert sizes[0] < sizes[1]
 
 
@@ -177,14 +175,9 @@ def test_an_import_can_be_made_again(tmp_path):
     file = tmp_path / "theirs.jsonl"
     drop = {"item": "c2", "action": "drop", "reason": "ambiguous", "comment": "two readings"}
     file.write_text("\ufeff" + lines_of(GOOD, drop, "", {"item": "y1", "action": "keep"}))
-    assert import_reviews(review.board, file, "ben") == (
-        3, 0, ("ann", "ben"), ("annotation_tool",),
-    )  # fmt: skip
+    assert import_reviews(review.board, file, "ben") == (3, 0, ("ann", "ben"), ("annotation_tool",))
     assert import_reviews(review.board, file, "ben")[:3] == (0, 3, ("ann", "ben"))
-    assert (
-        review.board.outcome("c2").reason
-        == "the question or its options are ambiguous; two readings"
-    )
+    assert review.board.outcome("c2").reason == "the question or its options are ambiguous; two readings"
 
 
 def test_a_queue_filled_in_by_another_tool_comes_back(tmp_path):
@@ -218,15 +211,15 @@ def test_the_next_version_holds_what_people_decided(tmp_path, flagged):
     assert items["c1"].cells["source"] == "drawn"
     changes = read_lines(tmp_path / "out" / CHANGES_FILE)
     assert [(each["item"], each["field"], each["before"], each["after"]) for each in changes] == [
-        ("c2", "B", "two", "two."), ("c2", "answer", "C", "B"),
-    ]  # fmt: skip
-    assert {(each["by"], each["why"]) for each in changes} == {("ann, ben", "counted")}
-    decisions = [
-        each for each in read_decisions(tmp_path / "out") if each.step == "review" and each.evidence
+        ("c2", "B", "two", "two."),
+        ("c2", "answer", "C", "B"),
     ]
+    assert {(each["by"], each["why"]) for each in changes} == {("ann, ben", "counted")}
+    decisions = [each for each in read_decisions(tmp_path / "out") if each.step == "review" and each.evidence]
     assert {(each.item, each.action, each.by) for each in decisions} == {
-        ("c2", "fix", "ann, ben"), ("o1", "drop", "ann, ben"),
-    }  # fmt: skip
+        ("c2", "fix", "ann, ben"),
+        ("o1", "drop", "ann, ben"),
+    }
     assert [each.model for each in decisions[0].evidence] == ["ann", "ben"]
     info = read_step(tmp_path / "out")
     assert (info.status, info.counts["dropped"]) == ("complete", 1)
@@ -278,12 +271,7 @@ def test_agreement_is_printed_and_written(tmp_path):
 
 def test_blind_annotators_are_compared_with_the_key(tmp_path):
     review = opened(tmp_path, blind=True, annotators=2)
-    for item, ann, ben in (
-        ("c1", "A", "A"),
-        ("c2", "C", "A"),
-        ("y1", "yes", "yes"),
-        ("o1", "stop", "go"),
-    ):
+    for item, ann, ben in (("c1", "A", "A"), ("c2", "C", "A"), ("y1", "yes", "yes"), ("o1", "stop", "go")):
         for by, answer in (("ann", ann), ("ben", ben)):
             decide(review, item, by, "answer", answer=answer, ability="colour")
     answers, abilities = review.board.agreement()
@@ -298,9 +286,7 @@ def test_blind_annotators_are_compared_with_the_key(tmp_path):
 def test_wrong_keys_are_found_by_two_people_who_answer_blindly(tmp_path):
     """Both answer as they see the picture; what differs from the key is what was planted."""
     made = build(tmp_path / "planted")
-    review = open_review(
-        made.data, tmp_path / "out", {"queue": "all", "blind": True, "annotators": 2}
-    )
+    review = open_review(made.data, tmp_path / "out", {"queue": "all", "blind": True, "annotators": 2})
     for name, queued in review.board.queue.items.items():
         labels = {text: label for label, text in queued.item.sample.options.items()}
         for by in ("ann", "ben"):
@@ -313,19 +299,18 @@ def test_the_command_from_queue_to_next_version(tmp_path, flagged, capsys):
     out = str(tmp_path / "out")
     review = ["curate", "review", str(flagged), "--out", out]
     assert main([*review, "--export", "queue"]) == 1
-    assert capsys.readouterr().out == (
-        f"{out}/queue.jsonl: 2 items to review\nnext: snellen {' '.join(review)}\n"
-    )
+    assert capsys.readouterr().out == (f"{out}/queue.jsonl: 2 items to review\nnext: snellen {' '.join(review)}\n")
     assert main([*review, "--export", "queue", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {
-        "queue": f"{out}/queue.jsonl", "items": 2, "annotators": 1, "blind": False,
-    }  # fmt: skip
+        "queue": f"{out}/queue.jsonl",
+        "items": 2,
+        "annotators": 1,
+        "blind": False,
+    }
     file = tmp_path / "theirs.jsonl"
     file.write_text(lines_of({"item": "c2", "action": "keep"}, {"item": "o1", "action": "drop"}))
     assert main([*review, "--import", str(file), "--annotator", "ann"]) == 0
-    assert capsys.readouterr().out == (
-        f"{file}: 2 decisions of ann added\nnext: snellen {' '.join(review)} --list\n"
-    )
+    assert capsys.readouterr().out == (f"{file}: 2 decisions of ann added\nnext: snellen {' '.join(review)} --list\n")
     assert main([*review, "--list"]) == 0
     assert "no item has decisions of two annotators" in capsys.readouterr().out
     assert main([*review, "--list", "--json"]) == 0

@@ -42,8 +42,7 @@ def test_a_decision_goes_to_the_log_and_the_next_item_comes(server, review):
 
 
 @pytest.mark.attack(
-    "a review is asked without the token of a link, or written by another site's page",
-    "nothing is answered or stored",
+    "a review is asked without the token of a link, or written by another site's page", "nothing is answered or stored"
 )
 @pytest.mark.parametrize(
     "headers",
@@ -198,8 +197,7 @@ def test_videos_are_sent_in_parts(tmp_path):
     folder.mkdir()
     content = bytes(range(256)) * 40
     (folder / "clip.mp4").write_bytes(content)
-    row = {"index": "v", "question": "What moves?", "A": "a", "B": "b", "answer": "A",
-           "video_path": "clip.mp4"}  # fmt: skip
+    row = {"index": "v", "question": "What moves?", "A": "a", "B": "b", "answer": "A", "video_path": "clip.mp4"}
     (folder / "data.jsonl").write_text(json.dumps(row) + "\n")
     review = open_review(folder / "data.jsonl", tmp_path / "out", {"queue": "all"})
     with serving(review) as server:

@@ -39,22 +39,54 @@ def by_hand(tmp_path: Path) -> DatasetStatistics:
     Image.new("RGB", (10, 30)).save(tmp_path / "high.jpg")
     (tmp_path / "broken.png").write_bytes(b"no image")
     rows: list[Row] = [
-        {"index": 1, "question": "What is red?", "A": "a dog", "B": "the cat", "answer": "A",
-         "category": "colour", "source": "COCO", "license": "CC0", "image_path": "wide.png"},
-        {"index": 2, "question": "How many birds fly?", "A": "1", "B": "2", "C": "3", "D": "40",
-         "answer": "C", "category": "count", "source": "COCO", "image_path": "wide.png"},
-        {"index": 3, "question": "How many birds fly?", "A": "4", "B": "5", "C": "5",
-         "answer": "Z", "category": "count", "image_path": "high.jpg"},
-        {"index": 4, "question": "Is it red?", "answer": "yes", "category": "colour",
-         "image_path": "broken.png"},
+        {
+            "index": 1,
+            "question": "What is red?",
+            "A": "a dog",
+            "B": "the cat",
+            "answer": "A",
+            "category": "colour",
+            "source": "COCO",
+            "license": "CC0",
+            "image_path": "wide.png",
+        },
+        {
+            "index": 2,
+            "question": "How many birds fly?",
+            "A": "1",
+            "B": "2",
+            "C": "3",
+            "D": "40",
+            "answer": "C",
+            "category": "count",
+            "source": "COCO",
+            "image_path": "wide.png",
+        },
+        {
+            "index": 3,
+            "question": "How many birds fly?",
+            "A": "4",
+            "B": "5",
+            "C": "5",
+            "answer": "Z",
+            "category": "count",
+            "image_path": "high.jpg",
+        },
+        {"index": 4, "question": "Is it red?", "answer": "yes", "category": "colour", "image_path": "broken.png"},
         {"index": 5, "question": "Describe it.", "answer": "two red dogs", "category": "colour"},
-        {"index": 6, "question": "这是什么？", "A": "红色", "B": "绿", "answer": "B",
-         "category": "colour"},
-        {"index": 7, "question": "Which are red?", "A": "x", "B": "y", "C": "z", "answer": "A,B",
-         "type": "multi", "category": "colour"},
-        {"index": 8, "question": "What now?", "A": "red", "B": "dog", "category": "colour",
-         "hint": "Look twice."},
-    ]  # fmt: skip
+        {"index": 6, "question": "这是什么？", "A": "红色", "B": "绿", "answer": "B", "category": "colour"},
+        {
+            "index": 7,
+            "question": "Which are red?",
+            "A": "x",
+            "B": "y",
+            "C": "z",
+            "answer": "A,B",
+            "type": "multi",
+            "category": "colour",
+        },
+        {"index": 8, "question": "What now?", "A": "red", "B": "dog", "category": "colour", "hint": "Look twice."},
+    ]
     return measure_data(write_rows(tmp_path / "hand.jsonl", rows))
 
 
@@ -64,9 +96,16 @@ def test_counts_by_hand(by_hand: DatasetStatistics) -> None:
     assert by_hand.distinct_questions == 7
     assert by_hand.unspaced == 1
     assert by_hand.missing == {
-        "question": 0, "options": 0, "option text": 0, "answer": 1, "image or video": 4,
-        "source": 6, "licence": 7, "readable image or video": 1, "valid row": 1,
-    }  # fmt: skip
+        "question": 0,
+        "options": 0,
+        "option text": 0,
+        "answer": 1,
+        "image or video": 4,
+        "source": 6,
+        "licence": 7,
+        "readable image or video": 1,
+        "valid row": 1,
+    }
     # what is red how many birds fly it describe which are now; look twice
     # a dog the cat, 1 2 3 40, 4 5, x y z; 这是什么红色绿
     assert by_hand.distinct_words == 12 + 2 + 4 + 4 + 2 + 3 + 7
@@ -131,7 +170,7 @@ def test_groups_by_hand(by_hand: DatasetStatistics) -> None:
         "category": [("colour", 6), ("count", 2)],
         "source": [("", 6), ("COCO", 2)],
         "license": [("", 7), ("CC0", 1)],
-    }  # fmt: skip
+    }
     count = groups["category"][1]
     assert count.words.question is not None
     assert count.words.option is not None
@@ -151,11 +190,14 @@ def test_numbers_of_a_run(tmp_path: Path) -> None:
     assert 100 * statistics.baselines.chance == pytest.approx(metrics["chance"].value)
     assert 100 * statistics.baselines.frequent == pytest.approx(metrics["frequent"].value, abs=1.5)
     questions = [
-        ChoiceQuestion(item.sample.question, list(item.sample.options.values()),
-                       list(item.sample.options).index(item.sample.gold[0]))
+        ChoiceQuestion(
+            item.sample.question,
+            list(item.sample.options.values()),
+            list(item.sample.options).index(item.sample.gold[0]),
+        )
         for item in open_items("eyechart")
         if item.sample.kind == "choice"
-    ]  # fmt: skip
+    ]
     listed = measure_shortcuts(questions)
     assert [(test.rule, test.n, test.right, test.p) for test in statistics.shortcuts] == [
         (test.rule, test.n, test.right, test.p) for test in listed
@@ -164,9 +206,7 @@ def test_numbers_of_a_run(tmp_path: Path) -> None:
 
 def test_circular_chance_of_rotated_questions(tmp_path: Path) -> None:
     statistics = measure_data("eyechart")
-    (run,) = evaluate(
-        "random", "eyechart", out=tmp_path, html=False, variant=Variant(circular="full")
-    )
+    (run,) = evaluate("random", "eyechart", out=tmp_path, html=False, variant=Variant(circular="full"))
     metrics = run.summary.metrics
     assert 100 * statistics.baselines.circular == pytest.approx(metrics["chance"].value)
     same_text = metrics["chance_same_text"].value
@@ -181,22 +221,20 @@ def test_rotated_rows_are_one_item(tmp_path: Path) -> None:
 
 
 def test_by_columns(tmp_path: Path) -> None:
-    rows = [{"index": n, "question": "What?", "A": "a", "B": "b", "answer": "AB"[n % 2],
-             "maker": f"m{n % 3}", "tag": n} for n in range(30)]  # fmt: skip
+    rows = [
+        {"index": n, "question": "What?", "A": "a", "B": "b", "answer": "AB"[n % 2], "maker": f"m{n % 3}", "tag": n}
+        for n in range(30)
+    ]
     path = write_rows(tmp_path / "by.jsonl", rows)
     statistics = measure_data(path, StatisticsOptions(by=["maker"]))
-    assert [(one.label, one.items) for one in statistics.groups["maker"]] == [
-        ("m0", 10), ("m1", 10), ("m2", 10)
-    ]  # fmt: skip
+    assert [(one.label, one.items) for one in statistics.groups["maker"]] == [("m0", 10), ("m1", 10), ("m2", 10)]
     with pytest.raises(UnknownName, match="unknown column 'makr'; did you mean maker"):
         measure_data(path, StatisticsOptions(by=["makr"]))
 
 
 def test_a_column_of_too_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_columns, "MAX_LABELS", 10)
-    rows = [
-        {"index": n, "question": "What?", "answer": "x", "source": f"page {n}"} for n in range(30)
-    ]
+    rows = [{"index": n, "question": "What?", "answer": "x", "source": f"page {n}"} for n in range(30)]
     path = write_rows(tmp_path / "many.jsonl", rows)
     assert measure_data(path).groups == {}
     with pytest.raises(UsageError, match="--group source: the column has more than 10 different"):

@@ -56,10 +56,7 @@ def test_mmbench_by_another_count(golden: Golden) -> None:
     questions = [len(row["question"].split()) for row in rows]
     options = [[row[label] for label in "ABCD" if row[label]] for row in rows]
     of_options = [
-        UNSPACED.get((row["index"], label), len(row[label].split()))
-        for row in rows
-        for label in "ABCD"
-        if row[label]
+        UNSPACED.get((row["index"], label), len(row[label].split())) for row in rows for label in "ABCD" if row[label]
     ]
     words = statistics.words
     for ours, theirs in ((words.question, questions), (words.option, of_options)):

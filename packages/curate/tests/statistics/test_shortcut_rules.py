@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen_curate.statistics.shortcut_rules import (
-    SHORTCUT_RULES,
-    choice_texts,
-    read_numbers,
-    sorted_order,
-)
+from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, read_numbers, sorted_order
 
 PICKS = [
     ("longest", "", ["a", "bbb", "cc"], [1]),
@@ -29,15 +24,18 @@ PICKS = [
     ("most alike", "", ["red", "green", "blue"], []),
     ("most alike", "", ["[1, 2, 3, 4]", "[1, 2, 3, 9]", "[1, 2, 8, 4]", "[7, 2, 3, 4]"], [0]),
     ("odd one out", "", ["a red dog", "a red cat", "two planes"], [2]),
-    ("words of the question", "Who painted the yellow sunflowers?",
-     ["Monet", "van Gogh, with sunflowers", "a painter"], [1]),
+    (
+        "words of the question",
+        "Who painted the yellow sunflowers?",
+        ["Monet", "van Gogh, with sunflowers", "a painter"],
+        [1],
+    ),
     ("words of the question", "What is it?", ["is", "it", "on"], []),
     ("words of the question", "画中的花是什么颜色？", ["红花", "绿树"], [0]),
     ("largest box", "", ["[0, 0, 9, 9]", "[1, 1, 5, 5]", "[2,2,6,6]"], [0]),
     ("largest box", "", ["[0, 0, 9, 9]", "[5, 1, 5, 5]"], []),
     ("smallest box", "", ["[0, 0, 9, 9]", "1, 1, 5, 5", "[2, 2, 6, 6]"], [1, 2]),
-    ("box at the border", "In 64 x 48 pixels", ["[1, 2, 64, 9]", "[0, 1, 5, 5]", "[2, 2, 9, 9]"],
-     [0, 1]),
+    ("box at the border", "In 64 x 48 pixels", ["[1, 2, 64, 9]", "[0, 1, 5, 5]", "[2, 2, 9, 9]"], [0, 1]),
     ("box at the border", "", ["[1, 2, 64, 9]", "[2, 1, 5, 5]"], []),
     ("middle box", "", ["[0, 0, 2, 2]", "[4, 4, 6, 6]", "[8, 8, 10, 10]"], [1]),
     ("middle box", "", ["red", "[4, 4, 6, 6]"], []),
@@ -46,7 +44,7 @@ PICKS = [
     ("none of the above", "", ["red", "none of these", "all"], [1]),
     ("none of the above", "", ["红", "以上都不是"], [1]),
     ("none of the above", "", ["red", "all of the above"], []),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("rule", "question", "options", "picks"), PICKS)

@@ -83,10 +83,7 @@ def test_equal_probabilities_are_a_binomial_test() -> None:
 
 def test_clusters_widen_the_interval_and_leave_p() -> None:
     alone = [ChoiceQuestion("", ["aa", "b"], index % 2) for index in range(40)]
-    paired = [
-        question._replace(cluster=index // 4 * 2 + index % 2)
-        for index, question in enumerate(alone)
-    ]
+    paired = [question._replace(cluster=index // 4 * 2 + index % 2) for index, question in enumerate(alone)]
     (one,), (other,) = (measure_shortcuts(each, ["longest"]) for each in (alone, paired))
     assert one.p == other.p
     assert one.interval is not None
@@ -107,9 +104,7 @@ def test_a_planted_length_shortcut_is_found() -> None:
     """Power: in one of five questions the longest option was made the right one."""
     found = 0
     for seed in range(40):
-        tests = {
-            test.rule: test for test in measure_shortcuts(made_questions(seed, 300, longest=0.2))
-        }
+        tests = {test.rule: test for test in measure_shortcuts(made_questions(seed, 300, longest=0.2))}
         found += tests["longest"].is_alarm() and tests["longest"].excess > 0
     assert found >= 36
 
@@ -117,10 +112,7 @@ def test_a_planted_length_shortcut_is_found() -> None:
 def test_false_alarms_stay_below_the_level() -> None:
     """Over 200 clean sets, all rules together raise a false alarm in at most 5 of 100: with 200
     sets, 19 or more would be seen with a probability of 0.01 if it were just 5 of 100."""
-    alarms = sum(
-        any(test.is_alarm() for test in measure_shortcuts(made_questions(seed, 120)))
-        for seed in range(200)
-    )
+    alarms = sum(any(test.is_alarm() for test in measure_shortcuts(made_questions(seed, 120))) for seed in range(200))
     assert alarms < stats.binom.isf(0.01, 200, 0.05)
 
 

@@ -42,8 +42,16 @@ def test_table(capsys: pytest.CaptureFixture[str], questions: Path) -> None:
     assert "longest: right too often, in 100.0 % of 60 questions where 33.3 % were expected" in text
     assert "! texts alone answer 100.0 % of the closed questions" in text
     assert "not evenly placed" not in text
-    titles = ["words", "options", "items by media", "places of the right answer", "baselines on 60",
-              "shortcuts: how often", "texts alone", "by category"]  # fmt: skip
+    titles = [
+        "words",
+        "options",
+        "items by media",
+        "places of the right answer",
+        "baselines on 60",
+        "shortcuts: how often",
+        "texts alone",
+        "by category",
+    ]
     assert [title for title in titles if f"\n{title}" not in out] == []
 
 
@@ -130,10 +138,7 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
         (["no-such-file.tsv"], "no-such-file.tsv: there is no such file"),
         (["no-such-benchmark"], "unknown benchmark 'no-such-benchmark'"),
         (["eyechart", "--group", "colour"], "unknown column 'colour'"),
-        (
-            ["eyechart", "--limits", "probe=-1"],
-            "--limits probe=-1: expected a number of questions, or 0",
-        ),
+        (["eyechart", "--limits", "probe=-1"], "--limits probe=-1: expected a number of questions, or 0"),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
@@ -150,9 +155,7 @@ def test_unknown_flag(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--no-such-flag" in capsys.readouterr().err
 
 
-def test_data_without_options_or_answers(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_data_without_options_or_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "bare.jsonl"
     path.write_text("".join(f'{{"index": {n}, "question": "Why {n}?"}}\n' for n in range(3)))
     code, out, _ = run(capsys, path)
@@ -166,9 +169,7 @@ def test_data_without_options_or_answers(
     assert content["baselines"]["n"] == 0
 
 
-def test_a_data_set_folder(
-    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path
-) -> None:
+def test_a_data_set_folder(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
     folder = tmp_path / "made"
     folder.mkdir()
     heads, *lines = [line.split("\t") for line in questions.read_text().splitlines()]

@@ -11,13 +11,7 @@ from scipy import optimize, stats
 from snellen_curate.statistics.item_columns import SampledQuestion
 from snellen_curate.statistics.results import ProbeScore
 from snellen_curate.statistics.statistics_tables import better_than_chance
-from snellen_curate.statistics.text_probe import (
-    FEATURES,
-    MIN_PROBED,
-    OptionRows,
-    fit_choices,
-    probe_texts,
-)
+from snellen_curate.statistics.text_probe import FEATURES, MIN_PROBED, OptionRows, fit_choices, probe_texts
 
 ANSWERS = ["red", "green", "blue", "dark green", "light blue", "yellow", "a warm orange"]
 THINGS = ["circle", "square", "house", "bicycle", "mountain", "window"]
@@ -104,8 +98,7 @@ def test_answer_given_the_question_is_learnt() -> None:
 
 def test_yes_no_questions() -> None:
     questions = [
-        SampledQuestion(str(index), "Is it red?", ["Yes", "No"], int(index % 5 == 0), index)
-        for index in range(100)
+        SampledQuestion(str(index), "Is it red?", ["Yes", "No"], int(index % 5 == 0), index) for index in range(100)
     ]
     score = probe_texts(questions).scores[0]
     assert (score.right, score.chance) == (80, 0.5)
@@ -145,8 +138,7 @@ def test_too_little_to_learn_from(questions: list[SampledQuestion], message: str
 def test_false_alarms_stay_below_the_level() -> None:
     """Random keys: over 200 sets the classifier is above chance in at most 5 of 100."""
     alarms = sum(
-        probe_texts(made_questions(seed, 100, per_image=1 + seed % 2)).scores[0].p <= 0.05
-        for seed in range(200)
+        probe_texts(made_questions(seed, 100, per_image=1 + seed % 2)).scores[0].p <= 0.05 for seed in range(200)
     )
     assert alarms < stats.binom.isf(0.01, 200, 0.05)
 

@@ -29,9 +29,7 @@ def test_words(text: str, words: list[str]) -> None:
     assert count_words(text) == len(words)
 
 
-@pytest.mark.parametrize(
-    ("text", "unspaced"), [("plain", False), ("naïve", False), ("한국어", False), ("红", True)]
-)
+@pytest.mark.parametrize(("text", "unspaced"), [("plain", False), ("naïve", False), ("한국어", False), ("红", True)])
 def test_scripts_without_spaces(text: str, unspaced: bool) -> None:
     assert is_unspaced(text) is unspaced
 
@@ -39,10 +37,7 @@ def test_scripts_without_spaces(text: str, unspaced: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "terms"),
     [
-        (
-            "The Red, big-boned DOG's (3.5 m)",
-            ["the", "red", "big", "boned", "dog", "s", "3.5", "m"],
-        ),
+        ("The Red, big-boned DOG's (3.5 m)", ["the", "red", "big", "boned", "dog", "s", "3.5", "m"]),
         ("1,000 of 12:30.", ["1,000", "of", "12:30"]),
         ("红色GPU。", ["红", "色", "gpu"]),
         ("?!", []),

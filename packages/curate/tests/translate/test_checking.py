@@ -15,9 +15,7 @@ from snellen_curate.translate.languages import open_language
 from snellen_curate.translate.step import TranslationSummary, check_sibling
 from snellen_curate.translate.translating import TranslationPlan
 
-PLAN = TranslationPlan(
-    open_language("en"), open_language("zh"), keep=(*planted.COMMANDS, "Globe Theatre")
-)
+PLAN = TranslationPlan(open_language("en"), open_language("zh"), keep=(*planted.COMMANDS, "Globe Theatre"))
 RULES = {
     "number": "numbers",
     "untranslated": "untranslated",
@@ -39,9 +37,7 @@ def flags(out: Path) -> dict[str, set[str]]:
     """The rules that call an item wrong, by id."""
     return {
         each.item: {
-            evidence.model.removeprefix("rule ")
-            for evidence in each.evidence
-            if evidence.verdict.startswith("wrong")
+            evidence.model.removeprefix("rule ") for evidence in each.evidence if evidence.verdict.startswith("wrong")
         }
         for each in read_decisions(out)
         if each.action == "flag"
@@ -91,12 +87,12 @@ ENGLISH = [
     {"index": 1, "question": "Which colour?", "A": "red", "B": "blue", "answer": "A"},
     {"index": 2, "question": "Is it red?", "answer": "Yes"},
     {"index": 3, "question": "Where is it?", "A": "here", "B": "there", "answer": "B"},
-]  # fmt: skip
+]
 CHINESE: list[dict[str, Any]] = [
     {"index": 1, "question": "什么颜色？", "A": "红色", "B": "蓝色", "answer": "A"},
     {"index": 2, "question": "它是红色的吗？", "answer": "Yes"},
     {"index": 3, "question": "它在哪里？", "A": "这里", "B": "那里", "answer": "B"},
-]  # fmt: skip
+]
 CHANGES: list[tuple[int, dict[str, Any], str]] = [
     (0, {"answer": "B"}, "key"),
     (0, {"C": "绿色"}, "option labels"),
@@ -107,9 +103,7 @@ CHANGES: list[tuple[int, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("row", "change", "rule"), CHANGES)
-def test_siblings_share_ids_kinds_keys_and_labels(
-    row: int, change: dict[str, Any], rule: str, tmp_path: Path
-) -> None:
+def test_siblings_share_ids_kinds_keys_and_labels(row: int, change: dict[str, Any], rule: str, tmp_path: Path) -> None:
     data = write_rows(tmp_path / "a.jsonl", ENGLISH)
     rows = [dict(each) for each in CHINESE]
     good = check_sibling(data, write_rows(tmp_path / "a-zh.jsonl", rows), PLAN)
@@ -121,9 +115,7 @@ def test_siblings_share_ids_kinds_keys_and_labels(
     assert bad.flagged_wrong == (2 if rule == "missing" else 1)
 
 
-def test_data_sets_without_a_common_id_are_no_siblings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_data_sets_without_a_common_id_are_no_siblings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_rows(tmp_path / "a.jsonl", ENGLISH)
     other = write_rows(tmp_path / "b.jsonl", [{**CHINESE[0], "index": 99}])
     code = main(["curate", "translate", str(data), "--language", "zh", "--check", str(other)])
@@ -131,18 +123,13 @@ def test_data_sets_without_a_common_id_are_no_siblings(
     assert "a and b share no id" in capsys.readouterr().err
 
 
-def test_options_that_changed_places_show_by_how_other_items_translate_them(
-    tmp_path: Path,
-) -> None:
+def test_options_that_changed_places_show_by_how_other_items_translate_them(tmp_path: Path) -> None:
     words = {"lawyer": "律师", "nurse": "护士", "baker": "面包师"}
     rows = [
-        {"index": n, "question": f"Who is number {n}?", "A": "lawyer", "B": "nurse", "C": "baker",
-         "answer": "A"} for n in range(1, 6)
-    ]  # fmt: skip
-    siblings = [
-        {**row, "question": f"{row['index']} 号是谁？", **{k: words[row[k]] for k in "ABC"}}
-        for row in rows
+        {"index": n, "question": f"Who is number {n}?", "A": "lawyer", "B": "nurse", "C": "baker", "answer": "A"}
+        for n in range(1, 6)
     ]
+    siblings = [{**row, "question": f"{row['index']} 号是谁？", **{k: words[row[k]] for k in "ABC"}} for row in rows]
     data = write_rows(tmp_path / "a.jsonl", rows)
     good = check_sibling(data, write_rows(tmp_path / "good.jsonl", siblings), PLAN)
     assert good.flagged_wrong == 0

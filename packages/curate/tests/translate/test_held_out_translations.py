@@ -14,15 +14,10 @@ from snellen_curate.translate.languages import open_language
 
 GERMAN = open_language("de")
 ROWS = [
-    (
-        f"The {colour} car with {number} wheels is on the left.",
-        f"Das {farbe} Auto mit {number} Rädern ist links.",
-    )
-    for colour, farbe in zip(
-        ("red", "blue", "green", "white"), ("rote", "blaue", "grüne", "weiße"), strict=True
-    )
+    (f"The {colour} car with {number} wheels is on the left.", f"Das {farbe} Auto mit {number} Rädern ist links.")
+    for colour, farbe in zip(("red", "blue", "green", "white"), ("rote", "blaue", "grüne", "weiße"), strict=True)
     for number in range(3, 13)
-]  # fmt: skip
+]
 WRONG = ("There are 7 birds.", "Es gibt 9 Vögel.")
 """A control: this translation must count as a false alarm."""
 
@@ -41,9 +36,13 @@ def write_twin(folder: Path, rows: list[tuple[str, str]]) -> dict[str, Any]:
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-qm", "twin"], check=True)
     return {
-        "name": "Twin", "repository": "us/twin", "commit": "HEAD", "format": "mgsm",
-        "path": "{}.tsv", "sha256": digests,
-    }  # fmt: skip
+        "name": "Twin",
+        "repository": "us/twin",
+        "commit": "HEAD",
+        "format": "mgsm",
+        "path": "{}.tsv",
+        "sha256": digests,
+    }
 
 
 def test_good_texts_and_slips_are_counted_by_half(tmp_path: Path) -> None:
@@ -86,11 +85,9 @@ EXCHANGES = [
     ("left: links > rechts", "on the left", "links, links", []),
     ("not: nicht > ", "is not red", "ist nicht rot", ["ist rot"]),
     ("%: % > ‰", "12%", "12 %", ["12 ‰"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("entry", "source", "target", "expected"), EXCHANGES)
-def test_a_slip_needs_its_word_in_both_texts(
-    entry: str, source: str, target: str, expected: list[str]
-) -> None:
+def test_a_slip_needs_its_word_in_both_texts(entry: str, source: str, target: str, expected: list[str]) -> None:
     assert list(held_out.exchanges(entry, source, target, bounds=True)) == expected

@@ -22,50 +22,60 @@ HEAVY = "Each box weighs 2.5 kg."
 THREE = "Three women are not wearing gloves."
 HOT = "It rained before the hot day."
 SLIPS = [
-    ("de", KNIFE, "Das Messer liegt links vom roten Teller.",
-     {"links": "rechts", "roten": "grünen", "Das": "Übersetzung: Das"}),
+    (
+        "de",
+        KNIFE,
+        "Das Messer liegt links vom roten Teller.",
+        {"links": "rechts", "roten": "grünen", "Das": "Übersetzung: Das"},
+    ),
     ("de", HEAVY, "Jede Kiste wiegt 2,5 kg.", {"kg": "g", "2,5": "25", "wiegt": "weighs 重"}),
-    ("de", THREE, "Drei Frauen tragen keine Handschuhe.",
-     {"Drei": "Vier", "Frauen": "Männer", "keine ": ""}),
-    ("de", HOT, "Vor dem heißen Tag regnete es.",
-     {"Vor": "Nach", "heißen": "kalten", "es": "es nicht"}),
-    ("fr", KNIFE, "Le couteau est à gauche de l'assiette rouge.",
-     {"gauche": "droite", "rouge": "verte", "Le": "Voici la traduction : Le"}),
+    ("de", THREE, "Drei Frauen tragen keine Handschuhe.", {"Drei": "Vier", "Frauen": "Männer", "keine ": ""}),
+    ("de", HOT, "Vor dem heißen Tag regnete es.", {"Vor": "Nach", "heißen": "kalten", "es": "es nicht"}),
+    (
+        "fr",
+        KNIFE,
+        "Le couteau est à gauche de l'assiette rouge.",
+        {"gauche": "droite", "rouge": "verte", "Le": "Voici la traduction : Le"},
+    ),
     ("fr", HEAVY, "Chaque caisse pèse 2,5 kg.", {"kg": "g", "2,5": "25"}),
-    ("fr", THREE, "Trois femmes ne portent pas de gants.",
-     {"Trois": "Quatre", "femmes": "hommes", "ne portent pas de": "portent des"}),
-    ("fr", HOT, "Il a plu avant la journée chaude.",
-     {"avant": "après", "chaude": "froide", "a plu": "n'a pas plu"}),
-    ("es", KNIFE, "El cuchillo está a la izquierda del plato rojo.",
-     {"izquierda": "derecha", "rojo": "verde", "El": "¡Claro! El"}),
+    (
+        "fr",
+        THREE,
+        "Trois femmes ne portent pas de gants.",
+        {"Trois": "Quatre", "femmes": "hommes", "ne portent pas de": "portent des"},
+    ),
+    ("fr", HOT, "Il a plu avant la journée chaude.", {"avant": "après", "chaude": "froide", "a plu": "n'a pas plu"}),
+    (
+        "es",
+        KNIFE,
+        "El cuchillo está a la izquierda del plato rojo.",
+        {"izquierda": "derecha", "rojo": "verde", "El": "¡Claro! El"},
+    ),
     ("es", HEAVY, "Cada caja pesa 2,5 kg.", {"kg": "g", "2,5": "25"}),
-    ("es", THREE, "Tres mujeres no llevan guantes.",
-     {"Tres": "Cuatro", "mujeres": "hombres", "no ": ""}),
-    ("es", HOT, "Llovió antes del día caluroso.",
-     {"antes": "después", "caluroso": "frío", "Llovió": "No llovió"}),
-    ("ru", KNIFE, "Нож лежит слева от красной тарелки.",
-     {"слева": "справа", "красной": "зелёной", "Нож": "Перевод: Нож"}),
+    ("es", THREE, "Tres mujeres no llevan guantes.", {"Tres": "Cuatro", "mujeres": "hombres", "no ": ""}),
+    ("es", HOT, "Llovió antes del día caluroso.", {"antes": "después", "caluroso": "frío", "Llovió": "No llovió"}),
+    (
+        "ru",
+        KNIFE,
+        "Нож лежит слева от красной тарелки.",
+        {"слева": "справа", "красной": "зелёной", "Нож": "Перевод: Нож"},
+    ),
     ("ru", HEAVY, "Каждая коробка весит 2,5 кг.", {"кг": "г", "2,5": "25"}),
-    ("ru", THREE, "Три женщины не носят перчаток.",
-     {"Три": "Четыре", "женщины": "мужчины", "не ": ""}),
-    ("ru", HOT, "Перед жарким днём шёл дождь.",
-     {"Перед": "После", "жарким": "холодным", "шёл": "не шёл"}),
-    ("ar", KNIFE, "السكين على يسار الطبق الأحمر.",
-     {"يسار": "يمين", "الأحمر": "الأخضر", "السكين": "الترجمة: السكين"}),
+    ("ru", THREE, "Три женщины не носят перчаток.", {"Три": "Четыре", "женщины": "мужчины", "не ": ""}),
+    ("ru", HOT, "Перед жарким днём шёл дождь.", {"Перед": "После", "жарким": "холодным", "шёл": "не шёл"}),
+    ("ar", KNIFE, "السكين على يسار الطبق الأحمر.", {"يسار": "يمين", "الأحمر": "الأخضر", "السكين": "الترجمة: السكين"}),
     ("ar", HEAVY, "يزن كل صندوق ٢٫٥ كغ.", {"كغ": "غ", "٢٫٥": "٢٥"}),
     ("ar", THREE, "ثلاث نساء لا يرتدين قفازات.", {"ثلاث": "أربع", "نساء": "رجال", "لا ": ""}),
     ("ar", HOT, "أمطرت قبل اليوم الحار.", {"قبل": "بعد", "الحار": "البارد", "أمطرت": "لم تمطر"}),
-    ("ja", KNIFE, "ナイフは赤い皿の左にあります。",
-     {"左": "右", "赤": "緑", "ナイフ": "翻訳：ナイフ"}),
+    ("ja", KNIFE, "ナイフは赤い皿の左にあります。", {"左": "右", "赤": "緑", "ナイフ": "翻訳：ナイフ"}),
     ("ja", HEAVY, "箱の重さはそれぞれ2.5kgです。", {"kg": "グラム", "2.5": "25"}),
-    ("ja", THREE, "三人の女性は手袋をしていません。",
-     {"三": "四", "女性": "男性", "いません": "います"}),
+    ("ja", THREE, "三人の女性は手袋をしていません。", {"三": "四", "女性": "男性", "いません": "います"}),
     ("ja", HOT, "暑い日の前に雨が降りました。", {"前": "後", "暑": "寒", "ました": "ませんでした"}),
     ("zh", KNIFE, "刀在红盘子的左边。", {"左": "右", "红": "绿", "刀": "好的！刀"}),
     ("zh", HEAVY, "每个箱子重 2.5 公斤。", {"公斤": "克", "2.5": "25"}),
     ("zh", THREE, "三位女士没有戴手套。", {"三": "四", "女士": "男士", "没有": ""}),
     ("zh", HOT, "炎热的一天之前下了雨。", {"之前": "之后", "热": "冷", "下了": "没有下"}),
-]  # fmt: skip
+]
 """A language, a text, its translation, and exchanges that are slips."""
 
 
@@ -108,7 +118,7 @@ GOOD = [
     ("ja", "4 gallons/minute", "1分に4ガロン"),
     ("ja", "three-fifths water", "5分の3が水"),
     ("ja", "six sea horses and three clownfish", "6匹のタツノオトシゴと3匹のクマノミ"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("tag", "source", "target"), GOOD)
@@ -131,9 +141,7 @@ def test_long_texts_are_only_doubtful() -> None:
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_the_words_of_a_language_have_the_concepts_of_english(tag: str) -> None:
-    english, words = (
-        tomllib.loads((WORDS / f"{name}.toml").read_text(encoding="utf-8")) for name in ("en", tag)
-    )
+    english, words = (tomllib.loads((WORDS / f"{name}.toml").read_text(encoding="utf-8")) for name in ("en", tag))
     assert words.keys() - english.keys() == {"numbers", "symbols"}
     for name, group in english.items():
         assert words[name].keys() - {"ignore"} == group.keys() - {"title"}, name

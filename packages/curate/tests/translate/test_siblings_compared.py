@@ -13,12 +13,9 @@ from snellen.cli import main
 from snellen.core.errors import UsageError
 
 ENGLISH: list[dict[str, Any]] = [
-    {"index": n, "question": f"Which is {n}?", "A": "this", "B": "that", "answer": "AB"[n % 2]}
-    for n in range(20)
+    {"index": n, "question": f"Which is {n}?", "A": "this", "B": "that", "answer": "AB"[n % 2]} for n in range(20)
 ]
-CHINESE = [
-    {**row, "question": f"哪一个是 {row['index']}？", "A": "这", "B": "那"} for row in ENGLISH
-]
+CHINESE = [{**row, "question": f"哪一个是 {row['index']}？", "A": "这", "B": "那"} for row in ENGLISH]
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -34,9 +31,7 @@ def replies(path: Path, wrong: set[int]) -> str:
     return f"replay/{write_rows(path, rows)}"
 
 
-def test_runs_on_siblings_are_paired_by_id(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_on_siblings_are_paired_by_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_rows(tmp_path / "small.jsonl", ENGLISH)
     # One item has another key in the translation: it is no sibling, and is left out.
     spoiled = [*CHINESE[:19], {**CHINESE[19], "answer": "A"}]

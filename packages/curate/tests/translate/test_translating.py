@@ -43,19 +43,24 @@ WORDS = {
     "Yes": "是",
     "No": "否",
 }
-CAR, BIRDS, SIDE = (
-    "Which colour is the car?",
-    "How many of the 12 birds fly?",
-    "Which side is it on?",
-)
+CAR, BIRDS, SIDE = ("Which colour is the car?", "How many of the 12 birds fly?", "Which side is it on?")
 ROWS: list[dict[str, Any]] = [
-    {"index": 1, "question": CAR, "A": "red", "B": "blue", "answer": "B", "hint": "Look closely.",
-     "category": "colour", "source": "drawn", "license": "CC0-1.0"},
+    {
+        "index": 1,
+        "question": CAR,
+        "A": "red",
+        "B": "blue",
+        "answer": "B",
+        "hint": "Look closely.",
+        "category": "colour",
+        "source": "drawn",
+        "license": "CC0-1.0",
+    },
     {"index": 2, "question": BIRDS, "A": "all of them", "B": "none of them", "answer": "A"},
     {"index": 3, "question": "Is it raining?", "answer": "No"},
     {"index": 4, "question": SIDE, "A": "on the left", "B": "on the right", "answer": "A"},
     {"index": 5, "question": "7", "A": "7", "B": "8", "answer": "A"},
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -75,20 +80,7 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def translate(data: Path | str, model: str, out: Path, *flags: str) -> int:
-    return main(
-        [
-            "curate",
-            "translate",
-            str(data),
-            "--language",
-            "zh",
-            "-m",
-            model,
-            "--out",
-            str(out),
-            *flags,
-        ]
-    )
+    return main(["curate", "translate", str(data), "--language", "zh", "-m", model, "--out", str(out), *flags])
 
 
 def items(out: Path) -> dict[str, Item]:
@@ -114,8 +106,12 @@ def test_a_sibling_has_the_same_ids_keys_and_cells(
     assert after["1"].sample.hint == "请仔细看。"
     assert after["1"].sample.options == {"A": "红色", "B": "蓝色"}
     assert {name: each.action for name, each in decisions(out).items()} == {
-        "1": "fix", "2": "fix", "3": "fix", "4": "fix", "5": "keep",
-    }  # fmt: skip
+        "1": "fix",
+        "2": "fix",
+        "3": "fix",
+        "4": "fix",
+        "5": "keep",
+    }
     assert decisions(out)["1"].changes["A"] == ("red", "红色")
     info = read_step(out)
     assert info.status == "complete"
@@ -139,11 +135,7 @@ SLIPS: list[tuple[str, list[dict[str, str] | str], str]] = [
     (CAR, ["I cannot do that."], "it is not JSON"),
     (CAR, ["{'Q': '汽车'}"], "it is not JSON"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在左边"}], "missing required field `B`"),
-    (
-        SIDE,
-        [{"Q": "它在哪一侧？", "A": "在左边", "B": "在右边", "C": "在中间"}],
-        "unknown field `C`",
-    ),
+    (SIDE, [{"Q": "它在哪一侧？", "A": "在左边", "B": "在右边", "C": "在中间"}], "unknown field `C`"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在右边", "B": "在左边"}], "says what B says"),
     (SIDE, [{"Q": "它在哪一侧？", "A": "在左边", "B": "在左边"}], "A and B are both"),
     (SIDE, [{"Q": "Which side is it on?", "A": "在左边", "B": "在右边"}], "is not translated"),
@@ -152,9 +144,7 @@ SLIPS: list[tuple[str, list[dict[str, str] | str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("question", "replies", "message"), SLIPS, ids=lambda value: str(value)[:40]
-)
+@pytest.mark.parametrize(("question", "replies", "message"), SLIPS, ids=lambda value: str(value)[:40])
 def test_the_model_is_told_what_is_wrong(
     question: str,
     replies: list[dict[str, str] | str],
@@ -196,9 +186,7 @@ def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
     assert "2 flagged for review" in printed
     assert "1 item without a translation" in printed
     strong.slips = {}
-    assert (
-        translate(data, strong.model, out, "--limits", "attempts=2", "--fresh", "again") == 1
-    )  # one stays wrong
+    assert translate(data, strong.model, out, "--limits", "attempts=2", "--fresh", "again") == 1  # one stays wrong
     assert items(out)["1"].sample.question == WORDS[CAR]
     assert read_step(out).status == "complete"
 
@@ -214,9 +202,7 @@ def test_doubtful_translations_and_all_of_them_can_be_reviewed(
         code = translate(data, strong.model, out, "--flag", which)
         actions[which] = [each.action for each in decisions(out).values()]
         assert code == ("flag" in actions[which])
-    assert actions == {
-        "wrong": ["fix", "fix"], "doubtful": ["flag", "fix"], "all": ["flag", "flag"],
-    }  # fmt: skip
+    assert actions == {"wrong": ["fix", "fix"], "doubtful": ["flag", "fix"], "all": ["flag", "flag"]}
     # A term to keep is told to the model and checked.
     out = tmp_path / "keep"
     assert translate(data, strong.model, out, "--terms", "Globe Theatre") == 1
@@ -241,13 +227,7 @@ def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_
             for question in (CAR, BIRDS, SIDE, "Is it raining?")
         }
         code = translate(
-            data,
-            strong.model,
-            out,
-            "--model-for",
-            f"back={strong.model}",
-            "--model-for",
-            f"judge={judge.model}",
+            data, strong.model, out, "--model-for", f"back={strong.model}", "--model-for", f"judge={judge.model}"
         )
     assert code == 1
     made = decisions(out)
@@ -259,9 +239,7 @@ def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_
     assert scores["chrF of question"] == 1.0
 
 
-def test_what_the_judge_says_is_sent_back_once(
-    data: Path, strong: ScriptedTranslator, tmp_path: Path
-) -> None:
+def test_what_the_judge_says_is_sent_back_once(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
     strong.slips = {BIRDS: [{"Q": WORDS[BIRDS], "A": "所有的鱼", "B": "一只也没有"}]}
     write_rows(data, ROWS[1:2])
     out = tmp_path / "out"
@@ -285,12 +263,22 @@ def test_a_killed_step_goes_on_where_it_was(
         return f"是 {text[6:-1]} 吗？"
 
     strong.translate = slow
-    command = [sys.executable, "-m", "snellen", "curate", "translate", str(data),
-               "--language", "zh", "-m", strong.model, "--out", str(out)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "snellen",
+        "curate",
+        "translate",
+        str(data),
+        "--language",
+        "zh",
+        "-m",
+        strong.model,
+        "--out",
+        str(out),
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     log = out / "decisions.jsonl"
     while not log.exists() or log.read_bytes().count(b"\n") < 10:
         assert process.poll() is None
@@ -304,9 +292,7 @@ def test_a_killed_step_goes_on_where_it_was(
     # Nothing that was decided is asked about again.
     assert f"{60 - before} samples" in capsys.readouterr().err
     assert len(list(read_decisions(out))) == 60
-    assert [item.sample.question for item in open_items(out)] == [
-        f"是 {n} 吗？" for n in range(1, 61)
-    ]
+    assert [item.sample.question for item in open_items(out)] == [f"是 {n} 吗？" for n in range(1, 61)]
 
 
 def test_an_interrupted_step_says_how_to_go_on(strong: ScriptedTranslator, tmp_path: Path) -> None:
@@ -319,11 +305,25 @@ def test_an_interrupted_step_says_how_to_go_on(strong: ScriptedTranslator, tmp_p
 
     strong.translate = slow
     process = subprocess.Popen(
-        [sys.executable, "-m", "snellen", "curate", "translate", str(data),
-         "--language", "zh", "-m", strong.model, "--out", str(out)],
+        [
+            sys.executable,
+            "-m",
+            "snellen",
+            "curate",
+            "translate",
+            str(data),
+            "--language",
+            "zh",
+            "-m",
+            strong.model,
+            "--out",
+            str(out),
+        ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     log = out / "decisions.jsonl"
     while not log.exists() or not log.read_bytes():
         assert process.poll() is None
@@ -378,7 +378,7 @@ MISTAKES = [
     (["--check", "lost.jsonl"], "lost.jsonl"),
     (["-m", "http://127.0.0.1:9/v1#strong"], "127.0.0.1:9"),
     (["-m", "nobody/knows"], "nobody"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("flags", "message"), MISTAKES)
@@ -399,9 +399,7 @@ def test_mistakes_are_sentences(
     assert message in errors
     assert "Traceback" not in errors
     assert not strong.asked
-    lost = main(
-        ["curate", "translate", str(tmp_path / "lost.jsonl"), "--language", "zh", "-m", "random"]
-    )
+    lost = main(["curate", "translate", str(tmp_path / "lost.jsonl"), "--language", "zh", "-m", "random"])
     assert lost == 2
 
 
@@ -417,27 +415,22 @@ def test_another_language_and_open_answers(strong: ScriptedTranslator, tmp_path:
     # The note on yes and no is there only where it is needed.
     notes = ["“Yes”请译为“是”" in asked[0]["content"] for asked in strong.asked]
     assert sorted(notes) == [False, True]
-    german = {
-        "Is it raining?": "Regnet es?",
-        "Yes": "Ja",
-        "No": "Nein",
-        "Name the colour.": "Nenne die Farbe.",
-    }
+    german = {"Is it raining?": "Regnet es?", "Yes": "Ja", "No": "Nein", "Name the colour.": "Nenne die Farbe."}
     strong.translate = german.__getitem__
-    code = main(["curate", "translate", str(data), "--language", "de-AT", "-m", strong.model,
-                 "--out", str(tmp_path / "de")])  # fmt: skip
+    code = main(
+        ["curate", "translate", str(data), "--language", "de-AT", "-m", strong.model, "--out", str(tmp_path / "de")]
+    )
     assert code == 0
     assert items(tmp_path / "de")["2"].sample.options == {"A": "Ja", "B": "Nein"}
     assert items(tmp_path / "de")["1"].sample.gold == ("red", "crimson")
     assert "English text in the JSON object below into German" in strong.asked[-1][0]["content"]
 
 
-def test_rotated_copies_take_the_same_translation(
-    strong: ScriptedTranslator, tmp_path: Path
-) -> None:
-    rows = [{"index": 4, "question": SIDE, "A": "on the left", "B": "on the right", "answer": "A"},
-            {"index": 1_000_004, "question": SIDE, "A": "on the right", "B": "on the left",
-             "answer": "B"}]  # fmt: skip
+def test_rotated_copies_take_the_same_translation(strong: ScriptedTranslator, tmp_path: Path) -> None:
+    rows = [
+        {"index": 4, "question": SIDE, "A": "on the left", "B": "on the right", "answer": "A"},
+        {"index": 1_000_004, "question": SIDE, "A": "on the right", "B": "on the left", "answer": "B"},
+    ]
     data, out = write_rows(tmp_path / "rotated.jsonl", rows), tmp_path / "out"
     assert translate(data, strong.model, out) == 0
     assert len(strong.asked) == 1
@@ -448,8 +441,7 @@ def test_rotated_copies_take_the_same_translation(
 def test_terms_that_are_not_translated_alike_are_reported(
     strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [{"index": n, "question": f"Is it {n}?", "A": "red", "B": "blue", "answer": "A"}
-            for n in (1, 2, 3)]  # fmt: skip
+    rows = [{"index": n, "question": f"Is it {n}?", "A": "red", "B": "blue", "answer": "A"} for n in (1, 2, 3)]
     data, out = write_rows(tmp_path / "terms.jsonl", rows), tmp_path / "out"
 
     def vary(text: str) -> str:
@@ -466,8 +458,7 @@ def test_terms_that_are_not_translated_alike_are_reported(
     glossary.write_text('red = "红色"\n', encoding="utf-8")
     assert translate(data, strong.model, tmp_path / "two", "--terms", str(glossary)) == 0
     assert "not translated alike" not in capsys.readouterr().out
-    assert any("'red' is to be translated as '红色'" in asked[-1]["content"]
-               for asked in strong.asked)  # fmt: skip
+    assert any("'red' is to be translated as '红色'" in asked[-1]["content"] for asked in strong.asked)
 
 
 def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
@@ -488,23 +479,17 @@ def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
     assert counts["inconsistent terms"] == 0
 
 
-def test_the_pictures_of_a_data_set_folder_are_not_stored_twice(
-    strong: ScriptedTranslator, tmp_path: Path
-) -> None:
+def test_the_pictures_of_a_data_set_folder_are_not_stored_twice(strong: ScriptedTranslator, tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     Image.new("RGB", (8, 8), "red").save(tmp_path / "images" / "car.png")
     rows = [{**ROWS[0], "image": "images/car.png"}]
     first, second = tmp_path / "first", tmp_path / "second"
     assert translate(write_rows(tmp_path / "car.jsonl", rows), strong.model, first) == 0
-    english = {
-        "汽车是什么颜色？": CAR,
-        "红色": "red",
-        "蓝色": "blue",
-        "请仔细看。": "Look closely.",
-    }
+    english = {"汽车是什么颜色？": CAR, "红色": "red", "蓝色": "blue", "请仔细看。": "Look closely."}
     strong.translate = english.__getitem__
-    assert main(["curate", "translate", str(first), "--language", "zh:en", "-m",
-                 strong.model, "--out", str(second)]) == 0  # fmt: skip
+    assert (
+        main(["curate", "translate", str(first), "--language", "zh:en", "-m", strong.model, "--out", str(second)]) == 0
+    )
     [one], [other] = ([*(folder / "media").rglob("*.png")] for folder in (first, second))
     assert one.name == other.name
     assert one.stat().st_ino == other.stat().st_ino

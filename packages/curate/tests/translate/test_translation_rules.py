@@ -26,9 +26,8 @@ ENGLISH, CHINESE = open_language("en"), open_language("zh")
 
 def check(source: str, target: str, to: str = "zh", back: str = "") -> list[Mismatch]:
     pair = TextPair(
-        fields(source), fields(target), ENGLISH, open_language(to), ("A",), KEEP, GLOSSARY,
-        fields(back) if back else {},
-    )  # fmt: skip
+        fields(source), fields(target), ENGLISH, open_language(to), ("A",), KEEP, GLOSSARY, fields(back) if back else {}
+    )
     return check_pair(pair)
 
 
@@ -59,7 +58,7 @@ DOUBTFUL = [
     ("lines", "First line.\nSecond line.", "第一行。第二行。"),
     ("untranslated", "Does the text say car?", "文字写的是 car 吗？"),
     ("untranslated", "A|Rialto|B|Madison", "A|Rialto|B|麦迪逊"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("rule", "source", "target"), DOUBTFUL)
@@ -87,12 +86,7 @@ OTHER_LANGUAGES = [
     ("ar", "There are 15 birds.", "هناك ١٥ طائرًا.", set()),
     ("ar", "There are 15 birds.", "هناك ١٦ طائرًا.", {"numbers"}),
     ("hi", "What is the man holding?", "What is the man holding?", {"untranslated"}),
-    (
-        "ja",
-        "How many of the 3 dogs are not brown?",
-        "3匹の犬のうち、茶色でないのは何匹ですか？",
-        set(),
-    ),
+    ("ja", "How many of the 3 dogs are not brown?", "3匹の犬のうち、茶色でないのは何匹ですか？", set()),
     ("th", "A|Yes|B|No", "A|Yes|B|No", set()),
     ("fi", "The 12 birds in the tree sing.", "Puun 12 lintua laulavat.", set()),
     ("fi", "The 12 birds in the tree sing.", "Puun linnut laulavat.", {"numbers"}),
@@ -134,7 +128,7 @@ NUMBERS = [
     (".5 hours", {"0.5", "30"}),
     ("1.234", {"1.234", "1234"}),
     ("1,234,567.8", {"1234567.8"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "values"), NUMBERS)
@@ -213,14 +207,7 @@ def test_a_request_for_yes_or_no_is_one() -> None:
 
 
 def test_language_tags() -> None:
-    tags = {
-        "zh-CN": "zh",
-        "ZH_hans": "zh",
-        "cn": "zh",
-        "zh-TW": "zh-Hant",
-        "de-AT": "de",
-        "pt": "pt",
-    }
+    tags = {"zh-CN": "zh", "ZH_hans": "zh", "cn": "zh", "zh-TW": "zh-Hant", "de-AT": "de", "pt": "pt"}
     for tag, expected in tags.items():
         assert open_language(tag).tag == expected
     unknown = open_language("fi")

@@ -84,11 +84,7 @@ def attack_board(board: BoardCopy, accounts: int, draws: np.random.Generator) ->
     asked = draws.integers(0, board.options, (accounts, len(gold)), dtype=np.int8)
     model = np.where(draws.random(len(gold)) < _RIGHT, gold, draws.integers(0, board.options))
     near = np.where(draws.random(asked.shape) < _CHANGED, asked, model)
-    tried = (
-        _fit(board, gold, asked, None),
-        _change_one_by_one(board, gold, accounts),
-        _fit(board, gold, near, model),
-    )
+    tried = (_fit(board, gold, asked, None), _change_one_by_one(board, gold, accounts), _fit(board, gold, near, model))
     public = [float((answers == gold)[board.is_public].mean()) for answers in tried]
     private = [float((answers == gold)[~board.is_public].mean()) for answers in tried]
     finals = board._replace(is_public=~board.is_public, groups=[np.arange(len(gold))])

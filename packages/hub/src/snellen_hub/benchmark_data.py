@@ -91,9 +91,7 @@ class StoredData(NamedTuple):
     media: MediaStore
 
 
-def store_data(
-    storage: Storage, new: NewBenchmark, held: HostedBenchmark | None = None
-) -> StoredData:
+def store_data(storage: Storage, new: NewBenchmark, held: HostedBenchmark | None = None) -> StoredData:
     """Check the data and store them. They are read once, so that a mistake shows here and not in a
     score. Questions of a hidden split that the benchmark `held` before keep their part.
 
@@ -125,15 +123,19 @@ def _without_data(storage: Storage, new: NewBenchmark) -> StoredData:
     """Of a benchmark that has no data yet. Raises UsageError for what only data can have, and for
     a `spec` that is no benchmark."""
     if new.is_hidden or new.public_data is not None or new.answers is not None:
-        raise UsageError(
-            f"{new.name} has no data, so none of it can be hidden or public; give --data DATA"
-        )
+        raise UsageError(f"{new.name} has no data, so none of it can be hidden or public; give --data DATA")
     if new.spec:
         open_benchmark(new.spec, new.protocol.variant(None))
     columns: dict[str, Any] = {
-        "data": "", "data_name": "", "scoring_data": None, "public_data": None, "public_name": "",
-        "ids": "", "rows": 0, "draw": {},
-    }  # fmt: skip
+        "data": "",
+        "data_name": "",
+        "scoring_data": None,
+        "public_data": None,
+        "public_name": "",
+        "ids": "",
+        "rows": 0,
+        "draw": {},
+    }
     return StoredData(columns, [], MediaStore(storage, Path()))
 
 
@@ -170,9 +172,7 @@ def scoring_file(storage: Storage, row: HostedBenchmark, folder: Path) -> Path:
     return path
 
 
-def unpack_data(
-    storage: Storage, row: HostedBenchmark, media: Sequence[HostedMedium], folder: Path
-) -> Path:
+def unpack_data(storage: Storage, row: HostedBenchmark, media: Sequence[HostedMedium], folder: Path) -> Path:
     """Write the complete data with their pictures into a folder; returns the data file. Raises
     StorageError."""
     path = folder / Path(row.data_name).name
@@ -189,11 +189,7 @@ def unpack_data(
 
 
 def _store_complete(
-    storage: Storage,
-    new: NewBenchmark,
-    data: Path,
-    public: Path | None,
-    held: HostedBenchmark | None,
+    storage: Storage, new: NewBenchmark, data: Path, public: Path | None, held: HostedBenchmark | None
 ) -> StoredData:
     """Check and store complete data, and the public data of a hidden split."""
     benchmark = open_hosted(new.spec, new.protocol, data)
@@ -207,8 +203,7 @@ def _store_complete(
     for sample in benchmark.samples(table):
         if not sample.gold:
             raise DataError(
-                f"{data}: item {sample.id} has no answer, so it could not be scored; give the "
-                "complete data"
+                f"{data}: item {sample.id} has no answer, so it could not be scored; give the complete data"
             )
         questions.append(question_rows(benchmark, sample))
         if new.is_hidden:
@@ -291,10 +286,10 @@ def _without_media(new: NewBenchmark, table: DataTable, benchmark: Benchmark) ->
     if new.spec or all(isinstance(ref.source, BrokenSource) for row in table for ref in row.media):
         return None
     lines = b"".join(
-        _encode({name: cell for name, cell in row.cells.items() if not _is_medium(name)}
-                | named_media(row.media)) + b"\n"
+        _encode({name: cell for name, cell in row.cells.items() if not _is_medium(name)} | named_media(row.media))
+        + b"\n"
         for row in table
-    )  # fmt: skip
+    )
     with TemporaryDirectory(prefix="snellen-hosting-") as folder:
         copy = Path(folder) / "data.jsonl"
         copy.write_bytes(lines)
@@ -314,8 +309,17 @@ def _without_media(new: NewBenchmark, table: DataTable, benchmark: Benchmark) ->
 
 def _scored_parts(sample: Sample) -> tuple[object, ...]:
     """What of a sample decides its score."""
-    return (sample.id, sample.kind, sample.question, sample.gold, dict(sample.options),
-            dict(sample.groups), sample.rotations, sample.unit, sample.hint)  # fmt: skip
+    return (
+        sample.id,
+        sample.kind,
+        sample.question,
+        sample.gold,
+        dict(sample.options),
+        dict(sample.groups),
+        sample.rotations,
+        sample.unit,
+        sample.hint,
+    )
 
 
 def _links(sample: Sample) -> SampleLinks:

@@ -132,10 +132,7 @@ def read_config(folder: Path) -> HubConfig:
     """
     path = folder / CONFIG_FILE
     if not path.is_file():
-        raise UsageError(
-            f"{folder} holds no hub: it has no {CONFIG_FILE}; make one with: snellen hub init "
-            f"{folder}"
-        )
+        raise UsageError(f"{folder} holds no hub: it has no {CONFIG_FILE}; make one with: snellen hub init {folder}")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -151,9 +148,7 @@ def parse_config(text: str, folder: Path) -> HubConfig:
     except (msgspec.ValidationError, tomllib.TOMLDecodeError) as error:
         is_unknown = "unknown field" in str(error)
         advice = "; take that line out, or name it as docs/hub.md does under Settings"
-        raise UsageError(
-            f"{folder / CONFIG_FILE}: {error}{advice if is_unknown else ''}"
-        ) from error
+        raise UsageError(f"{folder / CONFIG_FILE}: {error}{advice if is_unknown else ''}") from error
     return with_defaults(config, folder)
 
 

@@ -30,8 +30,7 @@ def read_entries(session: Session, benchmark: HostedBenchmark) -> list[BoardEntr
     founders = read_founders(session, benchmark.id)
     teams = session.scalars(select(Team).where(Team.benchmark_id == benchmark.id))
     found: dict[int, tuple[str, list[str], list[datetime]]] = {
-        team.founder_id: (team.name, [each.account.name for each in team.members], [])
-        for team in teams
+        team.founder_id: (team.name, [each.account.name for each in team.members], []) for team in teams
     }
     sent = select(Submission.account_id, Account.name, Submission.created).where(
         Submission.benchmark_id == benchmark.id, Submission.kind == "submitted"
@@ -40,9 +39,12 @@ def read_entries(session: Session, benchmark: HostedBenchmark) -> list[BoardEntr
         _, _, times = found.setdefault(founders.get(account, account), (name, [name], []))
         times.append(created)
     finals = select(FinalScore.account_id, Submission.public_id).join(FinalScore.submission)
-    chosen = {row[0]: row[1] for row in session.execute(finals.where(
-        FinalScore.benchmark_id == benchmark.id, FinalScore.part == benchmark.revealed + 1,
-    ))}  # fmt: skip
+    chosen = {
+        row[0]: row[1]
+        for row in session.execute(
+            finals.where(FinalScore.benchmark_id == benchmark.id, FinalScore.part == benchmark.revealed + 1)
+        )
+    }
     phases = read_phases(benchmark)
     entries = []
     for entry, (name, members, times) in found.items():

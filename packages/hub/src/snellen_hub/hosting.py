@@ -20,31 +20,13 @@ from snellen_hub.benchmark_data import NewBenchmark as NewBenchmark
 from snellen_hub.benchmark_data import Protocol as Protocol
 from snellen_hub.benchmark_data import StoredData, open_hosted, scoring_file, store_data
 from snellen_hub.boards.changes import note_data_change
-from snellen_hub.database.tables import (
-    HostedBenchmark,
-    HostedItem,
-    HostedMedium,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import HostedBenchmark, HostedItem, HostedMedium, Submission, SubmissionScore
 from snellen_hub.errors import NotThere
 from snellen_hub.jobs.queue import add_job
-from snellen_hub.samples.content import (
-    IndexedItem,
-    ItemContent,
-    index_sample,
-    item_row,
-    read_content,
-    without_media,
-)
+from snellen_hub.samples.content import IndexedItem, ItemContent, index_sample, item_row, read_content, without_media
 from snellen_hub.samples.flags import settle_by_data
 from snellen_hub.samples.media import MediaStore
-from snellen_hub.samples.versions import (
-    VersionChanges,
-    compare_items,
-    compare_settings,
-    note_version,
-)
+from snellen_hub.samples.versions import VersionChanges, compare_items, compare_settings, note_version
 from snellen_hub.storage import Storage
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -72,10 +54,17 @@ def add_benchmark(
     check_benchmark_name(session, new.name)
     stored = stored or store_data(storage, new)
     row = HostedBenchmark(
-        name=new.name, title=new.title, description=new.description, spec=new.spec,
+        name=new.name,
+        title=new.title,
+        description=new.description,
+        spec=new.spec,
         protocol=msgspec.to_builtins(new.protocol),
-        is_hidden=new.is_hidden or new.answers is not None, version=1, layout=new.layout,
-        created=now(), **stored.columns)  # fmt: skip
+        is_hidden=new.is_hidden or new.answers is not None,
+        version=1,
+        layout=new.layout,
+        created=now(),
+        **stored.columns,
+    )
     session.add(row)
     session.flush()
     _write_items(session, row, stored.items, stored.media)
@@ -87,19 +76,14 @@ def check_benchmark_name(session: Session, name: str) -> None:
     """Raises UsageError for the name of a new benchmark that is taken or malformed."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"a benchmark cannot be called {name!r}; expected up to 63 lower-case letters, "
-            "digits, - and _"
+            f"a benchmark cannot be called {name!r}; expected up to 63 lower-case letters, digits, - and _"
         )
     if session.scalar(select(HostedBenchmark.id).where(HostedBenchmark.name == name)):
         raise UsageError(f"the hub has a benchmark called {name} already")
 
 
 def replace_data(
-    session: Session,
-    storage: Storage,
-    row: HostedBenchmark,
-    new: NewBenchmark,
-    stored: StoredData | None = None,
+    session: Session, storage: Storage, row: HostedBenchmark, new: NewBenchmark, stored: StoredData | None = None
 ) -> int:
     """Replace data and protocol of a benchmark, or add the first data: its version counts up, and
     every submission that is not withdrawn is scored again; both numbers are kept. Flags that the
@@ -131,18 +115,14 @@ def rescore(session: Session, row: HostedBenchmark, *, always: bool) -> int:
     return start_version(session, row, "scoring", VersionChanges())
 
 
-def start_version(
-    session: Session, row: HostedBenchmark, reason: str, changes: VersionChanges
-) -> int:
+def start_version(session: Session, row: HostedBenchmark, reason: str, changes: VersionChanges) -> int:
     """Give a benchmark its next version, and queue every submission that is not withdrawn on it;
     returns their number."""
     row.version += 1
     note_version(session, row, reason, changes)
     note_data_change(session, row, row.version - 1)
     query = select(Submission).where(
-        Submission.benchmark_id == row.id,
-        Submission.visibility != "withdrawn",
-        Submission.file.is_not(None),
+        Submission.benchmark_id == row.id, Submission.visibility != "withdrawn", Submission.file.is_not(None)
     )
     submissions = session.scalars(query).all()
     for submission in submissions:
@@ -168,9 +148,7 @@ def _is_outdated(session: Session, row: HostedBenchmark) -> bool:
     return session.scalar(query) is not None
 
 
-def _write_items(
-    session: Session, row: HostedBenchmark, items: Sequence[IndexedItem], media: MediaStore
-) -> None:
+def _write_items(session: Session, row: HostedBenchmark, items: Sequence[IndexedItem], media: MediaStore) -> None:
     """Write items and media of a benchmark in the place of earlier ones."""
     session.execute(delete(HostedItem).where(HostedItem.benchmark_id == row.id))
     session.execute(delete(HostedMedium).where(HostedMedium.benchmark_id == row.id))
@@ -182,9 +160,7 @@ def _write_items(
         session.execute(insert(HostedMedium), described)
 
 
-def _read_contents(
-    session: Session, storage: Storage, row: HostedBenchmark
-) -> dict[str, ItemContent]:
+def _read_contents(session: Session, storage: Storage, row: HostedBenchmark) -> dict[str, ItemContent]:
     """The items of a benchmark by id; those of a hidden split without media."""
     query = select(HostedItem).where(HostedItem.benchmark_id == row.id)
     stored = session.scalars(query.order_by(HostedItem.position)).all()

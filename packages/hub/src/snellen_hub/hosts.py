@@ -33,33 +33,32 @@ def board_role(session: Session, benchmark: HostedBenchmark, caller: Caller) -> 
     return row.role if row is not None and caller.may("submit") else ""
 
 
-def check_host(
-    session: Session, benchmark: HostedBenchmark, caller: Caller, role: BoardRole = "host"
-) -> None:
+def check_host(session: Session, benchmark: HostedBenchmark, caller: Caller, role: BoardRole = "host") -> None:
     """Raises NotHost unless the caller manages the benchmark, as its owner if the role says so."""
     if board_role(session, benchmark, caller) not in {"owner", role}:
         raise NotHost(f"{caller.name} is no {role} of {benchmark.name}")
 
 
 def host_phases(
-    session: Session,
-    benchmark: HostedBenchmark,
-    caller: Caller,
-    phases: Sequence[Phase],
-    address: str,
+    session: Session, benchmark: HostedBenchmark, caller: Caller, phases: Sequence[Phase], address: str
 ) -> None:
     """Give a benchmark other phases, as a host. Raises NotHost, and UsageError as `set_phases`."""
     check_host(session, benchmark, caller)
     set_phases(session, benchmark, phases)
-    note_action(session, "phases", account_id=caller.account_id, address=address,
-                subject=benchmark.name, phases=benchmark.phases)  # fmt: skip
+    note_action(
+        session,
+        "phases",
+        account_id=caller.account_id,
+        address=address,
+        subject=benchmark.name,
+        phases=benchmark.phases,
+    )
 
 
 def read_hosts(session: Session, benchmark: HostedBenchmark) -> list[BoardHost]:
     """Who manages a benchmark, the first ones first."""
     query = select(BoardHost).where(BoardHost.benchmark_id == benchmark.id)
-    return list(session.scalars(
-        query.options(joinedload(BoardHost.account)).order_by(BoardHost.created)))  # fmt: skip
+    return list(session.scalars(query.options(joinedload(BoardHost.account)).order_by(BoardHost.created)))
 
 
 def hosted_benchmarks(session: Session, account_id: int) -> list[HostedBenchmark]:
@@ -83,8 +82,7 @@ def set_host(session: Session, benchmark: HostedBenchmark, name: str, role: str)
     if row is not None and role:
         row.role = role
     elif role:
-        session.add(BoardHost(benchmark_id=benchmark.id, account_id=account.id, role=role,
-                              created=now()))  # fmt: skip
+        session.add(BoardHost(benchmark_id=benchmark.id, account_id=account.id, role=role, created=now()))
     elif row is None:
         raise UsageError(f"{account.name} is no host of {benchmark.name}")
     else:

@@ -11,14 +11,7 @@ from snellen.core.errors import StorageError, UsageError
 from snellen.settings import read_secret
 from snellen_hub.accounts.access import create_account
 from snellen_hub.accounts.audit import note_action
-from snellen_hub.config import (
-    CONFIG_FILE,
-    DATABASE_VARIABLE,
-    HubConfig,
-    check_overrides,
-    parse_config,
-    read_config,
-)
+from snellen_hub.config import CONFIG_FILE, DATABASE_VARIABLE, HubConfig, check_overrides, parse_config, read_config
 from snellen_hub.database.connection import Database
 from snellen_hub.storage import KEY_VARIABLE, Storage
 
@@ -102,10 +95,7 @@ def create_hub(folder: Path | str, owner: str | None = None, password: str = "")
 def _fill_hub(hub: Hub, owner: str | None, password: str) -> None:
     """Write the schema and the first account, into a database that holds no hub."""
     if hub.database.schema() is not None:
-        raise UsageError(
-            f"the database of {hub.folder} holds a hub already; name another one in "
-            f"{DATABASE_VARIABLE}"
-        )
+        raise UsageError(f"the database of {hub.folder} holds a hub already; name another one in {DATABASE_VARIABLE}")
     hub.storage.check()
     with hub.database.rebuilding() as connection:
         hub.database.upgrade_within(connection)

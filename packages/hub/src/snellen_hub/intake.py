@@ -92,9 +92,7 @@ def store_replies(
     _check_has_data(benchmark)
     replies = read_replies(new.file_name, new.content, limits)
     questions = decode_questions(storage.get(benchmark.ids))
-    check_replies(
-        replies, questions, is_hidden=benchmark.is_hidden, allow_missing=new.allow_missing
-    )
+    check_replies(replies, questions, is_hidden=benchmark.is_hidden, allow_missing=new.allow_missing)
     lines = b"".join(msgspec.json.encode(reply) + b"\n" for reply in replies)
     return StoredReplies(storage.put(lines, seal=benchmark.is_hidden), benchmark.ids)
 
@@ -129,13 +127,24 @@ def take_submission(
     if stored is None or stored.ids != benchmark.ids:
         stored = store_replies(storage, benchmark, new, limits)
     submission = Submission(
-        public_id=token_hex(8), account_id=account_id, benchmark_id=benchmark.id, model=new.model,
+        public_id=token_hex(8),
+        account_id=account_id,
+        benchmark_id=benchmark.id,
+        model=new.model,
         team="" if team is None else team.name,
-        facts=msgspec.to_builtins(new.facts), kind=new.kind, status="queued",
-        visibility="private", problem="", file=stored.file,
+        facts=msgspec.to_builtins(new.facts),
+        kind=new.kind,
+        status="queued",
+        visibility="private",
+        problem="",
+        file=stored.file,
         file_name=PurePosixPath(new.file_name.replace("\\", "/")).name[:200],
-        digest=hashlib.sha256(new.content).hexdigest(), size=len(new.content), run=new.run,
-        replaces_id=None if replaces is None else replaces.id, created=now())  # fmt: skip
+        digest=hashlib.sha256(new.content).hexdigest(),
+        size=len(new.content),
+        run=new.run,
+        replaces_id=None if replaces is None else replaces.id,
+        created=now(),
+    )
     session.add(submission)
     session.flush()
     if replaces is not None and replaces.visibility != "withdrawn":
@@ -153,11 +162,7 @@ def _check_has_data(benchmark: HostedBenchmark) -> None:
 
 
 def check_may_submit(
-    session: Session,
-    benchmark: HostedBenchmark,
-    account_id: int,
-    limits: SubmissionLimits,
-    hidden: HiddenSplits,
+    session: Session, benchmark: HostedBenchmark, account_id: int, limits: SubmissionLimits, hidden: HiddenSplits
 ) -> None:
     """Raises NotConfirmed, NoOpenPhase and TooManySubmissions. Submissions at the same time count
     each other only if the rows of the account and of its team's founder are locked."""
@@ -170,9 +175,7 @@ def check_may_submit(
         )
     phase = find_open_phase(benchmark)
     query = select(func.count()).where(
-        is_shared_with(account_id),
-        Submission.benchmark_id == benchmark.id,
-        Submission.kind != "reported",
+        is_shared_with(account_id), Submission.benchmark_id == benchmark.id, Submission.kind != "reported"
     )
     day = query.where(Submission.created > now() - _DAY)
     if (session.scalar(day) or 0) >= limits.per_day:
@@ -184,6 +187,5 @@ def check_may_submit(
         return
     if (session.scalar(query.where(Submission.created >= phase.opens)) or 0) >= phase.submissions:
         raise TooManySubmissions(
-            f"{phase.submissions} submissions in the phase {phase.name} are all that an account or "
-            "its team may make"
+            f"{phase.submissions} submissions in the phase {phase.name} are all that an account or its team may make"
         )

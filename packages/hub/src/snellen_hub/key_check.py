@@ -22,13 +22,10 @@ def check_key(hub: Hub, *, is_needed: bool = False) -> bool:
     not divided into a public and a private part."""
     with hub.database.reading() as session:
         hidden = HostedBenchmark.is_hidden, HostedBenchmark.data != ""
-        rows = session.scalars(
-            select(HostedBenchmark).where(*hidden).order_by(HostedBenchmark.rows)
-        ).all()
+        rows = session.scalars(select(HostedBenchmark).where(*hidden).order_by(HostedBenchmark.rows)).all()
     if hub.storage.has_key and not _opens_any(hub, [row.data for row in rows[:_TRIES]]):
         raise UsageError(
-            f"{KEY_VARIABLE} does not open the hidden answers of {hub.folder}; set the key with "
-            "which they were stored"
+            f"{KEY_VARIABLE} does not open the hidden answers of {hub.folder}; set the key with which they were stored"
         )
     for row in rows:
         read_draw(row)

@@ -47,8 +47,13 @@ def parse_phase(text: str) -> Phase:
             "Public,2027-03-01,2027-05-01,50"
         )
     opens, closes = map(parse_moment, parts[:2])
-    typed = {"name": name, "opens": opens, "closes": closes,
-             "submissions": int(parts[2]) if parts[2:] else None, "final": final}  # fmt: skip
+    typed = {
+        "name": name,
+        "opens": opens,
+        "closes": closes,
+        "submissions": int(parts[2]) if parts[2:] else None,
+        "final": final,
+    }
     return convert_phases([typed])[0]
 
 

@@ -37,11 +37,8 @@ def find_open_phase(row: HostedBenchmark) -> Phase | None:
     for phase in phases:
         if phase.opens <= moment < phase.closes:
             return phase
-    later = [f"{phase.name} opens at {iso_time(phase.opens)}" for phase in phases
-             if phase.opens > moment]  # fmt: skip
-    raise NoOpenPhase(
-        f"{row.name} takes no submissions now: {later[0] if later else 'its last phase is over'}"
-    )
+    later = [f"{phase.name} opens at {iso_time(phase.opens)}" for phase in phases if phase.opens > moment]
+    raise NoOpenPhase(f"{row.name} takes no submissions now: {later[0] if later else 'its last phase is over'}")
 
 
 def set_phases(session: Session, row: HostedBenchmark, phases: Sequence[Phase]) -> None:
@@ -59,9 +56,7 @@ def set_phases(session: Session, row: HostedBenchmark, phases: Sequence[Phase]) 
             raise UsageError(f"{phase.name} closes at {iso_time(phase.closes)}, before it opens")
     for phase, other in pairwise(phases):
         if other.opens < phase.closes:
-            raise UsageError(
-                f"{other.name} opens at {iso_time(other.opens)}, while {phase.name} is open"
-            )
+            raise UsageError(f"{other.name} opens at {iso_time(other.opens)}, while {phase.name} is open")
     if len({phase.name for phase in phases}) < len(phases):
         raise UsageError("two phases have the same name")
     over = {phase.closes for phase in read_phases(row) if phase.final and phase.closes <= now()}

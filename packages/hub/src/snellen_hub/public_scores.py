@@ -65,8 +65,13 @@ def public_score(score: SubmissionScore) -> PublicScore:
 def score_columns(summary: Summary) -> dict[str, Any]:
     """The numbers of a score as columns of its table."""
     number = public_number(summary.headline)
-    return {"headline": number.value, "low": number.low, "high": number.high,
-            "samples": number.n, "summary": msgspec.to_builtins(summary)}  # fmt: skip
+    return {
+        "headline": number.value,
+        "low": number.low,
+        "high": number.high,
+        "samples": number.n,
+        "summary": msgspec.to_builtins(summary),
+    }
 
 
 def public_number(metric: Metric) -> PublicNumber:

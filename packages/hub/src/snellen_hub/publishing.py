@@ -22,9 +22,7 @@ def publish_submission(session: Session, submission: Submission) -> None:
     if submission.visibility == "published":
         return
     if submission.status != "scored":
-        raise PublicationRefused(
-            f"submission {name} is {submission.status}; it can be published once it is scored"
-        )
+        raise PublicationRefused(f"submission {name} is {submission.status}; it can be published once it is scored")
     submission.visibility, submission.published = "published", now()
     note_change(session, submission, "published")
 

@@ -36,11 +36,7 @@ class PartDraw(Struct, frozen=True):
 
 
 def draw_parts(
-    samples: Sequence[Sample],
-    seed: int,
-    public_share: float,
-    private: Sequence[int],
-    known: Mapping[str, int],
+    samples: Sequence[Sample], seed: int, public_share: float, private: Sequence[int], known: Mapping[str, int]
 ) -> dict[str, int]:
     """The part of each question, by id. Questions that share a picture or a unit go together, and
     each part holds the categories nearly in proportion. Those that are `known` from an earlier draw
@@ -54,8 +50,7 @@ def draw_parts(
     for sample in linked:
         if sample.id in known:
             joined[sample.unit] = min(known[sample.id], joined.get(sample.unit, known[sample.id]))
-    parts = {each.id: known.get(each.id, joined[each.unit])
-             for each in linked if each.unit in joined}  # fmt: skip
+    parts = {each.id: known.get(each.id, joined[each.unit]) for each in linked if each.unit in joined}
     units = stratified_order([each for each in linked if each.unit not in joined], seed)
     count = sum(len(unit.samples) for unit in units)
     each_private = count * (1 - public_share) / len(private)

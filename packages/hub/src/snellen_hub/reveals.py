@@ -38,17 +38,12 @@ def choose_final(session: Session, submission: Submission) -> None:
     PublicationRefused."""
     name = submission.public_id
     # Until the transaction ends: a reveal, or another choice of the account, waits.
-    benchmark = session.get_one(HostedBenchmark, submission.benchmark_id, with_for_update=True,
-                                populate_existing=True)  # fmt: skip
+    benchmark = session.get_one(HostedBenchmark, submission.benchmark_id, with_for_update=True, populate_existing=True)
     part = _next_part(benchmark)
     if _due(benchmark):
-        raise PublicationRefused(
-            f"the time to choose for {benchmark.name} is over; it is being revealed"
-        )
+        raise PublicationRefused(f"the time to choose for {benchmark.name} is over; it is being revealed")
     if submission.visibility != "published" or submission.file is None:
-        raise PublicationRefused(
-            f"submission {name} is not published with its replies, and the finals are; publish it"
-        )
+        raise PublicationRefused(f"submission {name} is not published with its replies, and the finals are; publish it")
     final = find_choice(session, submission)
     if final is None:
         session.add(_new_final(submission, part, _entry(session, submission)))
@@ -155,9 +150,7 @@ def _due(row: HostedBenchmark) -> datetime | None:
 
 
 def _finals(benchmark_id: int, part: int) -> Select[FinalScore]:
-    return select(FinalScore).where(
-        FinalScore.benchmark_id == benchmark_id, FinalScore.part == part
-    )
+    return select(FinalScore).where(FinalScore.benchmark_id == benchmark_id, FinalScore.part == part)
 
 
 def _entry(session: Session, submission: Submission) -> int:
@@ -167,5 +160,6 @@ def _entry(session: Session, submission: Submission) -> int:
 
 
 def _new_final(submission: Submission, part: int, entry: int) -> FinalScore:
-    return FinalScore(benchmark_id=submission.benchmark_id, account_id=entry, part=part,
-                      submission_id=submission.id, created=now())  # fmt: skip
+    return FinalScore(
+        benchmark_id=submission.benchmark_id, account_id=entry, part=part, submission_id=submission.id, created=now()
+    )

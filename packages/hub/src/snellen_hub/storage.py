@@ -198,8 +198,7 @@ class Storage:
             return bytes(self._cipher().decrypt(nonce, content, key.encode()))
         except InvalidTag:
             raise StorageError(
-                f"the file {key} in the storage is damaged, or was sealed with another "
-                f"{KEY_VARIABLE}"
+                f"the file {key} in the storage is damaged, or was sealed with another {KEY_VARIABLE}"
             ) from None
 
     def _cipher(self) -> Any:

@@ -21,8 +21,7 @@ from snellen_hub.database.tables import Account, HostedBenchmark, Submission, Te
 def team_of(session: Session, benchmark_id: int, account_id: int) -> Team | None:
     """The team of an account at a benchmark; None without one."""
     query = select(Team).join(TeamMember, TeamMember.team_id == Team.id)
-    return session.scalar(query.where(TeamMember.benchmark_id == benchmark_id,
-                                      TeamMember.account_id == account_id))  # fmt: skip
+    return session.scalar(query.where(TeamMember.benchmark_id == benchmark_id, TeamMember.account_id == account_id))
 
 
 def read_founders(session: Session, benchmark_id: int) -> dict[int, int]:
@@ -57,8 +56,7 @@ def create_team(session: Session, benchmark: HostedBenchmark, account_id: int, n
     _lock(session, account_id)
     if team_of(session, benchmark.id, account_id) is not None:
         raise UsageError(f"you are in a team of {benchmark.name} already")
-    taken = select(Team.id).where(Team.benchmark_id == benchmark.id,
-                                  func.lower(Team.name) == name.lower())  # fmt: skip
+    taken = select(Team.id).where(Team.benchmark_id == benchmark.id, func.lower(Team.name) == name.lower())
     other = account_called(session, name)
     if not name or session.scalar(taken) or (other is not None and other.id != account_id):
         raise UsageError(f"a team cannot be called {name!r}; choose another name")
@@ -120,8 +118,7 @@ def leave_team(session: Session, team: Team, account_id: int) -> None:
         _lock(session, member.account_id)
         if _has_submitted(session, team.benchmark_id, member.account_id):
             raise UsageError(
-                f"{member.account.name} has submitted to {team.benchmark.name} for {team.name}, "
-                "and stays in it"
+                f"{member.account.name} has submitted to {team.benchmark.name} for {team.name}, and stays in it"
             )
     if is_founder:
         session.delete(team)
@@ -135,9 +132,7 @@ def _member(team: Team, account_id: int) -> TeamMember:
 
 
 def _has_submitted(session: Session, benchmark_id: int, account_id: int) -> bool:
-    query = select(Submission.id).where(
-        Submission.benchmark_id == benchmark_id, Submission.account_id == account_id
-    )
+    query = select(Submission.id).where(Submission.benchmark_id == benchmark_id, Submission.account_id == account_id)
     return session.scalar(query.limit(1)) is not None
 
 

@@ -93,9 +93,7 @@ def question_rows(benchmark: Benchmark, sample: Sample) -> QuestionRows:
     if "circular" not in benchmark.parameters:
         return QuestionRows((sample.id,), inner)
     passes = planned_passes(sample)
-    return QuestionRows(
-        tuple(each.row or rotation_row(sample.id, turn) for turn, each in enumerate(passes))
-    )
+    return QuestionRows(tuple(each.row or rotation_row(sample.id, turn) for turn, each in enumerate(passes)))
 
 
 def decode_questions(data: bytes) -> list[QuestionRows]:
@@ -150,8 +148,7 @@ def _read_file(upload: _UploadedFile) -> Iterable[Reply]:
     plain = suffixes.removesuffix(".gz").rpartition(".")[2]
     if f".{plain}" not in SUFFIXES:
         raise DataError(
-            f"the file is called {upload.name!r}; expected one that ends in {', '.join(SUFFIXES)}, "
-            "also with .gz"
+            f"the file is called {upload.name!r}; expected one that ends in {', '.join(SUFFIXES)}, also with .gz"
         )
     folder = Path.cwd()
     path = folder / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"
@@ -175,11 +172,7 @@ def without_advice(sentence: str) -> str:
 
 
 def check_replies(
-    replies: Sequence[Reply],
-    questions: Sequence[QuestionRows],
-    *,
-    is_hidden: bool = False,
-    allow_missing: bool = False,
+    replies: Sequence[Reply], questions: Sequence[QuestionRows], *, is_hidden: bool = False, allow_missing: bool = False
 ) -> None:
     """Raises DataError if ids are unknown, or if replies are missing and that is not allowed.
 

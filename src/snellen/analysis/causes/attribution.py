@@ -109,9 +109,7 @@ def attribute_causes(
         if not moved and same_parsing and not crossed:
             # With equal scores and no combination in between, no cause can have an effect.
             continue
-        change = sample_change(
-            first, second, run_differences, first.records[name], second.records[name]
-        )
+        change = sample_change(first, second, run_differences, first.records[name], second.records[name])
         if moved:
             changes[name] = change
         sample = _sample_scores(pair, name, index, change)
@@ -119,10 +117,7 @@ def attribute_causes(
             kinds[sample.causes, frozenset(sample.scores)].append(sample)
     cells = [_Cells(samples) for samples in kinds.values()]
     causes = frozenset[str]().union(*(each.causes for each in cells))
-    ranges = {
-        cause: _effect_range(cells, frozenset({cause}), len(shared_ids))
-        for cause in _as_causes(causes)
-    }
+    ranges = {cause: _effect_range(cells, frozenset({cause}), len(shared_ids)) for cause in _as_causes(causes)}
     return Attribution(_sum_effects(cells, ranges, len(shared_ids)), changes, ranges)
 
 
@@ -152,9 +147,7 @@ def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) 
     if runs and "failures" not in scoring_causes:
         # A further run has another reply, which the two runs may score differently even if they
         # score their own replies alike.
-        scoring_causes = (
-            scoring_causes | (pair.run_differences.causes - REPLY_CAUSES)
-        ) - reply_causes
+        scoring_causes = (scoring_causes | (pair.run_differences.causes - REPLY_CAUSES)) - reply_causes
     causes = reply_causes | scoring_causes
     if before == after and not (runs or (reply_causes and scoring_causes)):
         causes = frozenset()
@@ -166,10 +159,7 @@ def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) 
         scores[crossed.switched & causes] = crossed.scores[name]
     measured = any(key not in (frozenset(), causes) for key in scores) and bool(runs)
     if scoring_causes and len(causes) > 1:
-        scores = {
-            **_rescored_combinations(pair, name, reply_causes, scoring_causes, runs),
-            **scores,
-        }
+        scores = {**_rescored_combinations(pair, name, reply_causes, scoring_causes, runs), **scores}
     # The scores of the two runs themselves replace those of a further run that has the same causes
     # switched for this sample.
     scores[causes], scores[frozenset()] = after, before
@@ -214,9 +204,7 @@ class _Cells:
         self.rows = [sample.sample_index for sample in samples]
         self.causes = samples[0].causes
         self.measured = any(sample.measured for sample in samples)
-        self.scores = {
-            key: np.array([sample.scores[key] for sample in samples]) for key in samples[0].scores
-        }
+        self.scores = {key: np.array([sample.scores[key] for sample in samples]) for key in samples[0].scores}
         self._sums: dict[tuple[Coalition, Coalition], tuple[float, float]] = {}
 
     def summed_bounds(self, before: Coalition, switched: Coalition) -> tuple[float, float]:
@@ -237,9 +225,7 @@ class _Cells:
             # taken to work against another.
             start, end = self.scores[frozenset()], self.scores[self.causes]
             known = np.stack(list(self.scores.values()))
-            inside = (known >= np.minimum(start, end)).all(0) & (
-                known <= np.maximum(start, end)
-            ).all(0)
+            inside = (known >= np.minimum(start, end)).all(0) & (known <= np.maximum(start, end)).all(0)
             least = np.where(inside & (end >= start), np.maximum(least, 0.0), least)
             most = np.where(inside & (end <= start), np.minimum(most, 0.0), most)
         return float(least.sum()), float(most.sum())
@@ -259,18 +245,13 @@ def _effect_range(kinds: Sequence[_Cells], switched: Coalition, n: int) -> Effec
     """The mean effect of switching these causes over n samples, after whichever others."""
     moved = [cells for cells in kinds if cells.causes & switched]
     others = sorted(frozenset[str]().union(*(cells.causes for cells in moved)) - switched)
-    sums = [
-        [cells.summed_bounds(before, switched) for cells in moved] for before in _subsets(others)
-    ]
+    sums = [[cells.summed_bounds(before, switched) for cells in moved] for before in _subsets(others)]
     return EffectRange(
-        min(sum(low for low, _ in each) for each in sums) / n,
-        max(sum(high for _, high in each) for each in sums) / n,
+        min(sum(low for low, _ in each) for each in sums) / n, max(sum(high for _, high in each) for each in sums) / n
     )
 
 
-def _sum_effects(
-    kinds: Sequence[_Cells], ranges: Mapping[Cause, EffectRange], n: int
-) -> list[CauseEffect]:
+def _sum_effects(kinds: Sequence[_Cells], ranges: Mapping[Cause, EffectRange], n: int) -> list[CauseEffect]:
     """The splits of all kinds of samples, summed over the n samples of the two runs."""
     import numpy as np
 
@@ -290,11 +271,7 @@ def _sum_effects(
     for block, effect in values.items():
         known_orders, possible = min(orders[block], key=lambda known: known[0] / known[1])
         causes = _as_causes(block)
-        extent = (
-            ranges[next(iter(causes))]
-            if len(causes) == 1
-            else _effect_range(joint[block], block, n)
-        )
+        extent = ranges[next(iter(causes))] if len(causes) == 1 else _effect_range(joint[block], block, n)
         method = max(methods[block], key=_BY_STRENGTH.index)
         parts.append(CauseEffect(causes, effect, *extent, method, known_orders, possible))
     return parts

@@ -16,18 +16,7 @@ from snellen.core.run import RunConfig, RunInfo
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
 
-Cause = Literal[
-    "data",
-    "media",
-    "prompt",
-    "failures",
-    "decoding",
-    "model",
-    "chance",
-    "extraction",
-    "judge",
-    "scoring",
-]
+Cause = Literal["data", "media", "prompt", "failures", "decoding", "model", "chance", "extraction", "judge", "scoring"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 REPLY_CAUSES: frozenset[Cause] = frozenset({"data", "media", "prompt", "decoding", "model"})
 """Causes that act through the reply: their effect is known only by asking again."""
@@ -109,11 +98,7 @@ def cause_keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, objec
     return {
         "data": config.data,
         "media": (_select(facts, MEDIA_FACTS & settings), parameters.get(CONTROL)),
-        "decoding": (
-            _select(facts, DECODING_FACTS & settings),
-            config.max_new_tokens,
-            config.extend_truncated,
-        ),
+        "decoding": (_select(facts, DECODING_FACTS & settings), config.max_new_tokens, config.extend_truncated),
         "model": (identity.provider, identity.name, model_facts),
         "extraction": (_select(parameters, PARSING_PARAMETERS), _roles(config, EXTRACTOR)),
         "judge": _roles(config, JUDGE),
@@ -121,16 +106,15 @@ def cause_keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, objec
     }
 
 
-def crossable_causes(
-    first: RunRecords, second: RunRecords, differences: Differences
-) -> tuple[Cause, ...]:
+def crossable_causes(first: RunRecords, second: RunRecords, differences: Differences) -> tuple[Cause, ...]:
     """The causes in which the runs differ that asking can tell apart: those of the reply, and other
     extractors or judges of the same replies."""
     causes = [cause for cause in SWITCHABLE if cause in differences.causes]
     if first.info is not None and second.info is not None:
         configs = first.info.config, second.info.config
-        causes += [cause for cause, kind in _ROLE_CAUSES.items()
-                   if _roles(configs[0], kind) != _roles(configs[1], kind)]  # fmt: skip
+        causes += [
+            cause for cause, kind in _ROLE_CAUSES.items() if _roles(configs[0], kind) != _roles(configs[1], kind)
+        ]
     return tuple(causes)
 
 
@@ -165,10 +149,7 @@ def sampling_of(config: RunConfig) -> dict[str, str]:
 def same_model(first: RunConfig, second: RunConfig) -> bool:
     """Whether provider and name are equal."""
     first_identity, second_identity = first.identity, second.identity
-    return (first_identity.provider, first_identity.name) == (
-        second_identity.provider,
-        second_identity.name,
-    )
+    return (first_identity.provider, first_identity.name) == (second_identity.provider, second_identity.name)
 
 
 def find_differences(first: RunRecords, second: RunRecords) -> Differences:
@@ -178,10 +159,7 @@ def find_differences(first: RunRecords, second: RunRecords) -> Differences:
         return Differences(unknown, frozenset(), False, (0, 0))
     first_config, second_config = first.info.config, second.info.config
     settings = comparable_settings(first_config, second_config)
-    first_keys, second_keys = (
-        cause_keys(first_config, settings),
-        cause_keys(second_config, settings),
-    )
+    first_keys, second_keys = (cause_keys(first_config, settings), cause_keys(second_config, settings))
     causes = {cause for cause in first_keys if first_keys[cause] != second_keys[cause]}
     if _prompts_differ(first, second):
         causes.add("prompt")
@@ -222,9 +200,7 @@ def switched_causes(
     return frozenset(switched & set(candidates))
 
 
-def _causes_switched_in_records(
-    third: RunRecords, first: RunRecords, second: RunRecords
-) -> set[Cause]:
+def _causes_switched_in_records(third: RunRecords, first: RunRecords, second: RunRecords) -> set[Cause]:
     """Whether the third run's prompts and images equal those of the second, sample by sample."""
     switched: set[Cause] = set()
     for cause, part_of in (("prompt", prompt_text), ("media", prompt_media)):
@@ -234,9 +210,7 @@ def _causes_switched_in_records(
             questions = {(record.question, *record.options.items()) for record in records}
             if len(questions) > 1 or not all(record.passes for record in records):
                 continue
-            first_part, second_part, third_part = (
-                part_of(record.passes[0].prompt) for record in records
-            )
+            first_part, second_part, third_part = (part_of(record.passes[0].prompt) for record in records)
             if third_part == first_part == second_part:
                 continue
             if third_part not in (first_part, second_part):
@@ -253,15 +227,9 @@ def _prompts_differ(first: RunRecords, second: RunRecords) -> bool:
     """Whether a question that is the same in both runs has different messages."""
     for name in first.records.keys() & second.records.keys():
         first_record, second_record = first.records[name], second.records[name]
-        if (
-            not first_record.passes
-            or not second_record.passes
-            or first_record.question != second_record.question
-        ):
+        if not first_record.passes or not second_record.passes or first_record.question != second_record.question:
             continue
-        if prompt_text(first_record.passes[0].prompt) != prompt_text(
-            second_record.passes[0].prompt
-        ):
+        if prompt_text(first_record.passes[0].prompt) != prompt_text(second_record.passes[0].prompt):
             return True
     return False
 
@@ -273,12 +241,7 @@ def prompt_text(prompt: Sequence[Message]) -> str:
 
 def prompt_media(prompt: Sequence[Message]) -> list[str]:
     """Kind and digest of each medium."""
-    return [
-        f"{part.kind} {part.digest}"
-        for message in prompt
-        for part in message.parts
-        if isinstance(part, Media)
-    ]
+    return [f"{part.kind} {part.digest}" for message in prompt for part in message.parts if isinstance(part, Media)]
 
 
 def _select(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

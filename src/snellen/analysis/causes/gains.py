@@ -139,15 +139,10 @@ def adjust_p_values(unadjusted: Sequence[Gain]) -> list[Gain]:
     """The gains with p-values adjusted for their number."""
     tested = [gain for gain in unadjusted if gain.p is not None]
     adjusted = iter(holm([gain.p for gain in tested if gain.p is not None]))
-    return [
-        msgspec.structs.replace(gain, p_holm=None if gain.p is None else next(adjusted))
-        for gain in unadjusted
-    ]
+    return [msgspec.structs.replace(gain, p_holm=None if gain.p is None else next(adjusted)) for gain in unadjusted]
 
 
-def _pairs(
-    runs: Sequence[RunFolder], setting: str, base: str | None
-) -> Iterator[tuple[_SettingRun, _SettingRun]]:
+def _pairs(runs: Sequence[RunFolder], setting: str, base: str | None) -> Iterator[tuple[_SettingRun, _SettingRun]]:
     same_otherwise: dict[bytes, list[_SettingRun]] = defaultdict(list)
     for run in runs:
         value = _value_of(run.info, setting)
@@ -188,19 +183,12 @@ def _key_without_setting(info: RunInfo, setting: str) -> bytes:
         facts = {name: value for name, value in identity.facts.items() if name != IMAGES}
         identity = msgspec.structs.replace(identity, facts=facts)
     remaining = msgspec.structs.replace(
-        info.config,
-        identity=identity,
-        parameters=parameters,
-        data=data,
-        max_new_tokens=0,
-        examples=examples,
+        info.config, identity=identity, parameters=parameters, data=data, max_new_tokens=0, examples=examples
     )
     return msgspec.json.encode(remaining, order="sorted")
 
 
-def _pair_gains(
-    first: _SettingRun, other: _SettingRun, setting: str, group: str | None
-) -> Iterator[Gain]:
+def _pair_gains(first: _SettingRun, other: _SettingRun, setting: str, group: str | None) -> Iterator[Gain]:
     """The gain of a pair of runs over all samples, then by the labels of `group`."""
     same_question = _same_gold if setting in DATA_SETTINGS else ComparableRecord.is_same_question
     aligned_runs = align_runs([first.run, other.run], common=True, same_question=same_question)
@@ -214,16 +202,19 @@ def _pair_gains(
             parts[sample.groups[group]].append(index)
     if not parts:
         groupings = sorted({name for sample in aligned_runs.samples for name in sample.groups})
-        raise UsageError(
-            f"{first.run.name} has no grouping {group!r}; it has {', '.join(groupings) or 'none'}"
-        )
+        raise UsageError(f"{first.run.name} has no grouping {group!r}; it has {', '.join(groupings) or 'none'}")
     for label, rows in parts.items():
         scores, clusters = aligned_runs.scores[rows], aligned_runs.clusters[rows]
         yield msgspec.structs.replace(
-            overall, group=label, metric=first.run.info.headline, unit="percent",
-            answerable=None, answerable_of_right=None, left_out=0,
+            overall,
+            group=label,
+            metric=first.run.info.headline,
+            unit="percent",
+            answerable=None,
+            answerable_of_right=None,
+            left_out=0,
             **_means(scores, clusters, setting)._asdict(),
-        )  # fmt: skip
+        )
 
 
 def _same_gold(first: ComparableRecord, second: ComparableRecord) -> bool:
@@ -231,9 +222,7 @@ def _same_gold(first: ComparableRecord, second: ComparableRecord) -> bool:
     return first.gold == second.gold
 
 
-def _overall_gain(
-    aligned_runs: AlignedRuns, first: _SettingRun, other: _SettingRun, setting: str
-) -> Gain:
+def _overall_gain(aligned_runs: AlignedRuns, first: _SettingRun, other: _SettingRun, setting: str) -> Gain:
     """The gain over all samples that both runs scored, by the headline."""
     info = first.run.info
     measure = headlines([first.run, other.run], aligned_runs)
@@ -243,9 +232,7 @@ def _overall_gain(
         pair = (1, 0) if setting == CONTROL else (0, 1)
         (gain,) = measure.differences([pair], 0.95)
         base_score, score = measure.values
-        numbers = _Numbers(
-            base_score, score, gain.mean, gain.interval, gain.p, len(aligned_runs.samples)
-        )
+        numbers = _Numbers(base_score, score, gain.mean, gain.interval, gain.p, len(aligned_runs.samples))
     blind = setting == CONTROL and first.value == ABSENT and other.value == BLIND
     return Gain(
         model=info.model,
@@ -280,9 +267,7 @@ def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> 
 def _percentage_right(aligned_runs: AlignedRuns, *, among_right: bool = False) -> Percentage | None:
     """Samples that the second run has right, of all or of those that the first has right."""
     rows = [
-        index
-        for index in range(len(aligned_runs.samples))
-        if not among_right or aligned_runs.scores[index, 0] == 1.0
+        index for index in range(len(aligned_runs.samples)) if not among_right or aligned_runs.scores[index, 0] == 1.0
     ]
     if not rows:
         return None

@@ -95,11 +95,7 @@ class _ComparedPass(NamedTuple):
 
 
 def sample_change(
-    first: RunRecords,
-    second: RunRecords,
-    run_differences: Differences,
-    first_record: Record,
-    second_record: Record,
+    first: RunRecords, second: RunRecords, run_differences: Differences, first_record: Record, second_record: Record
 ) -> SampleChange:
     """What differs about a sample that both runs counted."""
     for record, name in ((first_record, "first"), (second_record, "second")):
@@ -143,15 +139,11 @@ def _blocked_change(
 ) -> SampleChange:
     """The change of a sample whose replies, or parsed answers, are equal."""
     details = {**reply_causes, **scoring_causes}
-    return SampleChange(
-        frozenset(reply_causes), frozenset(scoring_causes), True, details, pass_index
-    )
+    return SampleChange(frozenset(reply_causes), frozenset(scoring_causes), True, details, pass_index)
 
 
 def _failure_change(detail: str, pass_index: int) -> SampleChange:
-    return SampleChange(
-        frozenset(), frozenset({"failures"}), True, {"failures": detail}, pass_index
-    )
+    return SampleChange(frozenset(), frozenset({"failures"}), True, {"failures": detail}, pass_index)
 
 
 def _decisive_pass(first_record: Record, second_record: Record) -> int | None:
@@ -161,9 +153,7 @@ def _decisive_pass(first_record: Record, second_record: Record) -> int | None:
         if (first_pass.correct, first_pass.credit) != (second_pass.correct, second_pass.credit):
             return index
     for index, (first_pass, second_pass) in enumerate(pairs):
-        if not _same_reply(first_pass.output, second_pass.output) or not _same_verdicts(
-            first_pass, second_pass
-        ):
+        if not _same_reply(first_pass.output, second_pass.output) or not _same_verdicts(first_pass, second_pass):
             return index
     return None
 
@@ -175,8 +165,7 @@ def _record_differences(first_record: Record, second_record: Record) -> dict[Cau
         return {"chance": f"asked {times[0]} and {times[1]} times, equal as far as both go"}
     if len(first_record.passes) != len(second_record.passes):
         return {
-            "scoring": f"{len(first_record.passes)} and {len(second_record.passes)} passes, "
-            "equal as far as both go"
+            "scoring": f"{len(first_record.passes)} and {len(second_record.passes)} passes, equal as far as both go"
         }
     return {"scoring": "equal in every pass, scored by another rule"}
 
@@ -228,10 +217,7 @@ def _parser_differences(compared: _ComparedPass) -> dict[Cause, str]:
 
 
 def _gold_difference(compared: _ComparedPass) -> str:
-    golds = [
-        one_pass.gold or record.gold
-        for one_pass, record in zip(compared.passes, compared.records, strict=True)
-    ]
+    golds = [one_pass.gold or record.gold for one_pass, record in zip(compared.passes, compared.records, strict=True)]
     if golds[0] == golds[1]:
         return ""
     return f"the gold answer was {_join_golds(golds[0])}, and is {_join_golds(golds[1])}"
@@ -271,14 +257,10 @@ def _request_differences(compared: _ComparedPass) -> dict[Cause, str]:
     return details
 
 
-def _first_prompt_difference(
-    first_record: Record, second_record: Record, last_index: int
-) -> int | None:
+def _first_prompt_difference(first_record: Record, second_record: Record, last_index: int) -> int | None:
     """Index of the first pass, up to `last_index`, whose messages differ while all earlier replies
     are equal: later messages may quote earlier replies. None if there is none."""
-    for index, (first_pass, second_pass) in enumerate(
-        zip(first_record.passes, second_record.passes, strict=False)
-    ):
+    for index, (first_pass, second_pass) in enumerate(zip(first_record.passes, second_record.passes, strict=False)):
         if index > last_index:
             return None
         if prompt_text(first_pass.prompt) != prompt_text(second_pass.prompt):
@@ -344,9 +326,7 @@ def _question_difference(records: tuple[Record, Record], passes: tuple[Pass, Pas
 
 
 def _options_differ(records: tuple[Record, Record], passes: tuple[Pass, Pass]) -> bool:
-    first, second = (
-        one_pass.options or record.options for one_pass, record in zip(passes, records, strict=True)
-    )
+    first, second = (one_pass.options or record.options for one_pass, record in zip(passes, records, strict=True))
     return first != second
 
 
@@ -393,8 +373,7 @@ def _rule_text(answer: Answer | None) -> str:
 
 
 def _grades_text(one_pass: Pass) -> str:
-    parts = [f"{verdict.judge} {value:g}" for verdict in one_pass.verdicts for value in
-             verdict.values.values()]  # fmt: skip
+    parts = [f"{verdict.judge} {value:g}" for verdict in one_pass.verdicts for value in verdict.values.values()]
     return ", ".join(parts) or "by nobody"
 
 
@@ -419,10 +398,7 @@ def _first_difference(first_text: str, second_text: str) -> str:
         if kind != "equal":
             return f"{_quote(first_words[a:b])}, and {_quote(second_words[c:d])}"
     pairs = enumerate(zip(first_text, second_text, strict=False))
-    index = next(
-        (index for index, (char, other) in pairs if char != other),
-        min(len(first_text), len(second_text)),
-    )
+    index = next((index for index, (char, other) in pairs if char != other), min(len(first_text), len(second_text)))
     around = slice(max(0, index - _CONTEXT), index + _CONTEXT)
     return f"white space: {first_text[around]!r}, and {second_text[around]!r}"
 

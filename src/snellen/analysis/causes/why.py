@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from msgspec import Struct
 
-from snellen.analysis.causes.attribution import (
-    CauseEffect,
-    CrossedRun,
-    Method,
-    Rescore,
-    attribute_causes,
-)
+from snellen.analysis.causes.attribution import CauseEffect, CrossedRun, Method, Rescore, attribute_causes
 from snellen.analysis.causes.differing_samples import DifferingSample, differing_sample
 from snellen.analysis.causes.factors import (
     CAUSES,
@@ -177,30 +171,18 @@ def why(
     shared_ids = [name for name in scores[0] if name in scores[1]]
     if not shared_ids or not _ask_the_same(first, second, shared_ids):
         raise UsageError(
-            f"{first.name} and {second.name} share no sample that both scored; give two runs of "
-            "the same benchmark"
+            f"{first.name} and {second.name} share no sample that both scored; give two runs of the same benchmark"
         )
     run_differences = find_differences(first, second)
-    crossed = [
-        run
-        for side in others
-        if (run := crossed_run(side, first, second, run_differences)) is not None
-    ]
-    attribution = attribute_causes(
-        first, second, run_differences, shared_ids, scores, crossed, rescore
-    )
+    crossed = [run for side in others if (run := crossed_run(side, first, second, run_differences)) is not None]
+    attribution = attribute_causes(first, second, run_differences, shared_ids, scores, crossed, rescore)
     clusters = _clusters(first, shared_ids)
     unshared = _unshared_effects(scores, (first, second), set(shared_ids))
-    context = _SplitContext(
-        shared_ids, scores, (first, second), clusters, attribution.changes, examples, level
-    )
+    context = _SplitContext(shared_ids, scores, (first, second), clusters, attribution.changes, examples, level)
     causes = [effect.causes for effect in attribution.effects]
     causes += [single for cause in unshared if (single := frozenset({cause})) not in causes]
     parts = {effect.causes: effect for effect in attribution.effects}
-    shares = [
-        _contribution(context, key, parts.get(key), unshared)
-        for key in sorted(causes, key=_cause_order)
-    ]
+    shares = [_contribution(context, key, parts.get(key), unshared) for key in sorted(causes, key=_cause_order)]
     means = [100 * _mean(by_id.values()) for by_id in scores]
     unshared_points = sum(move.points for move in unshared.values())
     return DifferenceSplit(
@@ -248,8 +230,7 @@ def open_combinations(split: DifferenceSplit) -> list[frozenset[Cause]]:
     causes = {
         cause
         for share in split.shares
-        if share.method == "together"
-        or (share.method == "measured" and share.orders < share.possible)
+        if share.method == "together" or (share.method == "measured" and share.orders < share.possible)
         for cause in share.causes
     }
     open_causes = [cause for cause in split.crossable if cause in causes]
@@ -263,15 +244,11 @@ def open_combinations(split: DifferenceSplit) -> list[frozenset[Cause]]:
     else:
         replies = [frozenset(asked[:size]) for size in sizes]
         replies += [frozenset(asked[size:]) for size in sizes[1:-1]]
-    readings = [
-        frozenset(some) for size in range(len(read) + 1) for some in combinations(read, size)
-    ]
+    readings = [frozenset(some) for size in range(len(read) + 1) for some in combinations(read, size)]
     known = {frozenset(run.switched) & frozenset(open_causes) for run in split.between}
     known |= {frozenset(), frozenset(open_causes)}
     # The same replies with either reader follow each other: the first run asks for them.
-    return [
-        reply | reading for reply in replies for reading in readings if reply | reading not in known
-    ]
+    return [reply | reading for reply in replies for reading in readings if reply | reading not in known]
 
 
 def _ask_the_same(first: RunRecords, second: RunRecords, shared_ids: Sequence[str]) -> bool:
@@ -291,10 +268,7 @@ def counted_scores(run: RunRecords) -> dict[str, float]:
 def _is_informative(contribution: CauseContribution) -> bool:
     """Whether a contribution moved something, was measured to move nothing, or may hide two that
     cancel out."""
-    return (
-        bool(contribution.gained or contribution.lost or contribution.apart)
-        or contribution.method != "alone"
-    )
+    return bool(contribution.gained or contribution.lost or contribution.apart) or contribution.method != "alone"
 
 
 class _SplitContext(NamedTuple):
@@ -309,9 +283,7 @@ class _SplitContext(NamedTuple):
     level: float
 
 
-def _observed_difference(
-    context: _SplitContext, difference: float, unshared_points: float
-) -> ObservedDifference:
+def _observed_difference(context: _SplitContext, difference: float, unshared_points: float) -> ObservedDifference:
     """The difference of the two means with the interval and p of the aligned samples."""
     import numpy as np
 
@@ -351,9 +323,7 @@ class _UnsharedEffect:
 
 
 def _unshared_effects(
-    scores: tuple[dict[str, float], dict[str, float]],
-    runs: tuple[RunRecords, RunRecords],
-    shared_ids: set[str],
+    scores: tuple[dict[str, float], dict[str, float]], runs: tuple[RunRecords, RunRecords], shared_ids: set[str]
 ) -> dict[Cause, _UnsharedEffect]:
     """Steps 1 and 3: the change of a mean when the samples that the other run did not score are
     removed, by the reason why it did not; for several reasons over the orders of their removal."""
@@ -373,15 +343,7 @@ def _unshared_effects(
         # The mean after removing the samples of each set of causes: what removing one more cause
         # changes depends on the order, so it is averaged over orders like any other attribution.
         means: dict[Coalition, NDArray[float64]] = {
-            removed: np.array(
-                [
-                    _mean(
-                        score
-                        for name, score in scores[own].items()
-                        if reasons.get(name) not in removed
-                    )
-                ]
-            )
+            removed: np.array([_mean(score for name, score in scores[own].items() if reasons.get(name) not in removed)])
             for size in range(len(causes) + 1)
             for removed in map(frozenset, combinations(causes, size))
         }
@@ -405,14 +367,10 @@ def _contribution(
 ) -> CauseContribution:
     """An effect on the samples both runs scored, plus that of samples of one run only."""
     unshared_effect = next(
-        (unshared[cause] for cause in causes if len(causes) == 1 and cause in unshared),
-        _UnsharedEffect(),
+        (unshared[cause] for cause in causes if len(causes) == 1 and cause in unshared), _UnsharedEffect()
     )
     if effect is None:
-        examples = tuple(
-            differing_sample(name, "", 0, context.scores, context.runs)
-            for name in unshared_effect.ids
-        )
+        examples = tuple(differing_sample(name, "", 0, context.scores, context.runs) for name in unshared_effect.ids)
         return CauseContribution(
             causes=_in_order(causes),
             points=unshared_effect.points,
@@ -445,28 +403,21 @@ def _contribution(
     )
 
 
-def _gained_and_lost(
-    context: _SplitContext, values: NDArray[float64]
-) -> tuple[list[str], list[str]]:
+def _gained_and_lost(context: _SplitContext, values: NDArray[float64]) -> tuple[list[str], list[str]]:
     """Samples that an effect moves up, and those that it moves down."""
     pairs = list(zip(context.shared_ids, values.tolist(), strict=True))
     return [name for name, by in pairs if by > 0], [name for name, by in pairs if by < 0]
 
 
 def _examples(
-    context: _SplitContext,
-    causes: frozenset[Cause],
-    names: Sequence[str],
-    unshared_effect: _UnsharedEffect,
+    context: _SplitContext, causes: frozenset[Cause], names: Sequence[str], unshared_effect: _UnsharedEffect
 ) -> Iterator[DifferingSample]:
     """Samples that the two runs score differently for these causes; else those of one run."""
     both_scored = [name for name in names if name in context.changes][: context.examples]
     for name in both_scored or unshared_effect.ids[: context.examples]:
         change = context.changes.get(name)
         details = change.details if change is not None else {}
-        detail = "; ".join(
-            dict.fromkeys(details[cause] for cause in _in_order(causes) if cause in details)
-        )
+        detail = "; ".join(dict.fromkeys(details[cause] for cause in _in_order(causes) if cause in details))
         pass_index = change.pass_index if change is not None else 0
         yield differing_sample(name, detail, pass_index, context.scores, context.runs)
 
@@ -512,10 +463,7 @@ def _settings_of(run: RunRecords) -> dict[str, str]:
         "limit": "–" if config.limit is None else str(config.limit),
         "failures": info.failures,
         "asked again": config.fresh or "–",
-        **{
-            role: f"{identity.provider}/{identity.name}"
-            for role, identity in sorted(config.roles.items())
-        },
+        **{role: f"{identity.provider}/{identity.name}" for role, identity in sorted(config.roles.items())},
         **{f"version of {name}": value for name, value in sorted(info.versions.items())},
     }
 

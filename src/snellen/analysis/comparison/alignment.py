@@ -46,11 +46,7 @@ class ComparableRecord(ScoredRecord, frozen=True, gc=False, kw_only=True):
 
     def is_same_question(self, other: ComparableRecord) -> bool:
         """Whether both records have the same question, options and gold answers."""
-        return (
-            self.question == other.question
-            and self.gold == other.gold
-            and self.options == other.options
-        )
+        return self.question == other.question and self.gold == other.gold and self.options == other.options
 
 
 def is_sibling_question(first: ComparableRecord, second: ComparableRecord) -> bool:
@@ -96,9 +92,7 @@ def align_runs(
     runs: Sequence[RunFolder],
     *,
     common: bool = False,
-    same_question: Callable[
-        [ComparableRecord, ComparableRecord], bool
-    ] = ComparableRecord.is_same_question,
+    same_question: Callable[[ComparableRecord, ComparableRecord], bool] = ComparableRecord.is_same_question,
 ) -> AlignedRuns:
     """Align runs of one benchmark by sample id. `same_question` decides which samples of one id in
     different data are the same question.
@@ -114,8 +108,7 @@ def align_runs(
     # Runs on the same data have the same questions: those are read once.
     described = {0, original} if _same_data(runs) else {*range(len(runs))}
     questions = {
-        index: {record.id: record for record in runs[index].read_as(ComparableRecord)}
-        for index in sorted(described)
+        index: {record.id: record for record in runs[index].read_as(ComparableRecord)} for index in sorted(described)
     }
     tables: list[Mapping[str, ScoredRecord]] = [
         questions.get(index) or {record.id: record for record in run.read_as(ScoredRecord)}
@@ -135,9 +128,7 @@ def align_runs(
         tuple(kept_records),
         scores[scored],
         np.asarray(
-            cluster_numbers(
-                infos[original], [questions[original][record.id] for record in kept_records]
-            ),
+            cluster_numbers(infos[original], [questions[original][record.id] for record in kept_records]),
             dtype=np.int64,
         ),
         (*_exclusion_notices(runs, len(shared), unmatched), *_difference_notices(infos)),
@@ -148,9 +139,7 @@ def align_runs(
 
 
 def _score_columns(
-    infos: Sequence[RunInfo],
-    tables: Sequence[Mapping[str, ScoredRecord]],
-    questions: Sequence[ComparableRecord],
+    infos: Sequence[RunInfo], tables: Sequence[Mapping[str, ScoredRecord]], questions: Sequence[ComparableRecord]
 ) -> tuple[NDArray[float64], NDArray[bool_]]:
     """What each sample counts in each run under its failure policy, as in `scoring.accuracy`, NaN
     without a score; and which samples failed or are missing. Both (samples, runs)."""
@@ -170,9 +159,7 @@ def _score_columns(
     return scores, retryable
 
 
-def _bounds(
-    scores: NDArray[float64], retryable: NDArray[bool_]
-) -> Iterator[tuple[float, float] | None]:
+def _bounds(scores: NDArray[float64], retryable: NDArray[bool_]) -> Iterator[tuple[float, float] | None]:
     """Bounds of the means of scores (samples, runs; NaN without a score); `retryable` marks failed
     and missing ones. Samples that can have no score in some run (no gold answer, no judge) are left
     out."""
@@ -186,10 +173,7 @@ def _bounds(
         if not unknown[complete].any():
             yield None
             continue
-        yield (
-            float(np.where(missing, 0.0, column).mean()),
-            float(np.where(missing, 1.0, column).mean()),
-        )
+        yield (float(np.where(missing, 0.0, column).mean()), float(np.where(missing, 1.0, column).mean()))
 
 
 def _shared_ids(
@@ -211,10 +195,7 @@ def _shared_ids(
         matching = [
             name
             for name in shared
-            if all(
-                same_question(questions[0][name], questions[index][name])
-                for index in range(1, len(runs))
-            )
+            if all(same_question(questions[0][name], questions[index][name]) for index in range(1, len(runs)))
         ]
     everything = len(set().union(*tables))
     if matching and (common or (same_data and len(shared) == everything)):
@@ -243,10 +224,7 @@ def _exclusion_notices(runs: Sequence[RunFolder], matched: int, unmatched: int) 
     if not unmatched:
         return []
     question = "" if _same_data(runs) else ", or not the same question"
-    return [
-        f"{matched} of {matched + unmatched} samples are compared: the others are not in all runs"
-        f"{question}"
-    ]
+    return [f"{matched} of {matched + unmatched} samples are compared: the others are not in all runs{question}"]
 
 
 def _difference_notices(infos: Sequence[RunInfo]) -> list[str]:
@@ -273,15 +251,11 @@ def _run_of_original_images(infos: Sequence[RunInfo]) -> int:
     Samples are clustered by shared images: a control that replaces images would link samples that
     are independent, or separate samples that are not.
     """
-    return next(
-        (index for index, info in enumerate(infos) if CONTROL not in info.config.parameters), 0
-    )
+    return next((index for index, info in enumerate(infos) if CONTROL not in info.config.parameters), 0)
 
 
 def cluster_numbers(
-    info: RunInfo | None,
-    samples: Sequence[ComparableRecord] | Sequence[Record],
-    links: Sequence[str] = (),
+    info: RunInfo | None, samples: Sequence[ComparableRecord] | Sequence[Record], links: Sequence[str] = ()
 ) -> list[int]:
     """The cluster number of each sample of a run, as in `cluster_samples`. The black images of the
     `black` control do not link samples: all black images of one size have the same digest."""
@@ -289,7 +263,4 @@ def cluster_numbers(
     records = [structs.replace(record, media=()) for record in samples] if black else samples
     cluster_names = cluster_samples(records, links)
     numbers: dict[str, int] = {}
-    return [
-        numbers.setdefault(cluster or f"\0{index}", len(numbers))
-        for index, cluster in enumerate(cluster_names)
-    ]
+    return [numbers.setdefault(cluster or f"\0{index}", len(numbers)) for index, cluster in enumerate(cluster_names)]

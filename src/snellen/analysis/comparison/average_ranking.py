@@ -57,25 +57,16 @@ def average_letters(
             why = f"the runs of {column.benchmark} cannot be compared by its headline"
             return AverageLetters({}, len(pairs), why)
         tested.append(tests)
-    weights = [
-        column.weight * tests_of_column.points
-        for column, tests_of_column in zip(columns, tested, strict=True)
-    ]
+    weights = [column.weight * tests_of_column.points for column, tests_of_column in zip(columns, tested, strict=True)]
     p_values = [
-        difference_of_averages(
-            [tests_of_column.differences[index] for tests_of_column in tested], weights, level
-        ).p
+        difference_of_averages([tests_of_column.differences[index] for tests_of_column in tested], weights, level).p
         for index in range(len(pairs))
     ]
     defined = [p for p in p_values if p is not None]
     if not defined:
         return AverageLetters({}, len(pairs), "too few clusters of samples")
     adjusted = iter(holm(defined))
-    different = [
-        pair
-        for pair, p in zip(pairs, p_values, strict=True)
-        if p is not None and next(adjusted) < 1 - level
-    ]
+    different = [pair for pair, p in zip(pairs, p_values, strict=True) if p is not None and next(adjusted) < 1 - level]
     letters = letter_groups(len(models), different)
     return AverageLetters(dict(zip(models, letters, strict=True)), len(pairs))
 
@@ -88,9 +79,7 @@ class _PairTests(NamedTuple):
 
 
 def _differences(
-    members: Sequence[tuple[RunFolder, Report]],
-    pairs: Sequence[tuple[int, int]],
-    level: float,
+    members: Sequence[tuple[RunFolder, Report]], pairs: Sequence[tuple[int, int]], level: float
 ) -> _PairTests | None:
     """Differences over the samples that all runs scored; None if there are none, or if the headline
     cannot be computed on these samples."""

@@ -87,22 +87,15 @@ def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
     larger before smaller. The order of `runs` does not matter."""
     keys = [tuple(run_facts(run).items()) for run in runs]
     sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
-    for index in sorted(
-        range(len(runs)), key=lambda index: (runs[index].model, runs[index].name, keys[index])
-    ):
+    for index in sorted(range(len(runs)), key=lambda index: (runs[index].model, runs[index].name, keys[index])):
         sets.setdefault(keys[index], []).append(index)
     by_benchmark: dict[str, list[RunInfo]] = {}
     for run in runs:
         by_benchmark.setdefault(run.benchmark, []).append(run)
     names = {name: differing_facts(alike) for name, alike in by_benchmark.items()}
-    order = sorted(
-        sets, key=lambda key: (*_completeness_key(runs[sets[key][0]]), -len(sets[key]), key)
-    )
+    order = sorted(sets, key=lambda key: (*_completeness_key(runs[sets[key][0]]), -len(sets[key]), key))
     return [
-        ComparableSet(
-            tuple(sets[key]),
-            describe_facts(runs[sets[key][0]], names[runs[sets[key][0]].benchmark]),
-        )
+        ComparableSet(tuple(sets[key]), describe_facts(runs[sets[key][0]], names[runs[sets[key][0]].benchmark]))
         for key in order
     ]
 
@@ -111,9 +104,7 @@ def _completeness_key(run: RunInfo) -> tuple[str, bool, bool]:
     return run.benchmark, extent_asked(run) != COMPLETE, run.config.limit is not None
 
 
-def check_comparable(
-    runs: Sequence[RunInfo], names: Sequence[str], where: str, *, free: Collection[str] = ()
-) -> None:
+def check_comparable(runs: Sequence[RunInfo], names: Sequence[str], where: str, *, free: Collection[str] = ()) -> None:
     """Check that all runs may be put in one `where` (a table, a column) with the first. `free`
     names parameters that may differ.
 
@@ -150,14 +141,10 @@ def distinct_names(runs: Sequence[RunInfo], paths: Sequence[Path]) -> list[str]:
         differing_keys = [key for key in keys if len({settings.get(key) for settings in every}) > 1]
         first_index: dict[str, int] = {}
         for index, settings in zip(members, every, strict=True):
-            suffix = ", ".join(
-                f"{key} {_short(settings[key])}" for key in differing_keys if key in settings
-            )
+            suffix = ", ".join(f"{key} {_short(settings[key])}" for key in differing_keys if key in settings)
             names[index] = f"{model} ({suffix})" if suffix else model
             if names[index] in first_index:
-                twins = " and ".join(
-                    sorted(str(paths[twin]) for twin in (first_index[names[index]], index))
-                )
+                twins = " and ".join(sorted(str(paths[twin]) for twin in (first_index[names[index]], index)))
                 raise UsageError(
                     f"two runs of {names[index]} on {runs[index].benchmark} have the same "
                     f"settings ({twins}); give only the one that counts"
@@ -189,9 +176,7 @@ def _sampling(run: RunInfo, role: str) -> Iterator[tuple[str, str]]:
 
 
 def _identity(identity: Identity) -> str:
-    facts_text = "".join(
-        f", {key} {_short(str(value))}" for key, value in sorted(identity.facts.items())
-    )
+    facts_text = "".join(f", {key} {_short(str(value))}" for key, value in sorted(identity.facts.items()))
     return f"{identity.provider}/{identity.name}{facts_text}"
 
 

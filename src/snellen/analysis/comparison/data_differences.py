@@ -56,10 +56,7 @@ def data_qualifiers(runs: Sequence[RunInfo]) -> list[str]:
     digests: dict[tuple[object, ...], set[str]] = {}
     for run in runs:
         digests.setdefault(_requested_data(run), set()).add(run.data.digest)
-    return [
-        f"data {run.data.digest[:_DIGITS]}" if len(digests[_requested_data(run)]) > 1 else ""
-        for run in runs
-    ]
+    return [f"data {run.data.digest[:_DIGITS]}" if len(digests[_requested_data(run)]) > 1 else "" for run in runs]
 
 
 def describe_data(run: RunInfo) -> str:

@@ -148,8 +148,7 @@ def _prompt(run: RunInfo) -> _Description | None:
     if recipe is not None:
         gaps = ", ".join(f"{gap.setting} {gap.own} for {gap.makers}" for gap in setup_gaps(run))
         return _Description(
-            f"recipe {recipe}",
-            f"asked as the makers of {recipe} ask it{f', but {gaps}' if gaps else ''}",
+            f"recipe {recipe}", f"asked as the makers of {recipe} ask it{f', but {gaps}' if gaps else ''}"
         )
     if prompt == plain.get("prompt"):
         return None
@@ -168,11 +167,26 @@ def _system(run: RunInfo) -> _Description | None:
 
 _NO_OPTIONS = frozenset(
     {
-        CONTROL, SYSTEM, RECIPE, "cot", "cot_digest", "shots", "shots_seed", "shots_from", "prompt",
-        "prompt_digest", "circular", "rule", "rule_commit", "reading", "normalisation", DESCRIBED,
-        JUDGE_REPEATS, "votes",
+        CONTROL,
+        SYSTEM,
+        RECIPE,
+        "cot",
+        "cot_digest",
+        "shots",
+        "shots_seed",
+        "shots_from",
+        "prompt",
+        "prompt_digest",
+        "circular",
+        "rule",
+        "rule_commit",
+        "reading",
+        "normalisation",
+        DESCRIBED,
+        JUDGE_REPEATS,
+        "votes",
     }
-)  # fmt: skip
+)
 """Parameters of runs that other deviations describe, and digests."""
 
 
@@ -186,13 +200,10 @@ def _options(run: RunInfo) -> _Description | None:
     """Options of the benchmark that differ from their defaults."""
     parameters, plain = run.config.parameters, _plain(run).parameters
     differing = {
-        key: value
-        for key, value in parameters.items()
-        if is_option(key) and key in plain and plain[key] != value
+        key: value for key, value in parameters.items() if is_option(key) and key in plain and plain[key] != value
     }
     # Options such as `edge=448` are recorded only where they are not at their default.
-    others = {key: value for key, value in parameters.items()
-              if is_option(key) and key not in plain}  # fmt: skip
+    others = {key: value for key, value in parameters.items() if is_option(key) and key not in plain}
     options = (_plain(run).options or _video_defaults()) if others else {}
     differing |= {key: value for key, value in others.items() if options.get(key, value) != value}
     if not differing:
@@ -218,9 +229,7 @@ def _limit(run: RunInfo) -> _Description | None:
     if limit is None:
         return None
     label = f"limit {limit}" + (f", seed {seed}" if seed else "")
-    return _Description(
-        label, f"a random subset of at most {limit:,} questions (--limit, seed {seed})"
-    )
+    return _Description(label, f"a random subset of at most {limit:,} questions (--limit, seed {seed})")
 
 
 def _until(run: RunInfo) -> _Description | None:
@@ -254,9 +263,7 @@ def _repeats(run: RunInfo) -> _Description | None:
     repeats = run.config.repeats
     if repeats == 1:
         return None
-    return _Description(
-        f"{repeats} draws", f"each question asked {repeats} times; the score is the mean"
-    )
+    return _Description(f"{repeats} draws", f"each question asked {repeats} times; the score is the mean")
 
 
 def _sampling(run: RunInfo) -> _Description | None:
@@ -280,8 +287,7 @@ def _tokens(run: RunInfo) -> _Description | None:
     if "max_new_tokens=" in run.model:
         return None
     return _Description(
-        f"max_new_tokens={tokens}",
-        f"replies of up to {tokens:,} tokens; the plain setting is {plain:,}",
+        f"max_new_tokens={tokens}", f"replies of up to {tokens:,} tokens; the plain setting is {plain:,}"
     )
 
 
@@ -291,8 +297,7 @@ def _extension(run: RunInfo) -> _Description | None:
         return None
     return _Description(
         f"extended to {limit:,}",
-        f"replies that were cut at {run.config.max_new_tokens:,} tokens asked for again with "
-        f"{limit:,}",
+        f"replies that were cut at {run.config.max_new_tokens:,} tokens asked for again with {limit:,}",
     )
 
 
@@ -322,9 +327,7 @@ def _extractor(run: RunInfo) -> _Description | None:
     names = _role_names(run, lambda role: role == "extractor")
     if not names:
         return None
-    return _Description(
-        f"extractor {names[0]}", f"replies that no rule can parse were read by {names[0]}"
-    )
+    return _Description(f"extractor {names[0]}", f"replies that no rule can parse were read by {names[0]}")
 
 
 def _judge(run: RunInfo) -> _Description | None:
@@ -334,10 +337,7 @@ def _judge(run: RunInfo) -> _Description | None:
     label, sentence = f"judge {' + '.join(names)}", f"replies graded by {' + '.join(names)}"
     repeats, words = map(run.config.parameters.get, (JUDGE_REPEATS, RUBRIC_FILE))
     if repeats is not None:
-        label, sentence = (
-            f"{label}, {repeats} verdicts each",
-            f"{sentence}, {repeats} verdicts for each",
-        )
+        label, sentence = (f"{label}, {repeats} verdicts each", f"{sentence}, {repeats} verdicts for each")
     if words is not None:
         label, sentence = f"{label}, prompt {words}", f"{sentence}, asked in the words of {words}"
     return _Description(label, sentence)
@@ -399,11 +399,7 @@ def reply_options(model: str) -> dict[str, str]:
         _, options = split_options(model)
     except UsageError:
         return {}
-    return {
-        name: value
-        for name, value in options.items()
-        if name not in SERVICE_OPTIONS and name != "revision"
-    }
+    return {name: value for name, value in options.items() if name not in SERVICE_OPTIONS and name != "revision"}
 
 
 def _version(run: RunInfo) -> _Description | None:
@@ -411,9 +407,7 @@ def _version(run: RunInfo) -> _Description | None:
     if current is None or current == run.config.version:
         return None
     version = run.config.version
-    return _Description(
-        f"version {version}", f"asked and scored by version {version}; this Snellen has {current}"
-    )
+    return _Description(f"version {version}", f"asked and scored by version {version}; this Snellen has {current}")
 
 
 _DESCRIPTIONS: Mapping[str, Callable[[RunInfo], _Description | None]] = {
@@ -503,9 +497,7 @@ def _plain_tokens(run: RunInfo) -> int | None:
     if plain.version is None:
         return None
     parameters = run.config.parameters
-    options = {
-        key: value for key, value in parameters.items() if is_option(key) and key in plain.options
-    }
+    options = {key: value for key, value in parameters.items() if is_option(key) and key in plain.options}
     tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
     if tokens is not None and parameters.get("cot") == "on":
         from snellen.benchmarks.protocol.ask_config import COT_TOKENS

@@ -39,9 +39,7 @@ class GroupDifference(Struct, frozen=True):
     p_holm: float | None = None
 
 
-def group_differences(
-    aligned_runs: AlignedRuns, pairs: Pairs, level: float
-) -> list[list[GroupDifference]]:
+def group_differences(aligned_runs: AlignedRuns, pairs: Pairs, level: float) -> list[list[GroupDifference]]:
     """For each pair the differences in its groups, second run minus first, in the order of the
     data."""
     import numpy as np
@@ -61,37 +59,24 @@ def group_differences(
         means = pair_means(aligned_runs.scores[rows], clusters, pairs, level)
         for groups, mean in zip(differences, means, strict=True):
             interval = in_points(mean.interval)
-            groups.append(
-                GroupDifference(
-                    column, label, 100 * mean.mean, interval, len(rows), mean.clusters, mean.p
-                )
-            )
+            groups.append(GroupDifference(column, label, 100 * mean.mean, interval, len(rows), mean.clusters, mean.p))
     return differences
 
 
-def adjust_groups(
-    groups_by_pair: Sequence[Sequence[GroupDifference]],
-) -> Iterator[tuple[GroupDifference, ...]]:
+def adjust_groups(groups_by_pair: Sequence[Sequence[GroupDifference]]) -> Iterator[tuple[GroupDifference, ...]]:
     """The groups of each pair, smallest p first, with p-values adjusted by Holm over all of
     them."""
     tested = [group.p for groups in groups_by_pair for group in groups if group.p is not None]
     adjusted = iter(holm(tested))
     for groups in groups_by_pair:
         with_holm = [
-            group if group.p is None else msgspec.structs.replace(group, p_holm=next(adjusted))
-            for group in groups
+            group if group.p is None else msgspec.structs.replace(group, p_holm=next(adjusted)) for group in groups
         ]
-        yield tuple(
-            sorted(with_holm, key=lambda group: (group.p is None, group.p, -abs(group.difference)))
-        )
+        yield tuple(sorted(with_holm, key=lambda group: (group.p is None, group.p, -abs(group.difference))))
 
 
 def pair_means(
-    scores: NDArray[float64],
-    clusters: NDArray[int64],
-    pairs: Pairs,
-    level: float,
-    null: float = 0.0,
+    scores: NDArray[float64], clusters: NDArray[int64], pairs: Pairs, level: float, null: float = 0.0
 ) -> list[PairedMean]:
     """`paired_mean` of scores (samples, runs) for each pair of runs, second minus first."""
     step = max(1, _MAX_CELLS // len(scores))

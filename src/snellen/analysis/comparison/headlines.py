@@ -16,12 +16,7 @@ from snellen.core.record import Record, draws_of
 from snellen.core.summary import Unit
 from snellen.scoring.headlines import mean_of_sums
 from snellen.stats.paired import PairedMean
-from snellen.stats.paired_statistics import (
-    LinearisedStatistic,
-    linearise,
-    min_clusters_in_stratum,
-    paired_statistics,
-)
+from snellen.stats.paired_statistics import LinearisedStatistic, linearise, min_clusters_in_stratum, paired_statistics
 from snellen.stats.rank_intervals import RankInterval, rank_intervals_of_draws, ranks
 from snellen.stats.resampling import DEFAULT_DRAWS, seeded_generator
 from snellen.store.runs import RunFolder, compact_records
@@ -58,22 +53,23 @@ class Headlines(NamedTuple):
         """The fewest clusters in any part of the headline."""
         return min_clusters_in_stratum(self.clusters, self.strata)
 
-    def differences(
-        self, pairs: Sequence[tuple[int, int]], level: float, null: float = 0.0
-    ) -> list[PairedMean]:
+    def differences(self, pairs: Sequence[tuple[int, int]], level: float, null: float = 0.0) -> list[PairedMean]:
         """For each pair the second run minus the first, on the headline's scale."""
         means: list[PairedMean] = []
         step = max(1, _MAX_CELLS // len(self.clusters))
         for start in range(0, len(pairs), step):
             means += paired_statistics(
-                self.systems, pairs[start : start + step], self.clusters, self.strata,
-                level=level, null=null, top=self.top,
-            )  # fmt: skip
+                self.systems,
+                pairs[start : start + step],
+                self.clusters,
+                self.strata,
+                level=level,
+                null=null,
+                top=self.top,
+            )
         return means
 
-    def rank_intervals(
-        self, seed: str, level: float, draws: int = DEFAULT_DRAWS
-    ) -> list[RankInterval]:
+    def rank_intervals(self, seed: str, level: float, draws: int = DEFAULT_DRAWS) -> list[RankInterval]:
         """Ranks over bootstrap draws of the clusters, stratified by the parts of the design."""
         import numpy as np
 
@@ -89,9 +85,7 @@ class Headlines(NamedTuple):
             for part in parts:
                 even = np.full(len(part), 1 / len(part))
                 multiplicities[:, part] = random.multinomial(len(part), even, count)
-            values.append(
-                [system.statistic(multiplicities @ system.rows) for system in self.systems]
-            )
+            values.append([system.statistic(multiplicities @ system.rows) for system in self.systems])
         drawn = np.concatenate(values, axis=1).T
         return rank_intervals_of_draws(ranks(np.array([self.values]))[0], ranks(drawn), level)
 
@@ -106,9 +100,7 @@ def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines
         return None
     # Runs of different models mostly share their benchmark, which is opened once.
     keys = [_benchmark_key(run) for run in runs]
-    functions = {
-        key: _sums_function(run) for key, run in dict(zip(keys, runs, strict=True)).items()
-    }
+    functions = {key: _sums_function(run) for key, run in dict(zip(keys, runs, strict=True)).items()}
     sums_functions = [functions[key] for key in keys]
     if any(function is None for function in sums_functions):
         return None
@@ -129,16 +121,9 @@ def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines
     clusters = _clusters(aligned_runs, sums_by_run[0], counted)
     strata = None
     if sums_by_run[0].strata:
-        _, strata = np.unique(
-            [sums_by_run[0].strata[index] for index in counted], return_inverse=True
-        )
+        _, strata = np.unique([sums_by_run[0].strata[index] for index in counted], return_inverse=True)
     systems = tuple(
-        linearise(
-            sums.rows[counted],
-            clusters,
-            sums.value,
-            None if sums.weights is None else sums.weights[counted],
-        )
+        linearise(sums.rows[counted], clusters, sums.value, None if sums.weights is None else sums.weights[counted])
         for sums in sums_by_run
     )
     unit, top = _scale(runs)
@@ -166,9 +151,7 @@ def _sums(sums_of: SumsOf, records: Sequence[Record]) -> HeadlineSums | None:
     repeats = max((len(record.repeats) for record in records), default=0)
     if not repeats:
         return sums_of(records)
-    draws_by_record = [
-        draws if len(draws := draws_of(record)) > 1 else draws * repeats for record in records
-    ]
+    draws_by_record = [draws if len(draws := draws_of(record)) > 1 else draws * repeats for record in records]
     parts = [sums_of([draws[number] for draws in draws_by_record]) for number in range(repeats)]
     defined = [part for part in parts if part is not None]
     return mean_of_sums(defined) if len(defined) == repeats else None
@@ -178,22 +161,16 @@ def _records(run: RunFolder, sample_ids: Sequence[str], scored: set[str]) -> lis
     """The records of the given samples, in that order. A sample that some run did not score is
     emptied here as well, so that units that count as a whole are complete for all runs or for none.
     """
-    records = {
-        record.id: record for record in compact_records(chain(run.records(), run.failures()))
-    }
+    records = {record.id: record for record in compact_records(chain(run.records(), run.failures()))}
     return [
         records[name]
         if name in scored
-        else msgspec.structs.replace(
-            records[name], score=None, unscored=_NOT_COUNTED, values={}, repeats=()
-        )
+        else msgspec.structs.replace(records[name], score=None, unscored=_NOT_COUNTED, values={}, repeats=())
         for name in sample_ids
     ]
 
 
-def _clusters(
-    aligned_runs: AlignedRuns, sums: HeadlineSums, counted: NDArray[int64]
-) -> NDArray[int64]:
+def _clusters(aligned_runs: AlignedRuns, sums: HeadlineSums, counted: NDArray[int64]) -> NDArray[int64]:
     """Cluster numbers, without gaps, of the samples that count."""
     import numpy as np
 
@@ -221,9 +198,7 @@ def _scale(runs: Sequence[RunFolder]) -> tuple[Unit, float]:
     return "percent", 100.0
 
 
-def _independent_clusters(
-    clusters: NDArray[int64], strata: NDArray[int64] | None
-) -> list[NDArray[int64]]:
+def _independent_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> list[NDArray[int64]]:
     """Sets of clusters that are resampled together: those of one stratum, and of strata that share
     clusters."""
     import numpy as np

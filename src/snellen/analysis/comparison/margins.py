@@ -36,11 +36,7 @@ def margin_of(points: float, scaled: float, lower: PairedMean, upper: PairedMean
     +`scaled`, the margin on the scale of the difference. None if there is no test."""
     if lower.p is None or upper.p is None:
         return None
-    return Margin(
-        points,
-        _one_sided(lower.p, lower.mean > -scaled),
-        _one_sided(upper.p, upper.mean < scaled),
-    )
+    return Margin(points, _one_sided(lower.p, lower.mean > -scaled), _one_sided(upper.p, upper.mean < scaled))
 
 
 def _one_sided(p: float, claim_holds: bool) -> float:
@@ -50,9 +46,7 @@ def _one_sided(p: float, claim_holds: bool) -> float:
 def adjust_margins(margins: Sequence[Margin | None]) -> list[Margin | None]:
     """Adjust by Holm's method; at most one of the two claims of a pair can be wrong, which it
     uses."""
-    sides = [
-        (margin.second_no_worse, margin.first_no_worse) for margin in margins if margin is not None
-    ]
+    sides = [(margin.second_no_worse, margin.first_no_worse) for margin in margins if margin is not None]
     adjusted = iter(holm_of_sides(sides))
     results: list[Margin | None] = []
     for margin in margins:
@@ -60,7 +54,5 @@ def adjust_margins(margins: Sequence[Margin | None]) -> list[Margin | None]:
             results.append(None)
             continue
         second, first = next(adjusted)
-        results.append(
-            msgspec.structs.replace(margin, second_no_worse_holm=second, first_no_worse_holm=first)
-        )
+        results.append(msgspec.structs.replace(margin, second_no_worse_holm=second, first_no_worse_holm=first))
     return results

@@ -31,32 +31,23 @@ class MetaTaskDraws:
         self._runs = len(runs)
         self._metas = _meta_task_scores(align_runs(runs, common=True))
 
-    def mean_rank_intervals(
-        self, metas: Sequence[str], others: Sequence[Mapping[str, float]]
-    ) -> list[Interval | None]:
+    def mean_rank_intervals(self, metas: Sequence[str], others: Sequence[Mapping[str, float]]) -> list[Interval | None]:
         """For each run the 95 % interval of its mean rank over the meta-tasks (abbreviations),
         among the runs and other rows of a table whose scores are fixed. Ranks are computed on
         values as printed. None if a meta-task has no question that all runs scored, or a subtask
         one cluster alone, which shows nothing of how questions vary."""
         import numpy as np
 
-        if not metas or any(
-            meta not in self._metas or np.isnan(self._metas[meta].resampled).any() for meta in metas
-        ):
+        if not metas or any(meta not in self._metas or np.isnan(self._metas[meta].resampled).any() for meta in metas):
             return [None] * self._runs
-        observed = np.array(
-            [[*self._metas[meta].observed, *(scores[meta] for scores in others)] for meta in metas]
-        )
+        observed = np.array([[*self._metas[meta].observed, *(scores[meta] for scores in others)] for meta in metas])
         # (draws, meta-tasks, rows): only the runs vary, other rows keep their printed scores.
         drawn = np.repeat(observed[None], DEFAULT_DRAWS, axis=0)
         for index, meta in enumerate(metas):
             drawn[:, index, : self._runs] = self._metas[meta].resampled
-        intervals = mean_rank_intervals(
-            np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS)
-        )
+        intervals = mean_rank_intervals(np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS))
         return [
-            Interval(interval.low, interval.high, "bootstrap", interval.level)
-            for interval in intervals[: self._runs]
+            Interval(interval.low, interval.high, "bootstrap", interval.level) for interval in intervals[: self._runs]
         ]
 
 

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.alignment import (
-    AlignedRuns,
-    ComparableRecord,
-    align_runs,
-    is_sibling_question,
-)
+from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs, is_sibling_question
 from snellen.analysis.comparison.groups import (
     GroupDifference,
     Pairs,
@@ -175,9 +170,7 @@ def compare(
         chosen = [two for two in combinations(range(len(members)), 2) if not (baseline and two[0])]
         pairs += _pair_differences(compared, chosen, power, margin)
     only = tuple(f"{name}: only one run, not compared" for name in alone)
-    return RunComparison(
-        level, power, tuple(benchmarks), tuple(_adjust_p_values(pairs)), only, margin
-    )
+    return RunComparison(level, power, tuple(benchmarks), tuple(_adjust_p_values(pairs)), only, margin)
 
 
 def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference]:
@@ -189,17 +182,12 @@ def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference
         yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
 
 
-def _by_benchmark(
-    runs: Sequence[RunFolder], siblings: bool
-) -> tuple[dict[str, list[int]], list[str]]:
+def _by_benchmark(runs: Sequence[RunFolder], siblings: bool) -> tuple[dict[str, list[int]], list[str]]:
     """Indices of the runs of each benchmark with two or more runs, and the names of the other
     benchmarks. With `siblings` all runs are of one benchmark."""
     if len(runs) < 2:
         count = "one run is" if runs else "none is"
-        raise UsageError(
-            f"two runs of a benchmark are compared, or more; {count} given, each folder counted "
-            "once"
-        )
+        raise UsageError(f"two runs of a benchmark are compared, or more; {count} given, each folder counted once")
     if siblings:
         name = " / ".join(dict.fromkeys(run.info.benchmark for run in runs))
         return {name: list(range(len(runs)))}, []
@@ -285,11 +273,7 @@ def _not_a_mean_notice(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> 
             continue
         headline = run.report().summary.headline
         mean = 100 * float(aligned_runs.scores[:, index].mean())
-        if (
-            headline.value is not None
-            and headline.n == len(aligned_runs.samples)
-            and abs(headline.value - mean) > 0.05
-        ):
+        if headline.value is not None and headline.n == len(aligned_runs.samples) and abs(headline.value - mean) > 0.05:
             yield (
                 f"the headline {headline.name} is no mean over samples ({headline.value:.1f} for "
                 f"{run.info.model}) and cannot be made of those compared; the means of the "
@@ -360,31 +344,22 @@ def _pair_differences(
         )
 
 
-def _margins(
-    compared: _ComparedRuns, chosen: Pairs, margin: float | None
-) -> Sequence[Margin | None]:
+def _margins(compared: _ComparedRuns, chosen: Pairs, margin: float | None) -> Sequence[Margin | None]:
     """The tests of each pair for non-inferiority within a margin, in points. Raises UsageError if
     no difference can be larger."""
     if margin is None:
         return [None] * len(chosen)
     scaled = margin / compared.scale
     if scaled >= (compared.measure.top if compared.measure else 1):
-        raise UsageError(
-            f"the margin is {margin:g} points; {compared.benchmark} has no larger differences "
-            "than that"
-        )
-    both = zip(
-        compared.paired_means(chosen, -scaled), compared.paired_means(chosen, scaled), strict=True
-    )
+        raise UsageError(f"the margin is {margin:g} points; {compared.benchmark} has no larger differences than that")
+    both = zip(compared.paired_means(chosen, -scaled), compared.paired_means(chosen, scaled), strict=True)
     return [margin_of(margin, scaled, *tests) for tests in both]
 
 
 _ScoreBounds = tuple[float, float] | None
 
 
-def _bounds(
-    runs: Sequence[RunFolder], aligned_runs: AlignedRuns, measure: Headlines | None
-) -> list[_ScoreBounds]:
+def _bounds(runs: Sequence[RunFolder], aligned_runs: AlignedRuns, measure: Headlines | None) -> list[_ScoreBounds]:
     """For each run its score over all samples if failed and missing samples were wrong, and if they
     were right; None if that is unknown, or there are no such samples."""
     if measure is None:
@@ -411,11 +386,7 @@ def _difference_bounds(first: _ScoreBounds, second: _ScoreBounds) -> _ScoreBound
 
 
 def _detectable_and_needed(
-    aligned_runs: AlignedRuns,
-    differences: NDArray[float64],
-    mean: PairedMean,
-    level: float,
-    power: float,
+    aligned_runs: AlignedRuns, differences: NDArray[float64], mean: PairedMean, level: float, power: float
 ) -> dict[str, Any]:
     """The detectable difference, and the samples needed to detect the ends of the interval."""
     if mean.p is None:
@@ -423,27 +394,17 @@ def _detectable_and_needed(
     square = float((differences**2).mean())
     design = design_effect(differences, aligned_runs.clusters, mean.error)
     min_detectable = detectable_difference(
-        square,
-        len(differences) / design,
-        largest=float(abs(differences).mean()),
-        level=level,
-        power=power,
+        square, len(differences) / design, largest=float(abs(differences).mean()), level=level, power=power
     )
-    result: dict[str, Any] = {
-        "detectable": None if min_detectable is None else 100 * min_detectable
-    }
+    result: dict[str, Any] = {"detectable": None if min_detectable is None else 100 * min_detectable}
     if (ends := _far_and_near(mean)) is not None:
-        sample_counts = [
-            required_samples(end, square, level=level, power=power, design=design) for end in ends
-        ]
+        sample_counts = [required_samples(end, square, level=level, power=power, design=design) for end in ends]
         if None not in sample_counts:
             result["needed"] = tuple(sample_counts)
     return result
 
 
-def _detectable_and_needed_by_error(
-    mean: PairedMean, n: int, level: float, power: float
-) -> dict[str, Any]:
+def _detectable_and_needed_by_error(mean: PairedMean, n: int, level: float, power: float) -> dict[str, Any]:
     """As `_detectable_and_needed`, for a headline that is not a mean over samples."""
     if mean.p is None or not mean.error:
         return {}

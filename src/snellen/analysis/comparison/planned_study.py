@@ -12,12 +12,7 @@ from snellen.analysis.comparison.alignment import align_runs
 from snellen.core.errors import UsageError
 from snellen.stats.draws import variance_components
 from snellen.stats.paired import detectable_difference, paired_mean, required_samples
-from snellen.stats.power import (
-    design_effect_of_sizes,
-    discordance_of_means,
-    min_margin,
-    required_samples_no_worse,
-)
+from snellen.stats.power import design_effect_of_sizes, discordance_of_means, min_margin, required_samples_no_worse
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -162,10 +157,7 @@ def _draw_variance(run: RunFolder) -> _DrawVariance | None:
     repeats = run.info.config.repeats
     if repeats < 2:
         return None
-    scores = [
-        [draw.score for draw in sample.repeats if draw.score is not None]
-        for sample in run.read_as(SampleDraws)
-    ]
+    scores = [[draw.score for draw in sample.repeats if draw.score is not None] for sample in run.read_as(SampleDraws)]
     variance = variance_components(scores)
     return None if variance is None else _DrawVariance(variance.draws, repeats)
 
@@ -205,16 +197,12 @@ def plan_study(
     design, design_notes = _design(aims, spread, size)
     times = sorted({repeats, *_REPEATS}) if spread.draws is not None else [repeats]
     needs = tuple(
-        _with_costs(need, size)
-        for each in times
-        for need in _needs(aims, spread.discordance(each), design, each)
+        _with_costs(need, size) for each in times for need in _needs(aims, spread.discordance(each), design, each)
     )
     square = spread.discordance(repeats)
     min_detectable = margin = None
     if size is not None:
-        min_detectable = detectable_difference(
-            square, size.samples / design, level=aims.level, power=aims.power
-        )
+        min_detectable = detectable_difference(square, size.samples / design, level=aims.level, power=aims.power)
         margin = min_margin(square, size.samples / design, level=aims.level, power=aims.power)
     notes = [*spread.notes, *design_notes]
     if not is_mean:

@@ -64,10 +64,7 @@ class RunRankings(NamedTuple):
 
 
 def rank_runs(
-    runs: Sequence[RunFolder],
-    reports: Sequence[Report],
-    names: Sequence[str],
-    level: float = DEFAULT_LEVEL,
+    runs: Sequence[RunFolder], reports: Sequence[Report], names: Sequence[str], level: float = DEFAULT_LEVEL
 ) -> RunRankings:
     """Rank runs of a comparable set over the samples that all of them scored. Intervals by
     resampling clusters, identically for all runs; letters by paired tests of all pairs at `level`,
@@ -77,14 +74,11 @@ def rank_runs(
     try:
         aligned_runs = align_runs(runs, common=True)
     except UsageError:
-        return RunRankings(
-            {}, ("no sample was scored in all runs, so that ranks have no interval",)
-        )
+        return RunRankings({}, ("no sample was scored in all runs, so that ranks have no interval",))
     notices = []
     if aligned_runs.unscored_count or aligned_runs.unmatched:
         notices.append(
-            f"intervals of ranks and letters are over the {len(aligned_runs.samples):,} samples "
-            "that all runs scored"
+            f"intervals of ranks and letters are over the {len(aligned_runs.samples):,} samples that all runs scored"
         )
     by_group: dict[GroupKey, RunRanking] = {}
     measure = headlines(runs, aligned_runs)
@@ -95,15 +89,11 @@ def rank_runs(
     elif _are_means(aligned_runs, everything, metrics):
         by_group[HEADLINE] = _rank_by_means(aligned_runs, everything, names, level)
     else:
-        notices.append(
-            f"{metrics[0].name} is no mean over these samples: its ranks have no interval here"
-        )
+        notices.append(f"{metrics[0].name} is no mean over these samples: its ranks have no interval here")
     for key, rows in _rows_of_groups(aligned_runs).items():
         column, label = key
         of_group = [report.summary.groups.get(column, {}).get(label) for report in reports]
-        if all(of_group) and _are_means(
-            aligned_runs, rows, [metric for metric in of_group if metric]
-        ):
+        if all(of_group) and _are_means(aligned_runs, rows, [metric for metric in of_group if metric]):
             by_group[key] = _rank_by_means(aligned_runs, rows, names, level)
     return RunRankings(by_group, tuple(notices))
 
@@ -128,9 +118,7 @@ def _are_means(aligned_runs: AlignedRuns, rows: Sequence[int], metrics: Sequence
     )
 
 
-def _rank_by_means(
-    aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequence[str], level: float
-) -> RunRanking:
+def _rank_by_means(aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequence[str], level: float) -> RunRanking:
     """Rank runs by their mean scores over these rows of the aligned samples."""
     import numpy as np
 
@@ -138,15 +126,19 @@ def _rank_by_means(
     clusters = np.unique(aligned_runs.clusters[rows], return_inverse=True)[1]
     intervals = rank_intervals(cluster_sums(scores, clusters), "leaderboard", level=level)
     pairs = list(combinations(range(len(names)), 2))
-    return _build_ranking(names, scores.mean(axis=0).tolist(), intervals, len(rows), pairs,
-                    *_paired_p_values(scores, clusters, pairs, level), level)  # fmt: skip
+    return _build_ranking(
+        names,
+        scores.mean(axis=0).tolist(),
+        intervals,
+        len(rows),
+        pairs,
+        *_paired_p_values(scores, clusters, pairs, level),
+        level,
+    )
 
 
 def _paired_p_values(
-    scores: NDArray[float64],
-    clusters: NDArray[int64],
-    pairs: Sequence[tuple[int, int]],
-    level: float,
+    scores: NDArray[float64], clusters: NDArray[int64], pairs: Sequence[tuple[int, int]], level: float
 ) -> tuple[list[float | None], str]:
     """p of each pair, and the reason if there is none."""
     import numpy as np
@@ -166,9 +158,7 @@ def _paired_p_values(
     return p_values, reason
 
 
-def _rank_by_headlines(
-    measure: Headlines, names: Sequence[str], n: int, level: float
-) -> RunRanking:
+def _rank_by_headlines(measure: Headlines, names: Sequence[str], n: int, level: float) -> RunRanking:
     """Rank runs by a headline that is not a mean over samples."""
     pairs = list(combinations(range(len(names)), 2))
     tested = measure.differences(pairs, level)
@@ -195,28 +185,20 @@ def _build_ranking(
     letters: Mapping[int, str] = {}
     against_best: Mapping[int, float] = {}
     if tested:
-        order = sorted(
-            range(len(names)), key=lambda index: (-round(values[index], 9), names[index])
-        )
+        order = sorted(range(len(names)), key=lambda index: (-round(values[index], 9), names[index]))
         rank_of = {index: rank for rank, index in enumerate(order)}
-        letters_by_rank = letter_groups(
-            len(names), [(rank_of[first], rank_of[second]) for first, second in different]
-        )
+        letters_by_rank = letter_groups(len(names), [(rank_of[first], rank_of[second]) for first, second in different])
         letters = {index: letters_by_rank[rank] for index, rank in rank_of.items()}
         best = order[0]
         against_best = {
-            second if first == best else first: p
-            for (first, second), p in adjusted.items()
-            if best in (first, second)
+            second if first == best else first: p for (first, second), p in adjusted.items() if best in (first, second)
         }
     elif reason:
         # Too few clusters for a test, so a bootstrap over them would be too certain as well.
         return RunRanking({}, n, len(pairs), reason)
     return RunRanking(
         {
-            name: RankedRun(
-                interval.low, interval.high, letters.get(index), against_best.get(index)
-            )
+            name: RankedRun(interval.low, interval.high, letters.get(index), against_best.get(index))
             for index, (name, interval) in enumerate(zip(names, intervals, strict=True))
         },
         n,

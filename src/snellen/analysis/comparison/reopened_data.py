@@ -8,11 +8,7 @@ from pathlib import Path
 
 from snellen.analysis.comparison.data_differences import describe_data
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.registry import (
-    benchmark_sources,
-    is_data_source,
-    open_benchmark,
-)
+from snellen.benchmarks.declaration.registry import benchmark_sources, is_data_source, open_benchmark
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, RUBRIC_PREFIX
 from snellen.core.benchmark import AS_RECORDED, DESCRIBED, Benchmark, DataTable, Variant
@@ -47,9 +43,7 @@ def benchmark_of(run: RunFolder) -> Benchmark:
     return _open_recorded(run.info, next(_kept_rows(run), None) or next(_data_locations(run.info)))
 
 
-def benchmark_with_data(
-    run: RunFolder, moved: Sequence[str] = (), info: RunInfo | None = None
-) -> Benchmark:
+def benchmark_with_data(run: RunFolder, moved: Sequence[str] = (), info: RunInfo | None = None) -> Benchmark:
     """The benchmark over exactly the data of the run, by digest: searched in the files `moved`,
     then where it was. `info` stands for other settings than the run's. Nothing is downloaded.
     Raises DataError if it is not found."""
@@ -67,9 +61,7 @@ def _kept_rows(run: RunFolder) -> Iterator[str]:
         yield str(beside)
 
 
-def benchmark_as_recorded(
-    info: RunInfo, moved: Sequence[str] = (), *, max_new_tokens: int | None = None
-) -> Benchmark:
+def benchmark_as_recorded(info: RunInfo, moved: Sequence[str] = (), *, max_new_tokens: int | None = None) -> Benchmark:
     """The benchmark with the settings of `info`, which need not be those of one run, over the data
     that it names. Raises DataError if the data is not found."""
     problems: list[str] = []
@@ -127,9 +119,7 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _open_recorded(
-    info: RunInfo, location: str | None, max_new_tokens: int | None = None
-) -> Benchmark:
+def _open_recorded(info: RunInfo, location: str | None, max_new_tokens: int | None = None) -> Benchmark:
     """The run's benchmark over the data at a location."""
     origin = info.data.origin
     spec, data = info.benchmark, location
@@ -140,9 +130,7 @@ def _open_recorded(
         if not is_data_source(spec):
             raise DataError(f"{spec}: there is no such file")
     parameters, roles = info.config.parameters, info.config.roles
-    columns = (
-        origin.columns if origin is not None and (data is not None or spec == location) else {}
-    )
+    columns = origin.columns if origin is not None and (data is not None or spec == location) else {}
     variant = Variant(
         data=data,
         columns=columns,

@@ -40,9 +40,7 @@ def setup_gaps(run: RunInfo, wanted: Mapping[str, str] | None = None) -> tuple[S
         wanted = {} if recipe is None else recipe.settings()
     own = own_settings(run) if wanted else {}
     return tuple(
-        SetupGap(name, value, own[name])
-        for name, value in wanted.items()
-        if name in own and own[name] != value
+        SetupGap(name, value, own[name]) for name, value in wanted.items() if name in own and own[name] != value
     )
 
 

@@ -70,11 +70,7 @@ def interval_at_stop(
 
 def _max_samples(infos: Sequence[RunInfo | None]) -> int:
     """Number of samples that the runs would have asked without a stop."""
-    return max(
-        min(info.data.rows, info.config.limit or info.data.rows)
-        for info in infos
-        if info is not None
-    )
+    return max(min(info.data.rows, info.config.limit or info.data.rows) for info in infos if info is not None)
 
 
 def _is_comparison_rule(rule: str) -> bool:

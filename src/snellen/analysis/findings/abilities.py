@@ -76,25 +76,16 @@ def _best_interval(scores: Sequence[GroupScore], top: float) -> Interval | None:
     intervals = [score.interval for score in scores if score.interval is not None]
     if len(intervals) < len(scores):
         return None
-    scaled = [
-        replace(interval, low=interval.low / top, high=interval.high / top)
-        for interval in intervals
-    ]
+    scaled = [replace(interval, low=interval.low / top, high=interval.high / top) for interval in intervals]
     largest = largest_interval(shares, scaled, intervals[0].level)
     return replace(largest, low=top * largest.low, high=top * largest.high)
 
 
-def hard_samples(
-    runs: Sequence[RunFolder], group: str, names: Sequence[str], each: int
-) -> list[HardSample]:
+def hard_samples(runs: Sequence[RunFolder], group: str, names: Sequence[str], each: int) -> list[HardSample]:
     """Up to `each` samples of each named ability that no run got right, in the order of the first
     run. Raises UsageError if no sample was scored in every run."""
-    tables = [
-        {record.id: record for record in run.records() if record.score is not None} for run in runs
-    ]
-    shared = [
-        record for name, record in tables[0].items() if all(name in table for table in tables)
-    ]
+    tables = [{record.id: record for record in run.records() if record.score is not None} for run in runs]
+    shared = [record for name, record in tables[0].items() if all(name in table for table in tables)]
     if not shared:
         raise UsageError("no sample was scored in every run; give runs on the same samples")
     samples = []
@@ -102,8 +93,7 @@ def hard_samples(
         wrong = [
             record
             for record in shared
-            if record.groups.get(group) == name
-            and all((table[record.id].score or 0.0) <= 0.0 for table in tables)
+            if record.groups.get(group) == name and all((table[record.id].score or 0.0) <= 0.0 for table in tables)
         ]
         samples += [
             HardSample(name, record, tuple(_answer_text(table[record.id]) for table in tables))
@@ -126,8 +116,7 @@ def extremes(table: ScoreTable, count: int = 3) -> list[Extremes]:
     furthest below the mean of all models."""
     extremes_by_model = []
     for model in table.scores:
-        gaps = sorted((_gap(table, model, name) for name in table.groups),
-                      key=lambda gap: -gap.value)  # fmt: skip
+        gaps = sorted((_gap(table, model, name) for name in table.groups), key=lambda gap: -gap.value)
         strong = [gap for gap in gaps if gap.value > 0][:count]
         weak = [gap for gap in reversed(gaps) if gap.value < 0][:count]
         extremes_by_model.append(Extremes(model, tuple(strong), tuple(weak)))
@@ -139,9 +128,7 @@ def _gap(table: ScoreTable, model: str, name: str) -> Gap:
     same samples they are positively correlated, so that it is too wide."""
     column = {other: scores[name] for other, scores in table.scores.items()}
     value = column[model].value - sum(score.value for score in column.values()) / len(column)
-    intervals = {
-        other: score.interval for other, score in column.items() if score.interval is not None
-    }
+    intervals = {other: score.interval for other, score in column.items() if score.interval is not None}
     if len(intervals) < len(column) or len(column) < 2:
         return Gap(name, value)
     part = 1 / len(column)

@@ -130,31 +130,21 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
                 predicted[one_pass.answer.value] += 1
                 answers.append((record.id, one_pass.answer.value))
         if not record.asked_once:
-            chosen = [
-                choice for one_pass in record.passes if (choice := _chosen_label(record, one_pass))
-            ]
+            chosen = [choice for one_pass in record.passes if (choice := _chosen_label(record, one_pass))]
             if 1 < len(record.passes) == len(record.options):
                 rotations.append(chosen)
             # Without all rotations only the first pass is independent of the others.
-            first_passes += [
-                choice
-                for one_pass in record.passes[:1]
-                if (choice := _chosen_label(record, one_pass))
-            ]
+            first_passes += [choice for one_pass in record.passes[:1] if (choice := _chosen_label(record, one_pass))]
         if record.score is not None:
             outcomes["score"].append(record.score)
-            outcomes["bound"].append(
-                float(all(_is_right_or_refused(one_pass) for one_pass in record.passes))
-            )
+            outcomes["bound"].append(float(all(_is_right_or_refused(one_pass) for one_pass in record.passes)))
     test = _test_of_rotations(rotations) if rotations else _test_of_wrong_choices(first_passes)
     return Choices(
         passes=pass_counts.total(),
         predicted=dict(sorted(predicted.items())),
         gold=dict(sorted(gold.items())),
         refused=Refusals(refused.total(), pass_counts.total()),
-        refusals={
-            label: Refusals(refused[label], pass_counts[label]) for label in sorted(pass_counts)
-        },
+        refusals={label: Refusals(refused[label], pass_counts[label]) for label in sorted(pass_counts)},
         accuracy=_percent(outcomes["score"]),
         upper_bound=_percent(outcomes["bound"]),
         letters=_letters(answers, gold, test),
@@ -211,9 +201,7 @@ def _test_of_wrong_choices(choices: Iterable[_ChosenLabel]) -> _LetterTest:
     return _LetterTest(WRONG_CHOICES, pearson(tables), chosen, expected)
 
 
-def _letters(
-    answers: Sequence[tuple[str, str]], gold: Counter[str], test: _LetterTest
-) -> tuple[Letter, ...]:
+def _letters(answers: Sequence[tuple[str, str]], gold: Counter[str], test: _LetterTest) -> tuple[Letter, ...]:
     """Counts of each letter; `answers` are the question id and the label of each parsed pass."""
     predicted = Counter(label for _, label in answers)
     questions = [question for question, _ in answers]

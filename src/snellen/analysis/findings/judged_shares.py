@@ -49,11 +49,7 @@ def judged_share(
         strata.append(SampledStratum(size, effective, effective * share))
     can_correct = bool(verdicts) and all(one.sample_size or not one.size for one in strata)
     return JudgedShare(
-        sum(verdicts.values()),
-        len(verdicts),
-        counts[0],
-        counts[1],
-        weighted_share(strata) if can_correct else None,
+        sum(verdicts.values()), len(verdicts), counts[0], counts[1], weighted_share(strata) if can_correct else None
     )
 
 

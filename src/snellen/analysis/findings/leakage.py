@@ -51,8 +51,7 @@ def leakages(runs: Sequence[RunFolder], language_model: RunFolder) -> list[Leaka
     sees = capabilities is None or "image" in capabilities.inputs
     if control != BLIND and sees:
         raise UsageError(
-            f"{language_model.name}: the run of the language model uses images; make it with "
-            "--control blind"
+            f"{language_model.name}: the run of the language model uses images; make it with --control blind"
         )
     return [
         _leakage(run, language_model)

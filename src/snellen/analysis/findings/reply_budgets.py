@@ -95,16 +95,14 @@ def token_counts(records: Iterable[Record]) -> CountedDraws:
             if not usages or len(usages) < len(draw.passes):
                 uncounted += 1
                 continue
-            passes = tuple(PassTokens(each.prompt_tokens, each.completion_tokens)
-                           for each in usages)  # fmt: skip
+            passes = tuple(PassTokens(each.prompt_tokens, each.completion_tokens) for each in usages)
             draws.append(DrawTokens(passes, draw.score))
             owners.append(index)
             cut += any(reply.stop_reason == "length" for reply in replies)
             several += len(passes) > 1
     clusters = cluster_samples(links)
     draws = [
-        draw._replace(cluster=clusters[index] or f"sample {index}")
-        for draw, index in zip(draws, owners, strict=True)
+        draw._replace(cluster=clusters[index] or f"sample {index}") for draw, index in zip(draws, owners, strict=True)
     ]
     return CountedDraws(draws, uncounted, cut, several)
 
@@ -120,9 +118,7 @@ def usual_budgets(draws: Sequence[DrawTokens], limit: int) -> list[int]:
     return [*powers[-_MAX_BUDGETS + 1 :], last]
 
 
-def budget_curve(
-    draws: Sequence[DrawTokens], budgets: Iterable[int], *, stops_early: bool
-) -> Iterator[BudgetPoint]:
+def budget_curve(draws: Sequence[DrawTokens], budgets: Iterable[int], *, stops_early: bool) -> Iterator[BudgetPoint]:
     """A point for each budget. With `stops_early` (CircularEval) no pass is asked after one that
     was cut, which cannot be right."""
     import numpy as np

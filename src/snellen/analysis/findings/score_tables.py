@@ -50,8 +50,7 @@ def scores_from_reports(reports: Sequence[Report], names: Sequence[str], group: 
     benchmarks = sorted({report.run.benchmark for report in reports})
     if len(benchmarks) > 1:
         raise UsageError(
-            f"the runs are of {', '.join(benchmarks)}; give runs of one benchmark, whose groups "
-            "are the same"
+            f"the runs are of {', '.join(benchmarks)}; give runs of one benchmark, whose groups are the same"
         )
     scores: dict[str, dict[str, GroupScore]] = {}
     unit, top = "percent", 100.0
@@ -59,9 +58,7 @@ def scores_from_reports(reports: Sequence[Report], names: Sequence[str], group: 
         metrics = report.summary.groups.get(group)
         if not metrics:
             groupings = ", ".join(repr(grouping) for grouping in report.summary.groups) or "none"
-            raise UsageError(
-                f"{report.run.name} is not grouped by {group!r}; --group is {groupings}"
-            )
+            raise UsageError(f"{report.run.name} is not grouped by {group!r}; --group is {groupings}")
         scores[name] = {
             label: GroupScore(metric.value, metric.n, metric.interval)
             for label, metric in metrics.items()
@@ -104,9 +101,7 @@ def scores_from_csv(table: DataTable) -> ScoreTable:
         cells = dict(row.cells)
         model_scores = long.setdefault(cells.pop("model", "").strip(), {})
         if named and valued:
-            model_scores[cells[named].strip()] = GroupScore(
-                _parse_number(cells.get(valued, ""), where)
-            )
+            model_scores[cells[named].strip()] = GroupScore(_parse_number(cells.get(valued, ""), where))
         else:
             model_scores.update((name, GroupScore(value)) for name, value in _parse_numbers(cells))
     if not any(long.values()):
@@ -160,14 +155,9 @@ def select_scores(table: ScoreTable, only: str = "") -> ScoreTable:
             )
     models = models or list(table.scores)
     groups = groups or {name: name for name in group_names.values()}
-    scores = {
-        model: {called: table.scores[model][name] for called, name in groups.items()}
-        for model in models
-    }
+    scores = {model: {called: table.scores[model][name] for called, name in groups.items()} for model in models}
     removed_models = set(table.scores) - set(models)
-    notices = tuple(
-        notice for notice in table.notices if notice.partition(",")[0] not in removed_models
-    )
+    notices = tuple(notice for notice in table.notices if notice.partition(",")[0] not in removed_models)
     return table._replace(scores=scores, notices=notices)
 
 
@@ -190,9 +180,7 @@ def _with_missing_notice(table: ScoreTable) -> ScoreTable:
     if not missing:
         return table
     missing_text = f"{', '.join(missing[:4])}{' ...' if len(missing) > 4 else ''}"
-    return table._replace(
-        notices=(*table.notices, f"not every model has a score in: {missing_text}")
-    )
+    return table._replace(notices=(*table.notices, f"not every model has a score in: {missing_text}"))
 
 
 def _parse_number(text: str, where: str) -> float:

@@ -94,9 +94,7 @@ def problems(records: Iterable[Record]) -> Problems:
     same_answers = [first.answer for first, second in pairs if first.answer == second.answer]
     wrong = [record for record in answered if _is_wrong(record)]
     return Problems(
-        not_following=Proportion(
-            sum(not _follows_format(record) for record in asked_records), len(asked_records)
-        ),
+        not_following=Proportion(sum(not _follows_format(record) for record in asked_records), len(asked_records)),
         contradictory=Proportion(len(same_answers), len(pairs)),
         both_yes=same_answers.count(YES),
         both_no=same_answers.count(NO),
@@ -147,10 +145,7 @@ def _pairs(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
         if record.unit:
             units[record.unit].append(record)
     for members in units.values():
-        if (
-            len(members) == _PAIR_SIZE
-            and len({YES in record.gold for record in members}) == _PAIR_SIZE
-        ):
+        if len(members) == _PAIR_SIZE and len({YES in record.gold for record in members}) == _PAIR_SIZE:
             yield members[0], members[1]
 
 
@@ -159,11 +154,7 @@ def _explanation(record: Record) -> str | None:
     the answer, or too little follows."""
     reply = _reply(record)
     opening = parse_yes_no(reply, "paper")
-    if (
-        not isinstance(opening, ParsedAnswer)
-        or opening.value != record.answer
-        or opening.span is None
-    ):
+    if not isinstance(opening, ParsedAnswer) or opening.value != record.answer or opening.span is None:
         return None
     explanation = reply[opening.span[1] :]
     return explanation if len(re.findall(r"\w+", explanation)) >= _MIN_WORDS else None

@@ -102,10 +102,7 @@ def parse_label_column(columns: Mapping[str, str]) -> tuple[LabelMeaning, str]:
 
 
 def compare_with_labels(
-    records: Iterable[Record],
-    labels: Mapping[str, str],
-    meaning: LabelMeaning,
-    names: Mapping[str, str],
+    records: Iterable[Record], labels: Mapping[str, str], meaning: LabelMeaning, names: Mapping[str, str]
 ) -> LabelComparison:
     """Compare records with labels by the id of the row. `names` are the titles of `RULES` (the
     parsing rules) and, if there is one, `BY_MODEL` (the extractor or judge for replies that rules
@@ -125,28 +122,15 @@ def compare_with_labels(
                 if by_model:
                     replies_by_parser[BY_MODEL].append(compare(one_pass.answer))
             if meaning == "answer" and (one_pass.by_rules is not None or not one_pass.verdicts):
-                replies_by_parser[RULES].append(
-                    compare(one_pass.by_rules if by_model else one_pass.answer)
-                )
-    if not replies_by_parser[BY_MODEL] and len(replies_by_parser[RULES]) in (
-        0,
-        len(replies_by_parser[COMBINED]),
-    ):
+                replies_by_parser[RULES].append(compare(one_pass.by_rules if by_model else one_pass.answer))
+    if not replies_by_parser[BY_MODEL] and len(replies_by_parser[RULES]) in (0, len(replies_by_parser[COMBINED])):
         replies_by_parser = {COMBINED: replies_by_parser[COMBINED]}
         names = {**names, COMBINED: names[RULES]}
     titles = {**names, **({} if COMBINED in names else {COMBINED: _combined_name(names)})}
     return LabelComparison(
         meaning,
-        [
-            row
-            for role, replies in replies_by_parser.items()
-            for row in _parser_agreements(titles[role], replies)
-        ],
-        [
-            row
-            for role, replies in replies_by_parser.items()
-            for row in _outcome_agreements(titles[role], replies)
-        ],
+        [row for role, replies in replies_by_parser.items() for row in _parser_agreements(titles[role], replies)],
+        [row for role, replies in replies_by_parser.items() for row in _outcome_agreements(titles[role], replies)],
         labelled_count,
     )
 
@@ -174,11 +158,7 @@ def _label_comparer(
             counted_right = record.score is not None and record.score >= _HALF
             agrees = record.score is not None and right == counted_right
             return LabelledReply(
-                record.kind,
-                _right_or_none(right),
-                _right_or_none(counted_right),
-                agrees,
-                record.outcome,
+                record.kind, _right_or_none(right), _right_or_none(counted_right), agrees, record.outcome
             )
         label_answer = _parse_answer_label(label, record, one_pass)
         parsed_answer = answer.value if isinstance(answer, ParsedAnswer) else None
@@ -243,14 +223,10 @@ def _parser_agreements(parser: str, replies: Sequence[LabelledReply]) -> Iterato
         )
 
 
-def _outcome_agreements(
-    parser: str, replies: Sequence[LabelledReply]
-) -> Iterator[OutcomeAgreement]:
+def _outcome_agreements(parser: str, replies: Sequence[LabelledReply]) -> Iterator[OutcomeAgreement]:
     counts = Counter(reply.outcome for reply in replies)
     for outcome in OUTCOMES:
         if counts[outcome]:
             of_outcome = [reply for reply in replies if reply.outcome == outcome]
             meaning = sum(reply.label is not None for reply in of_outcome)
-            yield OutcomeAgreement(
-                parser, outcome, len(of_outcome), meaning, sum(reply.agrees for reply in of_outcome)
-            )
+            yield OutcomeAgreement(parser, outcome, len(of_outcome), meaning, sum(reply.agrees for reply in of_outcome))

@@ -161,11 +161,7 @@ class ScoreError(NamedTuple):
 
 
 def measure_parser(
-    parser: str,
-    kind: Kind,
-    labelled_by: str,
-    parse: ReplyParser,
-    replies: Iterable[ReplyWithOption],
+    parser: str, kind: Kind, labelled_by: str, parse: ReplyParser, replies: Iterable[ReplyWithOption]
 ) -> ParsingQuality:
     """Count the results of a parser on labelled replies, by system and in total."""
     counts: dict[str, list[int]] = {}
@@ -177,13 +173,10 @@ def measure_parser(
         for index, hit in enumerate((True, reply.label is not None, value is not None, right)):
             system_counts[index] += hit
     systems = tuple(SystemCounts(name, *tally) for name, tally in counts.items() if name)
-    total, meaning, parsed, right_ones = (
-        sum(tally[index] for tally in counts.values()) for index in range(4)
-    )
+    total, meaning, parsed, right_ones = (sum(tally[index] for tally in counts.values()) for index in range(4))
     return ParsingQuality(
-        parser, kind, labelled_by, total, meaning, parsed, right_ones,
-        systems if len(systems) > 1 else (),
-    )  # fmt: skip
+        parser, kind, labelled_by, total, meaning, parsed, right_ones, systems if len(systems) > 1 else ()
+    )
 
 
 def largest_set(parser: str, kind: Kind) -> ParsingQuality | None:
@@ -200,19 +193,13 @@ def stored_qualities() -> tuple[ParsingQuality, ...]:
 
 def stored_quality(parser: str, kind: Kind) -> list[ParsingQuality]:
     """The stored counts of one parser for one kind of question, e.g. `snellen` and `choice`."""
-    return [
-        quality
-        for quality in stored_qualities()
-        if (quality.reader, quality.kind) == (parser, kind)
-    ]
+    return [quality for quality in stored_qualities() if (quality.reader, quality.kind) == (parser, kind)]
 
 
 def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> ParsingQuality:
     """Quality of the language model that parses a run's replies, on a labelling sheet filled by
     people (`read_labels` of `unread_replies`). Raises UsageError if no label belongs to the run."""
-    verdicts = {
-        (reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())
-    }
+    verdicts = {(reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())}
     shared = [key for key in labels if key in verdicts]
     if not shared:
         raise UsageError(f"{run.name} holds none of the labelled replies")
@@ -244,9 +231,7 @@ class RuleParseCounts:
             if not isinstance(one_pass.output, Generated) or one_pass.extraction is not None:
                 continue
             if not isinstance(one_pass.answer, Empty | Truncated | None):
-                (self.parsed if isinstance(one_pass.answer, ParsedAnswer) else self.unparsed)[
-                    record.kind
-                ] += 1
+                (self.parsed if isinstance(one_pass.answer, ParsedAnswer) else self.unparsed)[record.kind] += 1
 
 
 def run_score_error(parameters: Mapping[str, str], replies: RuleParseCounts) -> ScoreError | None:

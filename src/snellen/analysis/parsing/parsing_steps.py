@@ -48,8 +48,5 @@ def step_rates(records: Iterable[Record], *, extractor: bool) -> StepRates:
         step = step_of(first.answer, by_llm=first.extraction is not None)
         if step is not None:
             counts[step] += 1
-    cumulative = {
-        step: sum(counts[earlier] for earlier in STEPS[: index + 1])
-        for index, step in enumerate(STEPS)
-    }
+    cumulative = {step: sum(counts[earlier] for earlier in STEPS[: index + 1]) for index, step in enumerate(STEPS)}
     return StepRates(replies, cumulative, refused, extractor)

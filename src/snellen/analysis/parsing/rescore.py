@@ -19,9 +19,7 @@ class _NotStored(Exception):
     """The flow requests something that the record does not contain."""
 
 
-def rescore_records(
-    benchmark: Benchmark, records: Mapping[str, Record], policy: FailurePolicy
-) -> dict[str, float]:
+def rescore_records(benchmark: Benchmark, records: Mapping[str, Record], policy: FailurePolicy) -> dict[str, float]:
     """Scores of the replies in `records` under a benchmark, by sample id. Left out are samples that
     the benchmark does not score, or for which it requests more than the records contain, such as
     another rotation of the options or a judge."""

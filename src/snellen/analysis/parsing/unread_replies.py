@@ -58,12 +58,7 @@ def unread_replies(records: Iterable[Record]) -> Iterator[UnreadReply]:
                 options = one_pass.options or record.options
                 listed = " | ".join(f"{label}. {text}" for label, text in options.items())
                 yield UnreadReply(
-                    record.id,
-                    pass_index,
-                    record.question,
-                    listed,
-                    one_pass.output.text,
-                    _verdict(one_pass),
+                    record.id, pass_index, record.question, listed, one_pass.output.text, _verdict(one_pass)
                 )
 
 
@@ -101,9 +96,7 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.DictReader(file)
             if not {"id", "pass", "label"} <= set(rows.fieldnames or ()):
-                raise DataError(
-                    f"{path} is no labelling sheet; expected the columns {', '.join(COLUMNS)}"
-                )
+                raise DataError(f"{path} is no labelling sheet; expected the columns {', '.join(COLUMNS)}")
             for row in rows:
                 label = cell_text((row["label"] or "").strip())
                 if label:
@@ -119,9 +112,7 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
 def extractor_agreement(run: RunFolder, labels: dict[tuple[str, int], str]) -> ExtractorAgreement:
     """Agreement of a run's extractor with the labels. Raises UsageError if no label belongs to the
     run."""
-    verdicts = {
-        (reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())
-    }
+    verdicts = {(reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())}
     shared = [key for key in labels if key in verdicts]
     if not shared:
         raise UsageError(f"{run.name} holds none of the labelled replies")

@@ -70,14 +70,11 @@ def explain_published(report: Report) -> PublishedExplanation:
         source, own = comparison.published.source, comparison.own.value
         assert own is not None
         stated = {
-            name: f"{value:g}" if isinstance(value, float) else str(value)
-            for name, value in source.settings.items()
+            name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in source.settings.items()
         }
         by_makers = () if recipe is None else setup_gaps(run)
         settings = [DifferingSetting(*gap, "the source") for gap in setup_gaps(run, stated)] + [
-            DifferingSetting(*gap, "the makers' set-up")
-            for gap in by_makers
-            if gap.setting not in stated
+            DifferingSetting(*gap, "the makers' set-up") for gap in by_makers if gap.setting not in stated
         ]
         numbers.append(
             PublishedNumberExplained(
@@ -94,6 +91,5 @@ def explain_published(report: Report) -> PublishedExplanation:
     others = [each.sentence for each in deviations(run) if each.key not in _DESCRIBED_BY_GAPS]
     named = recipe or Recipe()
     return PublishedExplanation(
-        run.model, run.benchmark, named.title or named.name, named.source, named.note,
-        tuple(numbers), tuple(others),
-    )  # fmt: skip
+        run.model, run.benchmark, named.title or named.name, named.source, named.note, tuple(numbers), tuple(others)
+    )

@@ -109,9 +109,7 @@ def _asks_the_same(run: RunInfo, spec: str) -> bool:
     name, asked = _key_of(spec)
     parameters = run.config.parameters
     return name == run.benchmark and all(
-        parameters.get(key, value) == value
-        for key, value in asked.items()
-        if key not in _FREE_PARAMETERS
+        parameters.get(key, value) == value for key, value in asked.items() if key not in _FREE_PARAMETERS
     )
 
 

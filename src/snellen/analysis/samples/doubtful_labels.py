@@ -39,17 +39,11 @@ class Suspect(Struct, frozen=True):
     runs: int
 
 
-def label_doubts(
-    aligned_runs: AlignedRuns, answers: Sequence[Mapping[str, RunAnswer]]
-) -> dict[str, Suspect]:
+def label_doubts(aligned_runs: AlignedRuns, answers: Sequence[Mapping[str, RunAnswer]]) -> dict[str, Suspect]:
     """The closed samples by id, each with the probability that its label is wrong; samples to which
     every run gave the gold answer, or none an option, are left out. `answers` holds each run's
     answers by sample id. Raises ValueError for too few runs."""
-    samples = [
-        sample
-        for sample in aligned_runs.samples
-        if sample.gold and answers[0][sample.id].kind != "open"
-    ]
+    samples = [sample for sample in aligned_runs.samples if sample.gold and answers[0][sample.id].kind != "open"]
     if not samples:
         return {}
     rows = [[table[sample.id].answer for table in answers] for sample in samples]
@@ -61,12 +55,17 @@ def label_doubts(
     )
     return {
         sample.id: Suspect(
-            sample.id, sample.question, " or ".join(sample.gold), str(chance.answer),
-            chance.wrong, Counter(row)[str(chance.answer)], len(row),
+            sample.id,
+            sample.question,
+            " or ".join(sample.gold),
+            str(chance.answer),
+            chance.wrong,
+            Counter(row)[str(chance.answer)],
+            len(row),
         )
         for (sample, row), chance in zip(pairs, wrong_label_chances(table), strict=True)
         if chance.answer is not None
-    }  # fmt: skip
+    }
 
 
 def _wrong_options(sample: ComparableRecord, run_answers: Sequence[str | None]) -> float:

@@ -31,29 +31,15 @@ from snellen.stats.agreement import cohen_kappa
 from snellen.stats.intervals import SampledStratum, weighted_share
 from snellen.store.runs import RunFolder
 
-ErrorType = Literal[
-    "perception", "reasoning", "knowledge", "capability", "refusal", "instruction", "annotation"
-]
+ErrorType = Literal["perception", "reasoning", "knowledge", "capability", "refusal", "instruction", "annotation"]
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 MEANINGS: Mapping[ErrorType, tuple[str, str]] = {
-    "perception": (
-        "perception error",
-        "what is in the image was not recognised, classified or located",
-    ),
-    "reasoning": (
-        "reasoning error",
-        "the image was seen correctly, and the wrong conclusion drawn from it",
-    ),
+    "perception": ("perception error", "what is in the image was not recognised, classified or located"),
+    "reasoning": ("reasoning error", "the image was seen correctly, and the wrong conclusion drawn from it"),
     "knowledge": ("lack of knowledge", "the question needs facts that the model does not know"),
     "capability": ("lack of capability", "the model says, or shows, that it cannot do such a task"),
-    "refusal": (
-        "refuse to answer",
-        "the model declines, for instance because of people in the image",
-    ),
-    "instruction": (
-        "fail to follow instruction",
-        "the reply is not what was asked for, such as no option at all",
-    ),
+    "refusal": ("refuse to answer", "the model declines, for instance because of people in the image"),
+    "instruction": ("fail to follow instruction", "the reply is not what was asked for, such as no option at all"),
     "annotation": ("annotation error", "the question or its stated answer is wrong or unclear"),
 }
 """Name of each type in the paper, and its meaning. Several may apply to one answer."""
@@ -76,9 +62,7 @@ class WrongAnswer(NamedTuple):
     def wrong_pass(self) -> Pass | None:
         """The first pass that is not right."""
         passes = self.record.passes
-        return next(
-            (one_pass for one_pass in passes if not one_pass.correct), passes[0] if passes else None
-        )
+        return next((one_pass for one_pass in passes if not one_pass.correct), passes[0] if passes else None)
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -94,11 +78,7 @@ class WrongAnswer(NamedTuple):
         """The answer parsed from that pass's reply."""
         if self.wrong_pass is None:
             return self.record.answer
-        return (
-            self.wrong_pass.answer.value
-            if isinstance(self.wrong_pass.answer, ParsedAnswer)
-            else None
-        )
+        return self.wrong_pass.answer.value if isinstance(self.wrong_pass.answer, ParsedAnswer) else None
 
     @property
     def reply(self) -> str:
@@ -225,15 +205,15 @@ def distribution(labels: Iterable[ErrorLabel]) -> list[TypeShare]:
         for label in members:
             subtasks[label.run, label.subtask].append(label)
         weighted = all(label.wrong for label in members)
-        shares = {name: weighted_share(_strata(name, subtasks.values(), weighted))
-                  for name in ERROR_TYPES}  # fmt: skip
+        shares = {name: weighted_share(_strata(name, subtasks.values(), weighted)) for name in ERROR_TYPES}
         total = sum(share.share for share in shares.values())
         counts = Counter(name for label in members for name in set(label.labels))
         results += [
-            TypeShare(model, name, counts[name], share.share / total, share.share, len(members),
-                      share.interval, weighted)
+            TypeShare(
+                model, name, counts[name], share.share / total, share.share, len(members), share.interval, weighted
+            )
             for name, share in shares.items()
-        ]  # fmt: skip
+        ]
     return results
 
 
@@ -246,16 +226,10 @@ def wrong_answers_each(labels: Sequence[ErrorLabel]) -> dict[tuple[str, str], fl
     return {label.key: max(1.0, label.wrong / drawn[label.run, label.subtask]) for label in labels}
 
 
-def _strata(
-    name: ErrorType, subtasks: Iterable[Sequence[ErrorLabel]], weighted: bool
-) -> list[SampledStratum]:
+def _strata(name: ErrorType, subtasks: Iterable[Sequence[ErrorLabel]], weighted: bool) -> list[SampledStratum]:
     if not weighted:
         members = [label for subtask in subtasks for label in subtask]
-        return [
-            SampledStratum(
-                len(members), len(members), sum(name in label.labels for label in members)
-            )
-        ]
+        return [SampledStratum(len(members), len(members), sum(name in label.labels for label in members))]
     return [
         SampledStratum(
             max(len(members), *(label.wrong for label in members)),
@@ -280,9 +254,15 @@ def label_agreement(first: ErrorLabels, second: ErrorLabels) -> list[LabelAgreem
         second_has = [float(name in second_labels[key]) for key in shared]
         both = sum(a and b for a, b in zip(first_has, second_has, strict=True))
         agreements.append(
-            LabelAgreement(name, int(sum(first_has)), int(sum(second_has)), int(both), len(shared),
-                      cohen_kappa(first_has, second_has))
-        )  # fmt: skip
+            LabelAgreement(
+                name,
+                int(sum(first_has)),
+                int(sum(second_has)),
+                int(both),
+                len(shared),
+                cohen_kappa(first_has, second_has),
+            )
+        )
     return agreements
 
 
@@ -317,20 +297,21 @@ def _from_csv(path: Path) -> ErrorLabels:
         ]
     samples = tuple(
         ErrorLabel(
-            row["run"], row["sample"], row.get("model", ""), row.get("subtask", ""),
+            row["run"],
+            row["sample"],
+            row.get("model", ""),
+            row.get("subtask", ""),
             tuple(_parse_type(name, path) for name in row["labels"].split(";") if name.strip()),
             row.get("note", ""),
             int(row.get("wrong") or 0),
         )
         for row in rows
-    )  # fmt: skip
+    )
     return ErrorLabels(samples, rows[0].get("labeller", "") if rows else "")
 
 
 def _parse_type(name: str, path: Path) -> ErrorType:
-    match = next(
-        (error_type for error_type in ERROR_TYPES if error_type == name.strip().lower()), None
-    )
+    match = next((error_type for error_type in ERROR_TYPES if error_type == name.strip().lower()), None)
     if match is None:
         raise DataError(f"{path}: {name!r} is no type of error; expected {', '.join(ERROR_TYPES)}")
     return match

@@ -62,11 +62,7 @@ class ItemAnalysis(Struct, frozen=True):
 
 
 def analyse_items(
-    runs: Sequence[RunFolder],
-    names: Sequence[str],
-    *,
-    common: bool = False,
-    agreement: float = 0.95,
+    runs: Sequence[RunFolder], names: Sequence[str], *, common: bool = False, agreement: float = 0.95
 ) -> ItemAnalysis:
     """Analyse the samples over the runs of one benchmark. `agreement` is the fraction of pairs of
     models that the smallest subset must order as all samples do.
@@ -99,9 +95,7 @@ def analyse_items(
         scores=tuple((100 * levels).tolist()),
         n=len(aligned_runs.samples),
         items=tuple(
-            structs.replace(item, label_wrong=doubts[item.id].probability)
-            if item.id in doubts
-            else item
+            structs.replace(item, label_wrong=doubts[item.id].probability) if item.id in doubts else item
             for item in items
         ),
         suspects=tuple(
@@ -126,20 +120,9 @@ def _items(
     """Every sample, and the expected number with low discrimination; None with too few runs."""
     if aligned_runs.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
         plain = zip(aligned_runs.samples, difficulties.tolist(), strict=True)
-        return tuple(
-            ItemDifficulty(sample.id, sample.question, level, None) for sample, level in plain
-        ), None
-    discriminations, low = (
-        discrimination(aligned_runs.scores),
-        low_discrimination(aligned_runs.scores),
-    )
-    columns = zip(
-        aligned_runs.samples,
-        difficulties.tolist(),
-        discriminations.tolist(),
-        low.p.tolist(),
-        strict=True,
-    )
+        return tuple(ItemDifficulty(sample.id, sample.question, level, None) for sample, level in plain), None
+    discriminations, low = (discrimination(aligned_runs.scores), low_discrimination(aligned_runs.scores))
+    columns = zip(aligned_runs.samples, difficulties.tolist(), discriminations.tolist(), low.p.tolist(), strict=True)
     items = tuple(
         ItemDifficulty(sample.id, sample.question, level, None, None)
         if math.isnan(r)

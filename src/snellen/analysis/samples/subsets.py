@@ -69,13 +69,8 @@ def smallest_subset(aligned_runs: AlignedRuns, agreement: float) -> SmallestSubs
         for sample, unit in zip(aligned_runs.samples, aligned_runs.clusters.tolist(), strict=True)
         if unit in units
     )
-    not_reached = (
-        f"no subset up to half of the samples orders {100 * agreement:g} % of the pairs; the "
-        "largest is given"
-    )
-    return SmallestSubset(
-        sizes, ids, 100 * choice.agreement, () if choice.is_reached else (not_reached,)
-    )
+    not_reached = f"no subset up to half of the samples orders {100 * agreement:g} % of the pairs; the largest is given"
+    return SmallestSubset(sizes, ids, 100 * choice.agreement, () if choice.is_reached else (not_reached,))
 
 
 class _PairSpread(NamedTuple):
@@ -98,9 +93,7 @@ def _spread(aligned_runs: AlignedRuns) -> _PairSpread:
     variances = differences.var(axis=0, ddof=1) / len(differences)
     designs = [
         paired.error**2 / variance
-        for paired, variance in zip(
-            paired_means(differences, aligned_runs.clusters), variances.tolist(), strict=True
-        )
+        for paired, variance in zip(paired_means(differences, aligned_runs.clusters), variances.tolist(), strict=True)
         if paired.error is not None and variance
     ]
     design = max(1.0, float(np.mean(designs))) if designs else 1.0

@@ -20,11 +20,7 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
-from snellen.benchmarks.declaration.published import (
-    Published,
-    PublishedFile,
-    published_tsv,
-)
+from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
@@ -94,9 +90,7 @@ BENCHMARK = Declaration(
         "mmbench_cn_dev": {"split": "dev", "lang": "cn"},
         "mmbench_cn_test": {"split": "test", "lang": "cn"},
     },
-    other_tools={
-        "mmbench": OtherToolName("lmms-eval", "is a group of splits and languages"),
-    },
+    other_tools={"mmbench": OtherToolName("lmms-eval", "is a group of splits and languages")},
     paper_prompt="paper-mmbench",
     scoring=choices(official=ParserSet(parse_mmbench, parse_yes_no_by_words), circular="early"),
     adjust=_add_first_level,

@@ -30,10 +30,7 @@ from snellen.extract.published import vlmevalkit_own
 from snellen.extract.published.official import parse_mme_realworld
 from snellen.prompts.choice import PromptTemplate
 
-_LITE = (
-    "https://huggingface.co/datasets/yifanzhang114/MME-RealWorld-Base64/resolve/main/"
-    "mme_realworld_lite.tsv"
-)
+_LITE = "https://huggingface.co/datasets/yifanzhang114/MME-RealWorld-Base64/resolve/main/mme_realworld_lite.tsv"
 
 
 _HUB = "hf://yifanzhang114/MME-RealWorld"
@@ -49,8 +46,7 @@ _CHINESE_TEMPLATE = PromptTemplate(
     question="{question}",
     options="选项如下所示:",
     option="({label}) {text}",
-    choose="根据图像选择上述多项选择题的最佳答案。"
-    "只需回答正确选项的字母（A, B, C, D 或 E）。\n最佳答案为：",
+    choose="根据图像选择上述多项选择题的最佳答案。只需回答正确选项的字母（A, B, C, D 或 E）。\n最佳答案为：",
 )
 _TEMPLATE = PromptTemplate(
     question="{question}",
@@ -66,9 +62,7 @@ _LABEL_PREFIX = re.compile(r"\(([A-E])\)\s*")
 def _adjust(sample: Sample, row: Row) -> Sample:
     """Options without their own letters; task and subtask as groups of their own."""
     options = {
-        label: text[match.end() :]
-        if (match := _LABEL_PREFIX.match(text)) and match[1] == label
-        else text
+        label: text[match.end() :] if (match := _LABEL_PREFIX.match(text)) and match[1] == label else text
         for label, text in sample.options.items()
     }
     task, slash, subtask = row.cells.get("category", "").partition("/")
@@ -85,15 +79,10 @@ BENCHMARK = Declaration(
     data=Published(
         {"edition": ("en", "cn", "lite")},
         {
-            ("en",): _hub_or_file(
-                "MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda", f"{_HUB}-Lmms-eval"
-            ),
-            ("cn",): _hub_or_file(
-                "MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444", f"{_HUB}-CN-Lmms-eval"
-            ),
+            ("en",): _hub_or_file("MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda", f"{_HUB}-Lmms-eval"),
+            ("cn",): _hub_or_file("MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444", f"{_HUB}-CN-Lmms-eval"),
             ("lite",): PublishedFile(
-                "MME-RealWorld-Lite.tsv",
-                RemoteFile(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
+                "MME-RealWorld-Lite.tsv", RemoteFile(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c")
             ),
         },
     ),

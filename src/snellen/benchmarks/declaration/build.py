@@ -11,22 +11,11 @@ from typing import cast, get_args
 from msgspec import structs
 
 from snellen.benchmarks.declaration.data_file import UserFile
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    Headline,
-    Options,
-    ResolvedVariant,
-    ScoringParts,
-)
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, ResolvedVariant, ScoringParts
 from snellen.benchmarks.declaration.own_columns import keep_other_columns, metadata_notice
 from snellen.benchmarks.declaration.rows import AdjustSample, check_unique_ids, rows_to_samples
 from snellen.benchmarks.declaration.units import UNIT
-from snellen.benchmarks.declaration.videos import (
-    find_videos,
-    show_videos,
-    split_video_options,
-    video_options,
-)
+from snellen.benchmarks.declaration.videos import find_videos, show_videos, split_video_options, video_options
 from snellen.benchmarks.protocol.ask_config import check_allowed
 from snellen.benchmarks.protocol.control import apply_control
 from snellen.benchmarks.protocol.few_shot import SHOTS, SHOTS_FROM, select_few_shot
@@ -46,9 +35,7 @@ from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.guesses import guess_notices
 
 
-def build(
-    source: Declaration | BenchmarkFactory | Benchmark, variant: Variant, *, notice: str = ""
-) -> Benchmark:
+def build(source: Declaration | BenchmarkFactory | Benchmark, variant: Variant, *, notice: str = "") -> Benchmark:
     """The benchmark of a variant. The order of these steps is the contract; nothing else wraps:
 
     1. the gate (`withhold>5%`) is taken off the failure policy;
@@ -89,15 +76,12 @@ def build(
     return benchmark if gate is None else apply_gate(benchmark, gate.max_fraction)
 
 
-def _check_judge_prompt(
-    source: Declaration | BenchmarkFactory | Benchmark, variant: Variant, name: str
-) -> None:
+def _check_judge_prompt(source: Declaration | BenchmarkFactory | Benchmark, variant: Variant, name: str) -> None:
     """Raise UsageError for words of a judge where the benchmark asks none."""
     asked = replace(variant, judges=1, judge_prompt="")
     if variant.judges or JUDGE not in build(source, asked).extra_roles:
         raise UsageError(
-            f"{name} asks no judge, so that judge_prompt={variant.judge_prompt} would change "
-            "nothing; leave it out"
+            f"{name} asks no judge, so that judge_prompt={variant.judge_prompt} would change nothing; leave it out"
         )
 
 
@@ -126,9 +110,7 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
     resolved = ResolvedVariant(
         declaration=declaration,
         variant=variant,
-        options=_resolve_options(
-            declaration.name, variant, scoring.allowed_options(listed, variant)
-        ),
+        options=_resolve_options(declaration.name, variant, scoring.allowed_options(listed, variant)),
         rule=rule,
         failures=cast(FailurePolicy, check_allowed("failures", failures, get_args(FailurePolicy))),
     )
@@ -176,16 +158,11 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
     if video is None or declaration.video is None:
         return benchmark
     return show_videos(
-        benchmark,
-        video,
-        declaration.video.defaults,
-        in_every_question=declaration.video.in_every_question,
+        benchmark, video, declaration.video.defaults, in_every_question=declaration.video.in_every_question
     )
 
 
-def _resolve_options(
-    name: str, variant: Variant, allowed: Mapping[str, Sequence[str]]
-) -> dict[str, str]:
+def _resolve_options(name: str, variant: Variant, allowed: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The variant's options with defaults filled in. Raises UsageError for an unknown one."""
     for key, value in variant.options.items():
         if key not in allowed:
@@ -206,9 +183,7 @@ def _open_table(declaration: Declaration, variant: Variant) -> DataTable:
     return table
 
 
-def _read_samples(
-    declaration: Declaration, options: Options, rows: Iterable[Row]
-) -> Iterator[Sample]:
+def _read_samples(declaration: Declaration, options: Options, rows: Iterable[Row]) -> Iterator[Sample]:
     """The samples of the variant's rows. Raises DataError for ids that are not unique."""
     path = getattr(rows, "path", declaration.name)
     keep = declaration.keep

@@ -35,9 +35,7 @@ class ConcatTable:
     def origin(self) -> Origin | None:
         """The origin of the first table that is not the published one, else of the first table."""
         origins = [origin for origin in map(origin_of, self.tables) if origin is not None]
-        changed = next(
-            (origin for origin in origins if origin.note), origins[0] if origins else None
-        )
+        changed = next((origin for origin in origins if origin.note), origins[0] if origins else None)
         return None if changed is None else structs.replace(changed, file="")
 
     def __len__(self) -> int:
@@ -49,11 +47,7 @@ class ConcatTable:
             for row in table:
                 number = next(numbers)
                 row = replace(row, index=number)
-                yield (
-                    replace(row, cells={**row.cells, "index": str(number)})
-                    if self.renumber
-                    else row
-                )
+                yield (replace(row, cells={**row.cells, "index": str(number)}) if self.renumber else row)
 
 
 def concat_tables(path: str, tables: Sequence[DataTable], *, renumber: bool = False) -> DataTable:

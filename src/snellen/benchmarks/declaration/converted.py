@@ -15,11 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from snellen.benchmarks.declaration.data_file import (
-    UserFile,
-    adapt_to_columns,
-    data_file_declaration,
-)
+from snellen.benchmarks.declaration.data_file import UserFile, adapt_to_columns, data_file_declaration
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.core.benchmark import DataTable, Variant
 from snellen.core.errors import DataError, SnellenError, UsageError
@@ -69,13 +65,10 @@ class _ConvertedFile(UserFile):
         except SnellenError:
             raise
         except Exception as error:
-            raise DataError(
-                f"{path}: {function} of {self.name} failed: {type(error).__name__}: {error}"
-            ) from error
+            raise DataError(f"{path}: {function} of {self.name} failed: {type(error).__name__}: {error}") from error
         wrong = next((row for row in rows if not isinstance(row, Mapping)), None)
         if wrong is not None:
             raise DataError(
-                f"{path}: {function} of {self.name} gives {type(wrong).__name__}; expected rows, "
-                "each a dict of columns"
+                f"{path}: {function} of {self.name} gives {type(wrong).__name__}; expected rows, each a dict of columns"
             )
         return rows

@@ -108,9 +108,7 @@ def adapt_to_columns(data: UserFile, declaration: Declaration, variant: Variant)
         declaration = replace(
             declaration,
             adjust=add_units(columns),
-            headline=Headline(
-                name=HEADLINE, summarise=partial(summarise_units, HEADLINE), sums=unit_sums
-            ),
+            headline=Headline(name=HEADLINE, summarise=partial(summarise_units, HEADLINE), sums=unit_sums),
             parameters={**declaration.parameters, UNIT: columns[UNIT]},
         )
     if not _has_videos(data, variant):
@@ -135,7 +133,4 @@ def data_file_name(path: str) -> str:
     name of its task."""
     name = Path(path.split("://")[-1].split("?")[0]).name
     name = re.sub(r"^\d{8}(_\d{6})?_samples_", "", name)
-    return (
-        re.sub(r"(\.(tsv|csv|jsonl?|parquet|xlsx|txt|eval))?(\.gz)?$", "", name, flags=re.I)
-        or "data"
-    )
+    return re.sub(r"(\.(tsv|csv|jsonl?|parquet|xlsx|txt|eval))?(\.gz)?$", "", name, flags=re.I) or "data"

@@ -18,14 +18,7 @@ from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import (
-    Benchmark,
-    DataTable,
-    FetchProgress,
-    Requirement,
-    Variant,
-    requires,
-)
+from snellen.core.benchmark import Benchmark, DataTable, FetchProgress, Requirement, Variant, requires
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.model import Capabilities, Model
@@ -95,9 +88,7 @@ class Headline:
         )
 
 
-def _lead_with(
-    name: str, summarise: _Summarise | None, context: SummaryContext, records: Sequence[Record]
-) -> Summary:
+def _lead_with(name: str, summarise: _Summarise | None, context: SummaryContext, records: Sequence[Record]) -> Summary:
     summary = context.plain(records) if summarise is None else summarise(context, records)
     if not name:
         plain = context.plain(records)
@@ -145,9 +136,7 @@ class Scoring(Protocol):
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
         """All options but those about videos, in the order in which they are listed."""
 
-    def allowed_options(
-        self, options: Mapping[str, Sequence[str]], variant: Variant
-    ) -> Mapping[str, Sequence[str]]:
+    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         """The options with every value they take, also values that are not listed."""
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:

@@ -29,9 +29,7 @@ class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
     open: str | None = None
 
     def fill_template(self, template: PromptTemplate) -> PromptTemplate:
-        strings = {
-            name: value for name, value in msgspec.structs.asdict(self).items() if value is not None
-        }
+        strings = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
         return replace(template, **strings)
 
 

@@ -56,10 +56,7 @@ def add_extraction(rules: Mapping[str, ParserSet]) -> dict[str, ParserSet]:
         name: rule._replace(
             open=replace(
                 rule.open,
-                extract=partial(
-                    extract_short_answer,
-                    parse_output=None if name == OWN else _parse_output_by_script,
-                ),
+                extract=partial(extract_short_answer, parse_output=None if name == OWN else _parse_output_by_script),
             )
         )
         for name, rule in rules.items()
@@ -74,10 +71,7 @@ def adapt_to_extractor(declaration: Declaration, variant: Variant) -> Declaratio
 
 
 def extract_short_answer(
-    sample: Sample,
-    reply: str,
-    ref: Ref,
-    parse_output: Callable[[Output], Answer | None] | None = None,
+    sample: Sample, reply: str, ref: Ref, parse_output: Callable[[Output], Answer | None] | None = None
 ) -> Steps[Extraction]:
     """Ask the extractor for the short answer in a reply; `parse_output` parses what it says."""
     output = yield Generate(

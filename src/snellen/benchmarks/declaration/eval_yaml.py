@@ -94,9 +94,7 @@ def select_task(benchmark: HubBenchmark, task: str | None, where: str, spec: str
                 return one
         raise UnknownName("task", task, names)
     if len(names) > 1:
-        raise DataError(
-            f"{where} has the tasks {', '.join(names)}; choose one, as in {spec}?task={names[0]}"
-        )
+        raise DataError(f"{where} has the tasks {', '.join(names)}; choose one, as in {spec}?task={names[0]}")
     return benchmark.tasks[0]
 
 
@@ -141,15 +139,10 @@ def plan_prompt(solvers: Sequence[NamedStep], where: str) -> PromptPlan:
     return PromptPlan("\n\n".join(systems), frame, thinks, own_choices)
 
 
-_THINK = (
-    "{question}\n\nThink step by step. End with a line that holds the answer alone, in the form "
-    '"ANSWER: ...".'
-)
+_THINK = '{question}\n\nThink step by step. End with a line that holds the answer alone, in the form "ANSWER: ...".'
 _CHOICES = "{question}\nOptions:\n{choices}\n"
 _CHOOSE = "Please select the correct answer from the options above."
-_CHOOSE_THINKING = (
-    'Think step by step. End with a line in the form "ANSWER: X", where X is one of {letters}.'
-)
+_CHOOSE_THINKING = 'Think step by step. End with a line in the form "ANSWER: X", where X is one of {letters}.'
 
 
 def _own_choices(frame: str, solver: NamedStep) -> str:

@@ -97,7 +97,4 @@ def _comparison_text(comparison: EvidenceComparison) -> str:
         return f"{comparison.agreeing} of {comparison.compared} numbers of {comparison.source}"
     origin = f"{comparison.source} {comparison.commit[:7]}".strip()
     setting = f"{comparison.setting}, " if comparison.setting else ""
-    return (
-        f"{comparison.agreeing} of {comparison.compared} verdicts of {origin} "
-        f"({setting}--rule {comparison.rule})"
-    )
+    return f"{comparison.agreeing} of {comparison.compared} verdicts of {origin} ({setting}--rule {comparison.rule})"

@@ -23,11 +23,7 @@ from typing import Any, Literal
 from msgspec import Struct, structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
-from snellen.benchmarks.declaration.described import (
-    DescribedBenchmark,
-    TemplateStrings,
-    read_fields,
-)
+from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
@@ -223,8 +219,7 @@ def _headline(family: DescribedFamily) -> Headline:
 def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The summary without the notice of missing gold answers: they were left out on purpose."""
     expected = [
-        structs.replace(record, unscored=None) if record.unscored == "no_gold" else record
-        for record in records
+        structs.replace(record, unscored=None) if record.unscored == "no_gold" else record for record in records
     ]
     notices = tuple(score_notices(expected, context.failures))
     return structs.replace(context.plain(records), notices=notices)

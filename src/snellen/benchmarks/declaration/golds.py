@@ -52,9 +52,7 @@ class Gold(NamedTuple):
 class ColumnOfGolds:
     """What the gold answers of all rows say of one that is ambiguous; rows are read only then."""
 
-    def __init__(
-        self, rows: Callable[[], Iterable[Row]], options: Callable[[Row], Mapping[str, str]]
-    ) -> None:
+    def __init__(self, rows: Callable[[], Iterable[Row]], options: Callable[[Row], Mapping[str, str]]) -> None:
         self._rows, self._options = rows, options
 
     @cached_property
@@ -88,9 +86,7 @@ def is_plain_label(golds: tuple[str, ...], row: Row, options: Mapping[str, str])
     return True
 
 
-def choice_golds(
-    row: Row, options: Mapping[str, str], column: ColumnOfGolds | None = None
-) -> tuple[str, ...]:
+def choice_golds(row: Row, options: Mapping[str, str], column: ColumnOfGolds | None = None) -> tuple[str, ...]:
     """The labels of the gold answers of a row. Raises DataError, without the place of the row, for
     one that is none of the options, and for one that may be two."""
     return tuple([_label(gold, options, column) for gold in read_golds(row, options)])

@@ -80,9 +80,7 @@ def hub_task_declaration(spec: str) -> Declaration | None:
     return _declaration(benchmark, task, plain, where)
 
 
-def _declaration(
-    benchmark: HubBenchmark, task: HubTask, plain: DatasetName, where: str
-) -> Declaration:
+def _declaration(benchmark: HubBenchmark, task: HubTask, plain: DatasetName, where: str) -> Declaration:
     """The declaration of a task; the split, config and revision of the name take precedence over
     the task's own. Raises DataError and UnknownName."""
     address = plain.address
@@ -100,10 +98,7 @@ def _declaration(
         data=data,
         requires=REQUIRES_TEXT,
         scoring=RuleScoring(similarity=True, judges_score=True),
-        parameters={
-            TASK: task.id,
-            "task_digest": hashlib.sha256(msgspec.json.encode(task)).hexdigest()[:12],
-        },
+        parameters={TASK: task.id, "task_digest": hashlib.sha256(msgspec.json.encode(task)).hexdigest()[:12]},
         for_variant=partial(adapt_to_columns, data),
     )
     if fields is None:
@@ -160,9 +155,7 @@ def _template(plan: PromptPlan) -> PromptTemplate:
     return replace(DEFAULT_TEMPLATE, system=plan.system, frame=plan.frame)
 
 
-def _adapt(
-    data: UserFile, template: PromptTemplate, declaration: Declaration, variant: Variant
-) -> Declaration:
+def _adapt(data: UserFile, template: PromptTemplate, declaration: Declaration, variant: Variant) -> Declaration:
     """As for a plain data file, with the prompt of the task unless another is chosen."""
     declaration = adapt_to_columns(data, declaration, variant)
     chosen = variant.options.get("prompt", "snellen") != "snellen"
@@ -202,11 +195,7 @@ def _metric(scorer: NamedStep, where: str) -> OpenMetric:
 
 _ARGUMENTS: Mapping[str, Mapping[str, tuple[object, ...]]] = {
     "includes": {"ignore_case": (True, False)},
-    "match": {
-        "location": ("begin", "end", "any", "exact"),
-        "ignore_case": (True, False),
-        "numeric": (True, False),
-    },
+    "match": {"location": ("begin", "end", "any", "exact"), "ignore_case": (True, False), "numeric": (True, False)},
 }
 
 

@@ -8,18 +8,10 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    ResolvedVariant,
-    ScoringParts,
-)
+from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, ScoringParts
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
-from snellen.benchmarks.protocol.judged_summary import (
-    JUDGE_MISSING,
-    GradedSummaryOptions,
-    summarise_judged,
-)
+from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING, GradedSummaryOptions, summarise_judged
 from snellen.benchmarks.protocol.judging import VOTES, JudgePanel, judge_parameters, panel_of
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -73,9 +65,7 @@ class Judged:
         votes = {"votes": VOTES} if self.must_judge else {}
         return {**declaration.data.options, **declaration.options, **votes}
 
-    def allowed_options(
-        self, options: Mapping[str, Sequence[str]], variant: Variant
-    ) -> Mapping[str, Sequence[str]]:
+    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         return options
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
@@ -99,9 +89,7 @@ class Judged:
             multi_label=self.multi_label,
             must_judge=self.must_judge,
         )
-        recorded = {
-            name: value for name, value in options.items() if (name, value) != (RULE, OWN_RULE)
-        }
+        recorded = {name: value for name, value in options.items() if (name, value) != (RULE, OWN_RULE)}
         return ScoringParts(
             flow=self.flow(settings, panel, options),
             summarise=partial(summarise_judged, options=summary),
@@ -116,9 +104,7 @@ class Judged:
         )
 
 
-def similarity_scoring(
-    build_messages: Callable[[Sample], tuple[Message, ...]] | None = None,
-) -> Judged:
+def similarity_scoring(build_messages: Callable[[Sample], tuple[Message, ...]] | None = None) -> Judged:
     """Judges compare each reply with the gold answers, from 1 to 5; without them nothing scores."""
     scoring = JudgedScoring(
         rubric=_SIMILARITY,

@@ -32,14 +32,7 @@ SHORT_ANSWER = PromptTemplate(open="Answer the question using a single word or p
 BARE = PromptTemplate(open="")
 """Nothing but the question."""
 IMAGE = requires("text", "image")
-_IMAGE_IDS = (
-    "image_id",
-    "imageid",
-    "ucsf_document_id",
-    "image_name",
-    "image_local_name",
-    "imgname",
-)
+_IMAGE_IDS = ("image_id", "imageid", "ucsf_document_id", "image_name", "image_local_name", "imgname")
 """Columns that name the picture of a question, by which questions come in units."""
 
 
@@ -75,15 +68,11 @@ def open_rules(
     """
 
     def rule(
-        parser: OpenParser,
-        own_grade: GradeFunction | None,
-        own_secondary: Mapping[str, GradeFunction] | None,
+        parser: OpenParser, own_grade: GradeFunction | None, own_secondary: Mapping[str, GradeFunction] | None
     ) -> ParserSet:
         all_secondary = {**(secondary or {}), **(own_secondary or {})}
         return ParserSet(
-            parse_choice_by_rules,
-            parse_yes_no_by_words,
-            OpenScoring(parser, own_grade or grade, all_secondary),
+            parse_choice_by_rules, parse_yes_no_by_words, OpenScoring(parser, own_grade or grade, all_secondary)
         )
 
     return {
@@ -109,12 +98,7 @@ def open_answers(metric: str, rules: Mapping[str, ParserSet]) -> RuleScoring:
     bytes. Judges, if there are any, compare each reply with the gold answer beside the metric.
     """
     return RuleScoring(
-        rules=rules,
-        metric=metric,
-        kind="open",
-        adjust=_add_image_unit,
-        template=SHORT_ANSWER,
-        max_new_tokens=128,
+        rules=rules, metric=metric, kind="open", adjust=_add_image_unit, template=SHORT_ANSWER, max_new_tokens=128
     )
 
 

@@ -24,9 +24,7 @@ from snellen.data.columns import (
 )
 from snellen.data.tables.cells import INDEXED_ANSWER, INTEGER_ANSWER
 
-_ASKED = frozenset(
-    {"question", "hint", "type", "question_type", INDEXED_ANSWER, INTEGER_ANSWER, *ascii_uppercase}
-)
+_ASKED = frozenset({"question", "hint", "type", "question_type", INDEXED_ANSWER, INTEGER_ANSWER, *ascii_uppercase})
 _ALL_GOLDS = frozenset(GOLD_COLUMNS)
 _VIDEO_FACTS = frozenset({"prefix", "start", "end", "subtitle_path"})
 """Columns that say which part of a video is shown, and with which subtitles."""
@@ -44,8 +42,7 @@ def keep_other_columns(columns: Sequence[str], used: Collection[str]) -> AdjustS
     Raises DataError for options of a row that cannot be read: it would be asked without them.
     """
     known = {*_ASKED, *used, *filter(is_image_column, columns)}
-    known |= {next((name for name in names if name in columns), "")
-              for names in (ID_COLUMNS, GOLD_COLUMNS)}  # fmt: skip
+    known |= {next((name for name in names if name in columns), "") for names in (ID_COLUMNS, GOLD_COLUMNS)}
     if any(map(is_video_column, columns)):
         known |= _VIDEO_FACTS
     if "video" not in columns or not any(map(is_image_column, columns)):
@@ -94,7 +91,4 @@ def metadata_notice(records: Iterable[Record]) -> tuple[str, ...]:
     more = f" and {len(examples) - _NAMED} more" if len(examples) > _NAMED else ""
     pictures = [name for name, cell in examples.items() if cell.lower().endswith(_PICTURES)]
     hint = f" ({pictures[0]} names pictures: --columns image={pictures[0]})" if pictures else ""
-    return (
-        "kept as metadata, not shown to the model: "
-        f"{', '.join(list(examples)[:_NAMED])}{more}{hint}",
-    )
+    return (f"kept as metadata, not shown to the model: {', '.join(list(examples)[:_NAMED])}{more}{hint}",)

@@ -17,12 +17,7 @@ from snellen.core.errors import UsageError
 from snellen.core.sample import Origin, OriginKind
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonParts
-from snellen.data.locate import (
-    find_files,
-    find_verified,
-    locate_data_file,
-    wrong_content_checksum,
-)
+from snellen.data.locate import find_files, find_verified, locate_data_file, wrong_content_checksum
 from snellen.data.tables.open_table import IndexedTable, open_table
 from snellen.data.tables.seed_json import SeedTable
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
@@ -77,9 +72,7 @@ class Published:
             return published_file
         name, remote, alternative, how_built = published_file
         if alternative is None:
-            return locate_data_file(
-                name, settings, remote=remote, progress=progress, hint=how_built
-            )
+            return locate_data_file(name, settings, remote=remote, progress=progress, hint=how_built)
         here = find_verified(name, settings, remote).path
         if here is not None:
             return here
@@ -132,9 +125,7 @@ class Published:
         values = self._values(variant)
         if values not in self.files:
             known_files = "; ".join(",".join(self._option_texts(key)) for key in self.files)
-            raise UsageError(
-                f"no data for {','.join(self._option_texts(values))}; there are: {known_files}"
-            )
+            raise UsageError(f"no data for {','.join(self._option_texts(values))}; there are: {known_files}")
         return self.files[values]
 
     def _values(self, variant: Variant) -> tuple[str, ...]:
@@ -217,10 +208,7 @@ def _difference_notice(data: str, declared: PublishedFile | HubSplit | None) -> 
     if actual is None:
         return ""
     algorithm, published = checksum
-    return (
-        f"data: {data} is not the published file {declared.name} ({algorithm} {actual}, published "
-        f"{published})"
-    )
+    return f"data: {data} is not the published file {declared.name} ({algorithm} {actual}, published {published})"
 
 
 def _local_status(declared: PublishedFile, spec: str) -> str:

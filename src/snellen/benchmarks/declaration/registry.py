@@ -175,9 +175,7 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
     notice = ""
     if other is not None and other.protocol and other.differs(options):
         notice = other.sentence(name)
-    return build(
-        named.source, replace(variant, options={**named.options, **options}), notice=notice
-    )
+    return build(named.source, replace(variant, options={**named.options, **options}), notice=notice)
 
 
 def _find_source(name: str, variant: Variant) -> NamedSource:
@@ -201,10 +199,7 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
     if variant.columns:
         if variant.data is None:
-            raise UsageError(
-                f"{name} knows its columns; --columns is for a data file of your own, or with "
-                "--data"
-            )
+            raise UsageError(f"{name} knows its columns; --columns is for a data file of your own, or with --data")
         refuse_units(name, variant.columns)
     if variant.options:
         _check_options(name, variant, registered.source)
@@ -287,8 +282,7 @@ def _data_file_hint(name: str) -> str:
     first, comma, second = name.partition(",")
     if comma and second.strip():
         return f"to name several, repeat the flag: -b {first.strip()} -b {second.strip()}"
-    here = [path for path in Path(name).parent.glob(f"{Path(name).name}.*")
-            if _DATA_SUFFIX.search(path.name)]  # fmt: skip
+    here = [path for path in Path(name).parent.glob(f"{Path(name).name}.*") if _DATA_SUFFIX.search(path.name)]
     return f"a data file of your own is given by its path{f', e.g. {here[0]}' if here else ''}."
 
 
@@ -371,9 +365,7 @@ def _aliases(source: Source) -> Mapping[str, Mapping[str, str]]:
     return source.aliases if isinstance(source, Declaration) else {}
 
 
-def apply_recipe(
-    model: str, spec: str, benchmark: Benchmark, variant: Variant, *, video: str = ""
-) -> Benchmark:
+def apply_recipe(model: str, spec: str, benchmark: Benchmark, variant: Variant, *, video: str = "") -> Benchmark:
     """The benchmark under the recipe for that model, which its parameters then record.
 
     The longest reply is the recipe's, unless one is requested, the model is to think first, or
@@ -437,10 +429,7 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True):
 
 def builtin_suites() -> Mapping[str, Suite]:
     text = (files("snellen.benchmarks") / "data" / _SUITES_FILE).read_text(encoding="utf-8")
-    return {
-        name: _decode_suite(document, _SUITES_FILE)
-        for name, document in tomllib.loads(text).items()
-    }
+    return {name: _decode_suite(document, _SUITES_FILE) for name, document in tomllib.loads(text).items()}
 
 
 def find_suite(name: str) -> Suite:
@@ -448,8 +437,7 @@ def find_suite(name: str) -> Suite:
     options, which it has none of."""
     if is_description(name) and name != _path_of(name):
         raise UsageError(
-            f"{name}: a suite has no options of its own; write them behind its benchmarks in "
-            f"{_path_of(name)}"
+            f"{name}: a suite has no options of its own; write them behind its benchmarks in {_path_of(name)}"
         )
     if name.lower().endswith(_TOML):
         return _decode_suite(read_toml(name), name)
@@ -479,9 +467,7 @@ def member_key(spec: str) -> tuple[str, dict[str, str]]:
     opened = open_benchmark(spec)
     free = {*prompt_options(), *video_options()} - {SUBTITLES_OPTION}
     what_is_asked = opened.options.keys() - free
-    return opened.name, {
-        name: value for name, value in opened.parameters.items() if name in what_is_asked
-    }
+    return opened.name, {name: value for name, value in opened.parameters.items() if name in what_is_asked}
 
 
 def _is_suite(name: str) -> bool:

@@ -42,8 +42,7 @@ RESULTS_FILES: dict[str, tuple[ResultsFile, ...]] = {
     "tempcompass": (
         ResultsFile(
             ("rating", "video-llm-prediction"),
-            "`rating` holds the recorded verdicts, which the published table counts: "
-            "--judge column:rating",
+            "`rating` holds the recorded verdicts, which the published table counts: --judge column:rating",
             verdicts="rating",
             judged=True,
         ),
@@ -89,8 +88,7 @@ RESULTS_FILES: dict[str, tuple[ResultsFile, ...]] = {
         ),
         ResultsFile(
             ("answer1_id", "answer2_id", "content"),
-            "`content` holds the reviews, whose two scores the published number counts: "
-            "--judge column:content",
+            "`content` holds the reviews, whose two scores the published number counts: --judge column:content",
             verdicts="content",
             complete=True,
             judged=True,

@@ -37,9 +37,7 @@ GROUP_COLUMNS = ("split", "l2-category", "category")
 _STRIDE_DIGITS = len(str(ROTATION_STRIDE))
 _SEVERAL_TYPES = frozenset({"multi", "multi_select", "multiple_answers"})
 """Values of the column `type` of questions with any number of right options."""
-MULTI_LABEL_INSTRUCTION = (
-    "One or several options are right. Answer with the letters of all that are."
-)
+MULTI_LABEL_INSTRUCTION = "One or several options are right. Answer with the letters of all that are."
 _LABEL_LIST = re.compile(r"[A-Z](?:\s*[,;/&+]?\s*(?:and\s+)?[A-Z])+")
 _NAMED_COLUMNS = 20
 """Columns that a message names."""
@@ -88,9 +86,7 @@ def rows_to_samples(
     """
 
     def kept_rows() -> Iterable[Row]:
-        adjusted = (
-            rows if adjust_row is None else (_at_row(path, row, adjust_row, row) for row in rows)
-        )
+        adjusted = rows if adjust_row is None else (_at_row(path, row, adjust_row, row) for row in rows)
         return adjusted if keep is None else filter(keep, adjusted)
 
     def generate() -> Iterator[Sample]:
@@ -99,14 +95,7 @@ def rows_to_samples(
         # Rows that can be read only once cannot decide together.
         column = None if isinstance(rows, Iterator) else ColumnOfGolds(kept_rows, options_of)
         for row in kept_rows():
-            sample = sample_of(
-                row,
-                groups=groups,
-                path=path,
-                fixed_kind=kind,
-                default_question=question,
-                column=column,
-            )
+            sample = sample_of(row, groups=groups, path=path, fixed_kind=kind, default_question=question, column=column)
             if adjust is not None:
                 try:
                     sample = adjust(sample, row)
@@ -139,11 +128,7 @@ def may_rotate(rows: Iterable[Row]) -> bool:
     """Whether some row may be a rotation of another, judged by the ids alone."""
     if not isinstance(rows, HasIds):
         return True
-    large = {
-        base
-        for name in rows.ids()
-        if len(name) >= _STRIDE_DIGITS and (base := _base_of_id(name)) is not None
-    }
+    large = {base for name in rows.ids() if len(name) >= _STRIDE_DIGITS and (base := _base_of_id(name)) is not None}
     return bool(large) and not large.isdisjoint(rows.ids())
 
 
@@ -266,10 +251,7 @@ def kind_of_rows(rows: Iterable[Row]) -> Callable[[Row], Kind]:
 
 
 def infer_kind(
-    cells: Mapping[str, str],
-    options: Mapping[str, str],
-    golds: tuple[str, ...],
-    column: ColumnOfGolds | None = None,
+    cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[str, ...], column: ColumnOfGolds | None = None
 ) -> Kind:
     """The kind by a column `type` or `question_type`, else inferred from options and gold answer;
     words for yes and no of other languages than English count if all rows have such."""
@@ -290,9 +272,7 @@ def infer_kind(
 
 
 def _no_question(row: Row, path: str) -> DataError:
-    expected = (
-        expected_separator(row.cells) or "a column `question` (name it with --columns question=...)"
-    )
+    expected = expected_separator(row.cells) or "a column `question` (name it with --columns question=...)"
     names = ", ".join([*row.cells][:_NAMED_COLUMNS]) or "none"
     more = len(row.cells) - _NAMED_COLUMNS
     return DataError(
@@ -329,9 +309,7 @@ def _base_of_id(name: str) -> str | None:
 
 def _is_rotation(base: Sample, rotation: Sample) -> bool:
     """Whether a row rotates the options of `base`: a large id alone is not enough."""
-    return base.question == rotation.question and sorted(base.options.values()) == sorted(
-        rotation.options.values()
-    )
+    return base.question == rotation.question and sorted(base.options.values()) == sorted(rotation.options.values())
 
 
 def _with_rotations(sample: Sample, rotations: list[Sample]) -> Sample:
@@ -363,9 +341,7 @@ def pair_names(rows: Sequence[Row], groups: Sequence[str]) -> list[str]:
         [row.media[0].digest if row.media else None for row in rows],
     ):
         if names and all(name is not None for name in names):
-            return _number_pairs(
-                [f"{group}/{name}" for group, name in zip(groups, names, strict=True)]
-            )
+            return _number_pairs([f"{group}/{name}" for group, name in zip(groups, names, strict=True)])
     return _number_pairs(list(groups))
 
 

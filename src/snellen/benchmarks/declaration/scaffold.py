@@ -49,9 +49,7 @@ source = "who made the data, and their licence"
 coverage = "generic type"
 files = [{{ url = "https://example.org/{name}.tsv", md5 = "md5 of the file" }}]
 """
-_LAYOUT = (
-    "index\tquestion\tA\tB\tanswer\n0\tA made-up question in the layout of the data?\tyes\tno\t\n"
-)
+_LAYOUT = "index\tquestion\tA\tB\tanswer\n0\tA made-up question in the layout of the data?\tyes\tno\t\n"
 _TEST = '''"""{title} gives the published number."""
 
 from __future__ import annotations
@@ -77,9 +75,7 @@ def write_new_benchmark(name: str, about: str, folder: Path) -> list[Path]:
     has_code = not name.endswith(_TOML)
     name = name.removesuffix(_TOML)
     if about not in family_folders():
-        raise UsageError(
-            f"{about}: expected one of the folders of benchmarks: {', '.join(family_folders())}"
-        )
+        raise UsageError(f"{about}: expected one of the folders of benchmarks: {', '.join(family_folders())}")
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"benchmark {name!r}: expected lower-case letters and digits, with hyphens between "
@@ -103,9 +99,7 @@ def write_new_benchmark(name: str, about: str, folder: Path) -> list[Path]:
         raise UsageError(f"the benchmark {name!r} is there already{where}; choose another name")
     for path in files:
         if not path.parent.is_dir():
-            raise UsageError(
-                f"{path.parent} is not there; expected the root of a checkout of Snellen's sources"
-            )
+            raise UsageError(f"{path.parent} is not there; expected the root of a checkout of Snellen's sources")
     for path, text in files.items():
         path.write_text(text, encoding="utf-8")
     return list(files)

@@ -7,11 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, cast, get_args
 
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    ResolvedVariant,
-    ScoringParts,
-)
+from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, ScoringParts
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.protocol.ask_config import (
     allowed_values,
@@ -26,13 +22,7 @@ from snellen.benchmarks.protocol.ask_config import (
     prompt_options,
     prompt_parameters,
 )
-from snellen.benchmarks.protocol.flows import (
-    AskConfig,
-    Circular,
-    YesNoParser,
-    circular_flow,
-    single_pass_flow,
-)
+from snellen.benchmarks.protocol.flows import AskConfig, Circular, YesNoParser, circular_flow, single_pass_flow
 from snellen.benchmarks.protocol.judging import JUDGE, judge_parameters, panel_of
 from snellen.benchmarks.protocol.parsers import (
     OWN,
@@ -45,12 +35,7 @@ from snellen.benchmarks.protocol.parsers import (
     rules_of,
 )
 from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
-from snellen.benchmarks.protocol.similarity import (
-    RUBRIC,
-    SCORED_BY,
-    flow_with_similarity,
-    summarise_with_similarity,
-)
+from snellen.benchmarks.protocol.similarity import RUBRIC, SCORED_BY, flow_with_similarity, summarise_with_similarity
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
@@ -95,9 +80,7 @@ class RuleScoring:
         common = prompt_options(declaration.paper_prompt)
         return {**own, **{name: values for name, values in common.items() if name not in own}}
 
-    def allowed_options(
-        self, options: Mapping[str, Sequence[str]], variant: Variant
-    ) -> Mapping[str, Sequence[str]]:
+    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         return allowed_values(options, variant.options)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
@@ -107,16 +90,11 @@ class RuleScoring:
         mode = circular_mode(variant, self.circular)
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
-        own_options = {
-            name: value for name, value in options.items() if name not in prompt_options()
-        }
+        own_options = {name: value for name, value in options.items() if name not in prompt_options()}
         parts = ScoringParts(
             flow=single_pass_flow(config) if mode == "off" else circular_flow(config, mode),
             summarise=partial(
-                summarise,
-                headline=headline,
-                failures=resolved.failures,
-                secondary=tuple(config.open.secondary),
+                summarise, headline=headline, failures=resolved.failures, secondary=tuple(config.open.secondary)
             ),
             headline=headline,
             requires=few_shot_requirements(declaration.requires, options, variant.control),
@@ -164,10 +142,7 @@ class RuleScoring:
 
 
 def choices(
-    *,
-    official: ParserSet | None = None,
-    vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT],
-    circular: Circular = "off",
+    *, official: ParserSet | None = None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT], circular: Circular = "off"
 ) -> RuleScoring:
     """Multiple choice, and yes/no and open questions where rows are of these kinds.
 
@@ -181,12 +156,7 @@ class SummariseParsed(Protocol):
     """Sums up records of `YesNo`: by which rule, beside which others, under which policy."""
 
     def __call__(
-        self,
-        records: Sequence[Record],
-        *,
-        parsing_rule: str,
-        parsing_rules: Sequence[str],
-        failures: FailurePolicy,
+        self, records: Sequence[Record], *, parsing_rule: str, parsing_rules: Sequence[str], failures: FailurePolicy
     ) -> Summary: ...
 
 
@@ -222,9 +192,7 @@ class YesNo:
             return {**own, "prompt": tuple(self.templates), **few_shot_options()}
         return {**own, **prompt_options()}
 
-    def allowed_options(
-        self, options: Mapping[str, Sequence[str]], variant: Variant
-    ) -> Mapping[str, Sequence[str]]:
+    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         return allowed_values(options, variant.options)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
@@ -236,9 +204,7 @@ class YesNo:
             raise UsageError(f"{name} has yes/no questions, which have no options to rotate")
         parsing_rule = parsing_rule_of(name, variant, options["reading"], self.rule_of)
         config = AskConfig(
-            _settings(resolved, self.max_new_tokens),
-            extractor=variant.extractor,
-            yes_no=self.parsers[parsing_rule],
+            _settings(resolved, self.max_new_tokens), extractor=variant.extractor, yes_no=self.parsers[parsing_rule]
         )
         own = {"reading": parsing_rule} if parsing_rule in self.selectable else {}
         own |= {option: options[option] for option in declaration.options}
@@ -249,16 +215,11 @@ class YesNo:
         else:
             config = apply_prompt_options(config, options, None, variant.shots)
             own |= prompt_parameters(options, None)
-        reported = {
-            rule: parse_conclusion(parser, options) for rule, parser in self.parsers.items()
-        }
+        reported = {rule: parse_conclusion(parser, options) for rule, parser in self.parsers.items()}
         return ScoringParts(
             flow=flow_reporting_all_rules(config, reported),
             summarise=partial(
-                self.summarise,
-                parsing_rule=parsing_rule,
-                parsing_rules=tuple(self.parsers),
-                failures=resolved.failures,
+                self.summarise, parsing_rule=parsing_rule, parsing_rules=tuple(self.parsers), failures=resolved.failures
             ),
             sums=partial(self.sums, parsing_rule, resolved.failures),
             headline=declaration.headline.name,
@@ -287,9 +248,7 @@ def _add_similarity(parts: ScoringParts, variant: Variant, judges_score: bool) -
     panel = panel_of(variant, RUBRIC, max_new_tokens=MAX_SIMILARITY_TOKENS)
     if not panel:
         return parts
-    flow: Callable[[Sample], Flow] = flow_with_similarity(
-        parts.flow, panel, judges_score=judges_score
-    )
+    flow: Callable[[Sample], Flow] = flow_with_similarity(parts.flow, panel, judges_score=judges_score)
     scored_by = {SCORED_BY: JUDGE} if judges_score else {}
     return replace(
         parts,

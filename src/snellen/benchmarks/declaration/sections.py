@@ -13,10 +13,7 @@ from snellen.scoring.grouped import interval_of_mean, sums_by_label
 
 
 def summarise_sections(
-    column: str,
-    sections: Mapping[str, Sequence[str]],
-    context: SummaryContext,
-    records: Sequence[Record],
+    column: str, sections: Mapping[str, Sequence[str]], context: SummaryContext, records: Sequence[Record]
 ) -> Summary:
     """The plain summary, with a metric for each section: the plain mean of the accuracies of its
     labels of the grouping `column`, each with the same weight. Without a score for all of its

@@ -27,11 +27,7 @@ from msgspec import Struct
 
 from snellen.benchmarks.declaration.data_file import UserFile, adapt_to_columns
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Scoring
-from snellen.benchmarks.declaration.described import (
-    DescribedBenchmark,
-    TemplateStrings,
-    read_fields,
-)
+from snellen.benchmarks.declaration.described import DescribedBenchmark, TemplateStrings, read_fields
 from snellen.benchmarks.declaration.judged import ACCURACY, similarity_scoring
 from snellen.benchmarks.declaration.open_questions import METRICS, rules_by_metric
 from snellen.benchmarks.declaration.published import absolute_path
@@ -86,9 +82,7 @@ def load_declaration(path: str) -> Declaration:
     return replace(declaration, for_variant=partial(_adapt, data, description.prompt))
 
 
-def _adapt(
-    data: UserFile, strings: TemplateStrings, declaration: Declaration, variant: Variant
-) -> Declaration:
+def _adapt(data: UserFile, strings: TemplateStrings, declaration: Declaration, variant: Variant) -> Declaration:
     """As for a plain data file, with the strings of the description in the prompt."""
     declaration = adapt_to_columns(data, declaration, variant)
     template = strings.fill_template(declaration.template or DEFAULT_TEMPLATE)
@@ -99,8 +93,7 @@ def _without_units(declaration: Declaration, variant: Variant) -> Declaration:
     """The declaration as it is. Raises UsageError for columns that name units."""
     if unit_column(variant.columns):
         raise UsageError(
-            f"{declaration.name}: grades of a judge are not counted by units; leave out "
-            "--columns unit=..."
+            f"{declaration.name}: grades of a judge are not counted by units; leave out --columns unit=..."
         )
     return declaration
 

@@ -40,8 +40,7 @@ def refuse_units(name: str, columns: Mapping[str, str]) -> None:
     """Raise UsageError for a benchmark that defines its own units."""
     if unit_column(columns):
         raise UsageError(
-            f"{name} knows which of its questions count together; --columns unit=... is for a data "
-            "file of your own"
+            f"{name} knows which of its questions count together; --columns unit=... is for a data file of your own"
         )
 
 
@@ -54,9 +53,7 @@ def renamed_columns(columns: Mapping[str, str]) -> dict[str, str]:
 def add_units(columns: Mapping[str, str]) -> AdjustSample:
     """Give samples the unit that their rows name; `a+b` joins two columns. A row without a name
     is a unit of its own. Raises UnknownName for a column the data do not have."""
-    column_of_name = {
-        name: canonical_column(role) for role, name in renamed_columns(columns).items()
-    }
+    column_of_name = {name: canonical_column(role) for role, name in renamed_columns(columns).items()}
     parts = [column_of_name.get(part) or column_name(part, 0) for part in columns[UNIT].split("+")]
     columns_present: set[str] = set()
 
@@ -82,12 +79,8 @@ def summarise_units(headline: str, context: SummaryContext, records: Sequence[Re
     else:
         named = zip(records, cluster_samples(records), strict=True)
         cluster_of_unit = {_unit(record): cluster for record, cluster in named}
-        headline_metric = mean_metric(
-            headline, list(units.values()), [cluster_of_unit[unit] for unit in units]
-        )
-    other_metrics = {
-        name: metric for name, metric in summary.metrics.items() if name not in GUESSES
-    }
+        headline_metric = mean_metric(headline, list(units.values()), [cluster_of_unit[unit] for unit in units])
+    other_metrics = {name: metric for name, metric in summary.metrics.items() if name not in GUESSES}
     chance = _chance(records)
     chance_metric = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
     return msgspec.structs.replace(

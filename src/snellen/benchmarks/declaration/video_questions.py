@@ -16,12 +16,7 @@ from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import counted_score
-from snellen.scoring.grouped import (
-    bounds_of,
-    interval_of_mean,
-    small_group_notice,
-    sums_by_label,
-)
+from snellen.scoring.grouped import bounds_of, interval_of_mean, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups, plain_mean, sums_of_subset
 
 MAX_NEW_TOKENS = 128
@@ -47,10 +42,7 @@ def nested_weights(outer: Callable[[str], str], labels: Sequence[str]) -> dict[s
     """Weights of groups of groups: each of the `outer` groups that the labels belong to weighs the
     same, and in it each label. They add up to 1."""
     groups = [outer(label) for label in labels]
-    return {
-        label: 1 / len(set(groups)) / groups.count(group)
-        for label, group in zip(labels, groups, strict=True)
-    }
+    return {label: 1 / len(set(groups)) / groups.count(group) for label, group in zip(labels, groups, strict=True)}
 
 
 def _summarise_group_mean(
@@ -65,11 +57,7 @@ def _summarise_group_mean(
     questions name no label."""
     summary = context.plain(records)
     column = next((one for one in columns if one in summary.groups), columns[0])
-    metrics = {
-        label: metric
-        for label, metric in summary.groups.get(column, {}).items()
-        if metric.value is not None
-    }
+    metrics = {label: metric for label, metric in summary.groups.get(column, {}).items() if metric.value is not None}
     notices, bounds = summary.notices, summary.bounds
     if summary.headline.value is None:
         mean = structs.replace(summary.headline, name=name)
@@ -85,19 +73,12 @@ def _summarise_group_mean(
         mean = Metric(name, value, sum(metric.n for metric in metrics.values()), interval)
         bounds = bounds_of(records, lambda some: _value(group_sums(context, some)))
     return structs.replace(
-        summary,
-        headline=mean,
-        metrics={name: mean, **summary.metrics},
-        bounds=bounds,
-        notices=notices,
+        summary, headline=mean, metrics={name: mean, **summary.metrics}, bounds=bounds, notices=notices
     )
 
 
 def _group_sums(
-    columns: Sequence[str],
-    weights: Weights | None,
-    context: SummaryContext,
-    records: Sequence[Record],
+    columns: Sequence[str], weights: Weights | None, context: SummaryContext, records: Sequence[Record]
 ) -> HeadlineSums | None:
     counted = [one for one in records if counted_score(one, context.failures) is not None]
     used = (name for name in columns if any(name in one.groups for one in counted))
@@ -106,9 +87,7 @@ def _group_sums(
     def percent(labels: Sequence[str]) -> Mapping[str, float] | None:
         return {label: 100 * share for label, share in weights(labels).items()} if weights else None
 
-    return mean_of_groups(
-        records, lambda record: record.groups.get(column), context.failures, percent
-    )
+    return mean_of_groups(records, lambda record: record.groups.get(column), context.failures, percent)
 
 
 def _value(sums: HeadlineSums | None) -> float | None:

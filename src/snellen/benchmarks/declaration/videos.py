@@ -49,9 +49,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
     SUBTITLE_TIMES: ("off", "on"),
 }
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
-_NO_CLIPS = (
-    "the model takes no frames as one video (local models that do need torchvision for them)"
-)
+_NO_CLIPS = "the model takes no frames as one video (local models that do need torchvision for them)"
 _VIDEO_TAG = re.compile(r"<video ?\d*>")
 
 
@@ -87,10 +85,7 @@ def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[
     choices["edge"] = ("off", "768", "448")
     names = ["video", "frames", "fps", "sampling", "edge", "times", "subtitles"]
     names += [SUBTITLE_TIMES] if defaults is not None and SUBTITLE_TIMES in defaults else []
-    return {
-        name: (first[name], *(value for value in choices[name] if value != first[name]))
-        for name in names
-    }
+    return {name: (first[name], *(value for value in choices[name] if value != first[name])) for name in names}
 
 
 def split_video_options(
@@ -109,14 +104,9 @@ def split_video_options(
     if count != int(count) or (edge is not None and edge != int(edge)):
         raise UsageError("frames and edge are whole numbers")
     sampling = FrameSampling(
-        count=int(count),
-        fps=fps,
-        rule=cast(FrameRule, chosen["sampling"]),
-        edge=None if edge is None else int(edge),
+        count=int(count), fps=fps, rule=cast(FrameRule, chosen["sampling"]), edge=None if edge is None else int(edge)
     )
-    other_options = {
-        name: value for name, value in variant.options.items() if name not in defaults_by_name
-    }
+    other_options = {name: value for name, value in variant.options.items() if name not in defaults_by_name}
     if not allow_shots and other_options.get("shots", "0") != "0":
         raise UsageError("shots are not shown before questions about videos")
     form = chosen["video"]
@@ -128,8 +118,7 @@ def split_video_options(
     shows_subtitle_times = chosen.get(SUBTITLE_TIMES) == "on"
     if shows_subtitle_times and chosen["subtitles"] == "off":
         raise UsageError(
-            f"{SUBTITLE_TIMES}=on is about subtitles, which are not shown; add subtitles=frames or "
-            "subtitles=all"
+            f"{SUBTITLE_TIMES}=on is about subtitles, which are not shown; add subtitles=frames or subtitles=all"
         )
     watching = VideoOptions(
         form=form,
@@ -138,9 +127,7 @@ def split_video_options(
         subtitles=chosen["subtitles"],
         show_subtitle_times=shows_subtitle_times,
         parameters={
-            name: chosen[name]
-            for name in recorded
-            if name in ("video", "frames", "sampling") or chosen[name] != "off"
+            name: chosen[name] for name in recorded if name in ("video", "frames", "sampling") or chosen[name] != "off"
         },
         cache=Settings.from_environment().cache,
     )
@@ -238,11 +225,7 @@ def _start(ref: MediaRef) -> float:
 
 
 def _time_lines(frames: Sequence[Frame], names: Iterable[str]) -> list[str]:
-    return [
-        f"{frame.time:.1f} s: {name}"
-        for frame, name in zip(frames, names, strict=True)
-        if frame.time is not None
-    ]
+    return [f"{frame.time:.1f} s: {name}" for frame, name in zip(frames, names, strict=True) if frame.time is not None]
 
 
 def _subtitle_lines(ref: MediaRef, frames: Sequence[Frame], video: VideoOptions) -> list[str]:
@@ -273,9 +256,7 @@ def _put_image_tags(question: str, image_tags: Sequence[str], *, tags_in_hint: b
     """Put the frames where the question has `<video>`; remove the tags if frames are in the
     hint."""
     remaining_tags = iter(image_tags)
-    return _VIDEO_TAG.sub(
-        lambda _: "" if tags_in_hint else next(remaining_tags, ""), question
-    ).strip()
+    return _VIDEO_TAG.sub(lambda _: "" if tags_in_hint else next(remaining_tags, ""), question).strip()
 
 
 def _unsupported_reason(
@@ -303,10 +284,7 @@ def _unsupported_native(videos: Sequence[MediaRef], capabilities: Capabilities) 
     sources = [ref.source for ref in videos]
     if any(isinstance(source, FrameFolder) for source in sources):
         return "the video is a folder of frames; show them (video=frames)"
-    if any(
-        isinstance(source, VideoFile) and (source.start or source.end or source.parts)
-        for source in sources
-    ):
+    if any(isinstance(source, VideoFile) and (source.start or source.end or source.parts) for source in sources):
         return "the question is about a part of the video; show its frames (video=frames)"
     return None
 

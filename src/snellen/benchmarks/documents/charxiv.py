@@ -102,12 +102,8 @@ BENCHMARK = Declaration(
     data=Published(
         {"split": ("reasoning", "descriptive")},
         {
-            ("reasoning",): published_tsv(
-                f"{_HOME}/CharXiv_reasoning_val.tsv", "6fc1a522ad32c2e3d72a89857b8cf10b"
-            ),
-            ("descriptive",): published_tsv(
-                f"{_HOME}/CharXiv_descriptive_val.tsv", "8507c3740f8ddaedcb6b5c1cfcb3fa06"
-            ),
+            ("reasoning",): published_tsv(f"{_HOME}/CharXiv_reasoning_val.tsv", "6fc1a522ad32c2e3d72a89857b8cf10b"),
+            ("descriptive",): published_tsv(f"{_HOME}/CharXiv_descriptive_val.tsv", "8507c3740f8ddaedcb6b5c1cfcb3fa06"),
         },
     ),
     aliases={

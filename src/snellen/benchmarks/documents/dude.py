@@ -19,17 +19,8 @@ from __future__ import annotations
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.documents import (
-    PAGES,
-    adapt_to_extractor,
-    add_extraction,
-    parse_document_answer,
-)
-from snellen.benchmarks.declaration.open_questions import (
-    BARE,
-    open_answers,
-    open_rules,
-)
+from snellen.benchmarks.declaration.documents import PAGES, adapt_to_extractor, add_extraction, parse_document_answer
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.core.sample import Row, Sample
@@ -74,21 +65,14 @@ BENCHMARK = Declaration(
         },
     ),
     aliases={"DUDE_MINI": {"set": "mini"}},
-    other_tools={
-        "dude": OtherToolName(
-            "lmms-eval", "asks a subset of the validation split, of 100 documents"
-        ),
-    },
+    other_tools={"dude": OtherToolName("lmms-eval", "asks a subset of the validation split, of 100 documents")},
     group_by=("answer_type",),
     adjust=_adjust,
     requires=PAGES,
     template=BARE,
     max_new_tokens=256,
     scoring=open_answers(
-        "anls",
-        add_extraction(
-            open_rules(grade, vlmevalkit=_grade_vlmevalkit, parse=parse_document_answer)
-        ),
+        "anls", add_extraction(open_rules(grade, vlmevalkit=_grade_vlmevalkit, parse=parse_document_answer))
     ),
     prepare=with_pages,
     coverage="generic type",

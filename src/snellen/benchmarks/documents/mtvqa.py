@@ -19,12 +19,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import (
-    against_gold,
-    open_answers,
-    open_rules,
-    parse_whole_reply,
-)
+from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules, parse_whole_reply
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.video_questions import group_mean
 from snellen.benchmarks.protocol.parsers import OFFICIAL
@@ -35,9 +30,7 @@ from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.exact import contains_gold, contains_gold_authors
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
 
-TEMPLATE = PromptTemplate(
-    open="Answer the question using a word or phrase in the language of the question."
-)
+TEMPLATE = PromptTemplate(open="Answer the question using a word or phrase in the language of the question.")
 
 
 LANGUAGE = "category"
@@ -55,9 +48,7 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     interval = interval_of_mean(list(sums.values()))
     mean = Metric(MEAN_OF_LANGUAGES, sum(means) / len(means), summary.n, interval)
     return structs.replace(
-        summary,
-        metrics={**summary.metrics, MEAN_OF_LANGUAGES: mean},
-        beside=(MEAN_OF_LANGUAGES, *summary.beside),
+        summary, metrics={**summary.metrics, MEAN_OF_LANGUAGES: mean}, beside=(MEAN_OF_LANGUAGES, *summary.beside)
     )
 
 
@@ -68,18 +59,13 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2405.11985",
     provenance="MTVQA test set (CC BY-NC 4.0), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/MTVQA_TEST.tsv",
-        "d87c17dbab934b7cd89c0a3c1c5657f4",
+        "https://opencompass.openxlab.space/utils/VLMEval/MTVQA_TEST.tsv", "d87c17dbab934b7cd89c0a3c1c5657f4"
     ),
     aliases={"MTVQA_TEST": {}},
     template=TEMPLATE,
     scoring=open_answers(
         "accuracy",
-        open_rules(
-            against_gold(contains_gold),
-            official=against_gold(contains_gold_authors),
-            parse=parse_whole_reply,
-        ),
+        open_rules(against_gold(contains_gold), official=against_gold(contains_gold_authors), parse=parse_whole_reply),
     ),
     headline=Headline(summarise=_summarise),
     rule_headlines={OFFICIAL: group_mean(MEAN_OF_LANGUAGES, LANGUAGE)},

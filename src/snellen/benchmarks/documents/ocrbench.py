@@ -20,12 +20,7 @@ from collections.abc import Sequence
 import msgspec
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import (
-    BARE,
-    open_answers,
-    open_rules,
-    parse_whole_reply,
-)
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules, parse_whole_reply
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
@@ -58,9 +53,7 @@ def _normalise_expression(text: str) -> str:
 
 def _grade(answer: str, sample: Sample) -> float:
     kinds = [sample.groups[name] for name in _KIND_COLUMNS if name in sample.groups]
-    return float(
-        contains_a_gold(answer, sample.gold, expression=not _EXPRESSIONS.isdisjoint(kinds))
-    )
+    return float(contains_a_gold(answer, sample.gold, expression=not _EXPRESSIONS.isdisjoint(kinds)))
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
@@ -69,18 +62,14 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     if summary.headline.value is None:
         return summary
     right = summary.headline.value / 100 * summary.n
-    note = (
-        "" if summary.n == _QUESTION_COUNT else f"of {summary.n} questions, not {_QUESTION_COUNT}"
-    )
+    note = "" if summary.n == _QUESTION_COUNT else f"of {summary.n} questions, not {_QUESTION_COUNT}"
     share = summary.n / 100
     spread = summary.headline.interval
     if spread is not None:
         low, high = share * spread.low, share * spread.high
         spread = Interval(low, high, spread.method, spread.level)
     final = Metric(FINAL, right, summary.n, spread, note, "points", float(summary.n))
-    return msgspec.structs.replace(
-        summary, metrics={**summary.metrics, FINAL: final}, beside=(FINAL, *summary.beside)
-    )
+    return msgspec.structs.replace(summary, metrics={**summary.metrics, FINAL: final}, beside=(FINAL, *summary.beside))
 
 
 BENCHMARK = Declaration(
@@ -90,8 +79,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2305.07895",
     provenance="OCRBench (MIT), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv",
-        "e953d98a987cc6e26ef717b61260b778",
+        "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv", "e953d98a987cc6e26ef717b61260b778"
     ),
     group_by=_KIND_COLUMNS,
     template=BARE,

@@ -35,11 +35,7 @@ def _add_part(sample: Sample, row: Row) -> Sample:
     gold = "|".join(sample.gold)
     if split == "vtabfact":
         gold = _TRUTH.get(gold, gold)
-    return structs.replace(
-        sample,
-        gold=(gold,) if gold else (),
-        groups={**sample.groups, PART: part, "split": split},
-    )
+    return structs.replace(sample, gold=(gold,) if gold else (), groups={**sample.groups, PART: part, "split": split})
 
 
 def _grade_by_part(answer: str, sample: Sample) -> float:
@@ -77,10 +73,6 @@ BENCHMARK = Declaration(
     kind="open",
     adjust=_add_part,
     scoring=RuleScoring(rules={rule: _RULES[rule] for rule in (OWN, VLMEVALKIT)}, metric="score"),
-    rule_headlines={
-        VLMEVALKIT: group_mean(
-            "mean_of_parts", "split", weights=partial(nested_weights, _part_of_split)
-        )
-    },
+    rule_headlines={VLMEVALKIT: group_mean("mean_of_parts", "split", weights=partial(nested_weights, _part_of_split))},
     coverage="generic type",
 )

@@ -60,18 +60,13 @@ BENCHMARK = Declaration(
     title="A4Bench, what things can be used for",
     paper="https://arxiv.org/abs/2506.00893",
     provenance="A4Bench of its authors, as VLMEvalKit's TSV",
-    data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/A4Bench.tsv",
-        "7c0dc90e8c03e67ff937f3abb4a3fffb",
-    ),
+    data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/A4Bench.tsv", "7c0dc90e8c03e67ff937f3abb4a3fffb"),
     kind="open",
     adjust=_merge_labels,
     scoring=RuleScoring(
         rules={
             OWN: PARSERS[OWN]._replace(open=OpenScoring(_parse_letters, _same_letters)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(
-                open=OpenScoring(parse_raw_reply, _same_list_vlmevalkit)
-            ),
+            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(parse_raw_reply, _same_list_vlmevalkit)),
         }
     ),
 )

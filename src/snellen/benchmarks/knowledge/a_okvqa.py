@@ -38,9 +38,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2206.01718",
     provenance="A-OKVQA (Apache-2.0) over COCO images, as VLMEvalKit's TSV",
     data=Published(
-        {},
-        {(): published_tsv(_URL, name="A-OKVQA.tsv")},
-        held_out={"": "hf://HuggingFaceM4/A-OKVQA?split=train"},
+        {}, {(): published_tsv(_URL, name="A-OKVQA.tsv")}, held_out={"": "hf://HuggingFaceM4/A-OKVQA?split=train"}
     ),
     adjust=_gold_from_index,
     scoring=choices(),

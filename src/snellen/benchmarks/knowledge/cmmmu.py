@@ -110,9 +110,7 @@ def _parse_truth(reply: str, stop_reason: str) -> Answer:
     return ParsedAnswer("Yes" if right else "No", "words for right and wrong")
 
 
-_PUBLISHED = PARSERS["vlmevalkit"]._replace(
-    yes_no=parse_truth, open=OpenScoring(parse_raw_reply, _grade_published)
-)
+_PUBLISHED = PARSERS["vlmevalkit"]._replace(yes_no=parse_truth, open=OpenScoring(parse_raw_reply, _grade_published))
 
 BENCHMARK = Declaration(
     name="cmmmu",
@@ -121,8 +119,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2401.11944",
     provenance="CMMMU of its authors, the validation set as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/CMMMU_VAL.tsv",
-        "b4727e2fce2415bf646379e60c11a726",
+        "https://opencompass.openxlab.space/utils/VLMEval/CMMMU_VAL.tsv", "b4727e2fce2415bf646379e60c11a726"
     ),
     aliases={"CMMMU": {}, "CMMMU_VAL": {}, "cmmmu_val": {}},
     group_by=("category", "subcategory", TYPE),
@@ -130,9 +127,7 @@ BENCHMARK = Declaration(
     max_new_tokens=1024,
     scoring=RuleScoring(
         rules={
-            "snellen": PARSERS["snellen"]._replace(
-                yes_no=_parse_truth, open=OpenScoring(parse_marked_answer, _grade)
-            ),
+            "snellen": PARSERS["snellen"]._replace(yes_no=_parse_truth, open=OpenScoring(parse_marked_answer, _grade)),
             "vlmevalkit": _PUBLISHED,
             "official": _PUBLISHED,
         },

@@ -37,12 +37,7 @@ from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
 from snellen.core.benchmark import requires
 from snellen.core.output import Answer, Empty, ParsedAnswer
 from snellen.core.sample import Row, Sample
-from snellen.extract.published.mmmu import (
-    matches_mmmu,
-    parse_mmmu_answer,
-    parse_mmmu_open,
-    parse_mmmu_or_draw,
-)
+from snellen.extract.published.mmmu import matches_mmmu, parse_mmmu_answer, parse_mmmu_open, parse_mmmu_or_draw
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
@@ -79,9 +74,7 @@ OPEN = OpenScoring(parse_mmmu_answer, _holds_gold)
 OFFICIAL_OPEN = OpenScoring(parse_mmmu_open, _holds_gold_official)
 RULES = {
     "snellen": PARSERS["snellen"]._replace(open=OPEN),
-    "vlmevalkit": PARSERS["vlmevalkit"]._replace(
-        open=OpenScoring(_parse_whole_reply, _chooses_gold_vlmevalkit)
-    ),
+    "vlmevalkit": PARSERS["vlmevalkit"]._replace(open=OpenScoring(_parse_whole_reply, _chooses_gold_vlmevalkit)),
     "official": ParserSet(parse_mmmu_or_draw, parse_yes_no_by_words, OFFICIAL_OPEN),
 }
 
@@ -97,9 +90,7 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     """A question that its row calls so, or that has no options, is open, whatever its answer looks
     like. Rows of recorded replies may have neither question nor options."""
     question_type = row.cells.get("question_type", "")
-    if (question_type and question_type != _CHOICE) or (
-        not question_type and sample.question and not sample.options
-    ):
+    if (question_type and question_type != _CHOICE) or (not question_type and sample.question and not sample.options):
         return replace(sample, kind="open", options={})
     return sample
 

@@ -86,9 +86,7 @@ BENCHMARK = Declaration(
         {
             ("10",): published_tsv(f"{_HOME}/MMMU_Pro_10c.tsv", "22cee868fe6b680d14b99bfff6db8172"),
             ("4",): HubSplit("hf://MMMU/MMMU_Pro?config=standard (4 options)&split=test"),
-            ("vision",): published_tsv(
-                f"{_HOME}/MMMU_Pro_V.tsv", "d01441a87b3dbe721b5a04652ae38009"
-            ),
+            ("vision",): published_tsv(f"{_HOME}/MMMU_Pro_V.tsv", "d01441a87b3dbe721b5a04652ae38009"),
         },
     ),
     aliases={

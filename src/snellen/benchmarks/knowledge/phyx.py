@@ -98,12 +98,8 @@ BENCHMARK = Declaration(
     data=Published(
         {"edition": ("mini-mc", "mini-oe", "mc", "oe")},
         {
-            ("mini-mc",): published_tsv(
-                f"{_HOME}/PhyX_mini_MC.tsv", "3587d8804b66a8e7678f3496716fa84f"
-            ),
-            ("mini-oe",): published_tsv(
-                f"{_HOME}/PhyX_mini_OE.tsv", "1f646ccb086ef28453f8c260441734f3"
-            ),
+            ("mini-mc",): published_tsv(f"{_HOME}/PhyX_mini_MC.tsv", "3587d8804b66a8e7678f3496716fa84f"),
+            ("mini-oe",): published_tsv(f"{_HOME}/PhyX_mini_OE.tsv", "1f646ccb086ef28453f8c260441734f3"),
             ("mc",): published_tsv(f"{_HOME}/PhyX_MC.tsv", "36e841a2c12e605cdc940e5e36d89213"),
             ("oe",): published_tsv(f"{_HOME}/PhyX_OE.tsv", "8abdd9802a78c688c3a38fe0c785ee7a"),
         },
@@ -119,8 +115,7 @@ BENCHMARK = Declaration(
         rules=rules_of(
             None,
             PARSERS[VLMEVALKIT]._replace(
-                choice_with_gold=phyx_choice_parser,
-                open=OpenScoring(parse_phyx, against_gold(equal_phyx)),
+                choice_with_gold=phyx_choice_parser, open=OpenScoring(parse_phyx, against_gold(equal_phyx))
             ),
         )
     ),

@@ -26,11 +26,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-    plain_messages,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -58,10 +54,8 @@ TOLERANCE = 0.001
 SHORT_ANSWER = "short answer"
 _PI = re.compile(r"(?P<times>-?\d*+\.?\d*+)\s*+(?:\*\s*+)?(?:\\pi|π|pi)")
 _TASKS = {
-    FLOAT: "Format the answer as a three-digit floating-point number and provide it in the "
-    "'short answer' key.",
-    CHOICE: "Provide the corresponding choice option in the 'short answer' key, such as 'A', 'B', "
-    "'C', or 'D'.",
+    FLOAT: "Format the answer as a three-digit floating-point number and provide it in the 'short answer' key.",
+    CHOICE: "Provide the corresponding choice option in the 'short answer' key, such as 'A', 'B', 'C', or 'D'.",
 }
 _ANY_TASK = "Format the answer as a string and provide it in the 'short answer' key."
 _INSTRUCTION = """
@@ -105,9 +99,7 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     if sample.groups.get(TYPE) == FLOAT:
         return parse_numeric_answer(reply, stop_reason=stop_reason)
     answer = parse_open(reply, stop_reason=stop_reason)
-    long = (
-        isinstance(answer, ParsedAnswer) and answer.rule == "whole reply" and len(answer.value) > 40
-    )
+    long = isinstance(answer, ParsedAnswer) and answer.rule == "whole reply" and len(answer.value) > 40
     return Unparsed() if long else answer
 
 
@@ -127,9 +119,7 @@ def _parse_float(text: str) -> float | None:
     """A number, alone or before its unit; multiples of pi are multiplied."""
     pi = _PI.fullmatch(text.strip())
     if pi:
-        times = (
-            parse_number(pi["times"]) if pi["times"] not in ("", "-") else float(pi["times"] + "1")
-        )
+        times = parse_number(pi["times"]) if pi["times"] not in ("", "-") else float(pi["times"] + "1")
         return None if times is None else times * 3.141592653589793
     first = text.split()[0] if text.split() else ""
     whole = parse_number(strip_markup(text))
@@ -160,16 +150,12 @@ def summarise_worst_case(context: SummaryContext, records: Sequence[Record]) -> 
     worst = average.headline if withheld else _worst_metric(records, lost)
     groups = {
         column: {
-            label: _worst_metric(
-                [record for record in records if record.groups.get(column) == label], lost
-            )
+            label: _worst_metric([record for record in records if record.groups.get(column) == label], lost)
             for label in labels
         }
         for column, labels in average.groups.items()
     }
-    others = {
-        name: metric for name, metric in average.metrics.items() if name != context.plain_headline
-    }
+    others = {name: metric for name, metric in average.metrics.items() if name != context.plain_headline}
     return structs.replace(
         average,
         headline=worst,
@@ -220,8 +206,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2411.00836",
     provenance="DynaMath (Apache-2.0), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv",
-        "b8425ad9a7114571fc9366e013699494",
+        "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv", "b8425ad9a7114571fc9366e013699494"
     ),
     aliases={"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}},
     options={"prompt": ("json", "plain")},

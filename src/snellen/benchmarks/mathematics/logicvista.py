@@ -19,14 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.judged import (
-    OFFICIAL,
-    OWN_RULE,
-    Judged,
-    first_cell,
-    plain_messages,
-    split_list,
-)
+from snellen.benchmarks.declaration.judged import OFFICIAL, OWN_RULE, Judged, first_cell, plain_messages, split_list
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
@@ -72,8 +65,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2407.04973",
     provenance="LogicVista (Apache-2.0), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv",
-        "41c5d33adf33765c399e0e6ae588c061",
+        "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv", "41c5d33adf33765c399e0e6ae588c061"
     ),
     aliases={"LogicVista": {}},
     samples=logicvista_samples,

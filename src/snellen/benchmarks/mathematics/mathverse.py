@@ -27,11 +27,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-    plain_messages,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.protocol.judged_flows import (
     BY_RULES,
@@ -57,16 +53,8 @@ _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MathVerse"
 _FILES: dict[str, tuple[str, str, str]] = {
     "all": ("MathVerse_MINIV", "5017caca32b7fa110c350a1bea861b65", ""),
     "vision-only": ("MathVerse_MINIVOnly", "68a11d4680014ac881fa37adeadea3a4", "_Vision_Only"),
-    "vision-dominant": (
-        "MathVerse_MINIVDom",
-        "b8fb63852d261ab2aaefba29cc2414d3",
-        "_Vision_Dominant",
-    ),
-    "vision-intensive": (
-        "MathVerse_MINIVInt",
-        "01cbd35be202bb0c4873a4186a63bc19",
-        "_Vision_Intensive",
-    ),
+    "vision-dominant": ("MathVerse_MINIVDom", "b8fb63852d261ab2aaefba29cc2414d3", "_Vision_Dominant"),
+    "vision-intensive": ("MathVerse_MINIVInt", "01cbd35be202bb0c4873a4186a63bc19", "_Vision_Intensive"),
     "text-lite": ("MathVerse_MINITLite", "19e4b13bdd30b89a03b2e358bcfefa04", "_Text_Lite"),
     "text-dominant": ("MathVerse_MINITDom", "4f5cd2fa6630ea00bb11d6fde1f6fe6a", "_Text_Dominant"),
 }
@@ -93,8 +81,7 @@ def mathverse_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sam
         choice = bool(options) and gold in options
         metadata = parse_object(first_cell(row.cells, "metadata")) or {}
         groups = {
-            name: first_cell(row.cells, name, f"metadata.{name}") or str(metadata.get(name, ""))
-            for name in _GROUPS
+            name: first_cell(row.cells, name, f"metadata.{name}") or str(metadata.get(name, "")) for name in _GROUPS
         }
         yield Sample(
             id=row_id(row),
@@ -109,9 +96,7 @@ def mathverse_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sam
         )
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask, extract the answer, and have judges compare it with gold if no rule finds them equal."""
     scoring = ExtractedScoring(
         settings=settings,
@@ -138,13 +123,7 @@ def _flow(
             fields = {"question": sample.hint, "gold": sample.gold[0], "answer": value}
             grade = partial(parse_grade, low=0.0, high=1.0, integers_only=True)
             compared = yield from ask_judges(
-                panel,
-                COMPARE,
-                fields,
-                grade,
-                Ref(sample.id),
-                about=_reply_text(result),
-                step="comparison",
+                panel, COMPARE, fields, grade, Ref(sample.id), about=_reply_text(result), step="comparison"
             )
             result = structs.replace(result, verdicts=(*result.verdicts, *compared.verdicts))
             if compared.failure is not None or not compared.readable:
@@ -198,10 +177,7 @@ BENCHMARK = Declaration(
     title="MathVerse testmini, geometry with more and more in the picture",
     paper="https://arxiv.org/abs/2403.14624",
     provenance="MathVerse (MIT), as VLMEvalKit's TSV",
-    data=Published(
-        {"version": tuple(_FILES)},
-        {(name,): _published_file(file) for name, file in _FILES.items()},
-    ),
+    data=Published({"version": tuple(_FILES)}, {(name,): _published_file(file) for name, file in _FILES.items()}),
     aliases={
         **{f"MathVerse_MINI{file[2]}": {"version": name} for name, file in _FILES.items()},
         "MathVerse_MINI_Vision_Only_cot": {"version": "vision-only", "prompt": "cot"},

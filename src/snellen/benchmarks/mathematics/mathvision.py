@@ -22,14 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.judged import (
-    OFFICIAL,
-    OWN_RULE,
-    RULE,
-    Judged,
-    first_cell,
-    plain_messages,
-)
+from snellen.benchmarks.declaration.judged import OFFICIAL, OWN_RULE, RULE, Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
@@ -56,10 +49,7 @@ def mathvision_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     for row in rows:
         options = option_cells(row.cells)
         gold = first_cell(row.cells, "answer").strip()
-        subject, level = (
-            first_cell(row.cells, "category", "subject"),
-            first_cell(row.cells, "level"),
-        )
+        subject, level = (first_cell(row.cells, "category", "subject"), first_cell(row.cells, "level"))
         yield Sample(
             id=row_id(row),
             kind="choice" if options else "open",
@@ -67,10 +57,7 @@ def mathvision_samples(rows: Iterable[Row]) -> Iterator[Sample]:
             gold=(gold,) if gold else (),
             options=options,
             media=row.media,
-            groups={
-                **({"category": subject} if subject else {}),
-                **({"level": level} if level else {}),
-            },
+            groups={**({"category": subject} if subject else {}), **({"level": level} if level else {})},
         )
 
 
@@ -82,9 +69,7 @@ def _question_with_choices(question: str, options: Mapping[str, str]) -> str:
     return "\n".join([question, "Choices:", *(f"({k}) {text}" for k, text in options.items())])
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     official = options[RULE] == OFFICIAL
     short = _parse_short_official if official else _parse_short
     return extracted_flow(
@@ -118,11 +103,7 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
 def _parse_short(sample: Sample, text: str) -> Answer:
     if sample.options:
         chosen = parse_choice(text, sample.options)
-        return (
-            _matching_option(sample, ParsedAnswer(text, "short answer"))
-            if _is_unread(chosen)
-            else chosen
-        )
+        return _matching_option(sample, ParsedAnswer(text, "short answer")) if _is_unread(chosen) else chosen
     return ParsedAnswer(text, "short answer")
 
 
@@ -177,9 +158,7 @@ BENCHMARK = Declaration(
         {"split": ("test", "mini")},
         {
             ("test",): published_tsv(f"{_HOME}/MathVision.tsv", "93f6de14f7916e598aa1b7165589831e"),
-            ("mini",): published_tsv(
-                f"{_HOME}/MathVision_MINI.tsv", "060fe4fa5d868987ce179307bd5f8a33"
-            ),
+            ("mini",): published_tsv(f"{_HOME}/MathVision_MINI.tsv", "060fe4fa5d868987ce179307bd5f8a33"),
         },
     ),
     aliases={

@@ -24,13 +24,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import (
-    OWN_RULE,
-    RULE,
-    Judged,
-    first_cell,
-    plain_messages,
-)
+from snellen.benchmarks.declaration.judged import OWN_RULE, RULE, Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import (
     BY_RULES,
@@ -79,11 +73,7 @@ generated image on a scale of 1-5.
 """The instruction of the authors' code in VLMEvalKit (Apache-2.0), vlmeval/dataset/gobench.py."""
 _GOLD = tuple(
     re.compile(rf"{name}:\s*([\d.]+)", re.IGNORECASE)
-    for name in (
-        "Reality Assessment Score",
-        "Aesthetics Rating",
-        "Instruction Consistency Rating",
-    )
+    for name in ("Reality Assessment Score", "Aesthetics Rating", "Instruction Consistency Rating")
 )
 _THEIRS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -136,15 +126,10 @@ def _find_ratings(text: str, patterns: Iterable[re.Pattern[str]]) -> Ratings | N
 
 def closeness(ratings: Ratings, gold: Ratings) -> dict[str, float]:
     """What each rating earns: 1 at the gold one, 0 from a half away."""
-    return {
-        name: max(0.0, (_FARTHEST - abs(gold[name] - ratings[name])) / _FARTHEST)
-        for name in RATINGS
-    }
+    return {name: max(0.0, (_FARTHEST - abs(gold[name] - ratings[name])) / _FARTHEST) for name in RATINGS}
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     is_theirs = options[RULE] == VLMEVALKIT
 
     def flow(sample: Sample) -> Flow:
@@ -162,11 +147,7 @@ def _flow(
             known = {name: mark for name, mark in marks.items() if mark is not None}
             ratings = known if len(known) == len(RATINGS) else None
         result = Pass(
-            messages,
-            output,
-            no_answer or _answer(ratings, by_rules),
-            sample.gold,
-            verdicts=verdicts.verdicts,
+            messages, output, no_answer or _answer(ratings, by_rules), sample.gold, verdicts=verdicts.verdicts
         )
         if verdicts.failure is not None or (is_theirs and ratings is None):
             return ungraded_record(sample, (result,), verdicts)
@@ -176,9 +157,7 @@ def _flow(
         values = dict.fromkeys(RATINGS, 0.0) if ratings is None else closeness(ratings, gold)
         if panel:
             alone = 0.0 if by_rules is None else _mean(closeness(by_rules, gold))
-            return build_record(
-                sample, (result,), score=_mean(values), values={**values, BY_RULES: alone}
-            )
+            return build_record(sample, (result,), score=_mean(values), values={**values, BY_RULES: alone})
         return build_record(sample, (result,), score=_mean(values), values=values)
 
     return flow
@@ -197,11 +176,7 @@ def _parse(reply: str, is_theirs: bool) -> Ratings | None:
 
 def _copied_ratings(sample: Sample, reply: str, panel: JudgePanel) -> Steps[PanelVerdicts]:
     read = partial(parse_grades, names=RATINGS, low=0.0, high=_TOP)
-    return (
-        yield from ask_judges(
-            panel, RUBRIC, {"reply": reply}, read, Ref(sample.id), step=EXTRACTION
-        )
-    )
+    return (yield from ask_judges(panel, RUBRIC, {"reply": reply}, read, Ref(sample.id), step=EXTRACTION))
 
 
 def _answer(ratings: Ratings | None, by_rules: Ratings | None) -> Answer:
@@ -222,8 +197,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2506.00991",
     provenance="GOBench of its authors, as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://huggingface.co/datasets/bonnot/GOBench/resolve/main/GOBench.tsv",
-        "9f37ad20d99a9d4159fe46ab928741be",
+        "https://huggingface.co/datasets/bonnot/GOBench/resolve/main/GOBench.tsv", "9f37ad20d99a9d4159fe46ab928741be"
     ),
     aliases={"GOBench": {}},
     samples=gobench_samples,

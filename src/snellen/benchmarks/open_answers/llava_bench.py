@@ -25,11 +25,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-    plain_messages,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
@@ -74,9 +70,7 @@ def llava_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask, then have judges score the model's reply and the reference out of 10 each."""
     read = partial(parse_pair, names=(REFERENCE, MODEL), low=0.0, high=_TOP)
 
@@ -119,9 +113,7 @@ def summarise_relative(context: SummaryContext, records: Sequence[Record]) -> Su
         return summary
     headline = _relative_metric(records, summary.headline)
     labels = {
-        label: _relative_metric(
-            [record for record in records if record.groups.get(CATEGORY) == label], metric
-        )
+        label: _relative_metric([record for record in records if record.groups.get(CATEGORY) == label], metric)
         for label, metric in summary.groups.get(CATEGORY, {}).items()
     }
     return structs.replace(
@@ -141,9 +133,7 @@ def _relative_sums(context: SummaryContext, records: Sequence[Record]) -> Headli
 def _score_ratio(records: Sequence[Record]) -> HeadlineSums | None:
     """100 times the model's scores over those of the reference."""
     added = [
-        [RatioTerm(RELATIVE, record.values[MODEL], record.values[REFERENCE])]
-        if _has_reference_score(record)
-        else []
+        [RatioTerm(RELATIVE, record.values[MODEL], record.values[REFERENCE])] if _has_reference_score(record) else []
         for record in records
     ]
     return sum_of_ratios(added)
@@ -172,14 +162,9 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2304.08485",
     provenance="LLaVA-Bench (Apache-2.0), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv",
-        "d382a093f749a697820d3dadd61c8428",
+        "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv", "d382a093f749a697820d3dadd61c8428"
     ),
-    aliases={
-        "LLaVABench": {},
-        "llava_in_the_wild": {},
-        "llava_bench_in_the_wild": {},
-    },
+    aliases={"LLaVABench": {}, "llava_in_the_wild": {}, "llava_bench_in_the_wild": {}},
     samples=llava_samples,
     max_new_tokens=1024,
     scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),

@@ -20,12 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-    plain_messages,
-    split_list,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages, split_list
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
@@ -52,12 +47,7 @@ def mm_vet_samples(rows: Iterable[Row]) -> Iterator[Sample]:
             question=row.cells.get("question", ""),
             gold=("<OR>".join(golds),) if golds else (),
             media=row.media,
-            groups={
-                ABILITY: SEPARATOR.join(abilities),
-                COMBINATION: "+".join(sorted(abilities)),
-            }
-            if abilities
-            else {},
+            groups={ABILITY: SEPARATOR.join(abilities), COMBINATION: "+".join(sorted(abilities))} if abilities else {},
         )
 
 
@@ -81,19 +71,12 @@ BENCHMARK = Declaration(
             ("hard",): published_tsv(f"{_HOME}/MMVet_Hard.tsv", "63a598819a936a2e77c410a78a21ff16"),
         },
     ),
-    aliases={
-        "MMVet": {"split": "all"},
-        "MMVet_Hard": {"split": "hard"},
-        "mmvet": {"split": "all"},
-    },
+    aliases={"MMVet": {"split": "all"}, "MMVet_Hard": {"split": "hard"}, "mmvet": {"split": "all"}},
     samples=mm_vet_samples,
     max_new_tokens=MAX_NEW_TOKENS,
     scoring=Judged(
         flow=JudgedScoring(
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=partial(parse_grade, low=0.0, high=1.0),
-            build_messages=plain_messages,
+            rubric=RUBRIC, fields=_fields, parse=partial(parse_grade, low=0.0, high=1.0), build_messages=plain_messages
         ).flow,
         rubrics=(RUBRIC,),
         must_judge=True,

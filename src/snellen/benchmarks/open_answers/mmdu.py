@@ -27,10 +27,7 @@ import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
@@ -100,9 +97,7 @@ class _DialogueTurn(NamedTuple):
     verdicts: PanelVerdicts
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask turn by turn, with the model's own replies in the dialogue; a judge grades each reply."""
 
     def flow(sample: Sample) -> Flow:
@@ -115,10 +110,7 @@ def _flow(
         for number, (question, message) in enumerate(zip(questions, user_turns, strict=True)):
             dialogue = (*dialogue, message)
             output = yield Generate(
-                messages=dialogue,
-                ref=Ref(sample.id, number),
-                settings=settings,
-                media=sample.sources(),
+                messages=dialogue, ref=Ref(sample.id, number), settings=settings, media=sample.sources()
             )
             turn = yield from _judge_turn(sample, number, question, dialogue, output, panel)
             turns.append(turn)
@@ -153,12 +145,7 @@ def user_messages(questions: Sequence[str], media: Sequence[MediaRef]) -> tuple[
 
 
 def _judge_turn(
-    sample: Sample,
-    index: int,
-    question: str,
-    dialogue: tuple[Message, ...],
-    output: Output,
-    panel: JudgePanel,
+    sample: Sample, index: int, question: str, dialogue: tuple[Message, ...], output: Output, panel: JudgePanel
 ) -> Steps[_DialogueTurn]:
     """Have judges grade one reply; an empty or refused one gets no verdict."""
     reference = sample.gold[index] if sample.gold else ""
@@ -170,19 +157,13 @@ def _judge_turn(
     if no_answer is not None:
         return _DialogueTurn(Pass(dialogue, output, no_answer, gold), PanelVerdicts(()))
     answer = ParsedAnswer(text, "whole reply")
-    fields = {
-        "question": question,
-        "reference": reference,
-        "reply": text,
-    }
+    fields = {"question": question, "reference": reference, "reply": text}
     read = partial(parse_grades, names=MARKS, low=0.0, high=_TOP)
     verdicts = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id, index), about=text)
     return _DialogueTurn(Pass(dialogue, output, answer, gold, verdicts=verdicts.verdicts), verdicts)
 
 
-def _dialogue_record(
-    sample: Sample, turns: Sequence[_DialogueTurn], turn_count: int, panel: JudgePanel
-) -> Record:
+def _dialogue_record(sample: Sample, turns: Sequence[_DialogueTurn], turn_count: int, panel: JudgePanel) -> Record:
     """The record of a dialogue, which may have ended early because it outgrew the model's context.
 
     Turns that did not fit score 0; a failed request fails the dialogue, an unparsed verdict leaves
@@ -199,13 +180,8 @@ def _dialogue_record(
     if last.verdicts.failure is not None:
         return ungraded_record(sample, passes, last.verdicts)
     if not panel or len(judged_turns) + len(silent) < len(answered):
-        return build_record(
-            sample, passes, outcome="truncated" if overflow else None, unscored="ungraded"
-        )
-    totals = {
-        name: sum(turn.verdicts.grade(name) or 0.0 for turn in judged_turns) / _TOP
-        for name in MARKS
-    }
+        return build_record(sample, passes, outcome="truncated" if overflow else None, unscored="ungraded")
+    totals = {name: sum(turn.verdicts.grade(name) or 0.0 for turn in judged_turns) / _TOP for name in MARKS}
     values = {name: total / turn_count for name, total in totals.items()}
     values[FITTED] = len(answered) / turn_count
     if answered:
@@ -231,9 +207,7 @@ def summarise_turns(context: SummaryContext, records: Sequence[Record]) -> Summa
         for name, metric in summary.metrics.items()
         if name not in (context.plain_headline, OVERALL)
     }
-    return structs.replace(
-        summary, headline=overall, metrics={context.plain_headline: overall, **metrics}, bounds=None
-    )
+    return structs.replace(summary, headline=overall, metrics={context.plain_headline: overall, **metrics}, bounds=None)
 
 
 def _overall_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
@@ -266,10 +240,7 @@ BENCHMARK = Declaration(
     title="MMDU, long dialogues about several pictures",
     paper="https://arxiv.org/abs/2406.11833",
     provenance="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
-    data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv",
-        "848b635a88a078f49aebcc6e39792061",
-    ),
+    data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv", "848b635a88a078f49aebcc6e39792061"),
     aliases={"MMDU": {}},
     samples=mmdu_samples,
     requires=requires("text", "image"),

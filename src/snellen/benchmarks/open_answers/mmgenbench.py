@@ -24,20 +24,11 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    Headline,
-    ResolvedVariant,
-    ScoringParts,
-)
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
 from snellen.benchmarks.declaration.family_file import summarise_without_gold
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import AdjustSample
-from snellen.benchmarks.protocol.drawing_options import (
-    allow_drawing_options,
-    drawing_options,
-    split_drawing_options,
-)
+from snellen.benchmarks.protocol.drawing_options import allow_drawing_options, drawing_options, split_drawing_options
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record
 from snellen.benchmarks.protocol.ranking import bare_question
 from snellen.core.benchmark import Variant, requires
@@ -149,9 +140,7 @@ class RedrawingScoring:
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
         return {**declaration.data.options, **declaration.options, **drawing_options()}
 
-    def allowed_options(
-        self, options: Mapping[str, Sequence[str]], variant: Variant
-    ) -> Mapping[str, Sequence[str]]:
+    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         return allow_drawing_options(options, variant)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
@@ -162,11 +151,7 @@ class RedrawingScoring:
         settings = Generation(max_new_tokens=longest)
         own = {name: resolved.options[name] for name in resolved.declaration.data.options}
         return ScoringParts(
-            flow=(
-                redrawing_flow(settings, drawing.settings)
-                if variant.clip
-                else collecting_flow(settings)
-            ),
+            flow=(redrawing_flow(settings, drawing.settings) if variant.clip else collecting_flow(settings)),
             summarise=partial(summarise, headline=SIMILARITY, failures=resolved.failures),
             headline=SIMILARITY,
             requires=_requirement if variant.clip else _INPUT,
@@ -193,12 +178,8 @@ BENCHMARK = Declaration(
     data=Published(
         {"set": ("test", "domain")},
         {
-            ("test",): published_tsv(
-                f"{_HOME}/MMGenBench-Test.tsv", "94f8dac6bbf7c20be403f99adeaa73da"
-            ),
-            ("domain",): published_tsv(
-                f"{_HOME}/MMGenBench-Domain.tsv", "5c10daf6e2c5f08bdfb0701aa6db86bb"
-            ),
+            ("test",): published_tsv(f"{_HOME}/MMGenBench-Test.tsv", "94f8dac6bbf7c20be403f99adeaa73da"),
+            ("domain",): published_tsv(f"{_HOME}/MMGenBench-Domain.tsv", "5c10daf6e2c5f08bdfb0701aa6db86bb"),
         },
     ),
     aliases={"MMGenBench-Test": {"set": "test"}, "MMGenBench-Domain": {"set": "domain"}},

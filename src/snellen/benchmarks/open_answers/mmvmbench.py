@@ -54,8 +54,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2501.04670",
     provenance="MMVM benchmark of its authors, as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/MMVMBench.tsv",
-        "168823a449bc323bec5d309227943757",
+        "https://opencompass.openxlab.space/utils/VLMEval/MMVMBench.tsv", "168823a449bc323bec5d309227943757"
     ),
     aliases={"MMVMBench": {}},
     kind="open",
@@ -64,10 +63,7 @@ BENCHMARK = Declaration(
     template=BARE,
     scoring=Judged(
         flow=JudgedScoring(
-            rubric=RUBRIC,
-            fields=_fields,
-            parse=parse_bracketed_yes,
-            build_messages=plain_messages,
+            rubric=RUBRIC, fields=_fields, parse=parse_bracketed_yes, build_messages=plain_messages
         ).flow,
         rubrics=(RUBRIC,),
         must_judge=True,

@@ -105,8 +105,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2503.09348",
     provenance="MOAT of its authors (Apache-2.0 code; the card of the data states no licence)",
     data=single_tsv(
-        "https://huggingface.co/datasets/waltsun/MOAT/resolve/main/MOAT.tsv",
-        "803b5a176a5b01aa1b8094fae73532a2",
+        "https://huggingface.co/datasets/waltsun/MOAT/resolve/main/MOAT.tsv", "803b5a176a5b01aa1b8094fae73532a2"
     ),
     aliases={"MOAT": {}},
     samples=moat_samples,
@@ -115,9 +114,7 @@ BENCHMARK = Declaration(
         flow=JudgedScoring(
             rubric=RUBRIC,
             fields=_fields,
-            parse=partial(
-                parse_graded_object, name="verdict", low=0.0, high=1.0, integers_only=True
-            ),
+            parse=partial(parse_graded_object, name="verdict", low=0.0, high=1.0, integers_only=True),
             build_messages=_messages,
         ).flow,
         rubrics=(RUBRIC,),

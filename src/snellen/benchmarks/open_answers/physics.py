@@ -23,12 +23,7 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import Judged, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.protocol.judged_flows import (
-    BY_RULES,
-    ask_model,
-    build_record,
-    ungraded_record,
-)
+from snellen.benchmarks.protocol.judged_flows import BY_RULES, ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.core.flow import Flow
 from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
@@ -54,8 +49,7 @@ _SUBJECTS = {
     "statistics": "78242aa2431a477782b5b3de1c18d633",
 }
 _CLOSING = (
-    "Solve the problem step by step. Put each final answer, also one in words, in a \\boxed{} of "
-    "its own at the end."
+    "Solve the problem step by step. Put each final answer, also one in words, in a \\boxed{} of its own at the end."
 )
 _MAX_ANSWER_LENGTH = 80
 """Characters of a reply that may be taken whole for an answer."""
@@ -69,9 +63,7 @@ def _ask_for_boxes(sample: Sample, row: Row) -> Sample:
     return structs.replace(sample, question=f"{sample.question}\n\n{_CLOSING}", gold=golds)
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     def flow(sample: Sample) -> Flow:
         """Ask; compare each box of the reply with the gold answers, by rule and then by judges."""
         messages = plain_messages(sample)
@@ -158,19 +150,11 @@ BENCHMARK = Declaration(
         {PART: ("all", "blank-pictures", *_SUBJECTS)},
         {
             ("all",): published_tsv(f"{_WHOLE}/Physics.tsv", "c27c6228fca6a2e8b450fc5da7279ea2"),
-            ("blank-pictures",): published_tsv(
-                f"{_WHOLE}/Physics_blankim.tsv", "b4136f27f09339698f636111c07824e9"
-            ),
-            **{
-                (name,): published_tsv(f"{_HOME}/{name}_dataset.tsv", md5)
-                for name, md5 in _SUBJECTS.items()
-            },
+            ("blank-pictures",): published_tsv(f"{_WHOLE}/Physics_blankim.tsv", "b4136f27f09339698f636111c07824e9"),
+            **{(name,): published_tsv(f"{_HOME}/{name}_dataset.tsv", md5) for name, md5 in _SUBJECTS.items()},
         },
     ),
-    aliases={
-        "Physics_blankim": {PART: "blank-pictures"},
-        **{f"{name}_dataset": {PART: name} for name in _SUBJECTS},
-    },
+    aliases={"Physics_blankim": {PART: "blank-pictures"}, **{f"{name}_dataset": {PART: name} for name in _SUBJECTS}},
     kind="open",
     group_by=("category",),
     adjust=_ask_for_boxes,

@@ -69,9 +69,7 @@ BENCHMARK = Declaration(
         {"rotations": ("none", "file")},
         {
             ("none",): published_tsv(f"{_HOME}/BLINK.tsv", "d5e8af148b10ac69f535ff7b23f3f989"),
-            ("file",): published_tsv(
-                f"{_HOME}/BLINK_circular.tsv", "f44c9f19afda14262cd1e0731bd01f9e"
-            ),
+            ("file",): published_tsv(f"{_HOME}/BLINK_circular.tsv", "f44c9f19afda14262cd1e0731bd01f9e"),
         },
     ),
     aliases={"BLINK_circular": {"rotations": "file"}},

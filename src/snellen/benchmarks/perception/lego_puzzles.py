@@ -63,18 +63,13 @@ BENCHMARK = Declaration(
     title="LEGO-Puzzles, spatial steps and their order",
     paper="https://arxiv.org/abs/2503.19990",
     provenance="LEGO-Puzzles of its authors, as VLMEvalKit's TSV",
-    data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/LEGO.tsv",
-        "cfa845764442ebd54afa369c26011b8e",
-    ),
+    data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/LEGO.tsv", "cfa845764442ebd54afa369c26011b8e"),
     aliases={"LEGO": {}},
     adjust=_ask_for_order,
     scoring=RuleScoring(
         rules={
             OWN: PARSERS[OWN]._replace(open=OpenScoring(_parse_order, _grade_order)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(
-                open=OpenScoring(_parse_order_vlmevalkit, _grade_order)
-            ),
+            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(_parse_order_vlmevalkit, _grade_order)),
         }
     ),
 )

@@ -39,11 +39,7 @@ def pair_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """
     path = str(getattr(rows, "path", "mmvp"))
     sample_list = list(rows_to_samples(_split_options(rows), path=path))
-    numbers = (
-        [int(sample.id) for sample in sample_list]
-        if all(sample.id.isdecimal() for sample in sample_list)
-        else []
-    )
+    numbers = [int(sample.id) for sample in sample_list] if all(sample.id.isdecimal() for sample in sample_list) else []
     first = min(numbers, default=0) % 2
     for position, sample in enumerate(sample_list):
         number = numbers[position] - first if numbers else position

@@ -39,11 +39,7 @@ def _ask_for_measure(sample: Sample, row: Row) -> Sample:
     gold = sample.gold[0] if sample.gold else ""
     measure = _MEASURES.get(kind) or ("yes_no" if gold.lower() in _YES_NO else "choice")
     closing = _MEASURE_CLOSING.format(kind or "str")
-    return structs.replace(
-        sample,
-        question=f"{sample.question}\n{closing}",
-        groups={**sample.groups, MEASURE: measure},
-    )
+    return structs.replace(sample, question=f"{sample.question}\n{closing}", groups={**sample.groups, MEASURE: measure})
 
 
 def _parse_tagged(reply: str, stop_reason: str) -> Answer:
@@ -61,15 +57,11 @@ def _grade_measure(answer: str, sample: Sample) -> float:
     if measure == "choice":
         return float(matches_gold(answer, sample.gold))
     number = parse_numeric_answer(answer)
-    estimate = (
-        parse_finite(number.value.replace(",", "")) if isinstance(number, ParsedAnswer) else None
-    )
+    estimate = parse_finite(number.value.replace(",", "")) if isinstance(number, ParsedAnswer) else None
     truth = parse_finite(gold)
     if estimate is None or truth is None:
         return 0.0
-    return (
-        float(estimate == truth) if measure == "count" else mean_relative_accuracy(estimate, truth)
-    )
+    return float(estimate == truth) if measure == "count" else mean_relative_accuracy(estimate, truth)
 
 
 def _grade_measure_vlmevalkit(reply: str, sample: Sample) -> float:
@@ -109,8 +101,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2502.06787",
     provenance="Omni3D-Bench of its authors",
     data=single_tsv(
-        "https://huggingface.co/datasets/rohunagrawal/Omni3DBench-VLMEvalKit/resolve/main/"
-        "omni3dbench.tsv",
+        "https://huggingface.co/datasets/rohunagrawal/Omni3DBench-VLMEvalKit/resolve/main/omni3dbench.tsv",
         "ba1fa59c3897eb95aed445996ec9b690",
         name="Omni3DBench.tsv",
     ),
@@ -120,9 +111,7 @@ BENCHMARK = Declaration(
     scoring=RuleScoring(
         rules={
             OWN: PARSERS[OWN]._replace(open=OpenScoring(_parse_tagged, _grade_measure)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(
-                open=OpenScoring(parse_raw_reply, _grade_measure_vlmevalkit)
-            ),
+            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(parse_raw_reply, _grade_measure_vlmevalkit)),
         }
     ),
 )

@@ -154,9 +154,7 @@ BENCHMARK = Declaration(
     scoring=RuleScoring(
         rules={
             OWN: PARSERS[OWN]._replace(open=_both(parse_marked_answer, _grade_length)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(
-                open=_both(parse_raw_reply, _grade_length_vlmevalkit)
-            ),
+            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=_both(parse_raw_reply, _grade_length_vlmevalkit)),
         },
         metric=SUCCESS,
     ),

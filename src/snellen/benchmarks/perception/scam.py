@@ -29,9 +29,7 @@ def _offer_object_and_word(row: Row) -> Row:
     offered = dict(zip("AB", reversed(texts) if word_first else texts, strict=True))
     named = {"category": cells["type"]} if "type" in cells else {}
     others = {name: text for name, text in cells.items() if name != "type"}
-    return structs.replace(
-        row, cells={**others, **offered, **named, "answer": "B" if word_first else "A"}
-    )
+    return structs.replace(row, cells={**others, **offered, **named, "answer": "B" if word_first else "A"})
 
 
 BENCHMARK = Declaration(

@@ -17,11 +17,7 @@ from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, rules_of
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, ParsedAnswer
 
-_ANSWER_FORMS = (
-    re.compile(r"Answer': '(.*?)'"),
-    re.compile(r'Answer": "(.*?)"'),
-    re.compile(r"Answer': (\d)"),
-)
+_ANSWER_FORMS = (re.compile(r"Answer': '(.*?)'"), re.compile(r'Answer": "(.*?)"'), re.compile(r"Answer': (\d)"))
 _NUMBERS = {
     word: str(number)
     for number, word in enumerate(
@@ -73,17 +69,13 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2502.08636",
     provenance="Spatial457 of its authors, as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/Spatial457.tsv",
-        "1f24f5a7b2cadc3d33a8a66ecf92ca68",
+        "https://opencompass.openxlab.space/utils/VLMEval/Spatial457.tsv", "1f24f5a7b2cadc3d33a8a66ecf92ca68"
     ),
     group_by=("level", "category"),
     kind="open",
     scoring=RuleScoring(
         rules=rules_of(
-            None,
-            PARSERS[VLMEVALKIT]._replace(
-                open=OpenScoring(parse_spatial457, against_gold(equal_spatial457))
-            ),
+            None, PARSERS[VLMEVALKIT]._replace(open=OpenScoring(parse_spatial457, against_gold(equal_spatial457)))
         )
     ),
     coverage="generic type",

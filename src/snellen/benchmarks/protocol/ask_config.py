@@ -57,9 +57,7 @@ def prompt_options(paper: str | None = None) -> dict[str, tuple[str, ...]]:
     return {"prompt": (*first, *_LISTED_PROMPTS), **few_shot_options()}
 
 
-def allowed_values(
-    options: Mapping[str, Sequence[str]], chosen: Mapping[str, str]
-) -> dict[str, Sequence[str]]:
+def allowed_values(options: Mapping[str, Sequence[str]], chosen: Mapping[str, str]) -> dict[str, Sequence[str]]:
     """The options with every value they take: if a prompt is `chosen`, also the templates of all
     recipes."""
     listed = options.get("prompt", ())
@@ -83,15 +81,11 @@ def apply_prompt_options(
     template does not set keep their defaults."""
     name = chosen["prompt"]
     if name != OWN_PROMPT:
-        config = replace(
-            config, template=load_template(_prompt_name(name, paper)).override(config.template)
-        )
+        config = replace(config, template=load_template(_prompt_name(name, paper)).override(config.template))
     return apply_few_shot(config, chosen, shots)
 
 
-def apply_few_shot(
-    config: AskConfig, chosen: Mapping[str, str], shots: FewShotSelector | None
-) -> AskConfig:
+def apply_few_shot(config: AskConfig, chosen: Mapping[str, str], shots: FewShotSelector | None) -> AskConfig:
     """Apply the chosen few-shot examples and chain of thought.
 
     `shots` selects the examples (`Variant.shots`) when the first question is asked.
@@ -136,14 +130,10 @@ def max_reply_tokens(plain: int, chosen: Mapping[str, str]) -> int:
     return max(plain, COT_TOKENS) if chosen["cot"] == "on" else plain
 
 
-_NO_EXAMPLES = (
-    "shows solved examples with images of their own, which a model of one image does not take"
-)
+_NO_EXAMPLES = "shows solved examples with images of their own, which a model of one image does not take"
 
 
-def few_shot_requirements(
-    own: Requirement, chosen: Mapping[str, str], control: str | None
-) -> Requirement:
+def few_shot_requirements(own: Requirement, chosen: Mapping[str, str], control: str | None) -> Requirement:
     """What a model must take: examples have images of their own.
 
     Raises UsageError for examples under a control, which would not change their images.
@@ -165,9 +155,7 @@ def _prompt_name(name: str, paper: str | None) -> str:
     return paper if name == "paper" and paper is not None else name
 
 
-def _few_shot_turns(
-    shots: FewShotSelector, template: PromptTemplate
-) -> Callable[[Sample], FewShotTurns]:
+def _few_shot_turns(shots: FewShotSelector, template: PromptTemplate) -> Callable[[Sample], FewShotTurns]:
     """The examples of the question's kind as turns of a conversation."""
 
     @functools.cache
@@ -198,11 +186,7 @@ def _parse_concluded_choice(parse: ChoiceParser) -> ChoiceParser:
 
 
 def _parse_concluded_with_gold(parser_of_gold: GoldChoiceParser | None) -> GoldChoiceParser | None:
-    return (
-        None
-        if parser_of_gold is None
-        else lambda golds: _parse_concluded_choice(parser_of_gold(golds))
-    )
+    return None if parser_of_gold is None else lambda golds: _parse_concluded_choice(parser_of_gold(golds))
 
 
 def _parse_concluded_text(parse: OpenParser | YesNoParser) -> YesNoParser:

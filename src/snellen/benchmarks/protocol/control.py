@@ -22,14 +22,7 @@ from snellen.core.model import Capabilities
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
-from snellen.prompts.control import (
-    Control,
-    ImagePool,
-    blacken_images,
-    blur_images,
-    remove_media,
-    shuffle_options,
-)
+from snellen.prompts.control import Control, ImagePool, blacken_images, blur_images, remove_media, shuffle_options
 
 OPTION = "control"
 CONTROLS: tuple[Control, ...] = get_args(Control)
@@ -90,22 +83,12 @@ def apply_control(benchmark: Benchmark, control: str) -> Benchmark:
     unsupported_reason = benchmark.unsupported_reason
 
     def blind_reason(sample: Sample, capabilities: Capabilities) -> str | None:
-        return (
-            unsupported_reason(structs.replace(sample, media=()), capabilities)
-            if unsupported_reason
-            else None
-        )
+        return unsupported_reason(structs.replace(sample, media=()), capabilities) if unsupported_reason else None
 
-    return replace(
-        controlled,
-        requires=REQUIRES_TEXT,
-        unsupported_reason=blind_reason if unsupported_reason else None,
-    )
+    return replace(controlled, requires=REQUIRES_TEXT, unsupported_reason=blind_reason if unsupported_reason else None)
 
 
-def _summarise_without_media(
-    summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
-) -> Summary:
+def _summarise_without_media(summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]) -> Summary:
     """Summarise without media: black images of one size have one digest, which must not cluster
     their samples."""
     return summarise([structs.replace(record, media=()) for record in records])
@@ -132,16 +115,12 @@ def _prepare_under(benchmark: Benchmark, setting: ControlSetting) -> Callable[[S
             return remove_media(prepared)
         if setting.control == BLACK:
             return blacken_images(prepared)
-        return (
-            blur_images(prepared, setting.number or BLUR) if setting.control == "blur" else prepared
-        )
+        return blur_images(prepared, setting.number or BLUR) if setting.control == "blur" else prepared
 
     return prepare
 
 
-def _shuffle_samples(
-    benchmark: Benchmark, seed: int
-) -> Callable[[Iterable[Row]], Iterator[Sample]]:
+def _shuffle_samples(benchmark: Benchmark, seed: int) -> Callable[[Iterable[Row]], Iterator[Sample]]:
     def samples(rows: Iterable[Row]) -> Iterator[Sample]:
         return (shuffle_options(sample, seed) for sample in benchmark.samples(rows))
 
@@ -155,7 +134,6 @@ def _parse_radius(text: str, setting_text: str) -> float:
         radius = 0.0
     if not 0 < radius <= _MAX_BLUR:
         raise UsageError(
-            f"control {text!r}: the radius is a percentage of the longer side, above 0 and at "
-            f"most {_MAX_BLUR:g}"
+            f"control {text!r}: the radius is a percentage of the longer side, above 0 and at most {_MAX_BLUR:g}"
         )
     return radius

@@ -42,9 +42,7 @@ def drawing_options() -> dict[str, tuple[str, ...]]:
     }
 
 
-def allow_drawing_options(
-    options: Mapping[str, Sequence[str]], variant: Variant
-) -> Mapping[str, Sequence[str]]:
+def allow_drawing_options(options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
     """The allowed values of all options, with the sizes and numbers of drawings that the variant
     asks for: any that `split_drawing_options` takes. Raises UsageError."""
     split_drawing_options(variant)
@@ -78,10 +76,7 @@ def _optional(values: Mapping[str, str], name: str, parse: Callable[[str, str], 
 def _parse_size(name: str, text: str) -> tuple[int, int]:
     match = _SIZE.fullmatch(text)
     if match is None or max(map(int, match.groups())) > _MAX_EDGE:
-        raise UsageError(
-            f"{name}={text}: expected width and height in pixels, at most {_MAX_EDGE} each, "
-            "e.g. 512x512"
-        )
+        raise UsageError(f"{name}={text}: expected width and height in pixels, at most {_MAX_EDGE} each, e.g. 512x512")
     return int(match[1]), int(match[2])
 
 

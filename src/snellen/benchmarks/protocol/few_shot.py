@@ -52,9 +52,7 @@ def select_few_shot(open_variant: OpenVariant, variant: Variant) -> Benchmark:
     count, seed = options.get(SHOTS, "0"), options.get(_SEED, "0")
     if count == "0":
         if source_name != HELD_OUT:
-            raise UsageError(
-                f"shots_from={source_name} says where examples come from: add shots=1 or more"
-            )
+            raise UsageError(f"shots_from={source_name} says where examples come from: add shots=1 or more")
         return open_variant(replace(variant, options=options))
     # The benchmark shows the examples, and they may be drawn from its own data: `select` runs when
     # the first question is prepared, long after `benchmark` and `pool` have their values.
@@ -79,9 +77,7 @@ def select_few_shot(open_variant: OpenVariant, variant: Variant) -> Benchmark:
     )
 
 
-def _open_pool(
-    source_name: str, benchmark: Benchmark, open_variant: OpenVariant, variant: Variant
-) -> Benchmark:
+def _open_pool(source_name: str, benchmark: Benchmark, open_variant: OpenVariant, variant: Variant) -> Benchmark:
     """The benchmark over the split, file or data set that examples are drawn from."""
     splits = benchmark.options.get("split", ())
     if source_name in splits:
@@ -114,9 +110,7 @@ def _shots(selection: Callable[[], FewShotSelection]) -> FewShotSelector:
     return shots
 
 
-def _select(
-    count: int, seed: str, pool: Benchmark, benchmark: Benchmark, source_name: str
-) -> FewShotSelection:
+def _select(count: int, seed: str, pool: Benchmark, benchmark: Benchmark, source_name: str) -> FewShotSelection:
     """Draw `count` examples of each kind of question in the data. Raises UsageError if the pool
     has too few, or if no question of a kind would remain to be asked."""
     data = list(benchmark.samples(benchmark.open()))
@@ -132,9 +126,7 @@ def _select(
                 f"shots={count}: {where} has {few} with an answer to show; "
                 f"{'ask for fewer, or ' if examples else ''}name another source with shots_from="
             )
-    excluded = _excluded_ids(
-        [sample for samples in chosen.values() for sample in samples], data, pool is benchmark
-    )
+    excluded = _excluded_ids([sample for samples in chosen.values() for sample in samples], data, pool is benchmark)
     kinds_remaining = {sample.kind for sample in data if sample.id not in excluded}
     for kind in sorted(kinds - kinds_remaining):
         raise UsageError(
@@ -148,9 +140,7 @@ def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[K
     """The first `count` of each kind in a seeded order, no two of which ask the same."""
     chosen: dict[Kind, list[Sample]] = {}
     seen = set()
-    for sample in sorted(
-        (sample for sample in pool if sample.gold), key=lambda one: sampling_key(seed, one.id)
-    ):
+    for sample in sorted((sample for sample in pool if sample.gold), key=lambda one: sampling_key(seed, one.id)):
         examples = chosen.setdefault(sample.kind, [])
         if len(examples) < count and (asks := _question_key(sample)) not in seen:
             seen.add(asks)
@@ -158,17 +148,13 @@ def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[K
     return chosen
 
 
-def _excluded_ids(
-    examples: Sequence[Sample], data: Sequence[Sample], of_data: bool
-) -> frozenset[str]:
+def _excluded_ids(examples: Sequence[Sample], data: Sequence[Sample], of_data: bool) -> frozenset[str]:
     """The ids of the data's questions that examples rule out: the same questions, and their
     units."""
     asks = {_question_key(sample) for sample in examples}
     units = {sample.unit for sample in examples if of_data and sample.unit}
     units |= {sample.unit for sample in data if sample.unit and _question_key(sample) in asks}
-    return frozenset(
-        sample.id for sample in data if sample.unit in units or _question_key(sample) in asks
-    )
+    return frozenset(sample.id for sample in data if sample.unit in units or _question_key(sample) in asks)
 
 
 def _question_key(sample: Sample) -> tuple[object, ...]:

@@ -11,17 +11,7 @@ import msgspec
 
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import Source
-from snellen.core.output import (
-    DRAWN,
-    Answer,
-    Failure,
-    Generated,
-    Outcome,
-    Output,
-    ParsedAnswer,
-    Unparsed,
-    outcome_of,
-)
+from snellen.core.output import DRAWN, Answer, Failure, Generated, Outcome, Output, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, LazyMessages, Message, Ref
 from snellen.core.sample import Sample
@@ -192,16 +182,13 @@ def planned_passes(sample: Sample) -> list[PlannedPass]:
         return [first]
     if sample.rotations:
         return [first] + [
-            PlannedPass(turn.options, (turn.gold,) if turn.gold else (), turn.row)
-            for turn in sample.rotations
+            PlannedPass(turn.options, (turn.gold,) if turn.gold else (), turn.row) for turn in sample.rotations
         ]
     if not is_rotatable(sample.options):
         return [first]
     gold = sample.gold[0] if sample.gold else None
     shifted = [rotate_options(sample.options, gold, by) for by in range(1, len(sample.options))]
-    return [first] + [
-        PlannedPass(turn.options, (turn.gold,) if turn.gold else ()) for turn in shifted
-    ]
+    return [first] + [PlannedPass(turn.options, (turn.gold,) if turn.gold else ()) for turn in shifted]
 
 
 def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfig) -> Steps[Pass]:
@@ -252,20 +239,11 @@ def _messages(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[
 
 
 def _sources(sample: Sample, config: AskConfig) -> Mapping[str, Source]:
-    return (
-        {**config.few_shot(sample).media, **sample.sources()}
-        if config.few_shot
-        else sample.sources()
-    )
+    return {**config.few_shot(sample).media, **sample.sources()} if config.few_shot else sample.sources()
 
 
 def _extraction_steps(
-    sample: Sample,
-    planned: PlannedPass,
-    output: Generated,
-    by_rules: Answer | None,
-    ref: Ref,
-    config: AskConfig,
+    sample: Sample, planned: PlannedPass, output: Generated, by_rules: Answer | None, ref: Ref, config: AskConfig
 ) -> Steps[Extraction] | None:
     """Ask the extractor about a reply; None if it is not needed."""
     if sample.kind == "open":
@@ -286,9 +264,7 @@ def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
     labels = dict(zip("AB", _YES_NO, strict=True))
     extraction = yield from extract_choice(sample.question, labels, reply, ref)
     if isinstance(extraction.answer, ParsedAnswer):
-        return Extraction(
-            extraction.output, ParsedAnswer(labels[extraction.answer.value], extraction.answer.rule)
-        )
+        return Extraction(extraction.output, ParsedAnswer(labels[extraction.answer.value], extraction.answer.rule))
     if isinstance(extraction.answer, Unparsed) and isinstance(extraction.output, Generated):
         word = parse_yes_no(model_text(extraction.output))
         if isinstance(word, ParsedAnswer):
@@ -296,34 +272,24 @@ def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
     return extraction
 
 
-def parse_output(
-    sample: Sample, planned: PlannedPass, output: Output, config: AskConfig
-) -> Answer | None:
+def parse_output(sample: Sample, planned: PlannedPass, output: Output, config: AskConfig) -> Answer | None:
     """Parse a reply by the rules of the sample's kind; None if the model failed."""
     if not isinstance(output, Generated):
         return None
     if output.is_refusal:
         return FILTER_REFUSAL
     if sample.kind == "choice":
-        choice = (
-            config.choice_with_gold(planned.gold)
-            if config.choice_with_gold and planned.gold
-            else config.choice
-        )
+        choice = config.choice_with_gold(planned.gold) if config.choice_with_gold and planned.gold else config.choice
         return choice(output.text, planned.options, output.stop_reason)
     if sample.kind == "yes_no":
         return config.yes_no(output.text, output.stop_reason)
-    form = (
-        answer_form(sample.gold) if config.by_meaning and config.open.grade is equals_gold else None
-    )
+    form = answer_form(sample.gold) if config.by_meaning and config.open.grade is equals_gold else None
     if form is not None:
         return parse_form(output.text, form, sample.gold, stop_reason=output.stop_reason)
     return config.open.parse(output.text, output.stop_reason)
 
 
-def credit(
-    sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: AskConfig
-) -> float | None:
+def credit(sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: AskConfig) -> float | None:
     """The score of an answer, 0..1, which only open questions have in between; None without
     gold."""
     gold = planned.gold
@@ -352,12 +318,7 @@ def _is_text_answer(answer: ParsedAnswer) -> bool:
 
 
 def finish(
-    sample: Sample,
-    passes: tuple[Pass, ...],
-    config: AskConfig,
-    *,
-    saved: int = 0,
-    circular: bool = False,
+    sample: Sample, passes: tuple[Pass, ...], config: AskConfig, *, saved: int = 0, circular: bool = False
 ) -> Record:
     """Build the sample's record. The deciding pass gives the outcome: the one that failed, else
     the first that was not right, else the last."""
@@ -411,10 +372,7 @@ def _pass_score(result: Pass) -> float:
 def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[str, float]:
     """The secondary metrics of an answer."""
     answer = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
-    return {
-        name: 0.0 if answer is None else grade(answer, sample)
-        for name, grade in config.open.secondary.items()
-    }
+    return {name: 0.0 if answer is None else grade(answer, sample) for name, grade in config.open.secondary.items()}
 
 
 def _values(

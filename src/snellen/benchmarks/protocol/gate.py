@@ -34,10 +34,7 @@ def split_gate(variant: Variant) -> GateOption:
     """
     match = _GATE.fullmatch(variant.failures or "")
     if match is None:
-        raise UsageError(
-            f"--failures {variant.failures!r}: expected a share of the samples, e.g. "
-            f"'{GATE_EXAMPLE}'"
-        )
+        raise UsageError(f"--failures {variant.failures!r}: expected a share of the samples, e.g. '{GATE_EXAMPLE}'")
     share = float(match["share"]) / 100
     if not 0 < share < 1:
         raise UsageError(
@@ -54,11 +51,7 @@ def apply_gate(benchmark: Benchmark, max_fraction: float) -> Benchmark:
     def summarise_with_gate(records: Sequence[Record]) -> Summary:
         summary = summarise(records)
         lost = sum(record.is_retryable for record in records)
-        return (
-            _withhold(summary, lost, max_fraction)
-            if lost > max_fraction * len(records)
-            else summary
-        )
+        return _withhold(summary, lost, max_fraction) if lost > max_fraction * len(records) else summary
 
     return replace(benchmark, summarise=summarise_with_gate)
 

@@ -20,16 +20,7 @@ from snellen.benchmarks.protocol.judging import (
 )
 from snellen.benchmarks.protocol.ranking import bare_question, failure_kind
 from snellen.core.flow import Flow, Steps
-from snellen.core.output import (
-    Answer,
-    Generated,
-    NoMatch,
-    Outcome,
-    Output,
-    ParsedAnswer,
-    Unparsed,
-    outcome_of,
-)
+from snellen.core.output import Answer, Generated, NoMatch, Outcome, Output, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.record import Pass, Record, Unscored
 from snellen.core.request import Generate, Generation, Message, Ref
 from snellen.core.sample import Sample
@@ -60,9 +51,7 @@ class JudgedScoring:
     settings: Generation = field(default_factory=Generation)
     panel: JudgePanel = field(default_factory=JudgePanel)
 
-    def flow(
-        self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-    ) -> Callable[[Sample], Flow]:
+    def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow under the settings and the judges of a run."""
         return judged_flow(replace(self, settings=settings, panel=panel))
 
@@ -90,16 +79,12 @@ class ExtractedScoring:
     settings: Generation = field(default_factory=Generation)
     panel: JudgePanel = field(default_factory=JudgePanel)
 
-    def flow(
-        self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-    ) -> Callable[[Sample], Flow]:
+    def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow under the settings and the judges of a run."""
         return extracted_flow(replace(self, settings=settings, panel=panel))
 
 
-def ask_model(
-    sample: Sample, messages: tuple[Message, ...], settings: Generation, index: int = 0
-) -> Steps[Output]:
+def ask_model(sample: Sample, messages: tuple[Message, ...], settings: Generation, index: int = 0) -> Steps[Output]:
     """Ask the model the messages about a sample."""
     return (
         yield Generate(
@@ -113,10 +98,7 @@ def ask_model(
 
 
 def ask_for_reply(
-    sample: Sample,
-    messages: tuple[Message, ...],
-    settings: Generation,
-    values: Mapping[str, float] | None = None,
+    sample: Sample, messages: tuple[Message, ...], settings: Generation, values: Mapping[str, float] | None = None
 ) -> Steps[Generated | Record]:
     """Ask the model, for a reply to be judged. Else the record of the request that failed, or of
     a reply without an answer: it scores 0, with these `values`, and no judge is asked."""
@@ -181,9 +163,7 @@ class ExtractedAnswers(NamedTuple):
         return not self.answers or self.verdicts.failure is not None
 
 
-def extract_answers(
-    sample: Sample, output: Generated, scoring: ExtractedScoring
-) -> Steps[ExtractedAnswers]:
+def extract_answers(sample: Sample, output: Generated, scoring: ExtractedScoring) -> Steps[ExtractedAnswers]:
     """Parse a reply by rules; if they match nothing, have judges copy out the answer.
 
     If the judges find none either, a refused or truncated reply stays refused or truncated.
@@ -191,9 +171,7 @@ def extract_answers(
     if output.is_refusal:
         return ExtractedAnswers((FILTER_REFUSAL,), by_rules=True)
     answer = scoring.parse(sample, output.text, output.stop_reason)
-    decided = isinstance(answer, ParsedAnswer) and not (
-        scoring.always or scoring.panel.has_recorded_verdicts
-    )
+    decided = isinstance(answer, ParsedAnswer) and not (scoring.always or scoring.panel.has_recorded_verdicts)
     if decided or not scoring.panel or not output.text.strip():
         return ExtractedAnswers((answer,), by_rules=True)
     rules = scoring.panel.rubric(scoring.rubric).rules
@@ -214,9 +192,7 @@ def extract_answers(
     return ExtractedAnswers(answers, False, verdicts, answer)
 
 
-def ask_and_extract(
-    sample: Sample, scoring: ExtractedScoring
-) -> Steps[Record | tuple[Pass, ExtractedAnswers]]:
+def ask_and_extract(sample: Sample, scoring: ExtractedScoring) -> Steps[Record | tuple[Pass, ExtractedAnswers]]:
     """Ask, and parse the reply: the pass with its answers, or the record if nothing can be
     compared."""
     messages = scoring.build_messages(sample)
@@ -225,9 +201,13 @@ def ask_and_extract(
         return build_record(sample, (Pass(messages, output, gold=sample.gold),))
     extracted = yield from extract_answers(sample, output, scoring)
     result = Pass(
-        messages, output, extracted.answer, sample.gold,
-        verdicts=extracted.verdicts.verdicts, by_rules=extracted.rules_answer,
-    )  # fmt: skip
+        messages,
+        output,
+        extracted.answer,
+        sample.gold,
+        verdicts=extracted.verdicts.verdicts,
+        by_rules=extracted.rules_answer,
+    )
     if extracted.is_unread:
         return ungraded_record(sample, (result,), extracted.verdicts)
     return (result, extracted) if sample.gold else build_record(sample, (result,))
@@ -250,18 +230,12 @@ def extracted_flow(scoring: ExtractedScoring) -> Callable[[Sample], Flow]:
         score = consensus_grade(rights)
         values = {}
         if scoring.panel:
-            alone = (
-                extracted.rules_answer if extracted.rules_answer is not None else extracted.answer
-            )
-            values[BY_RULES] = float(
-                isinstance(alone, ParsedAnswer) and scoring.is_right(sample, alone.value)
-            )
+            alone = extracted.rules_answer if extracted.rules_answer is not None else extracted.answer
+            values[BY_RULES] = float(isinstance(alone, ParsedAnswer) and scoring.is_right(sample, alone.value))
         if len(rights) > 1:
             values[AGREEMENT] = float(len(set(rights)) == 1)
             values |= judge_variance(zip(extracted.verdicts.readable, rights, strict=True))
-            values |= dict(
-                zip([verdict.judge for verdict in extracted.verdicts.readable], rights, strict=True)
-            )
+            values |= dict(zip([verdict.judge for verdict in extracted.verdicts.readable], rights, strict=True))
         result = structs.replace(result, correct=score > 0.5)
         return build_record(sample, (result,), score=score, values=values)
 
@@ -325,19 +299,11 @@ def build_record(
 
 def states_verdict(result: Pass) -> bool:
     """Whether a judged reply states a verdict of its own."""
-    return (
-        bool(result.verdicts)
-        and isinstance(result.output, Generated)
-        and contains_verdict(result.output.text)
-    )
+    return bool(result.verdicts) and isinstance(result.output, Generated) and contains_verdict(result.output.text)
 
 
 def _parse_copied(sample: Sample, text: str, scoring: ExtractedScoring) -> Answer:
     if not text:
         return NoMatch(JUDGE_RULE)
-    answer = (
-        scoring.parse_short(sample, text)
-        if scoring.parse_short
-        else scoring.parse(sample, text, "stop")
-    )
+    answer = scoring.parse_short(sample, text) if scoring.parse_short else scoring.parse(sample, text, "stop")
     return ParsedAnswer(answer.value, JUDGE_RULE) if isinstance(answer, ParsedAnswer) else answer

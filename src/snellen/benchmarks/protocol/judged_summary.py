@@ -42,14 +42,10 @@ def summarise_judged(records: Sequence[Record], options: GradedSummaryOptions) -
     summary = summarise(records, headline=options.headline, failures=options.failures)
     if options.must_judge and not options.panel:
         headline = structs.replace(summary.headline, note="needs a judge: give one with --judge")
-        return structs.replace(
-            summary, headline=headline, metrics={**summary.metrics, options.headline: headline}
-        )
+        return structs.replace(summary, headline=headline, metrics={**summary.metrics, options.headline: headline})
     metrics = {**summary.metrics, **kappa_metrics(records, options.panel)}
     groups = {
-        column: mean_by_label(records, column, options.headline)
-        if column in options.multi_label
-        else labels
+        column: mean_by_label(records, column, options.headline) if column in options.multi_label else labels
         for column, labels in summary.groups.items()
     }
     beside = (*summary.beside, *(name for name in (AGREEMENT, KAPPA) if name in metrics))

@@ -81,9 +81,7 @@ class JudgePanel:
         return self.custom_rubrics.get(name) or load_rubric(name)
 
 
-def panel_of(
-    variant: Variant, *rubrics: str, votes: int = 1, max_new_tokens: int = 1024
-) -> JudgePanel:
+def panel_of(variant: Variant, *rubrics: str, votes: int = 1, max_new_tokens: int = 1024) -> JudgePanel:
     """The judges of a run, who are asked with these rubrics. Raises UsageError for a file of
     other words that does not fit them."""
     path = variant.judge_prompt
@@ -128,9 +126,7 @@ class PanelVerdicts(NamedTuple):
     @property
     def is_missing(self) -> bool:
         """Whether no verdict about the reply is recorded."""
-        kinds = [
-            verdict.output.kind for verdict in self.verdicts if isinstance(verdict.output, Failure)
-        ]
+        kinds = [verdict.output.kind for verdict in self.verdicts if isinstance(verdict.output, Failure)]
         return len(kinds) == len(self.verdicts) and set(kinds) <= {"missing"}
 
     @property
@@ -209,9 +205,7 @@ def judge_values(
             yield judge, score(grade)
     if len(grades) > 1:
         yield AGREEMENT, float(len(set(grades)) == 1)
-    yield from judge_variance(
-        (verdict, score(verdict.values[name])) for verdict in verdicts.readable
-    )
+    yield from judge_variance((verdict, score(verdict.values[name])) for verdict in verdicts.readable)
 
 
 def judge_variance(scored: Iterable[tuple[Verdict, float]]) -> Iterator[tuple[str, float]]:
@@ -227,9 +221,7 @@ def judge_variance(scored: Iterable[tuple[Verdict, float]]) -> Iterator[tuple[st
         yield JUDGE_VARIANCE, fmean(variances)
 
 
-def _ask_judge(
-    panel: JudgePanel, request: Generate, vote: int, parse: VerdictParser
-) -> Steps[Verdict]:
+def _ask_judge(panel: JudgePanel, request: Generate, vote: int, parse: VerdictParser) -> Steps[Verdict]:
     """Ask one judge until its reply can be parsed, at most `len(_TEMPERATURES)` times.
 
     Without a legible reply the verdict has the last output and no grade.
@@ -248,7 +240,5 @@ def _ask_judge(
             return Verdict(request.to, output, tries=number + 1)
         reading = parse(model_text(output))
         if reading is not None:
-            return Verdict(
-                request.to, output, values=dict(reading.values), text=reading.text, tries=number + 1
-            )
+            return Verdict(request.to, output, values=dict(reading.values), text=reading.text, tries=number + 1)
     return Verdict(request.to, output, tries=len(_TEMPERATURES))

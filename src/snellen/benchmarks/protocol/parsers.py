@@ -57,9 +57,7 @@ PARSERS: Mapping[str, ParserSet] = {
 }
 
 
-def rules_of(
-    official: ParserSet | None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT]
-) -> Mapping[str, ParserSet]:
+def rules_of(official: ParserSet | None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT]) -> Mapping[str, ParserSet]:
     """The rules of a benchmark. `official` is None if its authors published none, `vlmevalkit`
     if VLMEvalKit has none, or one that is not restated here."""
     parsers_by_rule = {OWN: PARSERS[OWN], VLMEVALKIT: vlmevalkit, "official": official}
@@ -99,9 +97,7 @@ def parsers_of(rule: str, rules: Mapping[str, ParserSet]) -> ParserSet:
     return parsers._replace(choice=partial(parse_choice_vlmevalkit, release=release))
 
 
-def parsing_rule_of(
-    name: str, variant: Variant, default: str, parsing_rules: Mapping[str, str]
-) -> str:
+def parsing_rule_of(name: str, variant: Variant, default: str, parsing_rules: Mapping[str, str]) -> str:
     """The named parsing rule that `--rule` stands for in a benchmark with several of them.
 
     `parsing_rules` maps each rule to it. Snellen's rule keeps `default`, the chosen one, so that
@@ -137,8 +133,7 @@ def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:
     base, mark, release = rule.partition(_RELEASE)
     if base not in RULES or (mark and base != VLMEVALKIT):
         raise UsageError(
-            f"--rule {rule!r}: expected one of {', '.join(RULES)}, or a release such as "
-            "vlmevalkit@2025-04"
+            f"--rule {rule!r}: expected one of {', '.join(RULES)}, or a release such as vlmevalkit@2025-04"
         )
     if base not in rules:
         raise UsageError(f"{name} cannot be read by the rule {base!r}, only {_comma_list(rules)}")
@@ -146,8 +141,7 @@ def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:
         return
     if not (_MONTH.fullmatch(release) and FIRST_RELEASE <= release <= LATEST_RELEASE):
         raise UsageError(
-            f"--rule {rule!r}: expected a month from {FIRST_RELEASE} to {LATEST_RELEASE}, such as "
-            "vlmevalkit@2025-04"
+            f"--rule {rule!r}: expected a month from {FIRST_RELEASE} to {LATEST_RELEASE}, such as vlmevalkit@2025-04"
         )
     readers = rules[base]
     if not (isinstance(readers, ParserSet) and _has_generic_choice_parser(readers)):

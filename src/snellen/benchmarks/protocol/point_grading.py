@@ -70,17 +70,9 @@ def point_graded_flow(
         if judged_text is None:
             unread = Pass(messages, output, Unparsed(), sample.gold, False)
             return build_record(sample, (unread,), score=0.0)
-        fields = {
-            "question": sample.question,
-            "gold": sample.gold[0] if sample.gold else "",
-            "reply": judged_text,
-        }
-        verdicts = yield from ask_judges(
-            panel, scale.rubric, fields, scale.parse, Ref(sample.id), about=judged_text
-        )
-        answer = ParsedAnswer(
-            judged_text.strip(), "whole reply" if judged_text == output.text else "pack"
-        )
+        fields = {"question": sample.question, "gold": sample.gold[0] if sample.gold else "", "reply": judged_text}
+        verdicts = yield from ask_judges(panel, scale.rubric, fields, scale.parse, Ref(sample.id), about=judged_text)
+        answer = ParsedAnswer(judged_text.strip(), "whole reply" if judged_text == output.text else "pack")
         result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
         marks = {name: verdicts.grade(name) for name in scale.names}
         top_of_mark = scale.top / len(scale.names)
@@ -99,9 +91,7 @@ def point_graded_flow(
     return flow
 
 
-def summarise_in_points(
-    context: SummaryContext, records: Sequence[Record], *, top: float
-) -> Summary:
+def summarise_in_points(context: SummaryContext, records: Sequence[Record], *, top: float) -> Summary:
     """The summary with its headline, overall and by group, in points up to `top`.
 
     Failed and ungraded samples are left out.
@@ -130,10 +120,7 @@ def to_points(metric: Metric, top: float) -> Metric:
     )
 
 
-def _groups_in_points(
-    groups: Mapping[str, Mapping[str, Metric]], top: float
-) -> dict[str, dict[str, Metric]]:
+def _groups_in_points(groups: Mapping[str, Mapping[str, Metric]], top: float) -> dict[str, dict[str, Metric]]:
     return {
-        column: {label: to_points(metric, top) for label, metric in labels.items()}
-        for column, labels in groups.items()
+        column: {label: to_points(metric, top) for label, metric in labels.items()} for column, labels in groups.items()
     }

@@ -66,9 +66,7 @@ def rank_options(sample: Sample) -> Steps[RankedPass]:
     """
     messages = bare_question(sample)
     texts = tuple(sorted(set(sample.options.values())))
-    output = yield Rank(
-        messages=messages, ref=Ref(sample.id), candidates=texts, media=sample.sources()
-    )
+    output = yield Rank(messages=messages, ref=Ref(sample.id), candidates=texts, media=sample.sources())
     if isinstance(output, Generated):
         answer = parse_choice(output.text, sample.options, stop_reason=output.stop_reason)
         value = answer.value if isinstance(answer, ParsedAnswer) else None
@@ -80,9 +78,7 @@ def rank_options(sample: Sample) -> Steps[RankedPass]:
     by_mean = likeliest({text: mean_logprob(score) for text, score in scores.items()})
     by_sum = likeliest({text: sum_logprob(score) for text, score in scores.items()})
     # In the order of the options, as a reader of the record expects them.
-    in_order = Ranked(
-        tuple(scores[text] for text in sample.options.values()), output.usage, output.seconds
-    )
+    in_order = Ranked(tuple(scores[text] for text in sample.options.values()), output.usage, output.seconds)
     label = next(label for label, text in sample.options.items() if text == by_mean)
     return RankedPass(
         Pass(messages, in_order, ParsedAnswer(label, RULE), sample.gold, _is_gold(sample, by_mean)),

@@ -39,9 +39,7 @@ _CLOSE = 1e-9
 _OF_SAMPLES = re.compile(r"^(\d+ of \d+) samples?\b")
 
 
-def summary_of(
-    benchmark: Benchmark, records: Sequence[Record], examples: FewShotInfo | None = None
-) -> Summary:
+def summary_of(benchmark: Benchmark, records: Sequence[Record], examples: FewShotInfo | None = None) -> Summary:
     """The benchmark's summary, also of questions or verdicts that were asked for several times."""
     verdicts = int(benchmark.parameters.get(JUDGE_REPEATS, "1"))
     if verdicts > 1 or any(record.repeats for record in records):
@@ -67,9 +65,7 @@ def with_never_asked(benchmark: Benchmark, summary: Summary, planned: int) -> Su
     return structs.replace(summary, bounds=Bounds(worst, best), never_asked=never_asked)
 
 
-def _summarise_draws(
-    summarise: Summarise, verdicts: int, is_plain_mean: bool, records: Sequence[Record]
-) -> Summary:
+def _summarise_draws(summarise: Summarise, verdicts: int, is_plain_mean: bool, records: Sequence[Record]) -> Summary:
     """Summarise each draw as a run of its own, and average.
 
     `is_plain_mean`: whether the headline is the plain mean of the samples' scores.
@@ -80,41 +76,35 @@ def _summarise_draws(
         draws = _draw_statistics([draws_of(record) for record in records], 1, verdicts, [summary])
         return structs.replace(summary, metrics=_drop_judge_variance(summary.metrics), draws=draws)
     # A question that was not asked is the same in every run.
-    draws_by_question = [
-        drawn if len(drawn := draws_of(record)) > 1 else drawn * repeats for record in records
-    ]
+    draws_by_question = [drawn if len(drawn := draws_of(record)) > 1 else drawn * repeats for record in records]
     runs = [summarise([drawn[number] for drawn in draws_by_question]) for number in range(repeats)]
     outcomes = {name: sum(run.outcomes[name] for run in runs) for name in runs[0].outcomes}
     draws_notice = f"each question was asked {repeats} times; outcomes are counted by draws"
     withheld = next((run for run in runs if run.n and run.headline.value is None), None)
     if withheld is not None:
         # What may not be said of one draw may not be said of their mean.
-        return structs.replace(
-            withheld, outcomes=outcomes, notices=(draws_notice, *withheld.notices)
-        )
-    all_draws = summarise([
-        structs.replace(draw, unit=draw.unit or f"draws of {draw.id}")
-        for drawn in draws_by_question
-        for draw in drawn
-    ])  # fmt: skip
+        return structs.replace(withheld, outcomes=outcomes, notices=(draws_notice, *withheld.notices))
+    all_draws = summarise(
+        [
+            structs.replace(draw, unit=draw.unit or f"draws of {draw.id}")
+            for drawn in draws_by_question
+            for draw in drawn
+        ]
+    )
     # The draws of a question as samples of one unit give the interval of the mean over runs,
     # clustered by question. Headlines that are not plain means (F1, means of subtasks) use samples
     # for more than their scores, so draws would count as further questions: these keep the
     # interval of one run.
     pooled = all_draws if is_plain_mean else structs.replace(all_draws, metrics={}, groups={})
     metrics = _mean_metrics([run.metrics for run in runs], pooled.metrics)
-    headline = _mean_metric(
-        [run.headline for run in runs], all_draws.headline if is_plain_mean else None
-    )
+    headline = _mean_metric([run.headline for run in runs], all_draws.headline if is_plain_mean else None)
     if headline.name in metrics:
         metrics[headline.name] = headline
     averaged = Summary(
         headline=headline,
         metrics=_drop_judge_variance(metrics),
         groups={
-            column: _mean_metrics(
-                [run.groups.get(column, {}) for run in runs], pooled.groups.get(column, {})
-            )
+            column: _mean_metrics([run.groups.get(column, {}) for run in runs], pooled.groups.get(column, {}))
             for column in dict.fromkeys(column for run in runs for column in run.groups)
         },
         outcomes=outcomes,
@@ -122,16 +112,11 @@ def _summarise_draws(
         total=runs[0].total,
         no_gold=runs[0].no_gold,
         bounds=_bounds(runs),
-        notices=(
-            draws_notice,
-            *(_OF_SAMPLES.sub(r"\1 draws", notice) for notice in all_draws.notices),
-        ),
+        notices=(draws_notice, *(_OF_SAMPLES.sub(r"\1 draws", notice) for notice in all_draws.notices)),
         beside=runs[0].beside,
     )
     repeated = [draws_of(record) for record in records if record.repeats]
-    return structs.replace(
-        averaged, draws=_draw_statistics(repeated, repeats, verdicts, runs, averaged)
-    )
+    return structs.replace(averaged, draws=_draw_statistics(repeated, repeats, verdicts, runs, averaged))
 
 
 def _drop_judge_variance(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
@@ -139,14 +124,9 @@ def _drop_judge_variance(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     return {name: metric for name, metric in metrics.items() if name != JUDGE_VARIANCE}
 
 
-def _mean_metrics(
-    runs: Sequence[Mapping[str, Metric]], pooled: Mapping[str, Metric]
-) -> dict[str, Metric]:
+def _mean_metrics(runs: Sequence[Mapping[str, Metric]], pooled: Mapping[str, Metric]) -> dict[str, Metric]:
     names = dict.fromkeys(name for run in runs for name in run)
-    return {
-        name: _mean_metric([run[name] for run in runs if name in run], pooled.get(name))
-        for name in names
-    }
+    return {name: _mean_metric([run[name] for run in runs if name in run], pooled.get(name)) for name in names}
 
 
 def _mean_metric(runs: Sequence[Metric], pooled: Metric | None) -> Metric:
@@ -165,10 +145,7 @@ def _mean_metric(runs: Sequence[Metric], pooled: Metric | None) -> Metric:
     intervals = [metric.interval for metric in runs if metric.interval is not None]
     interval = None
     if len(intervals) == len(values):
-        low, high = (
-            fmean(interval.low for interval in intervals),
-            fmean(interval.high for interval in intervals),
-        )
+        low, high = (fmean(interval.low for interval in intervals), fmean(interval.high for interval in intervals))
         interval = Interval(low, high, f"{intervals[0].method}, as of one draw", intervals[0].level)
     return structs.replace(runs[0], value=value, n=n, interval=interval)
 
@@ -191,8 +168,7 @@ def _bounds(runs: Sequence[Summary]) -> Bounds | None:
         return None
     bounds_of_runs = [bounds for run in runs if (bounds := _bounds_of(run)) is not None]
     return Bounds(
-        fmean(interval.worst for interval in bounds_of_runs),
-        fmean(interval.best for interval in bounds_of_runs),
+        fmean(interval.worst for interval in bounds_of_runs), fmean(interval.best for interval in bounds_of_runs)
     )
 
 
@@ -219,9 +195,7 @@ def _draw_statistics(
     `draws_by_question` has the draws of each question; `summary` is the mean of several runs.
     """
     scored_draws = [
-        kept
-        for draws in draws_by_question
-        if (kept := [record for record in draws if record.score is not None])
+        kept for draws in draws_by_question if (kept := [record for record in draws if record.score is not None])
     ]
     scores = [[record.score or 0.0 for record in draws] for draws in scored_draws]
     variances = _variance_components(scored_draws, scores, repeats, verdicts)
@@ -229,9 +203,7 @@ def _draw_statistics(
         return structs.replace(variances, runs=(runs[0].headline.value,))
     # Numbers by count of draws are comparable only over questions whose every draw has a score.
     complete = [draw_scores for draw_scores in scores if len(draw_scores) == repeats]
-    answers = [
-        [record.answer for record in draws] for draws in scored_draws if len(draws) == repeats
-    ]
+    answers = [[record.answer for record in draws] for draws in scored_draws if len(draws) == repeats]
     answer_scores = _score_by_answer(answers, complete)
     return structs.replace(
         variances,
@@ -239,17 +211,12 @@ def _draw_statistics(
         these=_headline_interval(scores, runs, summary.headline),
         alike=summary.headline.interval,
         best={
-            k: _percent([best_of(draw_scores, k) for draw_scores in complete])
-            for k in draw_counts(repeats)
-            if complete
+            k: _percent([best_of(draw_scores, k) for draw_scores in complete]) for k in draw_counts(repeats) if complete
         },
         right_or_wrong=all(score in (0.0, 1.0) for draw_scores in scores for score in draw_scores),
         majority={
             k: _percent(
-                [
-                    majority_of(draw_answers, of, k)
-                    for draw_answers, of in zip(answers, answer_scores, strict=True)
-                ]
+                [majority_of(draw_answers, of, k) for draw_answers, of in zip(answers, answer_scores, strict=True)]
             )
             for k in draw_counts(repeats)
             if answer_scores
@@ -257,17 +224,12 @@ def _draw_statistics(
         same_answer=_percent([agreement_of(draw_answers) or 0.0 for draw_answers in answers])
         if answer_scores
         else None,
-        same_score=_percent([agreement_of(draw_scores) or 0.0 for draw_scores in complete])
-        if complete
-        else None,
+        same_score=_percent([agreement_of(draw_scores) or 0.0 for draw_scores in complete]) if complete else None,
     )
 
 
 def _variance_components(
-    scored_draws: Sequence[Sequence[Record]],
-    scores: Sequence[Sequence[float]],
-    repeats: int,
-    verdicts: int,
+    scored_draws: Sequence[Sequence[Record]], scores: Sequence[Sequence[float]], repeats: int, verdicts: int
 ) -> Draws:
     """Variance between questions, within them and of judges, and the standard errors that other
     numbers of draws would have."""
@@ -282,10 +244,7 @@ def _variance_components(
         errors = {k: 100 * expected_error(total**2, drawn, repeats, k) for k in counts}
         floor = 100 * expected_error(total**2, drawn, repeats, math.inf)
     judge = [
-        record.values[JUDGE_VARIANCE]
-        for draws in scored_draws
-        for record in draws
-        if JUDGE_VARIANCE in record.values
+        record.values[JUDGE_VARIANCE] for draws in scored_draws for record in draws if JUDGE_VARIANCE in record.values
     ]
     return Draws(
         repeats=repeats,
@@ -315,9 +274,7 @@ def _score_by_answer(
     return scores_by_question if any(scores_by_question) and agree else []
 
 
-def _headline_interval(
-    scores: Sequence[Sequence[float]], runs: Sequence[Summary], headline: Metric
-) -> Interval | None:
+def _headline_interval(scores: Sequence[Sequence[float]], runs: Sequence[Summary], headline: Metric) -> Interval | None:
     """Interval of the headline for these very questions, over draws.
 
     For a mean of scores from the variance within questions; for any other headline Student's t over

@@ -17,9 +17,7 @@ YES_VALUE = "yes_{reading}"
 """Name of the value that tells whether a reading finds a yes."""
 
 
-def flow_reporting_all_rules(
-    config: AskConfig, parsers: Mapping[str, YesNoParser]
-) -> Callable[[Sample], Flow]:
+def flow_reporting_all_rules(config: AskConfig, parsers: Mapping[str, YesNoParser]) -> Callable[[Sample], Flow]:
     """Ask once; `config.yes_no` decides the score, and `values` keeps the result of each parser.
 
     Under the parser's own name: 1 if it is right; under `yes_<name>`: 1 if it is a yes.
@@ -28,9 +26,7 @@ def flow_reporting_all_rules(
 
     def flow(sample: Sample) -> Flow:
         record = yield from ask(sample)
-        return msgspec.structs.replace(
-            record, values={**record.values, **dict(_rule_values(record, parsers))}
-        )
+        return msgspec.structs.replace(record, values={**record.values, **dict(_rule_values(record, parsers))})
 
     return flow
 

@@ -16,12 +16,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.protocol.judged_flows import BY_RULES, states_verdict
-from snellen.benchmarks.protocol.judging import (
-    JudgePanel,
-    PanelVerdicts,
-    ask_judges,
-    judge_values,
-)
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
 from snellen.core.benchmark import Benchmark
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
@@ -60,9 +55,7 @@ def flow_with_similarity(
             values = {**record.values, SIMILARITY: 0.0}
             if judges_score:
                 values[BY_RULES] = record.score
-            return structs.replace(
-                record, values=values, score=0.0 if judges_score else record.score
-            )
+            return structs.replace(record, values=values, score=0.0 if judges_score else record.score)
         fields = {
             "question": sample.question,
             "gold": _OR.join(dict.fromkeys(sample.gold)),
@@ -114,18 +107,13 @@ def _to_fraction(grade: float) -> float:
     return (grade - LOW) / (HIGH - LOW)
 
 
-def summarise_with_similarity(
-    summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
-) -> Summary:
+def summarise_with_similarity(summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]) -> Summary:
     """The summary, with the mean similarity in points from 1 to 5, what the rules alone would
     have scored where judges score, and a notice of verdicts that left no trace in the score."""
     summary = summarise(records)
     unread = sum(_is_unread(record) for record in records)
     if unread:
-        notice = (
-            f"{unread} of {len(records)} samples have no verdict that can be read and are left out "
-            f"of {SIMILARITY}"
-        )
+        notice = f"{unread} of {len(records)} samples have no verdict that can be read and are left out of {SIMILARITY}"
         summary = structs.replace(summary, notices=(*summary.notices, notice))
     similarity = summary.metrics.get(SIMILARITY)
     if similarity is None or similarity.value is None:
@@ -155,9 +143,7 @@ def _to_points(metric: Metric) -> Metric:
         metric.n,
         None
         if interval is None
-        else Interval(
-            to_scale(interval.low), to_scale(interval.high), interval.method, interval.level
-        ),
+        else Interval(to_scale(interval.low), to_scale(interval.high), interval.method, interval.level),
         unit="points",
         top=float(HIGH),
     )

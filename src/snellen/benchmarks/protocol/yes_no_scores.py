@@ -72,9 +72,7 @@ class MatchProtocol:
         """All rubrics that its judges are asked with."""
         return (ANSWER_RUBRIC, self.rubric) if self.by_questions else (self.rubric,)
 
-    def flow(
-        self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-    ) -> Callable[[Sample], Flow]:
+    def flow(self, settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
         """The flow of a benchmark's samples: a `FlowFactory`."""
 
         def flow(sample: Sample) -> Flow:
@@ -89,9 +87,7 @@ class MatchProtocol:
             if not sample.gold:
                 return build_record(sample, (Pass(messages, output, answer, sample.gold),))
             pairs = (
-                decode_pairs(sample.gold[0])
-                if self.by_questions
-                else (QuestionPair(sample.question, sample.gold[0]),)
+                decode_pairs(sample.gold[0]) if self.by_questions else (QuestionPair(sample.question, sample.gold[0]),)
             )
             asked, grades, scores = yield from self._grade_pairs(panel, pairs, text, sample.id)
             result = Pass(messages, output, answer, sample.gold, verdicts=asked.verdicts)
@@ -99,10 +95,7 @@ class MatchProtocol:
                 return ungraded_record(sample, (result,), asked)
             agreement = {} if self.by_questions else judge_values(asked, lambda grade: grade)
             return build_record(
-                sample,
-                (result,),
-                score=fmean(grades),
-                values={SCORE: fmean(scores), **dict(agreement)},
+                sample, (result,), score=fmean(grades), values={SCORE: fmean(scores), **dict(agreement)}
             )
 
         return flow
@@ -124,9 +117,7 @@ class MatchProtocol:
                 if not reply:
                     break
             fields = {"question": pair.question, "gold": pair.answer, "reply": reply}
-            verdicts = yield from ask_judges(
-                panel, self.rubric, fields, parse_yes_no_score, Ref(name), about=reply
-            )
+            verdicts = yield from ask_judges(panel, self.rubric, fields, parse_yes_no_score, Ref(name), about=reply)
             asked = PanelVerdicts((*asked.verdicts, *verdicts.verdicts))
             grade, score = verdicts.grade(), verdicts.grade(SCORE)
             if grade is None or score is None or verdicts.failure is not None:
@@ -135,17 +126,11 @@ class MatchProtocol:
             scores.append(score / TOP)
         return _GradedPairs(asked, grades, scores)
 
-    def _answer(
-        self, panel: JudgePanel, question: str, caption: str, name: str
-    ) -> Steps[PanelVerdicts]:
+    def _answer(self, panel: JudgePanel, question: str, caption: str, name: str) -> Steps[PanelVerdicts]:
         """Have the first judge answer a question from the caption alone."""
         first = replace(panel, roles=panel.roles[:1], votes=1, repeats=1)
         fields = {"question": question, "reply": caption}
-        return (
-            yield from ask_judges(
-                first, ANSWER_RUBRIC, fields, parse_text, Ref(name), step=_ANSWERING
-            )
-        )
+        return (yield from ask_judges(first, ANSWER_RUBRIC, fields, parse_text, Ref(name), step=_ANSWERING))
 
 
 def parse_yes_no_score(reply: str) -> ParsedVerdict | None:
@@ -172,9 +157,7 @@ def decode_pairs(text: str) -> tuple[QuestionPair, ...]:
         return ()
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return ()
-    return tuple(
-        QuestionPair(str(item.get("question", "")), str(item.get("answer", ""))) for item in items
-    )
+    return tuple(QuestionPair(str(item.get("question", "")), str(item.get("answer", ""))) for item in items)
 
 
 def encode_pairs(pairs: Sequence[QuestionPair]) -> str:
@@ -191,8 +174,7 @@ def summarise_matches(context: SummaryContext, records: Sequence[Record]) -> Sum
     groups = dict(summary.groups)
     for column, labels in summary.groups.items():
         groups[f"{column} {SCORE}"] = {
-            label: _mean_score([one for one in records if one.groups.get(column) == label])
-            for label in labels
+            label: _mean_score([one for one in records if one.groups.get(column) == label]) for label in labels
         }
     return structs.replace(
         summary,

@@ -79,8 +79,6 @@ BENCHMARK = Declaration(
     for_variant=_for_mode,
     requires=REQUIRES_TEXT,
     video=Video(),
-    scoring=Judged(
-        flow=_MATCHES.flow, rubrics=_MATCHES.rubrics, must_judge=True, max_judge_tokens=128
-    ),
+    scoring=Judged(flow=_MATCHES.flow, rubrics=_MATCHES.rubrics, must_judge=True, max_judge_tokens=128),
     headline=Headline(summarise=summarise_matches),
 )

@@ -26,11 +26,7 @@ from typing import Any
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import choices
-from snellen.benchmarks.declaration.video_questions import (
-    MAX_NEW_TOKENS,
-    adjust_choice,
-    group_mean,
-)
+from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, adjust_choice, group_mean
 from snellen.benchmarks.protocol.parsers import OFFICIAL, OWN, PARSERS, VLMEVALKIT
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts, Records
@@ -90,9 +86,7 @@ _MP4 = JsonParts(
     f"{_HOME}/video/test.json",
     (JsonPart(f"{_HOME}/video/test.json", records=_records_of_document),),
 )
-TEMPLATE = PromptTemplate(
-    hint="{hint}", option="({label}) {text}", choose="Only give the best option."
-)
+TEMPLATE = PromptTemplate(hint="{hint}", option="({label}) {text}", choose="Only give the best option.")
 
 
 BENCHMARK = Declaration(
@@ -104,9 +98,7 @@ BENCHMARK = Declaration(
     data=Published(
         {"edition": ("main", "mp4")},
         {
-            ("main",): PublishedFile(
-                "MVBench.tsv", RemoteFile(urls=(), md5="fd21d36522cdedd46d84dc46715ad832"), _MAIN
-            ),
+            ("main",): PublishedFile("MVBench.tsv", RemoteFile(urls=(), md5="fd21d36522cdedd46d84dc46715ad832"), _MAIN),
             ("mp4",): PublishedFile(
                 "MVBench_MP4.tsv", RemoteFile(urls=(), md5="5c8c6f8b7972c2de65a629590f7c42f5"), _MP4
             ),

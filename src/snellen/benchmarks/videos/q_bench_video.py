@@ -65,9 +65,7 @@ _SEEN = (
     "sequence, arranged in the same temporal order as they appear in the video.\n"
 )
 CHOICE_TEMPLATE = PromptTemplate(
-    lead=(
-        f"{_SEEN}Please analyze these frames and answer the question based on your observations.\n"
-    ),
+    lead=(f"{_SEEN}Please analyze these frames and answer the question based on your observations.\n"),
     hint="{hint}",
     question="{question}",
     options="",
@@ -84,10 +82,7 @@ OPEN_TEMPLATE = PromptTemplate(
     hint="{hint}",
     open="",
 )
-_PARSERS = {
-    OWN: PARSERS[OWN],
-    VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(choice_with_gold=quality_parser),
-}
+_PARSERS = {OWN: PARSERS[OWN], VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(choice_with_gold=quality_parser)}
 _HOME = "https://huggingface.co/datasets/zhangzicheng/Q-Bench-Video/resolve/main"
 
 
@@ -107,9 +102,7 @@ def _sample(row: Row) -> Sample:
         kind="choice" if split.options else "open",
         question=split.question,
         options=split.options,
-        gold=tuple(label_of_gold(gold, split.options) for gold in golds)
-        if split.options
-        else golds,
+        gold=tuple(label_of_gold(gold, split.options) for gold in golds) if split.options else golds,
         media=row.media,
         groups=_groups(split_list(first_cell(row.cells, "dimensions"))),
         unit=video_name(row),
@@ -127,9 +120,7 @@ def _open_messages(sample: Sample) -> tuple[Message, ...]:
     return prompt(sample, template=OPEN_TEMPLATE)
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Choices are read by the rule, open replies graded by the judges."""
     read = partial(parse_grade, low=0.0, high=TOP, integers_only=True)
     scale = PointScale(rubric=RUBRIC, parse=read, names=(GRADE,), top=TOP)
@@ -162,9 +153,7 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     if context.panel:
         return summary
     headline = structs.replace(summary.headline, value=None, interval=None)
-    return structs.replace(
-        summary, headline=headline, metrics={**summary.metrics, headline.name: headline}
-    )
+    return structs.replace(summary, headline=headline, metrics={**summary.metrics, headline.name: headline})
 
 
 def _for_part(declaration: Declaration, variant: Variant) -> Declaration:

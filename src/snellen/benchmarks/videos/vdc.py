@@ -24,12 +24,7 @@ from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
-from snellen.benchmarks.protocol.yes_no_scores import (
-    MatchProtocol,
-    decode_pairs,
-    encode_pairs,
-    summarise_matches,
-)
+from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, decode_pairs, encode_pairs, summarise_matches
 from snellen.core.benchmark import REQUIRES_TEXT
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
@@ -52,8 +47,7 @@ _REQUESTS = {
         "their position, and movements during the video frames."
     ),
     "camera": (
-        "Summary of the view shot, camera movement and changes in shooting angles in the sequence "
-        "of video frames."
+        "Summary of the view shot, camera movement and changes in shooting angles in the sequence of video frames."
     ),
 }
 """What the model is asked for by kind of caption."""
@@ -84,15 +78,10 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2410.03051",
     provenance="wchai/Video-Detailed-Caption on the hub, as VLMEvalKit's TSV",
     data=single_tsv("https://huggingface.co/datasets/Enxin/VLMEval-VDC/resolve/main/VDC.tsv"),
-    aliases={
-        "VDC_8frame": {"frames": "8", "sampling": "vlmevalkit"},
-        "VDC_1fps": {"fps": "1", "frames": "2048"},
-    },
+    aliases={"VDC_8frame": {"frames": "8", "sampling": "vlmevalkit"}, "VDC_1fps": {"fps": "1", "frames": "2048"}},
     samples=caption_samples,
     requires=REQUIRES_TEXT,
     video=Video(),
-    scoring=Judged(
-        flow=_MATCHES.flow, rubrics=_MATCHES.rubrics, must_judge=True, max_judge_tokens=256
-    ),
+    scoring=Judged(flow=_MATCHES.flow, rubrics=_MATCHES.rubrics, must_judge=True, max_judge_tokens=256),
     headline=Headline(summarise=summarise_matches),
 )

@@ -33,9 +33,7 @@ from snellen.data.json_parts import JsonPart, JsonParts, Records
 from snellen.extract.published.videos import parse_video_holmes, parse_video_holmes_vlmevalkit
 from snellen.prompts.choice import PromptTemplate
 
-_HOME = (
-    "https://huggingface.co/datasets/TencentARC/Video-Holmes/resolve/main/test_Video-Holmes.json"
-)
+_HOME = "https://huggingface.co/datasets/TencentARC/Video-Holmes/resolve/main/test_Video-Holmes.json"
 TEMPLATE = PromptTemplate(
     hint="{hint}",
     question=(
@@ -77,9 +75,7 @@ BENCHMARK = Declaration(
             (): PublishedFile(
                 "Video_Holmes.tsv",
                 RemoteFile(urls=(), md5="85bdd91f9b29a99354c23b97ab7c113c"),
-                JsonParts(
-                    "Video_Holmes.jsonl", _HOME, (JsonPart(_HOME, records=_question_records),)
-                ),
+                JsonParts("Video_Holmes.jsonl", _HOME, (JsonPart(_HOME, records=_question_records),)),
             )
         },
     ),

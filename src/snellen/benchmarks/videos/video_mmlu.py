@@ -30,12 +30,7 @@ from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
-from snellen.benchmarks.protocol.yes_no_scores import (
-    MatchProtocol,
-    decode_pairs,
-    encode_pairs,
-    summarise_matches,
-)
+from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, decode_pairs, encode_pairs, summarise_matches
 from snellen.benchmarks.videos.vdc import DETAILED_REQUEST
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.request import Message
@@ -54,9 +49,7 @@ def _question_messages(sample: Sample) -> tuple[Message, ...]:
 
 _MATCHES = {
     QA: MatchProtocol(rubric="video-mmlu-reasoning", build_messages=_question_messages),
-    CAPTIONS: MatchProtocol(
-        rubric="video-mmlu-captions", build_messages=question_messages, by_questions=True
-    ),
+    CAPTIONS: MatchProtocol(rubric="video-mmlu-captions", build_messages=question_messages, by_questions=True),
 }
 _SCORING = {
     part: Judged(flow=one.flow, rubrics=one.rubrics, must_judge=True, max_judge_tokens=256)
@@ -106,9 +99,7 @@ BENCHMARK = Declaration(
     data=Published(
         {PART: (QA, CAPTIONS)},
         {
-            (part,): published_tsv(
-                f"https://huggingface.co/datasets/Enxin/Video-MMLU/resolve/main/{name}.tsv"
-            )
+            (part,): published_tsv(f"https://huggingface.co/datasets/Enxin/Video-MMLU/resolve/main/{name}.tsv")
             for part, name in ((QA, "Video_MMLU_QA"), (CAPTIONS, "Video_MMLU_CAP"))
         },
     ),
@@ -116,11 +107,7 @@ BENCHMARK = Declaration(
         "Video_MMLU_QA": {PART: QA},
         "Video_MMLU_CAP": {PART: CAPTIONS},
         **{
-            f"Video_MMLU_{name}_{count}frame": {
-                PART: part,
-                "frames": count,
-                "sampling": "vlmevalkit",
-            }
+            f"Video_MMLU_{name}_{count}frame": {PART: part, "frames": count, "sampling": "vlmevalkit"}
             for name, part in (("QA", QA), ("CAP", CAPTIONS))
             for count in ("16", "64")
         },

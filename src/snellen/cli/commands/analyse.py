@@ -43,12 +43,9 @@ FINDINGS: Mapping[str, Finding] = {
     "refusals": Finding("refusals by group, and the score without them", ("--group",)),
     "steps": Finding("replies parsed at each step: label, content, language model"),
     "abilities": Finding(
-        "groups by the best score of any model, and samples that all get wrong",
-        (*_SCORES, "--top", "--each"),
+        "groups by the best score of any model, and samples that all get wrong", (*_SCORES, "--top", "--each")
     ),
-    "cards": Finding(
-        "the same; -o draws these samples with their images", (*_SCORES, "--top", "--each")
-    ),
+    "cards": Finding("the same; -o draws these samples with their images", (*_SCORES, "--top", "--each")),
     "radar": Finding("scores by group for each model, and where it is strong or weak", _SCORES),
     "profile": Finding("the same; -o draws groups as rows, not around a centre", _SCORES),
     "languages": Finding("English and Chinese scores of each model, side by side", ("--group",)),
@@ -62,13 +59,9 @@ FINDINGS: Mapping[str, Finding] = {
         _JUDGED,
     ),
     "budget": Finding(
-        "score, and right answers per million tokens, as if replies had been limited to fewer "
-        "tokens",
-        ("--at",),
+        "score, and right answers per million tokens, as if replies had been limited to fewer tokens", ("--at",)
     ),
-    "errors": Finding(
-        "a page to label why answers are wrong, and a summary of the labels", _JUDGED
-    ),
+    "errors": Finding("a page to label why answers are wrong, and a summary of the labels", _JUDGED),
     "readers": Finding(
         "precision and recall of the parsing rules on labelled replies, and of the language "
         "models that read what no rule can parse, on a sheet that people fill in",
@@ -92,9 +85,7 @@ class Options(OutputOptions):
     """What `snellen analyse` takes."""
 
     finding: str = argument(
-        "FINDING",
-        "; ".join(f"{name}: {finding.help}" for name, finding in FINDINGS.items()),
-        choices=tuple(FINDINGS),
+        "FINDING", "; ".join(f"{name}: {finding.help}" for name, finding in FINDINGS.items()), choices=tuple(FINDINGS)
     )
     sources: Sequence[str] = argument(
         "RUN",
@@ -123,8 +114,7 @@ class Options(OutputOptions):
     )
     language_model: str | None = _finding_option(
         "--language-model",
-        "a blind run of the language model on which the models are based; shows the multi-modal "
-        "leakage",
+        "a blind run of the language model on which the models are based; shows the multi-modal leakage",
         metavar="RUN",
     )
     at: str | None = _finding_option(
@@ -134,13 +124,15 @@ class Options(OutputOptions):
     load: Sequence[str] = _finding_option("--load", default=())
     store: str = _finding_option("--store", default=DEFAULT_STORE)
     """Holds the judge's replies."""
-    sheet: str | None = _finding_option("--sheet")
+    sheet: str | None = _finding_option("--sheet", "write a sheet or page to be labelled", metavar="FILE")
     """None: for errors `errors.html`, else no sheet is written."""
     share: float = _finding_option("--share", default=0.1)
     """The share of the unread replies in the sheet."""
     seed: int = _finding_option("--seed", default=0)
     """Of what a sheet or page samples."""
-    labels: str | None = _finding_option("--labels")
+    labels: str | None = _finding_option(
+        "--labels", "labels of people, as a sheet or page that they filled in", metavar="FILE"
+    )
     """They measure and correct a judge's errors, or those of a language model that reads
     replies."""
 
@@ -159,10 +151,7 @@ def _check_flags(options: Options) -> None:
         findings = findings_with(flag.name)
         is_foreign = findings and options.finding not in findings
         if is_foreign and getattr(options, field) != default:
-            raise UsageError(
-                f"{flag.name} is a flag of {', '.join(findings)}, not of {options.finding}; "
-                "leave it out"
-            )
+            raise UsageError(f"{flag.name} is a flag of {', '.join(findings)}, not of {options.finding}; leave it out")
     if not options.sources and options.finding != "readers":
         raise UsageError(f"analyse {options.finding} needs RUN: {RUNS}")
 
@@ -228,11 +217,7 @@ def _steps(options: Options) -> Document:
 
 def _scores(options: Options) -> tuple[ScoreTable, list[RunFolder]]:
     """Scores from one CSV file, or from runs; the runs come with them."""
-    from snellen.analysis.findings.score_tables import (
-        scores_from_csv,
-        scores_from_reports,
-        select_scores,
-    )
+    from snellen.analysis.findings.score_tables import scores_from_csv, scores_from_reports, select_scores
     from snellen.api import report_of
     from snellen.data.tables.open_table import open_table
 
@@ -352,8 +337,7 @@ def _compute_gains(options: Options, runs: Sequence[RunFolder], required: bool) 
         others = [name for name in names if len({one.get(name) for one in parameters}) > 1]
         advice += f"; these differ in {', '.join(others)}" if others else ""
     raise UsageError(
-        f"no two runs (of {len(runs)} given) are of one model and benchmark and differ "
-        f"{what}{with_base}; {advice}"
+        f"no two runs (of {len(runs)} given) are of one model and benchmark and differ {what}{with_base}; {advice}"
     )
 
 
@@ -366,8 +350,7 @@ def _leakages(runs: Sequence[RunFolder], language_model: str | None) -> list[Lea
     results = leakages(runs, open_run(language_model))
     if not results:
         raise UsageError(
-            "--language-model: none of the runs is blind and of the same benchmark; make one with "
-            "--control blind"
+            "--language-model: none of the runs is blind and of the same benchmark; make one with --control blind"
         )
     return results
 
@@ -376,9 +359,7 @@ def _yes_no(options: Options) -> Document:
     from snellen.report.findings.yes_no import yes_no_problems
 
     if not options.judge and (options.sheet or options.labels):
-        raise UsageError(
-            "--sheet and --labels are about the verdicts of a judge; add --judge MODEL"
-        )
+        raise UsageError("--sheet and --labels are about the verdicts of a judge; add --judge MODEL")
     if options.each is not None and options.each < 1:
         raise UsageError(f"--each is {options.each}; expected at least 1 explanation")
     runs, names = _single_runs(options)
@@ -386,9 +367,7 @@ def _yes_no(options: Options) -> Document:
     return _judge_reasoning(options, document, runs, names) if options.judge else document
 
 
-def _judge_reasoning(
-    options: Options, document: Document, runs: Sequence[RunFolder], names: Sequence[str]
-) -> Document:
+def _judge_reasoning(options: Options, document: Document, runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
     """Add MME's third problem by a judge to a finding, and write the sheet if one is named."""
     from snellen.analysis.findings.yes_no_problems import reasoned_errors
     from snellen.api.reasoning_judge import judge_reasoning, read_sheet, write_sheet
@@ -396,11 +375,7 @@ def _judge_reasoning(
     from snellen.report.findings.yes_no import broken_reasoning
 
     labels = read_sheet(Path(options.labels)) if options.labels else {}
-    errors = [
-        error
-        for run, name in zip(runs, names, strict=True)
-        for error in reasoned_errors(run.records(), name)
-    ]
+    errors = [error for run, name in zip(runs, names, strict=True) for error in reasoned_errors(run.records(), name)]
     verdicts = judge_reasoning(errors, _judge(options), options.store)
     notices = document.notices
     if len(verdicts) < len(errors):

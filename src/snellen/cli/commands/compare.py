@@ -21,21 +21,23 @@ class Options(OutputOptions):
     sources: SourceOptions = options_field(SourceOptions)
     common: bool = option(False, "--common")
     siblings: bool = option(
-        False, "--siblings",
-        "compare runs on a data set with runs on its translations, sample by sample: those of one "
-        "id are one question", is_switch=True,
-    )  # fmt: skip
-    baseline: bool = option(
-        False, "--baseline", "compare every run only with the first, instead of every pair",
+        False,
+        "--siblings",
+        "compare runs on a data set with runs on its translations, sample by sample: those of one id are one question",
         is_switch=True,
-    )  # fmt: skip
+    )
+    baseline: bool = option(
+        False, "--baseline", "compare every run only with the first, instead of every pair", is_switch=True
+    )
     level: float = option(95.0, "--level")
     power: float = option(80.0, "--power")
     margin: float | None = option(
-        None, "--margin",
+        None,
+        "--margin",
         "also test whether runs are worse than each other by at most this many points",
-        metavar="POINTS", parse=float,
-    )  # fmt: skip
+        metavar="POINTS",
+        parse=float,
+    )
 
 
 def main(options: Options) -> int:
@@ -45,8 +47,7 @@ def main(options: Options) -> int:
 
     if not 50 <= options.level < 100 or not 50 <= options.power < 100:
         raise UsageError(
-            f"--level {options.level:g} and --power {options.power:g}: expected percentages "
-            "from 50 to below 100"
+            f"--level {options.level:g} and --power {options.power:g}: expected percentages from 50 to below 100"
         )
     runs = open_runs(options.runs, options.sources)
     comparison = compare(

@@ -93,23 +93,17 @@ def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
     if status.media:
         yield HealthCheck("ok", "store", count_with_noun(status.media, "sound drawn picture"))
     if status.without_checksum:
-        detail = (
-            f"{count_with_noun(status.without_checksum, 'reply')} from before checksums, readable"
-        )
+        detail = f"{count_with_noun(status.without_checksum, 'reply')} from before checksums, readable"
         yield HealthCheck("ok", "store", detail)
     for complaint in status.errors:
         yield HealthCheck(state, "file", f"{complaint}; replies may be out of reach")
     if status.damaged:
-        yield HealthCheck(
-            state, "damaged", f"{count_with_noun(status.damaged, 'reply')}, asked again when owed"
-        )
+        yield HealthCheck(state, "damaged", f"{count_with_noun(status.damaged, 'reply')}, asked again when owed")
     if status.damaged_media:
         detail = f"{count_with_noun(status.damaged_media, 'drawn picture')}, asked again when owed"
         yield HealthCheck(state, "damaged", detail)
     if repaired is not None:
-        detail = (
-            f"{path} holds the sound rows; the damaged store is kept as {repaired.damaged_file}"
-        )
+        detail = f"{path} holds the sound rows; the damaged store is kept as {repaired.damaged_file}"
         yield HealthCheck("ok", "repaired", detail)
     elif not status.is_sound:
         yield HealthCheck("optional", "repair", f"snellen doctor {path} --repair")
@@ -146,11 +140,7 @@ def _check_extras(package: str) -> Iterator[HealthCheck]:
         missing = [name for name in names if not _is_installed(name)]
         if missing:
             advice = f"missing {', '.join(missing)}; pip install '{package}[{extra}]'"
-            yield HealthCheck(
-                "optional",
-                f"extra {extra}" if package == "snellen" else f"{package}[{extra}]",
-                advice,
-            )
+            yield HealthCheck("optional", f"extra {extra}" if package == "snellen" else f"{package}[{extra}]", advice)
         else:
             yield HealthCheck("ok", f"extra {extra}", ", ".join(f"{n} {version(n)}" for n in names))
 

@@ -147,9 +147,7 @@ def _print_content(content: str | bytes) -> None:
         # Control characters are escaped for people only: programs get the exact text.
         sys.stdout.write(escape_controls(content) if sys.stdout.isatty() else content)
     elif sys.stdout.isatty():
-        raise UsageError(
-            "a workbook cannot be printed to a terminal: name a file with -o FILE.xlsx"
-        )
+        raise UsageError("a workbook cannot be printed to a terminal: name a file with -o FILE.xlsx")
     else:
         sys.stdout.buffer.write(content)
 

@@ -34,11 +34,7 @@ def main(options: Options) -> int:
 
 
 def _document(options: Options) -> Document:
-    from snellen.report.documents.name_facts import (
-        facts_document,
-        facts_of_name,
-        is_suite_or_recipe,
-    )
+    from snellen.report.documents.name_facts import facts_document, facts_of_name, is_suite_or_recipe
 
     if options.card:
         from snellen.api.card import protocol_card

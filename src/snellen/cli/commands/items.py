@@ -22,10 +22,7 @@ class Options(OutputOptions):
     sources: SourceOptions = options_field(SourceOptions)
     common: bool = option(False, "--common")
     near_copies: bool = option(
-        False,
-        "--near-copies",
-        "also look for images that are near copies of others",
-        is_switch=True,
+        False, "--near-copies", "also look for images that are near copies of others", is_switch=True
     )
     agreement: float = option(
         95.0,
@@ -53,13 +50,10 @@ def main(options: Options) -> int:
 
     if not 50 <= options.agreement <= 100 or options.top < 1:
         raise UsageError(
-            f"--agreement {options.agreement:g} and --top {options.top}: expected 50 to 100 "
-            "percent, and at least 1"
+            f"--agreement {options.agreement:g} and --top {options.top}: expected 50 to 100 percent, and at least 1"
         )
     runs = open_runs(options.runs, options.sources)
-    items = analyse_items(
-        runs, comparison_names(runs), common=options.common, agreement=options.agreement / 100
-    )
+    items = analyse_items(runs, comparison_names(runs), common=options.common, agreement=options.agreement / 100)
     if options.doubtful is not None:
         save(Path(options.doubtful), "".join(f"{suspect.id}\n" for suspect in items.suspects))
     copies = similar_images(runs[0], options.sources.data) if options.near_copies else None

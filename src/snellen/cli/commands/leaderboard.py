@@ -68,8 +68,7 @@ def _leaderboards(options: Options) -> Document:
         fits = _filter(options.filter)
         runs = [run for run in runs if fits(run.info.model)]
         tables = [
-            table._replace(scores={name: row for name, row in table.scores.items() if fits(name)})
-            for table in tables
+            table._replace(scores={name: row for name, row in table.scores.items() if fits(name)}) for table in tables
         ]
         if not runs and not any(any(table.scores.values()) for table in tables):
             raise UsageError(
@@ -102,11 +101,7 @@ def _is_table(path: str, benchmark: str | None) -> bool:
     """Whether a source is a table of numbers, not predictions of a benchmark."""
     from snellen.api.run_sources import holds_replies
 
-    return (
-        benchmark is None
-        and Path(path).suffix.lower() in _TABLE_SUFFIXES
-        and not holds_replies(path)
-    )
+    return benchmark is None and Path(path).suffix.lower() in _TABLE_SUFFIXES and not holds_replies(path)
 
 
 def _suite(options: Options, name: str) -> Document:

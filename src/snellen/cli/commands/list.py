@@ -35,12 +35,7 @@ def main(options: Options) -> int:
     if options.filter:
         _write_catalog(options.filter, options)
         return COMPLETE
-    documents = {
-        "models": _models,
-        "benchmarks": _benchmarks,
-        "suites": _suites,
-        "recipes": _recipes,
-    }
+    documents = {"models": _models, "benchmarks": _benchmarks, "suites": _suites, "recipes": _recipes}
     write_document(documents[options.what](), options)
     return COMPLETE
 
@@ -75,20 +70,14 @@ def _benchmarks() -> Document:
     from snellen.benchmarks.declaration.evidence import evidence_level
     from snellen.benchmarks.declaration.registry import list_benchmarks
 
-    rows = [
-        (listing.name, evidence_level(listing.name), listing.title) for listing in list_benchmarks()
-    ]
+    rows = [(listing.name, evidence_level(listing.name), listing.title) for listing in list_benchmarks()]
     return _names("benchmarks", ("name", "evidence", "title"), rows)
 
 
 def _suites() -> Document:
     from snellen.benchmarks.declaration.registry import builtin_suites
 
-    return _names(
-        "suites",
-        ("name", "title"),
-        [(name, suite.title) for name, suite in builtin_suites().items()],
-    )
+    return _names("suites", ("name", "title"), [(name, suite.title) for name, suite in builtin_suites().items()])
 
 
 def _recipes() -> Document:
@@ -101,9 +90,7 @@ def _recipes() -> Document:
     return _names("recipes", ("name", "from", "title", "models"), rows, more)._replace(data=setups)
 
 
-def _names(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], more: str = ""
-) -> Document:
+def _names(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], more: str = "") -> Document:
     """A line for each name, and one that says what there is besides."""
     table = Table(title, [Column(name) for name in columns], rows, on_terminal="lines")
     lines = [Line(more, is_unbroken=True)] if more else []

@@ -16,14 +16,9 @@ from snellen.core.errors import MissingExtra, UsageError
 class Options:
     """What `snellen mcp` takes."""
 
-    folders: Sequence[str] = argument(
-        "FOLDER", "run folders, or folders of runs: the only ones that are read", "+"
-    )
+    folders: Sequence[str] = argument("FOLDER", "run folders, or folders of runs: the only ones that are read", "+")
     allow_run: bool = option(
-        False,
-        "--allow-run",
-        "offer a tool that starts runs, of the models of -m, within --budget",
-        is_switch=True,
+        False, "--allow-run", "offer a tool that starts runs, of the models of -m, within --budget", is_switch=True
     )
     budget: str | None = option(None, "--budget")
     """What all runs together may spend while the server lives."""
@@ -60,12 +55,9 @@ def _check_flags(options: Options) -> None:
     """Raises UsageError for flags that do not go together."""
     if options.allow_run and not (options.budget and options.models):
         raise UsageError(
-            "--allow-run needs what may be spent and who may be asked, e.g. --allow-run --budget "
-            "5usd -m openai/gpt-4o"
+            "--allow-run needs what may be spent and who may be asked, e.g. --allow-run --budget 5usd -m openai/gpt-4o"
         )
     given = {"--budget": options.budget, "-m": options.models, "--out": options.out}
     alone = [flag for flag, value in given.items() if value]
     if alone and not options.allow_run:
-        raise UsageError(
-            f"{alone[0]} is for runs that are started; add --allow-run, or leave it out"
-        )
+        raise UsageError(f"{alone[0]} is for runs that are started; add --allow-run, or leave it out")

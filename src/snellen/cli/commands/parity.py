@@ -28,16 +28,13 @@ class Options(OutputOptions):
     limit: int = option(64, "--limit")
     seed: int = option(0, "--seed")
     tolerance: float = option(
-        0.02, "--tolerance", "tolerated difference of a token's log-probability", metavar="NATS",
-        parse=float,
-    )  # fmt: skip
+        0.02, "--tolerance", "tolerated difference of a token's log-probability", metavar="NATS", parse=float
+    )
     generation: Mapping[str, Any] = option(
         {}, "--generation", keys={_LENGTH: GENERATION_KEYS[_LENGTH]._replace(field="")}
     )
     """The length alone: decoding is greedy."""
-    requests: Mapping[str, Any] = option(
-        {}, "--requests", keys={_TIMEOUT: REQUEST_KEYS[_TIMEOUT]._replace(field="")}
-    )
+    requests: Mapping[str, Any] = option({}, "--requests", keys={_TIMEOUT: REQUEST_KEYS[_TIMEOUT]._replace(field="")})
     out: Path | str = option(DEFAULT_OUT, "--out")
     store: Path | str | None = option(None, "--store")
     load: Sequence[Path | str] = option((), "--load")

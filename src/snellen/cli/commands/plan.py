@@ -24,18 +24,13 @@ _OF_RUNS: Mapping[str, FlagKey] = {
 }
 _OF_STUDIES: Mapping[str, FlagKey] = {
     "discordance": FlagKey(
-        "share of samples on which two models differ (as if they were right independently of each "
-        "other)",
-        parse_share,
+        "share of samples on which two models differ (as if they were right independently of each other)", parse_share
     ),
     "correlation": FlagKey(
-        "of the differences on questions that share an image (that of --runs, else 0.2)",
-        parse_share,
+        "of the differences on questions that share an image (that of --runs, else 0.2)", parse_share
     ),
     "draw_share": FlagKey(
-        "share of the discordance that is due to sampling and that --repeats reduces (that of "
-        "--runs)",
-        parse_share,
+        "share of the discordance that is due to sampling and that --repeats reduces (that of --runs)", parse_share
     ),
 }
 
@@ -46,23 +41,33 @@ class Options(RunCommandOptions, OutputOptions):
     first word, and more. `--no-html` and `--track` have no effect."""
 
     assume: Mapping[str, Any] = option(
-        {}, "--assume", "what is assumed where nothing was measured", metavar="KEY=VALUE,...",
+        {},
+        "--assume",
+        "what is assumed where nothing was measured",
+        metavar="KEY=VALUE,...",
         keys={**_OF_RUNS, **_OF_STUDIES},
-    )  # fmt: skip
+    )
     probe: bool = option(
-        False, "--probe",
+        False,
+        "--probe",
         "send one small request to each extractor, judge and server, then ask the first samples",
         is_switch=True,
-    )  # fmt: skip
+    )
     detect: float | None = option(
-        None, "--detect", "plan a study that detects a difference of this many points between the "
-        "two models", metavar="POINTS", parse=float,
-    )  # fmt: skip
+        None,
+        "--detect",
+        "plan a study that detects a difference of this many points between the two models",
+        metavar="POINTS",
+        parse=float,
+    )
     no_worse: float | None = option(
-        None, "--no-worse", "plan a study that shows that the second model is at most this many "
+        None,
+        "--no-worse",
+        "plan a study that shows that the second model is at most this many "
         "points worse than the first, and that neither is better by this much",
-        metavar="POINTS", parse=float,
-    )  # fmt: skip
+        metavar="POINTS",
+        parse=float,
+    )
     runs: Sequence[str] = option((), "--runs")
     """Two finished runs on the benchmark, from which the share of samples on which two models
     differ is taken."""
@@ -96,9 +101,7 @@ def _assumptions(assume: Mapping[str, Any]) -> Assumptions:
 
     typed = {name: value for name, value in assume.items() if name in _OF_RUNS}
     if not 0 <= typed.get("accuracy", 0) <= 1:
-        raise UsageError(
-            f"--assume accuracy is {typed['accuracy']}; expected a share from 0 to 1, e.g. 0.6"
-        )
+        raise UsageError(f"--assume accuracy is {typed['accuracy']}; expected a share from 0 to 1, e.g. 0.6")
     for name in ("reply_tokens", "picture_tokens"):
         if typed.get(name, 0) < 0:
             raise UsageError(f"--assume {name} is {typed[name]}; expected 0 or more")
@@ -117,8 +120,7 @@ def _aims(options: Options) -> Aims | None:
         unused = [*(f"--assume {name}" for name in assumed), *(f"--{one}" for one in percentages)]
         if unused:
             raise UsageError(
-                f"{unused[0]} belongs to a study of two models: say what it is to tell, e.g. "
-                "--detect 2 or --no-worse 1"
+                f"{unused[0]} belongs to a study of two models: say what it is to tell, e.g. --detect 2 or --no-worse 1"
             )
         return None
     return Aims(detect=options.detect, no_worse=options.no_worse, **percentages, **assumed)

@@ -40,9 +40,7 @@ def main(options: Options) -> int:
     return COMPLETE if all(run.info.status == "complete" for run in runs) else INCOMPLETE
 
 
-def write_page(
-    runs: Sequence[RunFolder], reports: Sequence[Report], path: Path | None, moved: Sequence[str]
-) -> Path:
+def write_page(runs: Sequence[RunFolder], reports: Sequence[Report], path: Path | None, moved: Sequence[str]) -> Path:
     """Write the page of a run or the overview of several; prints why a page has no images."""
     from snellen.api.report_page import write_report_page
 

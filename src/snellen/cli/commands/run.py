@@ -12,12 +12,7 @@ from snellen.api.flags import option, options_field
 from snellen.api.options import RunOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.output import TABLE, FormatOptions, print_document
-from snellen.cli.printing import (
-    download_printer,
-    exit_interrupted,
-    line_printer,
-    print_line,
-)
+from snellen.cli.printing import download_printer, exit_interrupted, line_printer, print_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,7 +135,4 @@ def _print_paths(runs: Sequence[RunFolder], *, error: bool) -> None:
             from snellen.store.export.vlmevalkit import write_submission
 
             if (submission := write_submission(run)) is not None:
-                print_line(
-                    f"the answers are withheld, so there is no score; to submit: {submission}",
-                    error=error,
-                )
+                print_line(f"the answers are withheld, so there is no score; to submit: {submission}", error=error)

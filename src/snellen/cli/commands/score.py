@@ -59,12 +59,7 @@ class Options(OutputOptions):
     """`label_answer` and `label_right` name a column of labels: the answer that each reply gives,
     or whether it is right. The rules, the extractor and the judges are measured against it."""
     where: Mapping[str, str] | None = option(None, "--where")
-    rule: str | None = option(
-        None,
-        "--rule",
-        metavar="|".join((*RULES, EVERY_RULE)),
-        parse=_parse_rule_or_all,
-    )
+    rule: str | None = option(None, "--rule", metavar="|".join((*RULES, EVERY_RULE)), parse=_parse_rule_or_all)
     """`all` puts the rules side by side."""
     circular: str | None = option(None, "--circular")
     failures: str | None = option(None, "--failures")
@@ -91,9 +86,7 @@ class Options(OutputOptions):
     @property
     def labels(self) -> dict[str, str]:
         """The column of labels, by what it says of a reply."""
-        return {
-            LABEL_ROLES[role]: name for role, name in self.columns.items() if role in LABEL_ROLES
-        }
+        return {LABEL_ROLES[role]: name for role, name in self.columns.items() if role in LABEL_ROLES}
 
     @property
     def data_columns(self) -> dict[str, str]:
@@ -128,9 +121,7 @@ class _Input(NamedTuple):
 def _inputs(benchmarks: Sequence[str], predictions: Sequence[str]) -> list[_Input]:
     """The files to score. A folder of lmms-eval stands for its logs."""
     if predictions and len(benchmarks) > 1:
-        raise UsageError(
-            f"--predictions are of one benchmark; got {len(benchmarks)}: {', '.join(benchmarks)}"
-        )
+        raise UsageError(f"--predictions are of one benchmark; got {len(benchmarks)}: {', '.join(benchmarks)}")
     if predictions:
         return [_Input(benchmarks[0], file) for file in predictions]
     from snellen.data.foreign.lmms_eval import sample_logs
@@ -204,9 +195,7 @@ def _write_scored(scored: Sequence[Scored], options: Options) -> int:
 
     runs = [one.save(options.out) for one in scored] if options.out else []
     _print_warnings(dict.fromkeys(warning for one in scored for warning in one.warnings))
-    cards = [
-        scorecard(one.benchmark, one.summary, one.warnings, one.data, one.run) for one in scored
-    ]
+    cards = [scorecard(one.benchmark, one.summary, one.warnings, one.data, one.run) for one in scored]
     reports = [one.report for one in scored]
     write_document(score_document(reports, cards, scored[0].readings), options)
     if options.form == TABLE or options.output:
@@ -224,11 +213,7 @@ def _score_by_every_rule(file: _Input, options: Options) -> int:
     from snellen.scoring.disagreements import disagreements
 
     scored = score_by_rules(
-        file.benchmark,
-        file.predictions,
-        variant=options.variant,
-        columns=options.columns,
-        where=options.where,
+        file.benchmark, file.predictions, variant=options.variant, columns=options.columns, where=options.where
     )
     benchmarks = {rule: result.benchmark for rule, result in scored.items()}
     summaries = {rule: result.summary for rule, result in scored.items()}
@@ -246,10 +231,7 @@ def _judges(options: Options) -> tuple[Sequence[AnyModel] | None, int]:
     if NO_JUDGE in options.judges:
         others = [name for name in options.judges if name != NO_JUDGE]
         if others:
-            raise UsageError(
-                f"--judge {NO_JUDGE} leaves out every judge; leave it out, or "
-                f"{' and '.join(others)}"
-            )
+            raise UsageError(f"--judge {NO_JUDGE} leaves out every judge; leave it out, or {' and '.join(others)}")
         return (), 1
     read = read_judges(options.judges)
     if read["clip"]:
@@ -260,10 +242,7 @@ def _judges(options: Options) -> tuple[Sequence[AnyModel] | None, int]:
 def _extractor(options: Options) -> AnyModel:
     """The extractor that is named. Raises UsageError for several."""
     if len(options.extractors) > 1:
-        raise UsageError(
-            f"score takes one --extractor; got {' and '.join(options.extractors)}: score once with "
-            "each"
-        )
+        raise UsageError(f"score takes one --extractor; got {' and '.join(options.extractors)}: score once with each")
     return own_models(options.load, options.extractors)[0] if options.extractors else None
 
 
@@ -280,8 +259,7 @@ def _refuse_roles(options: Options) -> None:
     flags = [flag for flag, value in given.items() if value]
     if flags:
         raise UsageError(
-            f"--rule {EVERY_RULE} compares what the rules read alone; leave out "
-            f"{' and '.join(flags)}, or name one rule"
+            f"--rule {EVERY_RULE} compares what the rules read alone; leave out {' and '.join(flags)}, or name one rule"
         )
 
 
@@ -291,7 +269,5 @@ def _print_warnings(warnings: Iterable[str]) -> None:
 
 
 def _exit_code(summaries: Iterable[Summary]) -> int:
-    incomplete = any(
-        summary.outcomes["failed"] or summary.outcomes["missing"] for summary in summaries
-    )
+    incomplete = any(summary.outcomes["failed"] or summary.outcomes["missing"] for summary in summaries)
     return INCOMPLETE if incomplete else COMPLETE

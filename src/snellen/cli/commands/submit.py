@@ -64,9 +64,7 @@ def main(options: Options) -> int:
     if options.predictions is not None:
         upload = read_upload(Path(options.predictions), options.benchmark, options.name)
     patience = _PATIENCE if options.wait is None else min(_PATIENCE, options.wait)
-    client = HubClient(
-        options.hub, patience=patience, notify=lambda text: print_line(text, error=True)
-    )
+    client = HubClient(options.hub, patience=patience, notify=lambda text: print_line(text, error=True))
     if upload is not None:
         states = [_submit(client, upload, options)]
     elif options.withdraw is not None:
@@ -83,11 +81,7 @@ def main(options: Options) -> int:
 
 def _check_flags(options: Options) -> None:
     """Raises UsageError unless one thing is to be done."""
-    given = {
-        options.predictions or "": options.predictions,
-        "--list": options.list,
-        "--withdraw": options.withdraw,
-    }
+    given = {options.predictions or "": options.predictions, "--list": options.list, "--withdraw": options.withdraw}
     named = [name for name, value in given.items() if value]
     if not named:
         raise UsageError("expected a run folder or a file of predictions, --list, or --withdraw ID")
@@ -98,10 +92,7 @@ def _check_flags(options: Options) -> None:
 def _submit(client: HubClient, upload: Upload, options: Options) -> Any:
     """Send predictions; with --wait and --publish, until there is a score."""
     sent = client.submit(
-        upload,
-        facts=_facts_json(options.facts),
-        replaces=options.replaces,
-        allow_missing=options.allow_missing,
+        upload, facts=_facts_json(options.facts), replaces=options.replaces, allow_missing=options.allow_missing
     )
     if options.wait is not None or options.publish:
         sent = client.wait(sent["id"], options.wait)
@@ -117,18 +108,14 @@ def _facts_json(facts: Mapping[str, str]) -> str:
         try:
             values["parameters"] = float(facts["parameters"])
         except ValueError:
-            raise UsageError(
-                f"--facts parameters={facts['parameters']}: expected a number, in billions"
-            ) from None
+            raise UsageError(f"--facts parameters={facts['parameters']}: expected a number, in billions") from None
     return json.dumps(values)
 
 
 def _states_document(states: Any, data: object) -> Document:
     """A line for each submission."""
     lines = [Line(_state_line(state), is_unbroken=True) for state in states]
-    names = [
-        Column(name) for name in ("id", "benchmark", "model", "status", "visibility", "problem")
-    ]
+    names = [Column(name) for name in ("id", "benchmark", "model", "status", "visibility", "problem")]
     columns = [*names, Column("score", "number"), Column("n", "count")]
     rows = []
     for state in states:
@@ -144,7 +131,4 @@ def _state_line(state: Any) -> str:
         headline = state["score"]["headline"]
         score = f"; {state['score']['name']} {fmt.score_text(headline['value'])}"
         score += f", n = {headline['n']:,}"
-    return (
-        f"{state['id']}: {state['benchmark']}, {state['model']}: {state['status']}, "
-        f"{state['visibility']}{score}"
-    )
+    return f"{state['id']}: {state['benchmark']}, {state['model']}: {state['status']}, {state['visibility']}{score}"

@@ -69,41 +69,50 @@ def _parse_fractions(text: str) -> tuple[float, ...]:
 
 _TASK_KEYS: Mapping[str, FlagKey] = {
     "kind": FlagKey("only questions of these kinds: choice|yes_no|open", _parse_kinds),
-    "halves": FlagKey("yes: split each task into halves that share no image, to see whether the map "
-                  "places them together", _parse_yes),
+    "halves": FlagKey(
+        "yes: split each task into halves that share no image, to see whether the map places them together", _parse_yes
+    ),
     "fewest": FlagKey("leave out tasks with fewer samples (8)", int),
     "most": FlagKey("train on a random N samples of each task", int),
-}  # fmt: skip
+}
 _TUNING_KEYS: Mapping[str, FlagKey] = {
     "epochs": FlagKey("passes over the samples (3)", int),
     "rank": FlagKey("rank of the weight changes (8)", int),
     "alpha": FlagKey("LoRA's scale is alpha / rank (16)", int),
     "learning_rate": FlagKey("of AdamW, constant (2e-4)", float),
     "batch_size": FlagKey("samples per step (16)", int),
-    "targets": FlagKey("layers to tune, a regular expression that their full names match (every linear "
-                   "layer of the language model)"),
-}  # fmt: skip
+    "targets": FlagKey(
+        "layers to tune, a regular expression that their full names match (every linear layer of the language model)"
+    ),
+}
 _MAP_KEYS: Mapping[str, FlagKey] = {
-    "clusters": FlagKey("number of clusters (12), a CSV with the columns cluster, subtask, or "
-                    "mmt-bench, those that the paper lists"),
-    "linkage": FlagKey(f"of the clusters: {'|'.join(LINKAGES)} (average)",
-                   partial(_parse_choice, LINKAGES)),
+    "clusters": FlagKey(
+        "number of clusters (12), a CSV with the columns cluster, subtask, or mmt-bench, those that the paper lists"
+    ),
+    "linkage": FlagKey(f"of the clusters: {'|'.join(LINKAGES)} (average)", partial(_parse_choice, LINKAGES)),
     "seeds": FlagKey("make a map with each of N seeds and compare them (1)", int),
-    "against": FlagKey(f"{'|'.join(CONTROLS)}: make the map a second time, with the images of other "
-                   "questions or the answers of others: what is alike in both is in the wording",
-                   partial(_parse_choice, CONTROLS)),
-}  # fmt: skip
+    "against": FlagKey(
+        f"{'|'.join(CONTROLS)}: make the map a second time, with the images of other "
+        "questions or the answers of others: what is alike in both is in the wording",
+        partial(_parse_choice, CONTROLS),
+    ),
+}
 _TAU_KEYS: Mapping[str, FlagKey] = {
-    "overall": FlagKey("a CSV of the overall score of each model, with the columns model, overall "
-                   "(the mean over tasks; for runs, their headline)"),
+    "overall": FlagKey(
+        "a CSV of the overall score of each model, with the columns model, overall "
+        "(the mean over tasks; for runs, their headline)"
+    ),
     "without": FlagKey("models of the scores to leave out, separated by |", _parse_list),
     "nearest": FlagKey("tasks from which a task's scores are predicted (3)", int),
-    "thresholds": FlagKey("distances, as fractions of the largest, for tau by distance "
-                      "(1|1/2|1/4|1/6|1/8)", _parse_fractions),
-    "ties": FlagKey("what two models tied on a task count: zero, or one, as the paper's formula says "
-                "(zero)", partial(_parse_choice, TIES)),
+    "thresholds": FlagKey(
+        "distances, as fractions of the largest, for tau by distance (1|1/2|1/4|1/6|1/8)", _parse_fractions
+    ),
+    "ties": FlagKey(
+        "what two models tied on a task count: zero, or one, as the paper's formula says (zero)",
+        partial(_parse_choice, TIES),
+    ),
     "itself": FlagKey("yes: each task is its own neighbour, as in the paper's formula", _parse_yes),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,24 +130,23 @@ class Options(OutputOptions):
         {}, "--tasks", "which samples are the tasks", metavar="KEY=VALUE,...", keys=_TASK_KEYS
     )
     tuning: Mapping[str, Any] = option(
-        {}, "--tuning", "how the model is fine-tuned on each task", metavar="KEY=VALUE,...",
-        keys=_TUNING_KEYS,
-    )  # fmt: skip
+        {}, "--tuning", "how the model is fine-tuned on each task", metavar="KEY=VALUE,...", keys=_TUNING_KEYS
+    )
     map: Mapping[str, Any] = option(
         {}, "--map", "how tasks are mapped and clustered", metavar="KEY=VALUE,...", keys=_MAP_KEYS
     )
     scores: str | None = option(
-        None, "--scores",
+        None,
+        "--scores",
         "scores of many models: the columns model, subtask (or task, category), accuracy (or "
         "score, value); without a model and a benchmark, only scores are analysed",
         metavar="FILE.csv",
-    )  # fmt: skip
+    )
     runs: Sequence[str] = option((), "--runs")
     """The scores are taken from these, in place of a file."""
     tau: Mapping[str, Any] = option(
-        {}, "--tau", "how the ranks of models on tasks are compared", metavar="KEY=VALUE,...",
-        keys=_TAU_KEYS,
-    )  # fmt: skip
+        {}, "--tau", "how the ranks of models on tasks are compared", metavar="KEY=VALUE,...", keys=_TAU_KEYS
+    )
     seed: int = option(0, "--seed")
     """Of the initial weights, the order and the sampled questions."""
     out: str = option("snellen-taskmap", "--out")
@@ -206,9 +214,7 @@ def _check_options(options: Options) -> None:
     if options.scores and options.runs:
         raise UsageError("scores come from --scores or from --runs, not from both")
     if "against" in options.map and not options.model:
-        raise UsageError(
-            "--map against=... is of a map, which takes a model and a benchmark: -m and -b"
-        )
+        raise UsageError("--map against=... is of a map, which takes a model and a benchmark: -m and -b")
     if options.tau.get("nearest", 1) < 1:
         raise UsageError(f"--tau nearest={options.tau['nearest']}: expected a number above 0")
 
@@ -228,9 +234,7 @@ def _load_scores(options: Options) -> ScoresWithOverall | None:
     return scores.without_models(options.tau.get("without", ())), overall
 
 
-def _load_clusters(
-    options: Options, scored: ScoresWithOverall | None
-) -> dict[str, tuple[str, ...]] | None:
+def _load_clusters(options: Options, scored: ScoresWithOverall | None) -> dict[str, tuple[str, ...]] | None:
     """Clusters from a file or of the paper; None if they are to be computed."""
     from snellen.taskmap.scores import published_clusters, read_clusters
 

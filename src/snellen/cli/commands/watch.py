@@ -52,33 +52,40 @@ class Options(OutputOptions):
     """What `snellen watch` takes: the models are the checkpoints."""
 
     checkpoints: str = argument(
-        "CHECKPOINTS", "the folder in which they appear, a pattern such as 'runs/*/checkpoint-*', "
+        "CHECKPOINTS",
+        "the folder in which they appear, a pattern such as 'runs/*/checkpoint-*', "
         "or the address of a server whose list of models grows; with options of the models after a "
         "colon, e.g. out:device=cuda:1,dtype=bfloat16",
-    )  # fmt: skip
+    )
     benchmarks: Sequence[str] = option(MISSING, "--benchmark", is_repeatable=True)
-    every: float = option(
-        30.0, "--every", "time between two scans for new checkpoints", metavar="SECONDS",
-        parse=float,
-    )  # fmt: skip
+    every: float = option(30.0, "--every", "time between two scans for new checkpoints", metavar="SECONDS", parse=float)
     end: WatchEnd = option(
-        WatchEnd(), "--for", "end after what is there (`once`), after a time such as 15m, 12h or "
+        WatchEnd(),
+        "--for",
+        "end after what is there (`once`), after a time such as 15m, 12h or "
         "2d, or when this file exists, e.g. out/done; an evaluation in progress is finished, and "
         "so are the checkpoints that are there when the file appears",
-        metavar="once|TIME|FILE", parse=parse_end,
-    )  # fmt: skip
+        metavar="once|TIME|FILE",
+        parse=parse_end,
+    )
     base: str | None = option(
-        None, "--base", "the model they were trained from, where checkpoints have no tokenizer or "
-        "processor, and below LoRA adapters (default: as the adapter says)", metavar="MODEL",
-    )  # fmt: skip
+        None,
+        "--base",
+        "the model they were trained from, where checkpoints have no tokenizer or "
+        "processor, and below LoRA adapters (default: as the adapter says)",
+        metavar="MODEL",
+    )
     group: str | None = option(None, "--group")
     """The scores by this grouping are kept too."""
     on_regression: Sequence[str] = option(
-        (), "--on-regression", "`fail`: end at the first regression, with exit code 1 while the "
+        (),
+        "--on-regression",
+        "`fail`: end at the first regression, with exit code 1 while the "
         "latest checkpoint is one; else a command to run after each, without a shell; {step}, "
         "{checkpoint}, {benchmark} and {sentence} are filled in; repeat for both",
-        metavar="fail|COMMAND", is_repeatable=True,
-    )  # fmt: skip
+        metavar="fail|COMMAND",
+        is_repeatable=True,
+    )
     run: RunOptions = options_field(RunOptions)
     quiet: bool = option(False, "--quiet")
     track: Sequence[str] = option((), "--track")

@@ -38,15 +38,10 @@ class Options(OutputOptions):
 
     first: str = argument("A", "a run folder, or a file of predictions")
     second: str | None = argument(
-        "B",
-        "the same. Without it, A is compared with the published numbers of its model",
-        "?",
+        "B", "the same. Without it, A is compared with the published numbers of its model", "?"
     )
     further: Sequence[str] = argument(
-        "C",
-        "further runs: each step from one run to the next is split, e.g. the steps of a training "
-        "recipe",
-        "*",
+        "C", "further runs: each step from one run to the next is split, e.g. the steps of a training recipe", "*"
     )
     others: Sequence[str] = option((), "--runs")
     """Runs that tell causes apart, e.g. A's model with B's prompt; without one, such runs in the
@@ -144,11 +139,7 @@ def _explain(options: Options, second: str, crossed_runs: tuple[RunFolder, ...])
     from snellen.api.why import explain
 
     return explain(
-        options.first,
-        second,
-        others=(*options.others, *crossed_runs),
-        examples=options.each,
-        sources=options.sources,
+        options.first, second, others=(*options.others, *crossed_runs), examples=options.each, sources=options.sources
     )
 
 
@@ -171,9 +162,7 @@ def _ask_crossed_runs(options: Options, explanation: Explanation) -> tuple[RunFo
         moved=options.sources.data,
         serving=None if options.quiet else line_printer(console),
     )
-    if not open_combinations(explanation.why) and all(
-        side.info is not None for side in explanation.sides
-    ):
+    if not open_combinations(explanation.why) and all(side.info is not None for side in explanation.sides):
         line_printer(console)("--ask: nothing is left to ask that would tell causes apart")
         return ()
     with crossed as crossing:

@@ -33,18 +33,11 @@ def is_foreign(path: str | Path) -> bool:
         from snellen.data.foreign.mme import mme_files
 
         return bool(mme_files(path))
-    return (
-        path.is_file()
-        and _record_reader(path, path.suffix.lower(), path.name, DEFAULT_LIMITS) is not None
-    )
+    return path.is_file() and _record_reader(path, path.suffix.lower(), path.name, DEFAULT_LIMITS) is not None
 
 
 def scan_foreign(
-    path: Path,
-    suffix: str,
-    column_map: Mapping[str, str],
-    name: str,
-    limits: Limits = DEFAULT_LIMITS,
+    path: Path, suffix: str, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan | None:
     """Read a file in another tool's layout; None if it is an ordinary table.
 
@@ -87,9 +80,7 @@ def refuse_pickle(path: Path, suffix: str, name: str) -> None:
         )
 
 
-def _record_reader(
-    path: Path, suffix: str, name: str, limits: Limits
-) -> Callable[[], Iterable[Record]] | None:
+def _record_reader(path: Path, suffix: str, name: str, limits: Limits) -> Callable[[], Iterable[Record]] | None:
     """The reader of another tool's layout, of which only that of the file's suffix is imported."""
     if suffix == ".txt":
         from snellen.data.foreign.mme import mme_records
@@ -114,9 +105,7 @@ def _record_reader(
     return partial(seed_records, path, name, limits) if is_json_lines(head) else None
 
 
-def _scan_records(
-    records: Iterable[Record], files: Sequence[Path], column_map: Mapping[str, str], name: str
-) -> Scan:
+def _scan_records(records: Iterable[Record], files: Sequence[Path], column_map: Mapping[str, str], name: str) -> Scan:
     no_location = JsonLine(0, 0, b"").image_location
     rows = typed_rows(((record, no_location) for record in records), column_map, name)
     return Scan((), rows, partial(_files_digest, files))

@@ -24,14 +24,10 @@ _OWN_METADATA = frozenset({"outcome", "replies", "option_labels", "media_sha256"
 def is_every_eval_ever(head: bytes) -> bool:
     """Whether the first line of a file, as far as `head` reaches, is of that schema."""
     first = head.lstrip().split(b"\n", 1)[0]
-    return b'"schema_version"' in first and b'"evaluation_id"' in first and (
-        b'"sample_id"' in first
-    )  # fmt: skip
+    return b'"schema_version"' in first and b'"evaluation_id"' in first and (b'"sample_id"' in first)
 
 
-def every_eval_ever_records(
-    path: Path, name: str, limits: Limits = DEFAULT_LIMITS
-) -> Iterator[Record]:
+def every_eval_ever_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
     """A record for each question; one that several numbers count has several lines, of which the
     first is read. Raises DataError."""
     seen: set[str] = set()

@@ -25,9 +25,7 @@ _JSON_ADVICE = "write it as JSON with: inspect log convert --to json --output-di
 def is_inspect_json(head: bytes) -> bool:
     """Whether a JSON document begins like Inspect's logs."""
     start = head.lstrip()[:200]
-    return start.startswith(b"{") and b'"version"' in start and (
-        b'"status"' in start and b'"eval"' in head
-    )  # fmt: skip
+    return start.startswith(b"{") and b'"version"' in start and (b'"status"' in start and b'"eval"' in head)
 
 
 def inspect_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
@@ -50,9 +48,7 @@ def _archive_samples(path: Path, name: str, limits: Limits) -> Iterator[Record]:
                 if member.startswith(_SAMPLES) and member.endswith(".json"):
                     yield _decode_log(read_member(archive, member), f"{name}, {member}", limits)
     except NotImplementedError:
-        raise DataError(
-            f"{name} is packed by a method that Python's zipfile cannot read; {_JSON_ADVICE}"
-        ) from None
+        raise DataError(f"{name} is packed by a method that Python's zipfile cannot read; {_JSON_ADVICE}") from None
     except MemoryError:
         raise DataError(f"{name} holds more than fits into memory") from None
     except (zipfile.BadZipFile, ValueError, KeyError) as error:
@@ -62,11 +58,7 @@ def _archive_samples(path: Path, name: str, limits: Limits) -> Iterator[Record]:
 def _document_samples(path: Path, name: str, limits: Limits) -> Iterable[Record]:
     value = _decode_log(read_bounded(path, limits, name), name, limits)
     samples = value.get("samples")
-    return (
-        [sample for sample in samples if isinstance(sample, dict)]
-        if isinstance(samples, list)
-        else []
-    )
+    return [sample for sample in samples if isinstance(sample, dict)] if isinstance(samples, list) else []
 
 
 def _decode_log(data: bytes, where: str, limits: Limits) -> Record:
@@ -121,11 +113,7 @@ def _reply_cells(sample: Record, attachments: Mapping[str, Any]) -> Record:
 
 
 def _metadata_cells(metadata: Mapping[str, Any]) -> Record:
-    return {
-        column_name(str(key), 0): value
-        for key, value in metadata.items()
-        if isinstance(value, str | int | float)
-    }
+    return {column_name(str(key), 0): value for key, value in metadata.items() if isinstance(value, str | int | float)}
 
 
 def _question_text(value: Any, attachments: Mapping[str, Any]) -> str:
@@ -133,9 +121,7 @@ def _question_text(value: Any, attachments: Mapping[str, Any]) -> str:
     if isinstance(value, str):
         return _resolve_attachment(value, attachments)
     user_messages = [
-        message
-        for message in _as_list(value)
-        if isinstance(message, dict) and message.get("role") == "user"
+        message for message in _as_list(value) if isinstance(message, dict) and message.get("role") == "user"
     ]
     return _message_text(user_messages[-1].get("content"), attachments) if user_messages else ""
 

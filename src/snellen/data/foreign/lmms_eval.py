@@ -19,15 +19,7 @@ from typing import Any
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size
-from snellen.data.columns import (
-    DATA_ROW,
-    GOLD_COLUMNS,
-    ID_COLUMNS,
-    column_name,
-    id_of,
-    is_image_column,
-    option_letters,
-)
+from snellen.data.columns import DATA_ROW, GOLD_COLUMNS, ID_COLUMNS, column_name, id_of, is_image_column, option_letters
 from snellen.data.documents import decode_json, read_lines
 from snellen.data.tables.typed_rows import Record
 
@@ -40,9 +32,7 @@ _HEAD_SIZE = 1 << 16
 _NOT_AGGREGATED = frozenset({"doc", "token_counts"})
 _EMPTY_TARGETS = frozenset({"", "nan", "none"})
 _EXCLUDED_COLUMNS = frozenset({"prediction", "pred", "score", *GOLD_COLUMNS})
-_GOLD_COLUMN_NAMES = frozenset(
-    {*GOLD_COLUMNS, "correct_choice", "annotations_captions", "gt_answer_details"}
-)
+_GOLD_COLUMN_NAMES = frozenset({*GOLD_COLUMNS, "correct_choice", "annotations_captions", "gt_answer_details"})
 """Column names that task files give for the gold answer."""
 _ROW_GOLD_COLUMNS = ("answers", "answer", "gt_answer", "label", "correct_choice", "correct answer")
 """Columns of a data row that hold its gold answer, if `target` does not."""
@@ -90,11 +80,7 @@ def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) ->
     check_size(path.stat().st_size, limits.document_mb * MB, "document_mb", name)
     with path.open("rb") as file:
         lines = enumerate(read_lines(file, limits, name), 1)
-        samples = [
-            _decode_sample(line, f"{name}, line {number}", limits)
-            for number, line in lines
-            if line.strip()
-        ]
+        samples = [_decode_sample(line, f"{name}, line {number}", limits) for number, line in lines if line.strip()]
     target_is_column = _is_column_name([sample.get("target") for sample in samples])
     indices_by_id: dict[str, list[str]] = {}
     for sample in samples:
@@ -111,11 +97,7 @@ def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) ->
 def _is_column_name(targets: Sequence[object]) -> bool:
     """Whether `target` is the name of a column in every row, so no gold answer."""
     first = targets[0] if targets else None
-    return (
-        isinstance(first, str)
-        and first in _GOLD_COLUMN_NAMES
-        and all(target == first for target in targets)
-    )
+    return isinstance(first, str) and first in _GOLD_COLUMN_NAMES and all(target == first for target in targets)
 
 
 def _decode_sample(line: bytes, where: str, limits: Limits) -> Record:
@@ -172,11 +154,7 @@ def _sample_gold(sample: Record, doc: Record, aggregated: Record, target_is_colu
     if isinstance(letter, str) and len(letter) == 1 and len(str(target)) > 1:
         # MVBench's `target` is the text of the option; the log does not give its letter.
         return letter
-    if (
-        not target_is_column
-        and target is not None
-        and str(target).strip().lower() not in _EMPTY_TARGETS
-    ):
+    if not target_is_column and target is not None and str(target).strip().lower() not in _EMPTY_TARGETS:
         return target
     gold = next((doc[name] for name in _ROW_GOLD_COLUMNS if doc.get(name)), None)
     if isinstance(gold, list):

@@ -25,9 +25,7 @@ def mme_files(folder: Path) -> list[Path]:
     text files, but with two cells a line.
     """
     files = sorted(
-        path
-        for path in folder.glob("*.txt")
-        if path.is_file() and not path.stem.lower().startswith("readme")
+        path for path in folder.glob("*.txt") if path.is_file() and not path.stem.lower().startswith("readme")
     )
     return files if any(map(_is_result_file, files)) else []
 
@@ -70,8 +68,6 @@ def _read_lines(path: Path, limits: Limits) -> list[str]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
-        ) from None
+        raise DataError(f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8") from None
     # Normalise line ends as Python does when it opens a text file.
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -28,13 +28,7 @@ from snellen.core.clip import Clip, encode_clip
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import FileSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef
-from snellen.data.media.frame_sampling import (
-    FrameSampling,
-    part_times,
-    sample_frames,
-    sample_indices,
-    sample_times,
-)
+from snellen.data.media.frame_sampling import FrameSampling, part_times, sample_frames, sample_indices, sample_times
 from snellen.data.media.video import DecodedFrame, VideoInput, frame_times, frames_at, video_facts
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.settings import max_image_pixels
@@ -165,9 +159,7 @@ def video_size(ref: MediaRef) -> tuple[int, int]:
     """
     source = ref.source
     if isinstance(source, FrameFolder):
-        return [
-            decode_image(frame.source.read(), max_image_pixels()).size for frame in source.frames
-        ][-1]
+        return [decode_image(frame.source.read(), max_image_pixels()).size for frame in source.frames][-1]
     path = source.path if isinstance(source, VideoFile | FileSource) else None
     video: VideoInput = source.read() if path is None else path
     name = _EMBEDDED_NAME if path is None else path
@@ -212,9 +204,7 @@ def _cached_frames(clip: VideoClip) -> list[_CachedFrame] | None:
     return frames if all((_entry_folder(clip) / frame.name).is_file() for frame in frames) else None
 
 
-def _frame_bytes(
-    clip: VideoClip, frames: Sequence[_CachedFrame] | None, index: int
-) -> bytes | None:
+def _frame_bytes(clip: VideoClip, frames: Sequence[_CachedFrame] | None, index: int) -> bytes | None:
     if frames is None or index >= len(frames):
         return None
     try:
@@ -293,20 +283,11 @@ def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:
     if isinstance(clip.source, VideoFile) and clip.source.parts:
         spans = [(a, min(b, facts.duration)) for a, b in clip.source.parts if a < facts.duration]
         if not spans:
-            raise MediaError(
-                f"{clip.name}: all parts begin after the video's {facts.duration:.1f} s"
-            )
+            raise MediaError(f"{clip.name}: all parts begin after the video's {facts.duration:.1f} s")
         return part_times(clip.sampling, spans)
     if start >= facts.duration:
-        raise MediaError(
-            f"{clip.name}: the part begins at {start:g} s, but the video is {facts.duration:.1f} s "
-            "long"
-        )
-    end = (
-        min(clip_end, facts.duration)
-        if clip_end is not None and clip_end > start
-        else facts.duration
-    )
+        raise MediaError(f"{clip.name}: the part begins at {start:g} s, but the video is {facts.duration:.1f} s long")
+    end = min(clip_end, facts.duration) if clip_end is not None and clip_end > start else facts.duration
     if not clip.sampling.counts_frames or clip.sampling.fits_all_frames(end - start):
         return sample_times(clip.sampling, start, end)
     times = frame_times(video, clip.name)

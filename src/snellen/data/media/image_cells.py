@@ -94,15 +94,7 @@ class BrokenCell(Struct, frozen=True, tag="broken", tag_field="type"):
     digest: str
 
 
-StoredMedium = (
-    SliceLocation
-    | JsonLocation
-    | ParquetLocation
-    | DatasetLocation
-    | NamedImage
-    | NamedVideo
-    | BrokenCell
-)
+StoredMedium = SliceLocation | JsonLocation | ParquetLocation | DatasetLocation | NamedImage | NamedVideo | BrokenCell
 
 
 def broken_cell(problem: str, cell: bytes | memoryview) -> BrokenCell:

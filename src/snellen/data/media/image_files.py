@@ -41,10 +41,7 @@ class FileDigests:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._save()
         if self._connection:
@@ -70,9 +67,7 @@ class FileDigests:
             return None
         try:
             row = connection.execute(
-                "SELECT digest FROM files "
-                "WHERE path = ? AND algorithm = ? AND size = ? AND mtime_ns = ?",
-                facts,
+                "SELECT digest FROM files WHERE path = ? AND algorithm = ? AND size = ? AND mtime_ns = ?", facts
             ).fetchone()
         except sqlite3.DatabaseError:
             return None
@@ -84,9 +79,7 @@ class FileDigests:
             try:
                 self._cache.mkdir(parents=True, exist_ok=True)
                 # Rows may be read by another thread than the one that began the iteration.
-                self._connection = sqlite3.connect(
-                    self._cache / "files.sqlite", timeout=30, check_same_thread=False
-                )
+                self._connection = sqlite3.connect(self._cache / "files.sqlite", timeout=30, check_same_thread=False)
                 self._connection.execute(_CREATE_TABLE)
             except (OSError, sqlite3.DatabaseError):
                 self._connection = None
@@ -96,9 +89,7 @@ class FileDigests:
         if self._connection and self._new:
             try:
                 with self._connection:
-                    self._connection.executemany(
-                        "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", self._new
-                    )
+                    self._connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", self._new)
             except sqlite3.DatabaseError:
                 pass  # Only the cache is lost; the digests returned are right.
         self._new.clear()
@@ -135,11 +126,7 @@ class MediaFolders:
 
 
 def media_folders(
-    search_folders: tuple[str, ...],
-    user_folders: tuple[Path, ...] | None,
-    limits: Limits,
-    *,
-    fetched: bool,
+    search_folders: tuple[str, ...], user_folders: tuple[Path, ...] | None, limits: Limits, *, fetched: bool
 ) -> MediaFolders:
     """The folders of a table.
 
@@ -172,9 +159,7 @@ def locate_image(name: str, folders: MediaFolders, files: FileDigests, where: st
         problem = folders.problem(path)
         try:
             if problem is None and path.stat().st_size > folders.picture_mb * MB:
-                problem = (
-                    f"{path} is longer than {folders.picture_mb} MB; {raising_advice('picture_mb')}"
-                )
+                problem = f"{path} is longer than {folders.picture_mb} MB; {raising_advice('picture_mb')}"
             if problem is None:
                 return MediaRef(files.digest(path), FileSource(str(path)))
         except OSError as error:

@@ -178,8 +178,7 @@ def _verify_digest(data: bytes, digest: str, path: str, row: int) -> bytes:
 
 def _changed_error(path: str, row: int) -> MediaError:
     return MediaError(
-        f"{path}, row {row}: the image is no longer where it was; "
-        "the file was changed after it was opened"
+        f"{path}, row {row}: the image is no longer where it was; the file was changed after it was opened"
     )
 
 

@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 from snellen.core.errors import MediaError
 
-_TIMES = re.compile(
-    r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
-)
+_TIMES = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})")
 _TAG = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 """Tags of either format for bold, colour, speaker or karaoke times."""
 _BLANK_LINES = re.compile(r"\n[ \t]*\n")
@@ -49,9 +47,7 @@ def parse_subtitles(text: str) -> list[Cue]:
                 cue_text = " ".join(" ".join(lines[number + 1 :]).split())
                 cue_text = html.unescape(_TAG.sub("", cue_text)).strip()
                 if cue_text:
-                    cues.append(
-                        Cue(_seconds(match.groups()[:4]), _seconds(match.groups()[4:]), cue_text)
-                    )
+                    cues.append(Cue(_seconds(match.groups()[:4]), _seconds(match.groups()[4:]), cue_text))
                 break
     return sorted(cues)
 

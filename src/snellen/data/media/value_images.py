@@ -38,15 +38,11 @@ class CellValues:
         self._name = name
         self._limits = settings.limits
         self._our_name = our_name
-        self._folders = media_folders(
-            (str(Path.cwd()),), settings.media_folders, settings.limits, fetched=False
-        )
+        self._folders = media_folders((str(Path.cwd()),), settings.media_folders, settings.limits, fetched=False)
 
     def record(self, number: int, record: Mapping[Any, Any]) -> dict[str, Any]:
         """A row, whose `number` counts from 1. Raises DataError for a value that cannot be kept."""
-        return {
-            str(column): self._value(value, str(column), number) for column, value in record.items()
-        }
+        return {str(column): self._value(value, str(column), number) for column, value in record.items()}
 
     def _value(self, value: Any, column: str, row: int) -> Any:
         name = self._our_name(column_name(column, 0))
@@ -116,12 +112,8 @@ class CellValues:
         except (TypeError, ValueError, RuntimeError) as error:
             # Such as a tensor on an accelerator, or one that records gradients.
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise DataError(
-                f"a {type(value).__name__} cannot be read as an array: {reason}"
-            ) from error
-        is_image = array.dtype == np.uint8 and (
-            array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4))
-        )
+            raise DataError(f"a {type(value).__name__} cannot be read as an array: {reason}") from error
+        is_image = array.dtype == np.uint8 and (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4)))
         if is_image and array.size:
             from PIL import Image
 

@@ -74,22 +74,14 @@ def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
     )
 
 
-def locate_video(
-    item: NamedVideo, folders: MediaFolders, files: FileDigests, where: str
-) -> MediaRef:
+def locate_video(item: NamedVideo, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
     """Find the video in `folders` and their subfolders `video`, `videos` and `data`.
 
     The name is also tried with each video suffix; a folder of that name holds the frames.
     """
-    search_folders = [
-        Path(folder, inner) for folder in folders.search_folders for inner in _INNER_FOLDERS
-    ]
-    if item.subtitles and any(
-        map(folders.problem, (folder / item.subtitles for folder in search_folders))
-    ):
-        return _broken_video(
-            item.subtitles, f"{where}: {folders.problem(search_folders[0] / item.subtitles)}"
-        )
+    search_folders = [Path(folder, inner) for folder in folders.search_folders for inner in _INNER_FOLDERS]
+    if item.subtitles and any(map(folders.problem, (folder / item.subtitles for folder in search_folders))):
+        return _broken_video(item.subtitles, f"{where}: {folders.problem(search_folders[0] / item.subtitles)}")
     for name in item.names:
         for folder in search_folders:
             for path in (folder / name, *(folder / (name + suffix) for suffix in VIDEO_SUFFIXES)):
@@ -123,12 +115,7 @@ def _video_file(
 
 
 def _frame_folder(
-    path: Path,
-    images: Sequence[Path],
-    item: NamedVideo,
-    search_folders: Sequence[Path],
-    files: FileDigests,
-    where: str,
+    path: Path, images: Sequence[Path], item: NamedVideo, search_folders: Sequence[Path], files: FileDigests, where: str
 ) -> MediaRef:
     try:
         frames = tuple(MediaRef(files.digest(image), FileSource(str(image))) for image in images)

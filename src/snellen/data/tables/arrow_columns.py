@@ -81,19 +81,18 @@ def image_type() -> Any:
 class KeptColumns:
     """Converts the columns of an Arrow schema to the types that are stored, batch by batch."""
 
-    def __init__(
-        self, schema: Any, labels: Mapping[str, Sequence[str]], our_name: Callable[[str], str]
-    ) -> None:
+    def __init__(self, schema: Any, labels: Mapping[str, Sequence[str]], our_name: Callable[[str], str]) -> None:
         """`labels` are the names of numbered labels, by column; `our_name` is what the user's map
         makes of a column."""
         import pyarrow as pa
 
         self._labels = labels
         self._types = {
-            field.name: pa.string() if field.name in labels
+            field.name: pa.string()
+            if field.name in labels
             else _kept_type(field.type, is_image_column(our_name(column_name(field.name, 0))))
             for field in schema
-        }  # fmt: skip
+        }
 
     def name_labels(self, record: Record) -> Record:
         """The record with the names of its numbered labels."""
@@ -137,10 +136,7 @@ def _kept_type(kind: Any, is_image: bool) -> Any:
         return _kept_type(kind.value_type, is_image)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return pa.list_(_kept_type(kind.value_type, is_image))
-    is_struct_of_image = types.is_struct(kind) and {field.name for field in kind} == {
-        "bytes",
-        "path",
-    }
+    is_struct_of_image = types.is_struct(kind) and {field.name for field in kind} == {"bytes", "path"}
     is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     is_binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
     if is_struct_of_image or is_binary or (is_image and is_text):

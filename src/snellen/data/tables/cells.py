@@ -30,9 +30,7 @@ _VIDEOS = frozenset(VIDEO_COLUMNS)
 _REPLIES = frozenset(REPLY_COLUMNS)
 
 
-def flat_cells(
-    record: Mapping[str, Any], gold: str | None = None, reply: str | None = None
-) -> dict[str, str]:
+def flat_cells(record: Mapping[str, Any], gold: str | None = None, reply: str | None = None) -> dict[str, str]:
     """The text cells of a record; nested objects become cells called `outer.inner`.
 
     An integer gold with a list of options is an option's index, counted from 0 (the convention of
@@ -58,14 +56,10 @@ def flat_cells(
 
 def _empty_reply_cells(column: str, record: Mapping[str, Any]) -> frozenset[str]:
     """The names of a nested record's cells that hold an empty text."""
-    return frozenset(
-        [f"{column}.{column_name(str(key), 0)}" for key, value in record.items() if value == ""]
-    )
+    return frozenset([f"{column}.{column_name(str(key), 0)}" for key, value in record.items() if value == ""])
 
 
-def _set_letter_gold(
-    record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]
-) -> None:
+def _set_letter_gold(record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]) -> None:
     """Replace option indices in the gold columns by letters, if the record lists its options."""
     listed = next((record[name] for name in OPTION_LISTS if name in record), None)
     options = parse_options(listed) if isinstance(listed, list | str) else None
@@ -85,11 +79,7 @@ def _set_letter_gold(
 
 
 def set_integer_gold(
-    cells: dict[str, str],
-    column: str,
-    index: int,
-    options: Sequence[str],
-    letters: Sequence[str] | None = None,
+    cells: dict[str, str], column: str, index: int, options: Sequence[str], letters: Sequence[str] | None = None
 ) -> None:
     """Make the index of an option its letter; if it is also the text of another option, all rows
     will decide. `letters` are those of the options if not A, B, C, ..."""

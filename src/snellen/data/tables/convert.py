@@ -62,18 +62,14 @@ def _report_progress(table: DataTable, progress: RowProgress | None) -> Iterator
 
 def _text_columns(table: DataTable) -> list[str]:
     """All columns except those whose images are written as bytes; `image_path` keeps its names."""
-    return [
-        name for name in table.columns if not is_image_column(name) or name.startswith("image_path")
-    ]
+    return [name for name in table.columns if not is_image_column(name) or name.startswith("image_path")]
 
 
 def _image_bytes(table: DataTable, row: Row) -> list[bytes]:
     try:
         return [ref.source.read() for ref in row.media]
     except MediaError as error:
-        raise DataError(
-            f"{table.path}, row {row.index + 1}: the image cannot be copied: {error}"
-        ) from error
+        raise DataError(f"{table.path}, row {row.index + 1}: the image cannot be copied: {error}") from error
 
 
 def _encode_base64(images: list[bytes]) -> list[str]:
@@ -96,9 +92,7 @@ def _write_delimited(table: DataTable, rows: Iterator[Row], file: BinaryIO, deli
     for row in rows:
         texts = _encode_base64(_image_bytes(table, row))
         image = json.dumps(texts) if len(texts) > 1 else "".join(texts)
-        file.write(
-            delimited_line([*(row.cells.get(name, "") for name in columns), image], delimiter)
-        )
+        file.write(delimited_line([*(row.cells.get(name, "") for name in columns), image], delimiter))
 
 
 def delimited_line(cells: Sequence[str], delimiter: str) -> bytes:
@@ -121,10 +115,7 @@ def _write_parquet(table: DataTable, rows: Iterator[Row], path: Path) -> None:
     has_lists = any(len(row.media) > 1 for row in table)
     image_type = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     schema = pa.schema(
-        [
-            *((name, pa.string()) for name in columns),
-            (IMAGE_COLUMN, pa.list_(image_type) if has_lists else image_type),
-        ]
+        [*((name, pa.string()) for name in columns), (IMAGE_COLUMN, pa.list_(image_type) if has_lists else image_type)]
     )
     with ParquetWriter(path, schema) as writer:
         batch: list[dict[str, Any]] = []

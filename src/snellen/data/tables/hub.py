@@ -108,8 +108,7 @@ class DatasetCell:
             raise MediaError(f"{self.dataset.name}, row {self.number + 1}: {error}") from error
         if not isinstance(value, bytes) or digest_bytes(value) != self.digest:
             raise MediaError(
-                f"{self.dataset.name}, row {self.number + 1}: the image was changed after the "
-                "data set was opened"
+                f"{self.dataset.name}, row {self.number + 1}: the image was changed after the data set was opened"
             )
         return value
 
@@ -276,9 +275,7 @@ def split_files(name: DatasetName) -> list[Path]:
         )
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error.strerror or error}") from error
-    kind = next(
-        (suffix for suffix in _DATA_SUFFIXES if any(p.suffix == suffix for p in files)), None
-    )
+    kind = next((suffix for suffix in _DATA_SUFFIXES if any(p.suffix == suffix for p in files)), None)
     if kind is None:
         raise DataError(
             f"{folder} holds no data: {_list_contents(folder)}; expected "
@@ -312,10 +309,7 @@ def _select_split(name: DatasetName, splits: list[str]) -> str | None:
         return name.split
     if len(splits) > 1:
         where = name.address
-        raise DataError(
-            f"{where} has the splits {', '.join(splits)}; choose one, as in "
-            f"{where}?split={splits[-1]}"
-        )
+        raise DataError(f"{where} has the splits {', '.join(splits)}; choose one, as in {where}?split={splits[-1]}")
     return splits[0] if splits else None
 
 

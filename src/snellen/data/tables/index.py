@@ -22,13 +22,7 @@ from msgspec import Struct
 from snellen.core.atomic_write import atomic_file, modification_stamp
 from snellen.core.errors import DataError, StorageError
 from snellen.data.columns import OPTION_LISTS, id_of, id_text
-from snellen.data.media.image_cells import (
-    BrokenCell,
-    NamedImage,
-    StoredMedium,
-    broken_cell,
-    is_file_name,
-)
+from snellen.data.media.image_cells import BrokenCell, NamedImage, StoredMedium, broken_cell, is_file_name
 
 SCHEMA = 7
 """Raise it whenever the content of an index, or the way cells are read, changes."""
@@ -96,11 +90,7 @@ class RowIndex:
     def _select(self, query: str, numbers: Sequence[int] = ()) -> Iterator[StoredRow]:
         with closing(_connect(self.path)) as connection:
             for number, cells, media in connection.execute(query, numbers):
-                yield (
-                    number,
-                    _cells_decoder.decode(cells),
-                    _media_decoder.decode(media) if media != _NO_MEDIA else (),
-                )
+                yield (number, _cells_decoder.decode(cells), _media_decoder.decode(media) if media != _NO_MEDIA else ())
 
     def ids(self) -> Iterator[str]:
         """The id of every row, in order, without decoding the rows."""
@@ -172,14 +162,9 @@ def _declared_size(header: bytes) -> int:
 
 def _build_index(path: Path, scan: Scan) -> IndexHeader:
     """Write the index of `scan` to `path` in one transaction."""
-    with (
-        atomic_file(path, sync=True) as part,
-        closing(sqlite3.connect(part, isolation_level=None)) as connection,
-    ):
+    with atomic_file(path, sync=True) as part, closing(sqlite3.connect(part, isolation_level=None)) as connection:
         # A partial file never gets its final name, so neither journal nor sync is needed.
-        connection.executescript(
-            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _CREATE_TABLES
-        )
+        connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _CREATE_TABLES)
         connection.execute("BEGIN")
         header = _insert_rows(connection, scan)
         connection.execute("COMMIT")
@@ -221,9 +206,7 @@ def _resolve_names(connection: sqlite3.Connection, numbers: Sequence[int]) -> No
         media = _media_at(connection, "number = ?", number)
         resolved: list[StoredMedium] = []
         for item in media or ():
-            resolved.extend(
-                _resolve_name(connection, item) if isinstance(item, NamedImage) else (item,)
-            )
+            resolved.extend(_resolve_name(connection, item) if isinstance(item, NamedImage) else (item,))
         if tuple(resolved) != media:
             changes.append((msgspec.json.encode(resolved), number))
     connection.executemany("UPDATE rows SET media = ? WHERE number = ?", changes)
@@ -239,10 +222,7 @@ def _resolve_name(connection: sqlite3.Connection, item: NamedImage) -> Sequence[
         if is_file_name(item.name) or "/" in item.name:
             return (item,)
         return (
-            broken_cell(
-                f"the image cell {item.name!r} is neither an image nor the id of a row",
-                item.name.encode(),
-            ),
+            broken_cell(f"the image cell {item.name!r} is neither an image nor the id of a row", item.name.encode()),
         )
     if not media:
         return (_broken_reference(item, "which has no image"),)
@@ -258,10 +238,6 @@ def _broken_reference(item: NamedImage, why: str) -> BrokenCell:
     return broken_cell(f"the image cell names row {item.name!r}, {why}", item.name.encode())
 
 
-def _media_at(
-    connection: sqlite3.Connection, condition: str, value: str | int
-) -> tuple[StoredMedium, ...] | None:
-    row = connection.execute(
-        f"SELECT media FROM rows WHERE {condition} ORDER BY number", (value,)
-    ).fetchone()
+def _media_at(connection: sqlite3.Connection, condition: str, value: str | int) -> tuple[StoredMedium, ...] | None:
+    row = connection.execute(f"SELECT media FROM rows WHERE {condition} ORDER BY number", (value,)).fetchone()
     return None if row is None else _media_decoder.decode(row[0])

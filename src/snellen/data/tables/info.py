@@ -103,9 +103,7 @@ def table_info(table: DataTable, kind_of: Callable[[Row], Kind]) -> TableInfo:
     )
 
 
-def verify_images(
-    table: DataTable, progress: Callable[[int, int], None] | None = None
-) -> Verification:
+def verify_images(table: DataTable, progress: Callable[[int, int], None] | None = None) -> Verification:
     """Decode every image, and the first and last frame of every video; report each failure with
     its row.
 

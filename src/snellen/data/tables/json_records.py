@@ -35,9 +35,7 @@ class JsonLine(NamedTuple):
         return JsonLocation(self.offset, len(self.data), keys, digest_bytes(image), size)
 
 
-def scan_jsonl(
-    path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
-) -> Scan:
+def scan_jsonl(path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS) -> Scan:
     """Read a JSON Lines file for the first time. Raises DataError, UnknownName."""
     hashed = hashlib.sha256()
 
@@ -49,9 +47,7 @@ def scan_jsonl(
     return Scan((), typed_rows(lines(), column_map, name), hashed.hexdigest)
 
 
-def scan_document(
-    path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
-) -> Scan:
+def scan_document(path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS) -> Scan:
     """Read a JSON document into memory, for files without images."""
     data = read_bounded(path, limits, name)
     records = document_records(data, name, limits)
@@ -84,8 +80,7 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) ->
             return _joined_columns(columns)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise DataError(
-            f"{name}: expected a list of JSON objects, or an object that leads from ids to objects "
-            "or texts"
+            f"{name}: expected a list of JSON objects, or an object that leads from ids to objects or texts"
         )
     if not value:
         raise DataError(f"{name} holds no rows")
@@ -112,9 +107,7 @@ def _json_lines(stream: Iterable[bytes], hashed: hashlib._Hash) -> Iterator[Json
 def _decode_record(line: JsonLine, name: str, limits: Limits) -> Record:
     value = decode_json(line.data, f"{name}, line {line.number}", limits)
     if not isinstance(value, dict):
-        raise DataError(
-            f"{name}, line {line.number}: expected a JSON object, got {type(value).__name__}"
-        )
+        raise DataError(f"{name}, line {line.number}: expected a JSON object, got {type(value).__name__}")
     return value
 
 

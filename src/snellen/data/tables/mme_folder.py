@@ -59,16 +59,12 @@ def question_files(folder: Path, limits: Limits = DEFAULT_LIMITS) -> list[Questi
         files += [
             QuestionFile(subtask.name, text, by_stem.get(text.stem, images / f"{text.stem}.jpg"))
             for text in sorted(texts.glob("*.txt"))
-            if texts != images
-            or text.stem in by_stem
-            or b"\t" in read_bounded(text, limits, str(text))
+            if texts != images or text.stem in by_stem or b"\t" in read_bounded(text, limits, str(text))
         ]
     return files
 
 
-def scan_mme(
-    folder: Path, files: list[QuestionFile], column_map: Mapping[str, str], name: str
-) -> Scan:
+def scan_mme(folder: Path, files: list[QuestionFile], column_map: Mapping[str, str], name: str) -> Scan:
     """The questions as rows. Raises UnknownName, and DataError for a line that is not question,
     tab, answer.
 
@@ -84,9 +80,7 @@ def _subtasks(folder: Path) -> Iterator[Path]:
     if _is_subtask(folder):
         yield folder
         return
-    yield from (
-        inner for inner in sorted(folder.iterdir()) if inner.is_dir() and _is_subtask(inner)
-    )
+    yield from (inner for inner in sorted(folder.iterdir()) if inner.is_dir() and _is_subtask(inner))
 
 
 def _is_subtask(folder: Path) -> bool:
@@ -151,16 +145,13 @@ def _question_lines(data: bytes, where: str) -> Iterator[_QuestionLine]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{where}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
-        ) from error
+        raise DataError(f"{where}: not UTF-8 text (byte {error.start}); save the file as UTF-8") from error
     for number, line in enumerate(_LINE_END.split(text), 1):
         if not line.strip():
             continue
         question, tab, answer = line.partition("\t")
         if not tab or not question.strip() or "\t" in answer.strip():
             raise DataError(
-                f"{where}, line {number}: got {line[:80]!r}; expected a question, a tab and "
-                "the answer Yes or No"
+                f"{where}, line {number}: got {line[:80]!r}; expected a question, a tab and the answer Yes or No"
             )
         yield _QuestionLine(question.strip(), answer.strip())

@@ -29,23 +29,10 @@ from snellen.data.media.image_cells import (
     SliceLocation,
     StoredMedium,
 )
-from snellen.data.media.image_files import (
-    FileDigests,
-    MediaFolders,
-    is_file,
-    locate_image,
-    media_folders,
-)
+from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, locate_image, media_folders
 from snellen.data.media.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
 from snellen.data.media.video_cells import locate_video
-from snellen.data.tables.hub import (
-    DatasetCell,
-    DatasetName,
-    dataset_files,
-    scan_dataset,
-    split_files,
-    with_split,
-)
+from snellen.data.tables.hub import DatasetCell, DatasetName, dataset_files, scan_dataset, split_files, with_split
 from snellen.data.tables.index import RowIndex, Scan, StoredRow, index_key, open_index
 from snellen.data.tables.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.tables.parquet import files_digest
@@ -93,11 +80,7 @@ class IndexedTable:
     def _rows(self, stored_rows: Iterable[StoredRow]) -> Iterator[Row]:
         with FileDigests(self.cache) as files:
             for number, cells, stored in stored_rows:
-                media = (
-                    tuple([self._medium(item, number + 1, files) for item in stored])
-                    if stored
-                    else ()
-                )
+                media = tuple([self._medium(item, number + 1, files) for item in stored]) if stored else ()
                 yield Row(number, cells, media)
 
     def ids(self) -> Iterator[str]:
@@ -132,9 +115,7 @@ class IndexedTable:
         return locate_image(item.name, self.media_folders, files, f"{self.path}, row {row}")
 
 
-def open_table(
-    spec: str, *, columns: Mapping[str, str] | None = None, settings: Settings | None = None
-) -> DataTable:
+def open_table(spec: str, *, columns: Mapping[str, str] | None = None, settings: Settings | None = None) -> DataTable:
     """Open a data file by its suffix (`.gz` allowed), or a data set by `hf://org/name`,
     `modelscope://org/name` or folder.
 
@@ -182,24 +163,15 @@ def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> 
     return _open_file(Path(spec).expanduser(), spec, column_map, settings)
 
 
-def _open_mme(
-    folder: Path, spec: str, column_map: Mapping[str, str], settings: Settings
-) -> IndexedTable:
+def _open_mme(folder: Path, spec: str, column_map: Mapping[str, str], settings: Settings) -> IndexedTable:
     mme_files = question_files(folder, settings.limits)
     # The images are part of the key: one that is added later may have another suffix.
-    files = [
-        path
-        for question_file in mme_files
-        for path in (question_file.text, question_file.image)
-        if path.exists()
-    ]
+    files = [path for question_file in mme_files for path in (question_file.text, question_file.image) if path.exists()]
     scan = partial(scan_mme, folder, mme_files, column_map, spec)
     return _open_indexed(spec, folder, files, scan, column_map, settings)
 
 
-def _open_dataset(
-    name: DatasetName, spec: str, column_map: Mapping[str, str], settings: Settings
-) -> IndexedTable:
+def _open_dataset(name: DatasetName, spec: str, column_map: Mapping[str, str], settings: Settings) -> IndexedTable:
     if name.is_saved():
         name = with_split(name)
         files = dataset_files(name)
@@ -214,9 +186,7 @@ def _open_dataset(
     return _open_file(files[0], spec, column_map, settings)
 
 
-def _open_file(
-    path: Path, spec: str, column_map: Mapping[str, str], settings: Settings
-) -> IndexedTable:
+def _open_file(path: Path, spec: str, column_map: Mapping[str, str], settings: Settings) -> IndexedTable:
     _check_readable(path, spec)
     suffix = file_suffix(path)
     plain = unpacked_file(path, settings.cache, settings.limits)
@@ -241,18 +211,12 @@ def _open_indexed(
     into."""
     data = DataFile.from_path(str(files[0]))
     key = index_key(
-        files,
-        {
-            f"column {key_in_table}": name_in_file
-            for key_in_table, name_in_file in column_map.items()
-        },
+        files, {f"column {key_in_table}": name_in_file for key_in_table, name_in_file in column_map.items()}
     )
     index = open_index(settings.cache / "index", key, scan)
     from_hub = dataset is not None and not dataset.local
     fetched = from_hub or path.absolute().is_relative_to(settings.datasets)
-    folders = media_folders(
-        _image_folders(path, settings), settings.media_folders, settings.limits, fetched=fetched
-    )
+    folders = media_folders(_image_folders(path, settings), settings.media_folders, settings.limits, fetched=fetched)
     return IndexedTable(spec, index, data, folders, settings.cache, dataset)
 
 
@@ -284,12 +248,7 @@ def check_unique_ids(table: DataTable) -> None:
 
 
 def _file_scanner(
-    suffix: str,
-    path: Path,
-    plain: Path,
-    column_map: Mapping[str, str],
-    spec: str,
-    settings: Settings,
+    suffix: str, path: Path, plain: Path, column_map: Mapping[str, str], spec: str, settings: Settings
 ) -> tuple[Path, Callable[[], Scan]]:
     """The file that locations point into, and the function that scans it."""
     limits = settings.limits

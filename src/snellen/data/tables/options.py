@@ -7,12 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from snellen.core.literals import parse_json_or_literal
-from snellen.data.columns import (
-    GOLD_COLUMNS,
-    OPTION_LISTS,
-    is_image_column,
-    option_letters,
-)
+from snellen.data.columns import GOLD_COLUMNS, OPTION_LISTS, is_image_column, option_letters
 from snellen.data.documents import cell_text, replace_surrogates
 
 Options = list[tuple[str, str]]

@@ -11,15 +11,7 @@ from typing import Any
 import msgspec
 
 from snellen.core.errors import DataError
-from snellen.core.limits import (
-    DEFAULT_LIMITS,
-    MB,
-    Limits,
-    check_size,
-    is_too_deep,
-    nesting_error,
-    raising_advice,
-)
+from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size, is_too_deep, nesting_error, raising_advice
 from snellen.core.media import digest_bytes
 from snellen.data.columns import check_distinct
 from snellen.data.media.image_cells import ParquetLocation, StoredMedium

@@ -25,13 +25,7 @@ from snellen.core.media import FileSource, digest_bytes
 from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import column_name
 from snellen.data.documents import decode_json, read_bounded
-from snellen.data.media.image_files import (
-    FileDigests,
-    MediaFolders,
-    is_file,
-    is_folder,
-    media_folders,
-)
+from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, is_folder, media_folders
 from snellen.data.media.sources import BrokenSource
 from snellen.data.media.video_cells import natural_order
 from snellen.settings import Settings
@@ -107,9 +101,7 @@ class SeedTable:
         cells["question"] = _PLACEHOLDER.sub("<image>", text)
         options = {column_name(name, 0): question[name] for name in question if _is_choice(name)}
         cells |= {name: str(value) for name, value in sorted(options.items()) if value is not None}
-        cells |= {
-            name: str(question[name]) for name in (*_COPIED_FIELDS, "answer") if question.get(name)
-        }
+        cells |= {name: str(question[name]) for name in (*_COPIED_FIELDS, "answer") if question.get(name)}
         kind = types.get(cells.get("question_type_id", ""))
         if kind is not None:
             cells["category"] = kind
@@ -121,9 +113,7 @@ class SeedTable:
 def open_seed_json(path: str, settings: Settings | None = None) -> SeedTable:
     """Open an official question file. Raises DataError for other files."""
     settings = settings or Settings.from_environment()
-    table = SeedTable(
-        path, settings.cache, limits=settings.limits, media_folders=settings.media_folders
-    )
+    table = SeedTable(path, settings.cache, limits=settings.limits, media_folders=settings.media_folders)
     len(table)
     return table
 
@@ -152,11 +142,7 @@ class _MediaFinder:
             return ()
         refs: list[MediaRef] = []
         for name in names if isinstance(names, list) else [names]:
-            refs += (
-                self._video(str(name))
-                if _VIDEO_SUFFIX.search(str(name))
-                else [self._file(str(name))]
-            )
+            refs += self._video(str(name)) if _VIDEO_SUFFIX.search(str(name)) else [self._file(str(name))]
         return tuple(refs)
 
     def _video(self, name: str) -> list[MediaRef]:
@@ -167,10 +153,7 @@ class _MediaFinder:
                 continue
             frames = [path for path in inner.glob("*.*") if path.is_file()]
             if frames:
-                return [
-                    self._ref(path)
-                    for path in evenly_spaced(sorted(frames, key=natural_order), MAX_FRAMES)
-                ]
+                return [self._ref(path) for path in evenly_spaced(sorted(frames, key=natural_order), MAX_FRAMES)]
         ref = self._file(name)
         return [MediaRef(ref.digest, ref.source, "video")]
 

@@ -13,9 +13,7 @@ from snellen.data.columns import EMBEDDED_SOUND, is_sound_column, parse_list
 
 TableT = TypeVar("TableT", bound=DataTable)
 
-_SOUND_FILE = re.compile(
-    r".*\.(?:wav|mp3|flac|ogg|oga|opus|m4a|aac|wma|aiff?|amr)(?:[?#].*)?", re.I | re.S
-)
+_SOUND_FILE = re.compile(r".*\.(?:wav|mp3|flac|ogg|oga|opus|m4a|aac|wma|aiff?|amr)(?:[?#].*)?", re.I | re.S)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
 _TOOL_COLUMN = re.compile(
     r"(?:available[ _])?(?:tools?|functions?)(?:[ _]?(?:definitions?|schemas?|specs?|list|json))?"

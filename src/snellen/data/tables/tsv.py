@@ -17,13 +17,7 @@ from msgspec import Struct
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, raising_advice
-from snellen.data.columns import (
-    check_distinct,
-    column_name,
-    is_image_column,
-    join_columns,
-    rename_columns,
-)
+from snellen.data.columns import check_distinct, column_name, is_image_column, join_columns, rename_columns
 from snellen.data.media.image_cells import NamedImage, NamedVideo, StoredMedium, parse_images
 from snellen.data.tables.cells import finish_row
 from snellen.data.tables.index import IndexedRow, Scan
@@ -267,11 +261,7 @@ class _RowSplitter:
 
 
 def scan_tsv(
-    path: Path,
-    delimiter: bytes,
-    column_map: Mapping[str, str],
-    name: str,
-    limits: Limits = DEFAULT_LIMITS,
+    path: Path, delimiter: bytes, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan:
     """Read a TSV or CSV file for the first time. Raises DataError, at once for a bad header."""
     hashed = hashlib.sha256()
@@ -286,9 +276,7 @@ def scan_tsv(
     return Scan(columns, _indexed_rows(columns, rows, column_map, path, name), hashed.hexdigest)
 
 
-def _hashed_rows(
-    path: Path, delimiter: bytes, hashed: hashlib._Hash, limits: Limits
-) -> Iterator[Cells]:
+def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash, limits: Limits) -> Iterator[Cells]:
     """The rows of a file, which is hashed in another thread meanwhile: hashlib releases the GIL."""
     pending: list[Future[None]] = []
     worker = ThreadPoolExecutor(1)
@@ -323,9 +311,7 @@ def _bad_row_error(error: BadRow, path: Path, name: str, limits: Limits) -> Data
     if isinstance(error, WideRow):
         return _too_wide_error(where, name, limits)
     if isinstance(error, LongRow):
-        return DataError(
-            f"{name}: {where} is longer than {limits.row_mb} MB; {raising_advice('row_mb')}"
-        )
+        return DataError(f"{name}: {where} is longer than {limits.row_mb} MB; {raising_advice('row_mb')}")
     longer = path.stat().st_size - error.offset > limits.row_mb * MB
     return DataError(
         f'{name}: {where} opens a cell with a quote (") that is never closed'
@@ -335,30 +321,19 @@ def _bad_row_error(error: BadRow, path: Path, name: str, limits: Limits) -> Data
 
 
 def _too_wide_error(where: str, name: str, limits: Limits) -> DataError:
-    return DataError(
-        f"{name}: {where} has more than {limits.columns:,} cells; {raising_advice('columns')}"
-    )
+    return DataError(f"{name}: {where} has more than {limits.columns:,} cells; {raising_advice('columns')}")
 
 
-def _read_header(
-    cells: Cells, column_map: Mapping[str, str], name: str, limits: Limits
-) -> tuple[str, ...]:
+def _read_header(cells: Cells, column_map: Mapping[str, str], name: str, limits: Limits) -> tuple[str, ...]:
     if len(cells) > limits.columns:
         raise _too_wide_error("the header", name, limits)
-    names = [
-        column_name(_decode_cell(cell, name, "the header"), position)
-        for position, cell in enumerate(cells)
-    ]
+    names = [column_name(_decode_cell(cell, name, "the header"), position) for position, cell in enumerate(cells)]
     check_distinct(names, name)
     return rename_columns(names, column_map)
 
 
 def _indexed_rows(
-    columns: Sequence[str],
-    rows: Iterator[Cells],
-    column_map: Mapping[str, str],
-    path: Path,
-    name: str,
+    columns: Sequence[str], rows: Iterator[Cells], column_map: Mapping[str, str], path: Path, name: str
 ) -> Iterator[IndexedRow]:
     """Index rows from the cells; each must have as many cells as the header. Raises DataError."""
     is_image = [is_image_column(column) for column in columns]

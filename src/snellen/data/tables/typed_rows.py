@@ -84,10 +84,7 @@ def _has_column(record: Record, name: str) -> bool:
 
 
 def typed_row(
-    record: Record,
-    locate: ImageLocator,
-    column_map: Mapping[str, str],
-    our_name: Callable[[str], str],
+    record: Record, locate: ImageLocator, column_map: Mapping[str, str], our_name: Callable[[str], str]
 ) -> IndexedRow:
     """A row from one record: text cells, and the images and videos that it holds or names."""
     media: dict[str, list[StoredMedium]] = {}
@@ -129,10 +126,7 @@ def _as_videos(items: list[StoredMedium], value: Any) -> tuple[list[StoredMedium
     if isinstance(items[0], NamedVideo):
         return [], items[0].names[0]
     embedded = JsonLocation | ParquetLocation | DatasetLocation
-    return [
-        structs.replace(item, kind="video") if isinstance(item, embedded) else item
-        for item in items
-    ], value
+    return [structs.replace(item, kind="video") if isinstance(item, embedded) else item for item in items], value
 
 
 def _holds_bytes(value: Any) -> bool:

@@ -37,9 +37,7 @@ def unpacked_file(path: Path, cache: Path, limits: Limits = DEFAULT_LIMITS) -> P
             with gzip.open(path) as packed:
                 _copy_checked(packed, file, path, cache, limits)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(
-                f"{path} cannot be unpacked: {error}; the file may be cut short, fetch it again"
-            ) from error
+            raise DataError(f"{path} cannot be unpacked: {error}; the file may be cut short, fetch it again") from error
 
     return unpack_once(path, cache, path.stem, write)
 
@@ -50,16 +48,12 @@ def remove_unpacked_copy(plain: Path, path: Path) -> None:
         shutil.rmtree(plain.parent, ignore_errors=True)
 
 
-def _copy_checked(
-    packed: gzip.GzipFile, file: BinaryIO, path: Path, cache: Path, limits: Limits
-) -> None:
+def _copy_checked(packed: gzip.GzipFile, file: BinaryIO, path: Path, cache: Path, limits: Limits) -> None:
     size, written, next_check = path.stat().st_size, 0, 0
     while block := packed.read(_BLOCK_SIZE):
         written += len(block)
         if written > limits.unpacked_gb * GB:
-            raise DataError(
-                f"{path} holds more than {limits.unpacked_gb} GB; {raising_advice('unpacked_gb')}"
-            )
+            raise DataError(f"{path} holds more than {limits.unpacked_gb} GB; {raising_advice('unpacked_gb')}")
         check_ratio(written, size, limits, str(path))
         if written > next_check:
             check_free_space(cache, path)

@@ -21,9 +21,7 @@ from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.zip_members import check_members
 
 
-def scan_xlsx(
-    path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
-) -> Scan:
+def scan_xlsx(path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS) -> Scan:
     """Read the first sheet. Formulas count by their last computed value. Raises DataError."""
     data = read_bounded(path, limits, name)
     values = _sheet_values(data, name, limits)
@@ -38,9 +36,7 @@ def scan_xlsx(
     return Scan(names, rows(), lambda: digest_bytes(data))
 
 
-def sheet_records(
-    path: Path, name: str, limits: Limits = DEFAULT_LIMITS
-) -> Iterator[dict[str, str]]:
+def sheet_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, str]]:
     """The rows of the first sheet as texts by column, without empty cells. Raises DataError."""
     values = _sheet_values(read_bounded(path, limits, name), name, limits)
     names = _names(values, name)
@@ -76,10 +72,21 @@ def _sheet_values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...
     # A damaged workbook fails in openpyxl in many ways: broken XML is a SyntaxError, a missing
     # part a KeyError, a part of another kind a TypeError, no workbook at all an OSError.
     except (
-        OSError, BadZipFile, LargeZipFile, InvalidFileException, NotImplementedError, RuntimeError,
-        ArithmeticError, AttributeError, EOFError, LookupError, SyntaxError, TypeError, ValueError,
+        OSError,
+        BadZipFile,
+        LargeZipFile,
+        InvalidFileException,
+        NotImplementedError,
+        RuntimeError,
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        SyntaxError,
+        TypeError,
+        ValueError,
         zlib.error,
-    ) as error:  # fmt: skip
+    ) as error:
         raise DataError(f"{name} cannot be read as an Excel workbook: {error}") from error
     except MemoryError:
         raise DataError(f"{name} holds more than fits into memory") from None
@@ -108,23 +115,17 @@ def _header(sheet: Any) -> set[str]:
     return {column_name(str(value), 0) for value in row if value is not None}
 
 
-def _within_limits(
-    rows: Iterator[tuple[Any, ...]], name: str, limits: Limits
-) -> Iterator[tuple[Any, ...]]:
+def _within_limits(rows: Iterator[tuple[Any, ...]], name: str, limits: Limits) -> Iterator[tuple[Any, ...]]:
     """The rows that are not empty. Raises DataError for too many cells."""
     cells = 0
     for row in rows:
         if len(row) > limits.columns:
-            raise DataError(
-                f"{name}: a row has more than {limits.columns:,} cells; {raising_advice('columns')}"
-            )
+            raise DataError(f"{name}: a row has more than {limits.columns:,} cells; {raising_advice('columns')}")
         if _has_value(row):
             cells += len(row)
             yield row
         if cells > limits.cells:
-            raise DataError(
-                f"{name} has more than {limits.cells:,} cells; {raising_advice('cells')}"
-            )
+            raise DataError(f"{name} has more than {limits.cells:,} cells; {raising_advice('cells')}")
 
 
 @contextmanager

@@ -63,9 +63,7 @@ class StopRule(Protocol):
     def text(self) -> str:
         """The rule as it is recorded with the run."""
 
-    def start_monitor(
-        self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
-    ) -> StopMonitor:
+    def start_monitor(self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark) -> StopMonitor:
         """Apply the rule to the samples of a run."""
 
 
@@ -85,16 +83,12 @@ def parse_stop_rule(text: str) -> PrecisionRule | ComparisonRule:
     if sign and first and second and first != second:
         return ComparisonRule(first, second)
     raise UsageError(
-        f"--until {text!r}: expected a half-width in points such as ±1 (or +-1), or two models "
-        "such as 'A>B'"
+        f"--until {text!r}: expected a half-width in points such as ±1 (or +-1), or two models such as 'A>B'"
     )
 
 
 def units_in_order(
-    rule: PrecisionRule | ComparisonRule,
-    benchmark: Benchmark,
-    samples: Sequence[Sample],
-    seed: int,
+    rule: PrecisionRule | ComparisonRule, benchmark: Benchmark, samples: Sequence[Sample], seed: int
 ) -> list[SampleUnit]:
     """The units in the order in which a run with this rule asks them."""
     if isinstance(rule, ComparisonRule):
@@ -102,9 +96,7 @@ def units_in_order(
     return _precision_units(samples, seed, headline_weights(benchmark, samples))
 
 
-def _precision_units(
-    samples: Sequence[Sample], seed: int, weights: ScoreWeights
-) -> list[SampleUnit]:
+def _precision_units(samples: Sequence[Sample], seed: int, weights: ScoreWeights) -> list[SampleUnit]:
     # The target is the score of this finite set of samples. For a random order of a finite set
     # it does not matter which samples share an image; smaller units give a tighter interval.
     return stratified_order(samples, seed, by_media=False, weights=weights.by_sample)
@@ -124,12 +116,8 @@ class PrecisionRule:
     def text(self) -> str:
         return f"±{self.points:g}"
 
-    def start_monitor(
-        self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
-    ) -> StopMonitor:
-        return _PrecisionMonitor(
-            self, samples, seed, failures, headline_weights(benchmark, samples)
-        )
+    def start_monitor(self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark) -> StopMonitor:
+        return _PrecisionMonitor(self, samples, seed, failures, headline_weights(benchmark, samples))
 
 
 class _PrecisionMonitor:
@@ -138,21 +126,14 @@ class _PrecisionMonitor:
     waits_for = ""
 
     def __init__(
-        self,
-        rule: PrecisionRule,
-        samples: Sequence[Sample],
-        seed: int,
-        failures: str,
-        weights: ScoreWeights,
+        self, rule: PrecisionRule, samples: Sequence[Sample], seed: int, failures: str, weights: ScoreWeights
     ) -> None:
         self._rule = rule
         self._total = len(samples)
         self._headline = weights.headline
         self._units = _precision_units(samples, seed, weights)
         self._scores = OrderedScores(self._units, failures)
-        self._anytime_mean = AnytimeMean(
-            self._units, bets_for_width(rule.points / 100), finite=True
-        )
+        self._anytime_mean = AnytimeMean(self._units, bets_for_width(rule.points / 100), finite=True)
         self.reason = ""
 
     def units(self) -> Sequence[SampleUnit]:
@@ -170,11 +151,7 @@ class _PrecisionMonitor:
             samples_before = self._anytime_mean.samples
             self._anytime_mean.add(self._units[index], self._scores.scores(index))
             has_score = self._anytime_mean.samples > samples_before
-            may_decide = (
-                has_score
-                and self._anytime_mean.units >= MIN_UNITS
-                and not self._anytime_mean.is_exhausted
-            )
+            may_decide = has_score and self._anytime_mean.units >= MIN_UNITS and not self._anytime_mean.is_exhausted
             if may_decide and not self.reason:
                 self._decide()
 
@@ -192,18 +169,14 @@ class _PrecisionMonitor:
             if in_flight > 0:
                 notice += f"; {in_flight:,} more were in flight and are in the score"
         elif self._anytime_mean.is_exhausted:
-            notice = (
-                f"--until {self._rule.text} was not reached before all {self._total:,} were asked"
-            )
+            notice = f"--until {self._rule.text} was not reached before all {self._total:,} were asked"
         else:
             notice = (
                 f"--until {self._rule.text} was not reached: after "
                 f"{self._anytime_mean.samples:,} samples, {anytime_text(interval)}"
             )
         notices = (*summary.notices, notice, *self._other_headline_notice(summary, mean))
-        return structs.replace(
-            summary, metrics={**summary.metrics, ANYTIME: metric}, notices=notices
-        )
+        return structs.replace(summary, metrics={**summary.metrics, ANYTIME: metric}, notices=notices)
 
     def _other_headline_notice(self, summary: Summary, mean: float) -> Iterator[str]:
         weighted = self._headline == "weighted mean"
@@ -211,16 +184,13 @@ class _PrecisionMonitor:
         if self._headline == "plain mean" or (weighted and self._anytime_mean.all_scored):
             return
         kind = "weighted mean" if weighted else "mean"
-        yield from other_headline_notice(
-            summary, f"the {kind} of the samples' scores ({100 * mean:.1f})"
-        )
+        yield from other_headline_notice(summary, f"the {kind} of the samples' scores ({100 * mean:.1f})")
 
     def _decide(self) -> None:
         interval = self._anytime_mean.interval().scale()
         if (interval.high - interval.low) / 2 <= self._rule.points:
             self.reason = (
-                f"enough after {self._anytime_mean.samples:,} of {self._total:,} samples, "
-                f"{anytime_text(interval)}"
+                f"enough after {self._anytime_mean.samples:,} of {self._total:,} samples, {anytime_text(interval)}"
             )
 
 

@@ -30,9 +30,7 @@ class StopRange(NamedTuple):
     high: int
 
 
-def precision_stop_range(
-    units: Sequence[SampleUnit], rule: PrecisionRule, scores: Sequence[float]
-) -> StopRange:
+def precision_stop_range(units: Sequence[SampleUnit], rule: PrecisionRule, scores: Sequence[float]) -> StopRange:
     """Units until the rule is met, by the scores (0..1) of some samples; all units, if it is not
     expected to be met before.
 
@@ -52,15 +50,11 @@ def precision_stop_range(
         return len(units) if stop is None else min(len(units), round((1 + margin) * stop))
 
     return StopRange(
-        units_at(ratio * binary),
-        units_at(min(variances), -_STOP_SPREAD),
-        units_at(max(variances), _STOP_SPREAD),
+        units_at(ratio * binary), units_at(min(variances), -_STOP_SPREAD), units_at(max(variances), _STOP_SPREAD)
     )
 
 
-def precision_forecast(
-    units: Sequence[SampleUnit], rule: PrecisionRule, stops: StopRange, score: float
-) -> str:
+def precision_forecast(units: Sequence[SampleUnit], rule: PrecisionRule, stops: StopRange, score: float) -> str:
     """A sentence: after how many samples the rule is expected to be met."""
     total = _count_samples(units)
     expected, low, high = (_count_samples(units[:stop]) for stop in stops)
@@ -75,10 +69,7 @@ def precision_forecast(
 
 
 def expected_stop(
-    units: Sequence[SampleUnit],
-    rule: PrecisionRule,
-    score: float,
-    variance: float | None = None,
+    units: Sequence[SampleUnit], rule: PrecisionRule, score: float, variance: float | None = None
 ) -> int | None:
     """Expected number of units until the rule is met, if the mean score is `score` (0..1), with
     this `variance`; None: that of scores that are 0 or 1.
@@ -87,14 +78,10 @@ def expected_stop(
     """
     width = rule.points / 100
     variance = score * (1 - score) if variance is None else variance
-    return _expected_draws(
-        units, width, score, variance, bets_for_width(width), total_units=len(units)
-    )
+    return _expected_draws(units, width, score, variance, bets_for_width(width), total_units=len(units))
 
 
-def expected_comparison_stop(
-    units: Sequence[SampleUnit], points: float, score: float
-) -> int | None:
+def expected_comparison_stop(units: Sequence[SampleUnit], points: float, score: float) -> int | None:
     """Expected number of samples of each model until `A>B` is decided; None if there are too few.
 
     The two scores differ by `points`, symmetrically around `score` (0..1), and the models are
@@ -109,9 +96,7 @@ def expected_comparison_stop(
     variance = discordance / 4
     mixture = bets_for_samples(len(units))
     # The population is infinite (`ComparisonStop`), so the stop may lie beyond the last unit.
-    draws = _expected_draws(
-        units, difference / 2, NO_DIFFERENCE, variance, mixture, total_units=math.inf
-    )
+    draws = _expected_draws(units, difference / 2, NO_DIFFERENCE, variance, mixture, total_units=math.inf)
     if draws is None or draws > len(units):
         return None
     return _count_samples(units[:draws])
@@ -119,9 +104,7 @@ def expected_comparison_stop(
 
 def comparison_forecast(units: Sequence[SampleUnit], rule: ComparisonRule, score: float) -> str:
     """A sentence: when the comparison is expected to be decided, for some differences."""
-    stops = {
-        points: expected_comparison_stop(units, points, score) for points in FORECAST_DIFFERENCES
-    }
+    stops = {points: expected_comparison_stop(units, points, score) for points in FORECAST_DIFFERENCES}
     reached = [(points, stop) for points, stop in stops.items() if stop is not None]
     unreached = [f"{points}" for points, stop in stops.items() if stop is None]
     total, rule_text = _count_samples(units), f"--until {rule.first}>{rule.second}"
@@ -131,9 +114,7 @@ def comparison_forecast(units: Sequence[SampleUnit], rule: ComparisonRule, score
             f"{FORECAST_DIFFERENCES[0]} points apart or less; all are counted"
         )
     (points, stop), *others = reached
-    sentence = (
-        f"decided after about {stop:,} of {total:,} samples if the two are {points} points apart"
-    )
+    sentence = f"decided after about {stop:,} of {total:,} samples if the two are {points} points apart"
     sentence += "".join(f", {stop:,} if {points}" for points, stop in others)
     if unreached:
         sentence += f"; not even by all if {' or '.join(unreached)}"
@@ -164,10 +145,7 @@ def _expected_draws(
     squares = sum(weight**2 for unit in units for weight in unit.sample_weights()) / len(units)
     size_variance = 0.0 if math.isinf(total_units) else mean**2 * _size_variance(units) / largest**2
     draws = expected_draws(
-        half_width * size,
-        min(0.25, variance * squares / largest**2 + size_variance),
-        mixture,
-        total_units,
+        half_width * size, min(0.25, variance * squares / largest**2 + size_variance), mixture, total_units
     )
     return draws if draws is None else max(draws, MIN_UNITS)
 
@@ -177,6 +155,4 @@ def _size_variance(units: Sequence[SampleUnit]) -> float:
     sizes: dict[str, list[float]] = defaultdict(list)
     for unit in units:
         sizes[unit.stratum].append(sum(unit.sample_weights()))
-    return sum(
-        len(stratum_sizes) * pvariance(stratum_sizes) for stratum_sizes in sizes.values()
-    ) / len(units)
+    return sum(len(stratum_sizes) * pvariance(stratum_sizes) for stratum_sizes in sizes.values()) / len(units)

@@ -38,11 +38,7 @@ class SampleUnit(NamedTuple):
 
 
 def stratified_order(
-    samples: Sequence[Sample],
-    seed: int,
-    *,
-    by_media: bool = True,
-    weights: Sequence[float] = (),
+    samples: Sequence[Sample], seed: int, *, by_media: bool = True, weights: Sequence[float] = ()
 ) -> list[SampleUnit]:
     """Order units at random so that every prefix holds the strata nearly in proportion.
 
@@ -61,19 +57,14 @@ def stratified_order(
         name = min(sample.unit or sample.id for sample in members)
         stratum = _majority_label([labels[sample.id] for sample in members])
         unit_weights = tuple(weight[sample.id] for sample in members) if weight else ()
-        strata[stratum].append(
-            (sampling_key(seed, name), SampleUnit(stratum, tuple(members), unit_weights))
-        )
+        strata[stratum].append((sampling_key(seed, name), SampleUnit(stratum, tuple(members), unit_weights)))
     # Unit i of n in a stratum gets the position (i + offset) / n in 0..1. Sorted by position, the
     # strata interleave: any prefix holds each of them within one unit of its proportion.
     ordered: list[tuple[float, bytes, SampleUnit]] = []
     for stratum, keyed_units in strata.items():
         start = int.from_bytes(sampling_key(seed, f"stratum:{stratum}")[:8]) / 2**64
         keyed_units.sort(key=lambda keyed: keyed[0])
-        ordered += [
-            ((index + start) / len(keyed_units), lot, unit)
-            for index, (lot, unit) in enumerate(keyed_units)
-        ]
+        ordered += [((index + start) / len(keyed_units), lot, unit) for index, (lot, unit) in enumerate(keyed_units)]
     return [unit for _, _, unit in sorted(ordered, key=lambda keyed: keyed[:2])]
 
 
@@ -87,8 +78,7 @@ class SampleLinks(NamedTuple):
 def _group_units(samples: Sequence[Sample], by_media: bool) -> Iterable[list[Sample]]:
     """Lists of correlated samples; an uncorrelated sample is a list of length 1."""
     links = [
-        SampleLinks(sample.unit, tuple(ref.digest for ref in sample.media) if by_media else ())
-        for sample in samples
+        SampleLinks(sample.unit, tuple(ref.digest for ref in sample.media) if by_media else ()) for sample in samples
     ]
     units: dict[str, list[Sample]] = defaultdict(list)
     for index, (sample, cluster) in enumerate(zip(samples, cluster_samples(links), strict=True)):
@@ -116,9 +106,7 @@ def _stratum_column(samples: Sequence[Sample]) -> str | None:
     for sample in samples:
         for column, label in sample.groups.items():
             labels[column].add(label)
-    label_counts = {
-        column: len(values) for column, values in labels.items() if 2 <= len(values) <= _MAX_STRATA
-    }
+    label_counts = {column: len(values) for column, values in labels.items() if 2 <= len(values) <= _MAX_STRATA}
     return min(label_counts, key=lambda column: label_counts[column]) if label_counts else None
 
 
@@ -159,11 +147,7 @@ class AnytimeMean:
             counts[unit.stratum] += 1
         self._infinite = ConfidenceSequence(mixture)
         self._finite = FiniteSequence(
-            {
-                stratum: StratumSize(counts[stratum], size / self._largest)
-                for stratum, size in sizes.items()
-            },
-            mixture,
+            {stratum: StratumSize(counts[stratum], size / self._largest) for stratum, size in sizes.items()}, mixture
         )
         self._all_scored = finite
         self._remaining = len(units)
@@ -179,9 +163,7 @@ class AnytimeMean:
     def add(self, unit: SampleUnit, values: Sequence[float | None]) -> None:
         """Add the scores of a unit's samples: 0..1 each, None for a sample without a score."""
         scored = [
-            (value, weight)
-            for value, weight in zip(values, unit.sample_weights(), strict=True)
-            if value is not None
+            (value, weight) for value, weight in zip(values, unit.sample_weights(), strict=True) if value is not None
         ]
         self._all_scored &= len(scored) == len(unit.samples)
         self._remaining -= 1
@@ -195,9 +177,7 @@ class AnytimeMean:
         expected = self._prediction
         if expected is None:
             # Mean of the stratum, shrunk towards the overall mean by two units' worth of weight.
-            expected = (sums[0] + 2 * self._largest * self._infinite.prediction()) / (
-                sums[1] + 2 * self._largest
-            )
+            expected = (sums[0] + 2 * self._largest * self._infinite.prediction()) / (sums[1] + 2 * self._largest)
         size = weight / self._largest
         if size:
             self._infinite.add(total / self._largest, size, size * expected)
@@ -236,10 +216,7 @@ class AnytimeMean:
         weight = sum(seen[1] for seen in self._sums.values())
         if not weight:
             return 1.0
-        return 0.5 * sum(
-            abs(self._sums[stratum][1] / weight - share)
-            for stratum, share in self._fractions.items()
-        )
+        return 0.5 * sum(abs(self._sums[stratum][1] / weight - share) for stratum, share in self._fractions.items())
 
 
 class OrderedScores:
@@ -259,9 +236,7 @@ class OrderedScores:
 
     def is_complete(self, index: int) -> bool:
         """Whether all samples of the unit at that index ended."""
-        return index < len(self._units) and all(
-            sample.id in self._scores for sample in self._units[index].samples
-        )
+        return index < len(self._units) and all(sample.id in self._scores for sample in self._units[index].samples)
 
     def scores(self, index: int) -> list[float | None]:
         return [self._scores[sample.id] for sample in self._units[index].samples]

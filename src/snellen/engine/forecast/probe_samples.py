@@ -48,9 +48,7 @@ def most_ends(count: int, pending: int) -> int:
     return max(2 * count, min(_MOST_ENDS, pending // _ENDS_SHARE))
 
 
-def choose_probe(
-    samples: Iterable[SampleSize], count: int, seed: int, first_wave: int = 0
-) -> list[str]:
+def choose_probe(samples: Iterable[SampleSize], count: int, seed: int, first_wave: int = 0) -> list[str]:
     """Ids of `count` samples: the one with the longest prompt, and one at random from each of
     `count` - 1 groups of equal number, by the size of the prompt.
 

@@ -100,9 +100,7 @@ def with_range(expected: Forecast, shortest: Forecast | None, longest: Forecast)
     def span(middle: Projected, low: Projected, high: Projected) -> Projected:
         return Projected(middle.expected, min(middle.low, low.low), max(middle.high, high.high))
 
-    def optional_span(
-        middle: Projected | None, low: Projected | None, high: Projected | None
-    ) -> Projected | None:
+    def optional_span(middle: Projected | None, low: Projected | None, high: Projected | None) -> Projected | None:
         if middle is None or low is None or high is None:
             return middle
         return span(middle, low, high)
@@ -112,9 +110,7 @@ def with_range(expected: Forecast, shortest: Forecast | None, longest: Forecast)
         return RoleForecast(
             requests=span(part.requests, low.requests, high.requests),
             prompt_tokens=span(part.prompt_tokens, low.prompt_tokens, high.prompt_tokens),
-            completion_tokens=span(
-                part.completion_tokens, low.completion_tokens, high.completion_tokens
-            ),
+            completion_tokens=span(part.completion_tokens, low.completion_tokens, high.completion_tokens),
             cost=optional_span(part.cost, low.cost, high.cost),
         )
 
@@ -130,13 +126,7 @@ def with_range(expected: Forecast, shortest: Forecast | None, longest: Forecast)
 def _nothing_of(expected: Forecast) -> Forecast:
     """The forecast of no sample, in the form of another."""
     nothing = Projected(0.0, 0.0, 0.0)
-    role = RoleForecast(requests=nothing, prompt_tokens=nothing, completion_tokens=nothing,
-                        cost=nothing)  # fmt: skip
+    role = RoleForecast(requests=nothing, prompt_tokens=nothing, completion_tokens=nothing, cost=nothing)
     return replace(
-        expected,
-        samples=0,
-        roles=dict.fromkeys(expected.roles, role),
-        tokens=nothing,
-        cost=nothing,
-        seconds=nothing,
+        expected, samples=0, roles=dict.fromkeys(expected.roles, role), tokens=nothing, cost=nothing, seconds=nothing
     )

@@ -52,18 +52,12 @@ class Capacity:
     """Most requests in flight, by account."""
 
 
-def project_time(
-    weights: SampleWeights, capacity: Capacity, pace: Pace | None = None
-) -> Projected | None:
+def project_time(weights: SampleWeights, capacity: Capacity, pace: Pace | None = None) -> Projected | None:
     """Seconds until all pending samples have ended; None if neither the seconds of requests nor
     the pace is known."""
     if not weights.total:
         return Projected(0.0, 0.0, 0.0)
-    account = max(
-        capacity.concurrency,
-        key=lambda each: _work(weights, capacity, each).expected,
-        default=None,
-    )
+    account = max(capacity.concurrency, key=lambda each: _work(weights, capacity, each).expected, default=None)
     promised = Projected(0.0, 0.0, 0.0) if account is None else _work(weights, capacity, account)
     observed = 0.0
     if pace is not None:
@@ -107,11 +101,7 @@ def _work(weights: SampleWeights, capacity: Capacity, account: str) -> Projected
 
 
 def _account_seconds(capacity: Capacity, account: str, sample: SampleCost) -> float:
-    return sum(
-        cost.seconds
-        for role, cost in sample.roles.items()
-        if capacity.accounts.get(role) == account
-    )
+    return sum(cost.seconds for role, cost in sample.roles.items() if capacity.accounts.get(role) == account)
 
 
 def _seconds_of(sample: SampleCost) -> float:
@@ -149,9 +139,7 @@ class _PaceNoise:
         # Twice the variance of a mean: that of the measured stretch and of another one.
         scale = two_sided_quantile(LEVEL, count - 1) * math.sqrt(2 / count)
         return cls(
-            error=of_batches / math.sqrt(count),
-            half_width=scale * of_batches,
-            excess=scale * math.sqrt(unexplained),
+            error=of_batches / math.sqrt(count), half_width=scale * of_batches, excess=scale * math.sqrt(unexplained)
         )
 
 

@@ -78,9 +78,7 @@ class MaxFailures:
         """Parse `20` or `5%`. Raises UsageError."""
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", text.strip())
         if not match or (match[2] and float(match[1]) > 100) or (not match[2] and "." in match[1]):
-            raise UsageError(
-                f"--requests max_failures={text!r}: expected a count such as 20, or 5%"
-            )
+            raise UsageError(f"--requests max_failures={text!r}: expected a count such as 20, or 5%")
         return cls(float(match[1]), bool(match[2]))
 
     def is_exceeded(self, failed: int, completed: int) -> bool:
@@ -92,9 +90,7 @@ class MaxFailures:
 class FailureMonitor:
     """Counts how the requests to one model end, and aborts the run after too many failures."""
 
-    def __init__(
-        self, name: str, remote: bool, max_failures: MaxFailures | None, abort_signal: AbortSignal
-    ) -> None:
+    def __init__(self, name: str, remote: bool, max_failures: MaxFailures | None, abort_signal: AbortSignal) -> None:
         self._name = name
         self._remote = remote
         self._max_failures = max_failures
@@ -128,11 +124,9 @@ class FailureMonitor:
                 self._abort_signal.abort(f"{failed}; {last}", GRACE)
         elif self._remote and self._failed == self._completed == MAX_CONSECUTIVE_FAILURES:
             self._abort_signal.abort(
-                f"the first {MAX_CONSECUTIVE_FAILURES} requests to {self._name} failed; {last}",
-                GRACE,
+                f"the first {MAX_CONSECUTIVE_FAILURES} requests to {self._name} failed; {last}", GRACE
             )
         elif self._remote and self._outage >= MAX_CONSECUTIVE_FAILURES:
             self._abort_signal.abort(
-                f"the last {MAX_CONSECUTIVE_FAILURES} requests to {self._name} failed; {last}",
-                GRACE,
+                f"the last {MAX_CONSECUTIVE_FAILURES} requests to {self._name} failed; {last}", GRACE
             )

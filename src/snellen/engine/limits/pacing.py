@@ -174,9 +174,7 @@ class ConcurrencyWindow:
         if self._ended >= self._round_size:
             self._end_round()
 
-    def on_failure(
-        self, kind: FailureKind, place: WindowPlace, retry_after: float | None = None
-    ) -> None:
+    def on_failure(self, kind: FailureKind, place: WindowPlace, retry_after: float | None = None) -> None:
         """Adapt the window to the failure of the request that took this place.
 
         Only requests sent after the last reduction reduce the window again: a burst that is

@@ -33,9 +33,7 @@ class RetryPolicy:
     `_MOST_ROUND_TRIPS`: else a run would wait at its end for the last question that failed often.
     """
 
-    kinds: frozenset[FailureKind] = field(
-        default=frozenset({"connection", "timeout", "rate_limit", "server"})
-    )
+    kinds: frozenset[FailureKind] = field(default=frozenset({"connection", "timeout", "rate_limit", "server"}))
     """Failures worth a retry. Others would fail again: a bad key, a prompt that is too long, an
     invalid image."""
     max_sends: int = MAX_SENDS
@@ -50,9 +48,7 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         if self.max_sends < 1:
-            raise UsageError(
-                f"--requests retries=is {self.max_sends}; expected at least 1 send of each request"
-            )
+            raise UsageError(f"--requests retries=is {self.max_sends}; expected at least 1 send of each request")
 
     def delay(self, sent: int, round_trip: float = math.inf) -> float:
         """Seconds before the next send, after `sent` sends. `round_trip`: of a window in which
@@ -118,8 +114,7 @@ class RetryingClient:
             started = started or asyncio.get_running_loop().time()
             if pause > self._policy.deadline:
                 self._abort_signal.abort(
-                    f"{self._model.identity.name} asks for a pause of {pause:,.0f} s; "
-                    f"the last error: {failure.message}"
+                    f"{self._model.identity.name} asks for a pause of {pause:,.0f} s; the last error: {failure.message}"
                 )
                 return failure
             round_trip = math.inf if failure.kind == "rate_limit" else window.round_trip

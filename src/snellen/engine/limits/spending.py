@@ -54,9 +54,7 @@ def add_killed_start(
 def _unrecorded_spending(stored: list[Output], recorded: list[RoleUsage]) -> RoleUsage:
     """What the stored replies cost beyond what was recorded."""
     usages = [output.usage for output in stored if not isinstance(output, Failure) and output.usage]
-    seconds = [
-        output.seconds for output in stored if not isinstance(output, Failure) and output.seconds
-    ]
+    seconds = [output.seconds for output in stored if not isinstance(output, Failure) and output.seconds]
     count = len(stored) - sum(usage.answered for usage in recorded)
 
     def unrecorded_tokens(tokens: Callable[[Usage], int]) -> int:
@@ -84,9 +82,7 @@ def _add_spending(recorded: RoleUsage, missing: RoleUsage, price: Price | None) 
         usage=recorded.usage + missing.usage,
         seconds=round(recorded.seconds + missing.seconds, 3),
         price=price,
-        cost=recorded.cost
-        if price is None
-        else (recorded.cost or 0.0) + cost(missing.usage, price),
+        cost=recorded.cost if price is None else (recorded.cost or 0.0) + cost(missing.usage, price),
     )
 
 
@@ -168,9 +164,7 @@ class Budget:
         match = re.fullmatch(r"(\$?)(\d+(?:\.\d+)?)\s*([a-z$]*)", text.strip().lower())
         unit = _UNITS.get(match[1] or match[3]) if match else None
         if not match or unit is None or (match[1] and match[3]) or not float(match[2]):
-            raise UsageError(
-                f"--budget {text!r}: an amount needs its unit; expected e.g. 5usd, 500ktok or 2Mtok"
-            )
+            raise UsageError(f"--budget {text!r}: an amount needs its unit; expected e.g. 5usd, 500ktok or 2Mtok")
         return cls(float(match[2]) * unit[1], unit[0])
 
     @property

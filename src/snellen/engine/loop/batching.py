@@ -51,10 +51,7 @@ class Batcher:
     """
 
     def __init__(
-        self,
-        answer_batch: AnswerBatch,
-        batch_size: Callable[[], int],
-        prepare: Callable[[Request], None] | None = None,
+        self, answer_batch: AnswerBatch, batch_size: Callable[[], int], prepare: Callable[[Request], None] | None = None
     ) -> None:
         self._answer_batch = answer_batch
         self._prepare = prepare
@@ -117,11 +114,7 @@ class Batcher:
             return
         # A short queue is answered before the model evicts any image: no priority is needed.
         is_crowded = len(self._pending) > 2 * size
-        batch = select_batch(
-            self._pending,
-            size,
-            lambda queued: is_crowded and queued.images not in self._last_images,
-        )
+        batch = select_batch(self._pending, size, lambda queued: is_crowded and queued.images not in self._last_images)
         self._last_images = frozenset(queued.images for queued in batch if queued.images)
         selected = {queued.order for queued in batch}
         self._pending = [queued for queued in self._pending if queued.order not in selected]

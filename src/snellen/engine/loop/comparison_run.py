@@ -12,18 +12,8 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import ANYTIME, Interval, Metric, Summary
-from snellen.engine.anytime.early_stop import (
-    StopMonitor,
-    anytime_text,
-    other_headline_notice,
-)
-from snellen.engine.anytime.sample_order import (
-    MIN_UNITS,
-    AnytimeMean,
-    OrderedScores,
-    SampleUnit,
-    stratified_order,
-)
+from snellen.engine.anytime.early_stop import StopMonitor, anytime_text, other_headline_notice
+from snellen.engine.anytime.sample_order import MIN_UNITS, AnytimeMean, OrderedScores, SampleUnit, stratified_order
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.run import run
 from snellen.stats.confidence_sequences import NO_DIFFERENCE, bets_for_samples
@@ -94,8 +84,7 @@ class ComparisonStop:
             pairs = zip(first.scores(self._next), second.scores(self._next), strict=True)
             # Differences lie in -1..1 and a confidence sequence takes 0..1: no difference is 0.5.
             differences = [
-                None if left is None or right is None else _scaled_difference(left, right)
-                for left, right in pairs
+                None if left is None or right is None else _scaled_difference(left, right) for left, right in pairs
             ]
             assert self._anytime_mean is not None
             self._anytime_mean.add(self._units[self._next], differences)
@@ -123,9 +112,7 @@ class ComparisonStop:
     def _interval(self) -> Interval:
         assert self._anytime_mean is not None
         interval = self._anytime_mean.interval()
-        return structs.replace(
-            interval, low=100 * (2 * interval.low - 1), high=100 * (2 * interval.high - 1)
-        )
+        return structs.replace(interval, low=100 * (2 * interval.low - 1), high=100 * (2 * interval.high - 1))
 
     def _decide(self) -> None:
         assert self._anytime_mean is not None
@@ -151,9 +138,7 @@ def run_comparison(
     first, second = plans
     comparison = ComparisonStop((first.model_name, second.model_name))
     monitors = (comparison.monitor(0), comparison.monitor(1))
-    monitored_plans = [
-        replace(plan, stop_rule=monitor) for plan, monitor in zip(plans, monitors, strict=True)
-    ]
+    monitored_plans = [replace(plan, stop_rule=monitor) for plan, monitor in zip(plans, monitors, strict=True)]
     models = [model for plan in plans for model in (plan.model, *plan.roles.values())]
     while True:
         # Each `run` asks one slice and then ends as interrupted, waiting for the other model; the
@@ -199,9 +184,7 @@ class _ComparisonMonitor:
             return ""
         return f"--until {self.text} waits for the other model"
 
-    def start_monitor(
-        self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
-    ) -> StopMonitor:
+    def start_monitor(self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark) -> StopMonitor:
         self._plain_mean = benchmark.headline_sums is None
         self._comparison.start(samples, seed, failures)
         self._slice_ended = False

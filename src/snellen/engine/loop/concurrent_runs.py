@@ -83,9 +83,7 @@ class ConcurrentRuns:
         if self._in_flight is not None and self._in_flight.sharing:
             self._in_flight.release(digest)
 
-    async def _renew_regularly(
-        self, in_flight: InFlightRequests, requests: Callable[[], Iterable[bytes]]
-    ) -> None:
+    async def _renew_regularly(self, in_flight: InFlightRequests, requests: Callable[[], Iterable[bytes]]) -> None:
         while True:
             await asyncio.sleep(_RENEWAL_INTERVAL)
             in_flight.renew(requests())

@@ -169,19 +169,12 @@ def reclassify_too_long(record: Record) -> Record:
     start would change nothing."""
     last = record.passes[-1].output if record.passes else None
     # The repeats of a repeated question were reclassified one by one.
-    if (
-        record.repeats
-        or record.unscored != "failed"
-        or not isinstance(last, Failure)
-        or last.kind != "too_long"
-    ):
+    if record.repeats or record.unscored != "failed" or not isinstance(last, Failure) or last.kind != "too_long":
         return record
     return msgspec.structs.replace(record, outcome="unsupported", unscored="unsupported")
 
 
-def _cancel_after_grace(
-    tasks: list[asyncio.Task[None]], abort_signal: AbortSignal, grace: float | None
-) -> None:
+def _cancel_after_grace(tasks: list[asyncio.Task[None]], abort_signal: AbortSignal, grace: float | None) -> None:
     def expire() -> None:
         abort_signal.grace_expired = True
         _cancel(tasks)

@@ -19,9 +19,7 @@ from snellen.models.joined import Describe, JoinedDrawing, draw_in_steps
 _Asked = list[tuple[Messages, JoinedDrawing]]
 
 
-def with_drawer(
-    flow: Callable[[Sample], Flow], describe: Describe, settings: Generation
-) -> Callable[[Sample], Flow]:
+def with_drawer(flow: Callable[[Sample], Flow], describe: Describe, settings: Generation) -> Callable[[Sample], Flow]:
     """The flow with each request to draw in two steps (`draw_in_steps`), both of them passes of its
     record; `settings` are those of the description."""
 

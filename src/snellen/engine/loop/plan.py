@@ -35,13 +35,7 @@ from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
 from snellen.engine.loop.single_image import takes_one_image, with_first_image
 from snellen.models.frequent import Frequent
-from snellen.models.joined import (
-    DESCRIBE,
-    Describe,
-    description_settings,
-    joined_capabilities,
-    role_identity,
-)
+from snellen.models.joined import DESCRIBE, Describe, description_settings, joined_capabilities, role_identity
 from snellen.store.runs import find_runs
 
 
@@ -150,9 +144,7 @@ def select_ids(plan: RunPlan, table: DataTable) -> set[str]:
         raise _missing_question_error(row_without_question, table)
 
     selected: set[str] = set()
-    for unit in (
-        units if plan.limit is None else sorted(units, key=partial(sampling_key, plan.seed))
-    ):
+    for unit in units if plan.limit is None else sorted(units, key=partial(sampling_key, plan.seed)):
         if plan.limit is not None and selected and len(selected) + len(units[unit]) > plan.limit:
             break
         selected.update(units[unit])
@@ -291,9 +283,7 @@ def repeat_flow(
     def draws(sample: Sample) -> Flow:
         records = []
         for index in range(repeats):
-            records.append(
-                reclassify_too_long((yield from _draw_once(flow(sample), index, repeats, sampling)))
-            )
+            records.append(reclassify_too_long((yield from _draw_once(flow(sample), index, repeats, sampling))))
         return merge_draws(records)
 
     return draws

@@ -10,17 +10,7 @@ from snellen.core.event_loop import run_coroutine
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.model import CheckableModel, Model, RemoteModel
 from snellen.core.output import Failure, Output
-from snellen.core.request import (
-    CLIP,
-    DRAWER,
-    Compare,
-    Generate,
-    Generation,
-    Ref,
-    Request,
-    Text,
-    user,
-)
+from snellen.core.request import CLIP, DRAWER, Compare, Generate, Generation, Ref, Request, Text, user
 from snellen.engine.loop.request_broker import ModelClient, disconnect
 from snellen.store.responses import ResponseStore
 
@@ -47,8 +37,7 @@ def check_roles(roles: Mapping[str, Model]) -> None:
         output = run_coroutine(_ask_probe(model, role))
         if isinstance(output, Failure):
             raise UsageError(
-                f"the {role} {model.identity.name} does not answer: {output.message}; "
-                "nothing was asked yet"
+                f"the {role} {model.identity.name} does not answer: {output.message}; nothing was asked yet"
             )
 
 
@@ -59,9 +48,7 @@ def check_models(models: Iterable[Model], responses: ResponseStore, *, fresh: bo
     `fresh`, stored replies do not count. Raises UsageError if a model cannot answer.
     """
     for model in models:
-        if isinstance(model, CheckableModel) and (
-            fresh or not responses.has_replies_of(model.identity)
-        ):
+        if isinstance(model, CheckableModel) and (fresh or not responses.has_replies_of(model.identity)):
             run_coroutine(model.check())
 
 
@@ -87,9 +74,4 @@ def _build_probe(model: Model, role: str) -> Request:
     Image.new("RGB", (8, 8), "white").save(out, "PNG")
     data = out.getvalue()
     digest = digest_bytes(data)
-    return Compare(
-        picture=digest,
-        candidates=(digest,),
-        ref=Ref("preflight"),
-        media={digest: InlineSource(data)},
-    )
+    return Compare(picture=digest, candidates=(digest,), ref=Ref("preflight"), media={digest: InlineSource(data)})

@@ -110,11 +110,7 @@ class Probe:
         plan, monitor = self._plan, self._monitor
         if monitor is None or plan.stop_rule is None or not self._scores:
             return self._forecast(self._remaining)
-        from snellen.engine.anytime.forecast import (
-            comparison_forecast,
-            precision_forecast,
-            precision_stop_range,
-        )
+        from snellen.engine.anytime.forecast import comparison_forecast, precision_forecast, precision_stop_range
 
         rule, units = parse_stop_rule(plan.stop_rule.text), monitor.units()
         score = fmean(self._scores)
@@ -134,9 +130,7 @@ class Probe:
         assert self._monitor is not None
         models = {MAIN: self._plan.model, **self._plan.roles}
         units = self._monitor.units()[: stop + concurrent_flows(models, may_stop=True)]
-        return [
-            sample.id for unit in units for sample in unit.samples if sample.id in self._remaining
-        ]
+        return [sample.id for unit in units for sample in unit.samples if sample.id in self._remaining]
 
     def _forecast(self, ids: Collection[str]) -> Forecast | None:
         measured = self.ledger.sample_costs()
@@ -217,11 +211,7 @@ class ProbeResult(NamedTuple):
     """None if too few samples ended."""
 
 
-def ask_probe(
-    plan: RunPlan,
-    store: ResponseStore,
-    rule: PrecisionRule | ComparisonRule | None = None,
-) -> ProbeResult:
+def ask_probe(plan: RunPlan, store: ResponseStore, rule: PrecisionRule | ComparisonRule | None = None) -> ProbeResult:
     """Ask the samples of a probe, as the run would, and store the replies, so that the run does not
     ask them again; with a stop rule, the first of its order. Raises as `run` does."""
     table = plan.benchmark.open()
@@ -292,11 +282,7 @@ def in_flight(model: Model) -> int:
 
 def _flows_at_once(plan: RunPlan) -> int:
     """Samples that are in work at once: as many as requests of all accounts together."""
-    others = {
-        model.account: model.concurrency
-        for model in plan.roles.values()
-        if isinstance(model, RemoteModel)
-    }
+    others = {model.account: model.concurrency for model in plan.roles.values() if isinstance(model, RemoteModel)}
     if isinstance(plan.model, RemoteModel):
         others.pop(plan.model.account, None)
     return in_flight(plan.model) + sum(others.values())

@@ -18,9 +18,7 @@ class Progress(Protocol):
         samples make it complete, `done` of them were finished by earlier starts."""
         ...
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         """A sample ended. `done` and `failed` count samples over all starts; `sent` and `reused`
         count requests of this start that reached the model or were answered by the store; `saved`
         requests were made unnecessary by early stop. `score` is the mean of the scored samples so
@@ -39,9 +37,7 @@ class NoProgress:
     def on_start(self, name: str, total: int, done: int) -> None:
         """Nothing is shown."""
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         """Nothing is shown."""
 
     def on_finish(self, status: Status) -> None:

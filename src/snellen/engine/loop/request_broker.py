@@ -16,14 +16,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
-from snellen.core.model import (
-    BatchModel,
-    Model,
-    PreparingModel,
-    RemoteModel,
-    SingleModel,
-    abilities,
-)
+from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel, abilities
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.price import Price
 from snellen.core.request import MAIN as MAIN
@@ -98,9 +91,7 @@ class ModelClient:
         self.usage = UsageCounter()
         self._name = model.identity.name
         self._remote = isinstance(model, RemoteModel)
-        self._failure_monitor = FailureMonitor(
-            self._name, self._remote, limits.max_failures, self._abort_signal
-        )
+        self._failure_monitor = FailureMonitor(self._name, self._remote, limits.max_failures, self._abort_signal)
         self._batcher: Batcher | None = None
         if isinstance(model, RemoteModel):
             window = window or ConcurrencyWindow(model.concurrency)
@@ -365,9 +356,7 @@ class RequestBroker:
                 if part.digest not in self._media_errors:
                     if len(self._media_errors) >= _MAX_CHECKED_MEDIA:
                         del self._media_errors[next(iter(self._media_errors))]
-                    self._media_errors[part.digest] = _media_error(
-                        part, request, sources, self._max_pixels
-                    )
+                    self._media_errors[part.digest] = _media_error(part, request, sources, self._max_pixels)
                 error = self._media_errors[part.digest]
                 if error is not None:
                     return Failure("media", error, sent=0)
@@ -403,11 +392,7 @@ def concurrent_flows(models: Mapping[str, Model], *, may_stop: bool = False) -> 
         return min(flows, 2 * main.batch_size)
     if not isinstance(main, RemoteModel):
         return flows
-    accounts = {
-        model.account: model.concurrency
-        for model in models.values()
-        if isinstance(model, RemoteModel)
-    }
+    accounts = {model.account: model.concurrency for model in models.values() if isinstance(model, RemoteModel)}
     return sum(accounts.values()) + max(1, flows // 4)
 
 
@@ -418,9 +403,7 @@ async def disconnect(*models: Model) -> None:
             await model.close()
 
 
-def _media_error(
-    part: Media, request: Request, sources: dict[str, Source], max_pixels: int
-) -> str | None:
+def _media_error(part: Media, request: Request, sources: dict[str, Source], max_pixels: int) -> str | None:
     """Why a medium cannot be used, or None. Adds its bytes to `sources` unless it is large."""
     try:
         source = request.media[part.digest]
@@ -459,12 +442,7 @@ async def ask_all(
         await disconnect(model)
 
 
-_OUTPUT_TYPES: dict[type, type] = {
-    Generate: Generated,
-    Rank: Ranked,
-    Draw: Drawn,
-    Compare: Compared,
-}
+_OUTPUT_TYPES: dict[type, type] = {Generate: Generated, Rank: Ranked, Draw: Drawn, Compare: Compared}
 
 
 def check_output(request: Request, output: Output) -> Output:

@@ -21,16 +21,7 @@ from snellen.core.model import EnvironmentModel, RemoteModel, SelfReportingModel
 from snellen.core.output import Failure, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
-from snellen.core.run import (
-    Counts,
-    DataInfo,
-    Report,
-    ReusedReplies,
-    RoleUsage,
-    RunConfig,
-    RunInfo,
-    Status,
-)
+from snellen.core.run import Counts, DataInfo, Report, ReusedReplies, RoleUsage, RunConfig, RunInfo, Status
 from snellen.core.sample import Sample, origin_of
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
@@ -39,21 +30,9 @@ from snellen.engine.limits.spending import UsageCounter, add_killed_start
 from snellen.engine.limits.truncation import TruncationMonitor
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import drive_all
-from snellen.engine.loop.environment import (
-    hardware,
-    peak_memory,
-    reset_peak_memory,
-    versions,
-)
+from snellen.engine.loop.environment import hardware, peak_memory, reset_peak_memory, versions
 from snellen.engine.loop.extension import extension_remark
-from snellen.engine.loop.plan import (
-    RunPlan,
-    build_flow,
-    build_once,
-    images_reason,
-    run_config,
-    select_ids,
-)
+from snellen.engine.loop.plan import RunPlan, build_flow, build_once, images_reason, run_config, select_ids
 from snellen.engine.loop.probe import Probe, open_probe
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
@@ -68,9 +47,7 @@ class RunInterrupted(KeyboardInterrupt):
 
     def __init__(self, run: Path, done: int = 0, total: int = 0) -> None:
         kept = f"{done:,} of {total:,} samples are" if total else "what was finished is"
-        super().__init__(
-            f"stopped; {kept} kept in {run}; the same call, with the same arguments, goes on there"
-        )
+        super().__init__(f"stopped; {kept} kept in {run}; the same call, with the same arguments, goes on there")
         self.run = run
 
 
@@ -194,14 +171,10 @@ def resume(plan: RunPlan, table: DataTable, writer: RunWriter, selected: set[str
     excluded = duplicate | foreign | changed
     if excluded:
         writer.exclude_lines(excluded)
-    return ResumeState(
-        set(first), tuple(_repair_notices(len(duplicate), len(foreign), len(changed)))
-    )
+    return ResumeState(set(first), tuple(_repair_notices(len(duplicate), len(foreign), len(changed))))
 
 
-def _changed_ids(
-    plan: RunPlan, table: DataTable, lines: list[ResumeRecord], first: dict[str, int]
-) -> list[str]:
+def _changed_ids(plan: RunPlan, table: DataTable, lines: list[ResumeRecord], first: dict[str, int]) -> list[str]:
     """Ids of finished samples whose images in the data have changed since.
 
     If the benchmark prepares images before they are shown, lines of older versions do not record
@@ -215,9 +188,7 @@ def _changed_ids(
         return []
     samples = plan.benchmark.samples(table)
     return [
-        sample.id
-        for sample in samples
-        if sample.id in names and _has_other_images(sample, lines[first[sample.id]])
+        sample.id for sample in samples if sample.id in names and _has_other_images(sample, lines[first[sample.id]])
     ]
 
 
@@ -262,9 +233,7 @@ class RunState:
     Counts cover all starts of the run; what was spent before this start comes from `run.json`.
     """
 
-    def __init__(
-        self, plan: RunPlan, writer: RunWriter, info: RunInfo, total: int, done: set[str]
-    ) -> None:
+    def __init__(self, plan: RunPlan, writer: RunWriter, info: RunInfo, total: int, done: set[str]) -> None:
         """`total` counts the samples of the run, `done` are the ids of those that earlier starts
         finished."""
         self.plan, self.writer, self.info = plan, writer, info
@@ -293,22 +262,16 @@ class RunState:
         """Iterate over the pending samples: in the order of the data; or, with a stop rule, in its
         random order until the rule is met."""
         plan, rule = self.plan, self.plan.stop_rule
-        samples = self._with_positions(
-            plan.benchmark.samples(table), pending if rule is None else selected
-        )
+        samples = self._with_positions(plan.benchmark.samples(table), pending if rule is None else selected)
         if rule is None:
             if plan.on_forecast is not None:
-                self._probe = open_probe(
-                    plan, plan.benchmark.samples(table), pending, self._earlier_records()
-                )
+                self._probe = open_probe(plan, plan.benchmark.samples(table), pending, self._earlier_records())
                 if self._probe is not None:
                     again = partial(plan.benchmark.samples, table)
                     samples = self._probe.first(lambda: self._with_positions(again(), pending))
             return samples
         selected_samples = list(samples)
-        self.stop_monitor = rule.start_monitor(
-            selected_samples, plan.seed, plan.failures, plan.benchmark
-        )
+        self.stop_monitor = rule.start_monitor(selected_samples, plan.seed, plan.failures, plan.benchmark)
         # What earlier starts finished may be enough already.
         for record in self.writer.records():
             self.stop_monitor.add_record(record)
@@ -353,9 +316,7 @@ class RunState:
         score = self._score_sum / self._score_count if self._score_count else None
         if self._ends_wrong_first and self._score_count < self.total:
             score = None
-        self.plan.progress.on_advance(
-            self.done, self.failed, usage.sent, usage.reused, self._saved, score
-        )
+        self.plan.progress.on_advance(self.done, self.failed, usage.sent, usage.reused, self._saved, score)
         if time.monotonic() - self._written_at > _WRITE_INTERVAL:
             self.write_info("running")
 
@@ -506,9 +467,7 @@ class RunState:
     def _counts(self) -> Counts:
         """Counts for `run.json`; those of requests, time and memory are of the latest start."""
         if self.broker is None:
-            return msgspec.structs.replace(
-                self.info.counts, samples=self.total, done=self.done, failed=self.failed
-            )
+            return msgspec.structs.replace(self.info.counts, samples=self.total, done=self.done, failed=self.failed)
         usage, memory = self._usage(), peak_memory()
         return Counts(
             samples=self.total,

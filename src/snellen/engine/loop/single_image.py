@@ -38,8 +38,7 @@ def first_image_remark(records: Iterable[Record]) -> str:
     if not several:
         return ""
     return (
-        f"the model takes one image: {several} questions of several were asked with the first "
-        "alone, their texts joined"
+        f"the model takes one image: {several} questions of several were asked with the first alone, their texts joined"
     )
 
 

@@ -98,8 +98,7 @@ class DryRun:
         self._empty_store = ResponseStore(None)
         models = {MAIN: plan.model, **plan.roles}
         self._clients = {
-            role: ModelClient(model, self._empty_store, fresh=plan.fresh)
-            for role, model in models.items()
+            role: ModelClient(model, self._empty_store, fresh=plan.fresh) for role, model in models.items()
         }
         self._tokens_by_image: dict[str, int] = {}
 
@@ -124,9 +123,7 @@ class DryRun:
                         # The next repeat starts: none of its passes is pending yet.
                         pending, repeat = 0, repeat + 1
                     is_stored.append(stored is not None)
-                    pending += self._count_request(
-                        request, stored, pending if self._stops_early else 0
-                    )
+                    pending += self._count_request(request, stored, pending if self._stops_early else 0)
                 elif stored is None:
                     self.counts.other_roles[request.to] += 1
                     self.counts.other_sizes[request.to].append(self._request_size(request))
@@ -195,15 +192,11 @@ class DryRun:
         """The size of a request; a server processes the prompt again for each ranked candidate."""
         parts = [part for message in request.messages for part in message.parts]
         characters = sum(len(part.text) for part in parts if isinstance(part, Text))
-        image_tokens = sum(
-            self._image_tokens(part, request) for part in parts if isinstance(part, Media)
-        )
+        image_tokens = sum(self._image_tokens(part, request) for part in parts if isinstance(part, Media))
         if not isinstance(request, Rank):
             return RequestSize(characters, image_tokens)
         reads = 1 + len(request.candidates) if isinstance(self._plan.model, RemoteModel) else 1
-        return RequestSize(
-            reads * characters + sum(map(len, request.candidates)), reads * image_tokens
-        )
+        return RequestSize(reads * characters + sum(map(len, request.candidates)), reads * image_tokens)
 
     def _image_tokens(self, part: Media, request: Request) -> float:
         if part.digest not in self._tokens_by_image:

@@ -13,11 +13,7 @@ from snellen.benchmarks.declaration.published_sizes import PublishedSize
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked, Usage
 from snellen.core.sample import Sample
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, units_in_order
-from snellen.engine.anytime.forecast import (
-    comparison_forecast,
-    expected_stop,
-    precision_stop_range,
-)
+from snellen.engine.anytime.forecast import comparison_forecast, expected_stop, precision_stop_range
 from snellen.engine.anytime.sample_order import SampleLinks, SampleUnit
 from snellen.engine.forecast.projection import Forecast, forecast, with_range
 from snellen.engine.forecast.sample_costs import Pace
@@ -182,9 +178,7 @@ def _estimate_with_stop(
     stop = expected_stop(units, stop_rule, score)
     condition = f"at a score of {100 * score:.0f} ({pass_rate.basis})"
     if stop is None:
-        sentence = (
-            f"not expected to be reached with {len(samples):,} samples {condition}; all are asked"
-        )
+        sentence = f"not expected to be reached with {len(samples):,} samples {condition}; all are asked"
         return _add_sentence(total, f"--until {stop_rule.text}: {sentence}")
     first = [sample for unit in units[:stop] for sample in unit.samples]
     part = _build_estimate(inputs, _drive_samples(inputs, first), len(first), complete.counts)
@@ -192,9 +186,7 @@ def _estimate_with_stop(
     if part.forecast is not None:
         # How far the end may be from the expected one is part of the intervals.
         ends = precision_stop_range(units, stop_rule, complete.counts.scores)
-        shortest, longest = (
-            _forecast_of_units(inputs, units[:end], complete.counts) for end in ends[1:]
-        )
+        shortest, longest = (_forecast_of_units(inputs, units[:end], complete.counts) for end in ends[1:])
         if shortest is not None and longest is not None:
             whole = with_range(part.forecast, shortest, longest)
             part = msgspec.structs.replace(part, forecast=whole)
@@ -248,10 +240,7 @@ class _PassRate(NamedTuple):
 
 def _pass_rate(counts: DryRunCounts, assumptions: Assumptions) -> _PassRate:
     if counts.scored_passes >= MIN_REPLIES:
-        return _PassRate(
-            counts.correct_passes / counts.scored_passes,
-            f"from {counts.scored_passes} stored replies",
-        )
+        return _PassRate(counts.correct_passes / counts.scored_passes, f"from {counts.scored_passes} stored replies")
     return _PassRate(assumptions.accuracy, "assumed")
 
 
@@ -262,10 +251,7 @@ class _TokenEstimate(NamedTuple):
 
 
 def _build_estimate(
-    inputs: _EstimateInputs,
-    dry_run: _DryRunResult,
-    samples: int,
-    all_counts: DryRunCounts | None = None,
+    inputs: _EstimateInputs, dry_run: _DryRunResult, samples: int, all_counts: DryRunCounts | None = None
 ) -> Estimate:
     """The estimate of a dry run. `all_counts` are those of all samples, if `dry_run` covers only
     the samples before an expected stop."""
@@ -278,11 +264,7 @@ def _build_estimate(
         replies = [*replies, *inputs.store.sample_outputs(inputs.plan.model.identity, MIN_REPLIES)]
     expected = sum(pass_rate**before * len(sizes) for before, sizes in counts.pending.items())
     max_requests = sum(map(len, counts.pending.values()))
-    sentences = (
-        [f"{pass_rate:.0%} of passes are right ({pass_rate_basis})"]
-        if len(counts.pending) > 1
-        else []
-    )
+    sentences = [f"{pass_rate:.0%} of passes are right ({pass_rate_basis})"] if len(counts.pending) > 1 else []
     answered = [reply for reply in replies if not isinstance(reply, Failure)]
     tokens = _estimate_tokens(counts, answered, assumptions, pass_rate, dry_run.image_tokens_text)
     projected = _forecast(inputs, counts, known_counts)
@@ -320,9 +302,7 @@ def _build_estimate(
     )
 
 
-def _forecast(
-    inputs: _EstimateInputs, counts: DryRunCounts, known_counts: DryRunCounts
-) -> Forecast | None:
+def _forecast(inputs: _EstimateInputs, counts: DryRunCounts, known_counts: DryRunCounts) -> Forecast | None:
     """A projection of pending samples from those whose replies are all stored; None if there are
     too few of these, if the model does not report its tokens, or if there are many samples of which
     some replies are stored: they take less than others, and those of which all are stored may have
@@ -332,13 +312,7 @@ def _forecast(
     pending = [*counts.pending_samples, *counts.begun_samples]
     if not pending or len(counts.begun_samples) > _MAX_BEGUN * len(pending):
         return None
-    return forecast(
-        known_counts.measured,
-        pending,
-        inputs.plan.prices,
-        _capacity(inputs),
-        inputs.pace.total_pace(),
-    )
+    return forecast(known_counts.measured, pending, inputs.plan.prices, _capacity(inputs), inputs.pace.total_pace())
 
 
 def _capacity(inputs: _EstimateInputs) -> Capacity:
@@ -346,9 +320,7 @@ def _capacity(inputs: _EstimateInputs) -> Capacity:
     return capacity_of({MAIN: plan.model, **plan.roles}, inputs.pace.replicas)
 
 
-def _tokens_of_others(
-    counts: DryRunCounts, assumptions: Assumptions, projected: Forecast | None
-) -> dict[str, Usage]:
+def _tokens_of_others(counts: DryRunCounts, assumptions: Assumptions, projected: Forecast | None) -> dict[str, Usage]:
     """Tokens of extractors and judges, by role: as projected, or at most as many as assumed."""
     if projected is not None:
         return {
@@ -358,9 +330,7 @@ def _tokens_of_others(
         }
     return {
         role: Usage(
-            round(
-                sum(size.characters / CHARACTERS_PER_TOKEN + size.image_tokens for size in sizes)
-            ),
+            round(sum(size.characters / CHARACTERS_PER_TOKEN + size.image_tokens for size in sizes)),
             len(sizes) * assumptions.reply_tokens,
         )
         for role, sizes in counts.other_sizes.items()
@@ -375,21 +345,14 @@ def _estimate_tokens(
     image_tokens_text: str,
 ) -> _TokenEstimate:
     """Tokens of the expected requests: the mean of stored replies, else from text and images."""
-    weights = [
-        (pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes
-    ]
+    weights = [(pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes]
     expected = sum(weight for weight, _ in weights)
     usages = [output.usage for output in answered if output.usage is not None]
     if len(usages) >= MIN_REPLIES:
         prompt = sum(usage.prompt_tokens for usage in usages) / len(usages)
         reply = sum(usage.completion_tokens for usage in usages) / len(usages)
-        return _TokenEstimate(
-            expected * prompt, expected * reply, f"from {len(usages)} stored replies"
-        )
-    prompt = sum(
-        weight * (size.characters / CHARACTERS_PER_TOKEN + size.image_tokens)
-        for weight, size in weights
-    )
+        return _TokenEstimate(expected * prompt, expected * reply, f"from {len(usages)} stored replies")
+    prompt = sum(weight * (size.characters / CHARACTERS_PER_TOKEN + size.image_tokens) for weight, size in weights)
     basis = (
         f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}"
         f"{assumptions.reply_tokens} tokens a reply (assumed)"

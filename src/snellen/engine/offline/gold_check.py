@@ -77,11 +77,7 @@ def check_golds(benchmark: Benchmark, table: DataTable) -> None:
         samples = list(benchmark.samples(rows))
     except DataError:
         return  # what is wrong with a row shows, with its place, where all are read
-    lost = [
-        record
-        for record in lossy_golds(benchmark, samples)
-        if record.score == 0.0 and len(record.gold) == 1
-    ]
+    lost = [record for record in lossy_golds(benchmark, samples) if record.score == 0.0 and len(record.gold) == 1]
     open_golds = sum(sample.kind == "open" and bool(sample.gold) for sample in samples)
     most_are_lost = 2 * sum(record.kind == "open" for record in lost) > open_golds
     for record in lost:

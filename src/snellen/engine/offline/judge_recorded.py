@@ -17,9 +17,7 @@ from snellen.engine.offline.score_recorded import Judges
 from snellen.models.replay import Replay
 
 
-def judge_samples(
-    benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges
-) -> list[Record]:
+def judge_samples(benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges) -> list[Record]:
     """Drive the flows, with verdicts from the judges; as many at once as the judge with the highest
     concurrency allows. Errors in the data are raised as they are without judges."""
     return run_coroutine(_judge_samples(benchmark, samples, replay, judges))

@@ -32,9 +32,7 @@ TOLERANCE = 0.02
 """Nats by which the log-probabilities of a token may differ. Other kernels and batch sizes change
 bfloat16 by about as much, float32 by far less."""
 
-Aspect = Literal[
-    "rendered prompt", "image sizes", "image pixels", "prompt tokens", "reply", "log-probabilities"
-]
+Aspect = Literal["rendered prompt", "image sizes", "image pixels", "prompt tokens", "reply", "log-probabilities"]
 
 
 class BackendReply(NamedTuple):
@@ -103,11 +101,7 @@ class Parity(Struct, frozen=True):
 
 
 def compare(
-    first: str,
-    second: str,
-    benchmark: str,
-    questions: Sequence[ParityQuestion],
-    tolerance: float = TOLERANCE,
+    first: str, second: str, benchmark: str, questions: Sequence[ParityQuestion], tolerance: float = TOLERANCE
 ) -> Parity:
     """Compare two backends, aspect by aspect. `tolerance` for log-probabilities is in nats."""
     names = (first, second)
@@ -208,9 +202,7 @@ def _first_logprobs(reply: BackendReply) -> Mapping[str, float]:
     return reply.output.first_logprobs if isinstance(reply.output, Generated) else {}
 
 
-def _compare_logprobs(
-    questions: Sequence[ParityQuestion], names: tuple[str, str], tolerance: float
-) -> ParityCheck:
+def _compare_logprobs(questions: Sequence[ParityQuestion], names: tuple[str, str], tolerance: float) -> ParityCheck:
     """Compare the log-probabilities of the first token.
 
     Two replies are equal if their most likely first tokens are the same, and no token that both
@@ -225,10 +217,7 @@ def _compare_logprobs(
         if not pair[0] or not pair[1]:
             continue
         compared += 1
-        gap = max(
-            (abs(pair[0][token] - pair[1][token]) for token in pair[0] if token in pair[1]),
-            default=None,
-        )
+        gap = max((abs(pair[0][token] - pair[1][token]) for token in pair[0] if token in pair[1]), default=None)
         if gap is not None:
             largest = max(gap, largest or 0.0)
         if gap is None or gap > tolerance or _likeliest_token(pair[0]) != _likeliest_token(pair[1]):
@@ -278,8 +267,7 @@ def first_requests(plan: RunPlan) -> list[FirstRequest]:
         if not isinstance(request, Generate):
             what = "nothing of the models" if request is None else type(request).__name__
             raise UsageError(
-                f"{plan.benchmark.name} asks {what} first (sample {sample.id}); parity compares "
-                "replies in text"
+                f"{plan.benchmark.name} asks {what} first (sample {sample.id}); parity compares replies in text"
             )
         settings = replace(request.settings, logprobs=LOGPROBS)
         requests.append(FirstRequest(sample.id, replace(request, settings=settings, to=MAIN)))
@@ -305,18 +293,14 @@ def ask_both(
     replies: list[list[BackendReply]] = []
     for model, store in zip(models, stores, strict=True):
         before_model(model)
-        replies.append(
-            run_coroutine(_backend_replies(model, [first.request for first in requests], store))
-        )
+        replies.append(run_coroutine(_backend_replies(model, [first.request for first in requests], store)))
     return [
         ParityQuestion(first_request.sample, first_request.request.messages, first, second)
         for first_request, first, second in zip(requests, *replies, strict=True)
     ]
 
 
-async def _backend_replies(
-    model: Model, requests: Sequence[Request], store: ResponseStore
-) -> list[BackendReply]:
+async def _backend_replies(model: Model, requests: Sequence[Request], store: ResponseStore) -> list[BackendReply]:
     async with ask_all(model, MAIN, requests, store) as outputs:
         # After all replies, and in sequence: a processor is not safe to use from two threads.
         return [

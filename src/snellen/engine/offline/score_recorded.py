@@ -58,11 +58,7 @@ def score_replies(
     if judges is None or not judges.models:
         flow, reply = benchmark.flow, replay.reply
         with infrequent_gc():
-            records = [
-                run_flow(flow(sample), reply)
-                for block in _split_blocks(noted_samples())
-                for sample in block
-            ]
+            records = [run_flow(flow(sample), reply) for block in _split_blocks(noted_samples()) for sample in block]
     else:
         from snellen.engine.offline.judge_recorded import judge_samples
 

@@ -107,9 +107,7 @@ class ReplicatedModel(ModelDefaults):
     actors.
     """
 
-    def __init__(
-        self, spec: str, cluster: RayCluster, files: Sequence[Path] = (), out: Path | None = None
-    ) -> None:
+    def __init__(self, spec: str, cluster: RayCluster, files: Sequence[Path] = (), out: Path | None = None) -> None:
         """`out`: the folder of the runs, which are marked as interrupted if Ray ends this
         process."""
         texts = {str(path): path.read_text(encoding="utf-8") for path in files}
@@ -134,9 +132,7 @@ class ReplicatedModel(ModelDefaults):
         """Actor handles, in the order the actors were started."""
         self._remarks: dict[str, None] = {}
         self._placements = [Placement(cluster) for _ in range(cluster.replicas)]
-        self._slots = [
-            ReplicaSlot(partial(self._start, placement)) for placement in self._placements
-        ]
+        self._slots = [ReplicaSlot(partial(self._start, placement)) for placement in self._placements]
         self._pool: tuple[asyncio.AbstractEventLoop, ReplicaPool] | None = None
         self.siblings: Sequence[ReplicatedModel] = ()
         """All replicated models of the command; idle ones release their actors for the next."""
@@ -220,9 +216,7 @@ class ReplicatedModel(ModelDefaults):
         )
         actor = actor_class.remote(self._spec, self._texts, int(cluster.gpus))
         try:
-            size = await wait_for_placement(
-                actor.ready.remote(), ray, cluster, can_grow=not self._is_local
-            )
+            size = await wait_for_placement(actor.ready.remote(), ray, cluster, can_grow=not self._is_local)
         except ray.exceptions.RayActorError as error:
             if error.actor_init_failed:
                 cause = error_lines(error)[-1]  # of a traceback
@@ -232,9 +226,7 @@ class ReplicatedModel(ModelDefaults):
                 ) from error
             raise ReplicaLost(first_line(error)) from error
         except ray.exceptions.RayTaskError as error:
-            raise UsageError(
-                f"a replica of {self._spec} cannot load it: {first_line(error.cause)}"
-            ) from error
+            raise UsageError(f"a replica of {self._spec} cannot load it: {first_line(error.cause)}") from error
         self.actors.append(actor)
         return _Actor(ray, actor, size, self._note)
 
@@ -251,9 +243,7 @@ class ReplicatedModel(ModelDefaults):
 class _Actor:
     """A replica that is a Ray actor."""
 
-    def __init__(
-        self, ray: Any, actor: Any, batch_size: int, note: Callable[[ReplicaReply], None]
-    ) -> None:
+    def __init__(self, ray: Any, actor: Any, batch_size: int, note: Callable[[ReplicaReply], None]) -> None:
         self.batch_size = batch_size
         self._note = note
         self._ray = ray
@@ -263,9 +253,7 @@ class _Actor:
     async def answer(self, requests: Sequence[Request]) -> list[Output]:
         """Outputs in the order of the requests. Raises ReplicaLost and UsageError."""
         readable, failures = self._upload_images(requests)
-        parts = (
-            part for request in readable for message in request.messages for part in message.media()
-        )
+        parts = (part for request in readable for message in request.messages for part in message.media())
         # Each image once; Ray resolves the object references to bytes on the node.
         digests = list({part.digest for part in parts})
         stripped = [replace(request, media={}) for request in readable]
@@ -290,14 +278,9 @@ class _Actor:
             results = [Failure("request", message)] * len(stripped)
         outputs = iter(results)
         self._evict_images()
-        return [
-            failures[index] if index in failures else next(outputs)
-            for index in range(len(requests))
-        ]
+        return [failures[index] if index in failures else next(outputs) for index in range(len(requests))]
 
-    def _upload_images(
-        self, requests: Sequence[Request]
-    ) -> tuple[list[Request], dict[int, Failure]]:
+    def _upload_images(self, requests: Sequence[Request]) -> tuple[list[Request], dict[int, Failure]]:
         """Put images into the object store. Returns the requests whose images could be read, and a
         Failure by index for the others."""
         readable, failures = [], {}
@@ -348,9 +331,7 @@ def connect(address: str | None) -> tuple[Any, bool]:
             # Without `local` Ray would join any cluster that runs on this machine.
             ray.init(address=address or "local", **options)
     except ConnectionError as error:
-        raise UsageError(
-            f"no Ray cluster answers at {address}: {first_line(error)}; {start_hint()}"
-        ) from error
+        raise UsageError(f"no Ray cluster answers at {address}: {first_line(error)}; {start_hint()}") from error
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # For example, the cluster runs another version of Ray or Python.
         where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
@@ -373,12 +354,7 @@ def _keep_sigterm_handler() -> Iterator[None]:
 class ReplicatedModels:
     """All replicated models of one command. As a context manager it ends their actors."""
 
-    def __init__(
-        self,
-        cluster: RayCluster,
-        files: Sequence[Path | str] = (),
-        out: Path | None = None,
-    ) -> None:
+    def __init__(self, cluster: RayCluster, files: Sequence[Path | str] = (), out: Path | None = None) -> None:
         self._cluster = cluster
         self._out = out
         self._files = [Path(file) for file in files]

@@ -32,9 +32,7 @@ def mark_lost_runs(out: Path, since: float) -> list[RunFolder]:
         try:
             with RunWriter(run.path) as writer:
                 spent = writer.recover_spent(run.info.spent)
-                info = structs.replace(
-                    run.info, status="interrupted", stopped=LOST_REASON, spent=spent
-                )
+                info = structs.replace(run.info, status="interrupted", stopped=LOST_REASON, spent=spent)
                 writer.write_info(info)
         except (RunLocked, StorageError):
             continue

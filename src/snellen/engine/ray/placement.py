@@ -82,9 +82,7 @@ class Placement:
             self._group = None
 
 
-async def wait_for_placement(
-    startup: Awaitable[T], ray: Any, cluster: RayCluster, *, can_grow: bool
-) -> T:
+async def wait_for_placement(startup: Awaitable[T], ray: Any, cluster: RayCluster, *, can_grow: bool) -> T:
     """Wait for the result of `startup`, which a replica gives once Ray has placed it.
 
     A replica waits as long as others hold the resources it requires. Raises UsageError if no node
@@ -111,13 +109,10 @@ def _missing_resources(cluster: RayCluster, nodes: list[Mapping[str, Any]]) -> s
     """Why no node is large enough for a replica, however idle; "" if one is."""
     living = [node["Resources"] for node in nodes if node["Alive"]]
     required = cluster.bundle
-    if any(all(node.get(name, 0.0) >= amount for name, amount in required.items())
-           for node in living):  # fmt: skip
+    if any(all(node.get(name, 0.0) >= amount for name, amount in required.items()) for node in living):
         return ""
     nothing: dict[str, float] = {}
-    largest = max(
-        living, key=lambda node: (node.get("GPU", 0.0), node.get("CPU", 0.0)), default=nothing
-    )
+    largest = max(living, key=lambda node: (node.get("GPU", 0.0), node.get("CPU", 0.0)), default=nothing)
     available = {name: largest.get(name, 0.0) for name in required}
     return (
         f"a replica is to have {_format_resources(required)} on one node, and no node of the Ray "
@@ -127,6 +122,4 @@ def _missing_resources(cluster: RayCluster, nodes: list[Mapping[str, Any]]) -> s
 
 
 def _format_resources(amounts: Mapping[str, float]) -> str:
-    return " and ".join(
-        f"{amount:g} {name}{'s' * (amount != 1)}" for name, amount in amounts.items()
-    )
+    return " and ".join(f"{amount:g} {name}{'s' * (amount != 1)}" for name, amount in amounts.items())

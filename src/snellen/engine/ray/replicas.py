@@ -80,9 +80,7 @@ class ReplicaSlot:
                 except ReplicaLost as error:
                     failed += 1
                     if failed == MAX_STARTS:
-                        raise UsageError(
-                            f"a replica died {failed} times as it started: {error}"
-                        ) from error
+                        raise UsageError(f"a replica died {failed} times as it started: {error}") from error
                     await asyncio.sleep(RESTART_PAUSE * 2 ** (failed - 1))
             return self._replica
 
@@ -130,9 +128,7 @@ class ReplicaPool:
         self._tasks = []
         for slot in slots:
             lock = asyncio.Lock()
-            self._tasks += [
-                asyncio.ensure_future(self._pull(slot, lock)) for _ in range(BATCHES_PER_REPLICA)
-            ]
+            self._tasks += [asyncio.ensure_future(self._pull(slot, lock)) for _ in range(BATCHES_PER_REPLICA)]
 
     async def answer(self, request: Request) -> Output:
         if self._fatal_error is not None:
@@ -208,9 +204,7 @@ class ReplicaPool:
             slot.remember(batch, replica.batch_size)
             return batch
 
-    async def _answer_batch(
-        self, slot: ReplicaSlot, replica: Replica, batch: Sequence[QueuedRequest]
-    ) -> None:
+    async def _answer_batch(self, slot: ReplicaSlot, replica: Replica, batch: Sequence[QueuedRequest]) -> None:
         outputs: Sequence[Output]
         try:
             outputs = await replica.answer([queued.request for queued in batch])

@@ -40,9 +40,7 @@ def _is_reachable(address: str) -> bool:
                 local.connect(address)
         else:
             host, _, port = address.rpartition(":")
-            socket.create_connection(
-                (host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT
-            ).close()
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT).close()
     except (OSError, ValueError):
         return False
     return True

@@ -77,9 +77,7 @@ class ReplicaWorker:
         if lost:
             raise ReplicaServerLost(str(lost[0]))
         of_model = abilities(self._model)
-        return ReplicaReply(
-            outputs, model_batch_size(self._model), of_model.largest_batch, of_model.remarks
-        )
+        return ReplicaReply(outputs, model_batch_size(self._model), of_model.largest_batch, of_model.remarks)
 
     def end(self) -> None:
         """Stop the model's server and delete its files."""
@@ -101,9 +99,7 @@ class ReplicaWorker:
                 return list(answer_or_fail(model.answer_batch, requests_with_images))
         assert isinstance(model, SingleModel)
         client = ModelClient(model, ResponseStore(None))
-        return asyncio.run_coroutine_threadsafe(
-            _answer_all(client, requests_with_images), self._loop
-        ).result()
+        return asyncio.run_coroutine_threadsafe(_answer_all(client, requests_with_images), self._loop).result()
 
 
 def _attach_images(request: Request, sources: Mapping[str, InlineSource]) -> Request:

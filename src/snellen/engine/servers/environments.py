@@ -92,9 +92,7 @@ def _exit_meanings() -> dict[int, str]:
             "has no environment: uv finds no versions that fit the dependencies in its header "
             "(without a network: none that it has downloaded before)"
         ),
-        environment_launcher.NOT_INSTALLED: (
-            "has no environment: uv cannot install the dependencies in its header"
-        ),
+        environment_launcher.NOT_INSTALLED: ("has no environment: uv cannot install the dependencies in its header"),
         chat_server.NO_CHECKPOINT: "cannot fetch its checkpoint",
         chat_server.LOAD_FAILED: "cannot load its model",
         chat_server.PORT_TAKEN: "cannot listen: another program took its port; start it again",

@@ -30,19 +30,8 @@ from snellen.core.model import (
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
 from snellen.core.served_identity import ServedIdentity
-from snellen.engine.servers.environments import (
-    ServerEnvironment,
-    installed_packages,
-    server_environment,
-)
-from snellen.engine.servers.process import (
-    HOST,
-    Launch,
-    Notify,
-    ServerProcess,
-    get_json,
-    quote_log,
-)
+from snellen.engine.servers.environments import ServerEnvironment, installed_packages, server_environment
+from snellen.engine.servers.process import HOST, Launch, Notify, ServerProcess, get_json, quote_log
 from snellen.models.hf.checkpoint import folder_digest
 from snellen.models.naming.environments import PROVIDER as ENVIRONMENT
 from snellen.models.naming.environments import check_environment_file, environment_file
@@ -137,11 +126,7 @@ class ManagedModel(RemoteModel):
             self._inner.reset_served()
 
     def served_identity(self) -> ServedIdentity:
-        report = (
-            self._inner.served_identity()
-            if isinstance(self._inner, SelfReportingModel)
-            else ServedIdentity()
-        )
+        report = self._inner.served_identity() if isinstance(self._inner, SelfReportingModel) else ServedIdentity()
         if self._environment is None or not self._packages:
             return report
         lock = self._environment.lock_digest()
@@ -151,11 +136,7 @@ class ManagedModel(RemoteModel):
         return self._environment.files() if self._environment is not None else {}
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
-        return (
-            self._inner.cannot_sample(sampling)
-            if isinstance(self._inner, RestrictedSampler)
-            else None
-        )
+        return self._inner.cannot_sample(sampling) if isinstance(self._inner, RestrictedSampler) else None
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
         """The rendered prompt; None if the server cannot render prompts."""
@@ -271,8 +252,9 @@ class Servers:
         revision = options.get(REVISION, "")
         if _REVISION_FIELD in self.serve:
             return self.serve.replace(_REVISION_FIELD, shlex.quote(revision or "main")), {
-                **options, REVISION: revision or "main",
-            }  # fmt: skip
+                **options,
+                REVISION: revision or "main",
+            }
         if revision and revision in spec:
             raise UsageError(
                 f"--serve {self.serve!r} has no {_REVISION_FIELD}, so the server would not load "
@@ -324,9 +306,7 @@ class Servers:
             model_spec = model_spec._replace(options=options)
         return self._open_environment(spec, model_spec, file, server.adapter)
 
-    def _open_environment(
-        self, spec: str, model_spec: ModelSpec, file: Path, adapter: str = ""
-    ) -> ManagedModel:
+    def _open_environment(self, spec: str, model_spec: ModelSpec, file: Path, adapter: str = "") -> ManagedModel:
         """The model behind a one-file server, whose checkpoint is that of the spec; `adapter` is
         the one by which that server asks, if it does."""
         if model_spec.provider != ENVIRONMENT:
@@ -346,11 +326,7 @@ class Servers:
         return self._open(spec, model_spec._replace(options=options), launch, environment)
 
     def _open(
-        self,
-        spec: str,
-        model_spec: ModelSpec,
-        launch: Launch,
-        environment: ServerEnvironment | None = None,
+        self, spec: str, model_spec: ModelSpec, launch: Launch, environment: ServerEnvironment | None = None
     ) -> ManagedModel:
         if spec not in self._models:
             folder = model_folder(model_spec.name)
@@ -360,9 +336,7 @@ class Servers:
                 spec.replace(model_spec.name, folder.name) if folder else spec,
                 server,
                 functools.partial(_open_remote, model_spec.provider, name, model_spec.options),
-                functools.partial(
-                    _managed_identity, folder=folder, serve=self.serve, environment=environment
-                ),
+                functools.partial(_managed_identity, folder=folder, serve=self.serve, environment=environment),
                 environment,
             )
         return self._models[spec]
@@ -375,20 +349,14 @@ class Servers:
         listed = _list_models(run_coroutine(server.ensure_ready()))
         if len(listed) != 1:
             listing = f"lists {', '.join(listed)}" if listed else "lists no models"
-            raise UsageError(
-                f"the server {listing}; name the one to ask with -m (in Python: models)"
-            )
+            raise UsageError(f"the server {listing}; name the one to ask with -m (in Python: models)")
         name = listed[0]
         folder = model_folder(name) if Path(name).is_absolute() else None
         model = ManagedModel(
             folder.name if folder else name,
             server,
-            functools.partial(
-                _open_remote, ENVIRONMENT if environment else GENERIC_PROVIDER, name, {}
-            ),
-            functools.partial(
-                _managed_identity, folder=folder, serve=serve, environment=environment
-            ),
+            functools.partial(_open_remote, ENVIRONMENT if environment else GENERIC_PROVIDER, name, {}),
+            functools.partial(_managed_identity, folder=folder, serve=serve, environment=environment),
             environment,
         )
         self._models[serve] = model
@@ -424,11 +392,7 @@ def presets(gpus: int = 1) -> dict[str, Launch]:
 
 def _launch_command(entry: Mapping[str, str], gpus: int) -> str:
     more = entry.get("tensor_parallel", "")
-    return (
-        f"{entry['command']} {more.replace(_GPUS_FIELD, str(gpus))}"
-        if more and gpus > 1
-        else entry["command"]
-    )
+    return f"{entry['command']} {more.replace(_GPUS_FIELD, str(gpus))}" if more and gpus > 1 else entry["command"]
 
 
 def _server_options(spec: str, options: Mapping[str, str]) -> dict[str, str]:
@@ -450,10 +414,7 @@ def _open_remote(provider: str, name: str, options: Mapping[str, str], address: 
 
 
 def _managed_identity(
-    inner: Identity,
-    folder: Path | None,
-    serve: str | None,
-    environment: ServerEnvironment | None = None,
+    inner: Identity, folder: Path | None, serve: str | None, environment: ServerEnvironment | None = None
 ) -> Identity:
     """The identity of a managed model: a model folder by its content, not its path; a `--serve`
     command with its flags, which may change replies (before port and address are filled in); a

@@ -188,18 +188,13 @@ class ServerProcess:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             with self.log.open("ab") as log:
                 self._process = subprocess.Popen(
-                    self.command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
+                    self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
                 )
                 script = Path(__file__).with_name("watchdog.py")
                 self._watchdog = start_watchdog(script, str(self._process.pid), str(GRACE))
         except OSError as error:
             raise StorageError(
-                f"cannot start {self.command[0]} with its log in {self.log}: "
-                f"{error.strerror or error}"
+                f"cannot start {self.command[0]} with its log in {self.log}: {error.strerror or error}"
             ) from error
         self._base_url = f"http://{HOST}:{port}/v1"
         self._notify(f"starting a server: {self._title}")
@@ -221,8 +216,7 @@ class ServerProcess:
             now = time.monotonic()
             if now - began > self._launch.ready_seconds:
                 raise self._not_started_error(
-                    f"was not ready after {self._launch.ready_seconds:g} s "
-                    "(--requests serve_timeout=allows more)"
+                    f"was not ready after {self._launch.ready_seconds:g} s (--requests serve_timeout=allows more)"
                 )
             if now - last_notice >= _NOTICE_INTERVAL:
                 last_notice = now
@@ -231,9 +225,7 @@ class ServerProcess:
             await asyncio.sleep(_POLL_INTERVAL)
 
     def _not_started_error(self, what: str) -> ServerNotStarted:
-        return ServerNotStarted(
-            f"the server {self._title} {what}; {quote_log(self.tail(), self.log)}"
-        )
+        return ServerNotStarted(f"the server {self._title} {what}; {quote_log(self.tail(), self.log)}")
 
     @property
     def _title(self) -> str:
@@ -259,8 +251,7 @@ def build_command(launch: Launch, model: str, port: int) -> tuple[str, ...]:
         raise UsageError(f"--serve {launch.command!r} is not a command line: {error}") from None
     if not any(_PORT in part for part in parts):
         raise UsageError(
-            f"--serve {launch.command!r} has no {_PORT}; put it where the command takes its port, "
-            "e.g. --port {port}"
+            f"--serve {launch.command!r} has no {_PORT}; put it where the command takes its port, e.g. --port {{port}}"
         )
     filled = {_PORT: str(port), "{host}": HOST, "{model}": model}
     if _UV in parts:
@@ -279,8 +270,7 @@ def _find_program(name: str, launch: Launch) -> str:
     path = shutil.which(name) or shutil.which(name, path=environment_folder)
     if path is None:
         way = (
-            f"install it with: {launch.install}, or name a running server with the option "
-            "base_url=http://HOST:PORT/v1"
+            f"install it with: {launch.install}, or name a running server with the option base_url=http://HOST:PORT/v1"
             if launch.install
             else "correct the command, or name a running server with -m http://HOST:PORT/v1#MODEL"
         )
@@ -344,9 +334,7 @@ def _exit_text(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def start_watchdog(
-    script: Path, *arguments: str, messages: int | None = subprocess.DEVNULL
-) -> subprocess.Popen[bytes]:
+def start_watchdog(script: Path, *arguments: str, messages: int | None = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     """Start a script that acts if Snellen is killed: its standard input then ends. `messages` is
     where its standard error goes, None for this process's."""
     return subprocess.Popen(

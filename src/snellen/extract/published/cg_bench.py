@@ -35,9 +35,7 @@ _NUMBER = re.compile(r"-?\d+\.?\d*")
 _LIST = re.compile(r"\[\s*(?:\[[^\[\]]*\]\s*,?\s*)+\]|\[\s*-?[\d.]+\s*,\s*-?[\d.]+\s*\]")
 
 
-def parse_result_choice(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_result_choice(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The option that the object's `result` names, with or without quotes, else the option of the
     reply."""
     found = parse_object(reply) or parse_object(_BARE_WORD.sub(r'"\1"', reply))
@@ -96,9 +94,7 @@ def parse_clues_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
     numbers = list(filter(math.isfinite, map(float, _NUMBER.findall(reply))))
     if len(numbers) < 2:
         return unparsed_answer(reply, stop_reason)
-    return ParsedAnswer(
-        json.dumps(list(zip(numbers[0::2], numbers[1::2], strict=False))), VLMEVALKIT_RULE
-    )
+    return ParsedAnswer(json.dumps(list(zip(numbers[0::2], numbers[1::2], strict=False))), VLMEVALKIT_RULE)
 
 
 def _intervals_answer(pairs: Sequence[tuple[float, float]], rule: str) -> ParsedAnswer:

@@ -24,10 +24,7 @@ from snellen.extract.published.mmmu import EDGES
 from snellen.extract.published.vlmevalkit import RULE
 
 LABELS = "ABCD"
-_FILL_WORDS = (
-    *("是", "为", "所以", "等于", "方案", "选择"),
-    *("正确答案", "因此", "最后", "答案", "结果"),
-)
+_FILL_WORDS = (*("是", "为", "所以", "等于", "方案", "选择"), *("正确答案", "因此", "最后", "答案", "结果"))
 _TRUTH_WORDS = ("是", "为", "所以", "判断", "陈述", "说法", "表达", "答案", "结果")
 _RIGHT = ("正确", "对", "准确", "肯定")
 _WRONG = ("错误", "不合适", "否定", "错")
@@ -74,11 +71,7 @@ def parse_truth(reply: str, stop_reason: str = "stop") -> Answer:
     both as often."""
     if not reply.strip():
         return Truncated() if stop_reason == "length" else Empty()
-    texts = {
-        text
-        for text in _announced_texts(reply, _TRUTH_WORDS)
-        if not any(word in text for word in _AMBIGUOUS)
-    }
+    texts = {text for text in _announced_texts(reply, _TRUTH_WORDS) if not any(word in text for word in _AMBIGUOUS)}
     right = {text for text in texts if any(word in text for word in _RIGHT)}
     wrong = {text for text in texts - right if any(word in text for word in _WRONG)}
     if len(right) == len(wrong):
@@ -128,10 +121,7 @@ def _comparable(text: str) -> str | float:
 
 
 def _is_short(text: str, gold: str) -> bool:
-    return (
-        len(text) <= len(gold) + _MAX_LONGER
-        and _letter_count(text) <= _letter_count(gold) + _MAX_MORE_LETTERS
-    )
+    return len(text) <= len(gold) + _MAX_LONGER and _letter_count(text) <= _letter_count(gold) + _MAX_MORE_LETTERS
 
 
 def _letter_count(text: str) -> int:

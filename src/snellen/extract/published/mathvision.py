@@ -21,13 +21,36 @@ _LEAD_INS = tuple(
 )
 _DELETED_SIGNS = (" ", r"\,")
 _REWRITES = (
-    ("∞", r"\infty"), (r"+\infty", r"\infty"), ("\\\\", "\\"), ("\n", ""), (r"\text", ""),
-    (r"\mbox", ""), ("bmatrix", "pmatrix"), (r"\left", ""), (r"\right", ""), (r"^{\circ}", ""),
-    (r"^\circ", ""), ("{m}^3", ""), ("m^3", ""), ("{units}", ""), ("units", ""), ("{km}", ""),
-    ("km", ""), (r"\!", ""), ("\\\\", "\\"), ("tfrac", "frac"), ("dfrac", "frac"),
-    (r"\left", ""), (r"\right", ""), (r"^{\circ}", ""), (r"^\circ", ""), (r"\$", ""), ("$", ""),
-    (r"\%", ""), ("{.", "{0."),
-)  # fmt: skip
+    ("∞", r"\infty"),
+    (r"+\infty", r"\infty"),
+    ("\\\\", "\\"),
+    ("\n", ""),
+    (r"\text", ""),
+    (r"\mbox", ""),
+    ("bmatrix", "pmatrix"),
+    (r"\left", ""),
+    (r"\right", ""),
+    (r"^{\circ}", ""),
+    (r"^\circ", ""),
+    ("{m}^3", ""),
+    ("m^3", ""),
+    ("{units}", ""),
+    ("units", ""),
+    ("{km}", ""),
+    ("km", ""),
+    (r"\!", ""),
+    ("\\\\", "\\"),
+    ("tfrac", "frac"),
+    ("dfrac", "frac"),
+    (r"\left", ""),
+    (r"\right", ""),
+    (r"^{\circ}", ""),
+    (r"^\circ", ""),
+    (r"\$", ""),
+    ("$", ""),
+    (r"\%", ""),
+    ("{.", "{0."),
+)
 """In this order; some occur twice, because an earlier step may create what a later one removes."""
 _OPTION_MARKS = tuple(f"{left}{label}{right}" for left, right in ("()", "{}") for label in "abcde")
 _ROOT_OF_SIGN = re.compile(r"\\sqrt(?=([^{]))\1")

@@ -60,9 +60,7 @@ def _label_list(options: Mapping[str, str]) -> list[str]:
     return list(options) or list("ABCDEFGHIJ")
 
 
-def _parse_label(
-    reply: str, options: Mapping[str, str], stop_reason: str, bare_ways: tuple[str, ...]
-) -> Answer:
+def _parse_label(reply: str, options: Mapping[str, str], stop_reason: str, bare_ways: tuple[str, ...]) -> Answer:
     """The last of the labels in the first form that finds any, else the last of the contents.
 
     `bare_ways`: how a label without brackets is written in running text. The last label is the one
@@ -76,15 +74,11 @@ def _parse_label(
     for form, sought in (("({})", "({})"), *((way, " {} ") for way in bare_ways)):
         matching = [label for label in labels if form.format(label) in text]
         if matching:
-            return ParsedAnswer(
-                max(matching, key=lambda label: text.rfind(sought.format(label))), RULE
-            )
+            return ParsedAnswer(max(matching, key=lambda label: text.rfind(sought.format(label))), RULE)
     low = text.lower()
     contained = [label for label, content in options.items() if content and content.lower() in low]
     if contained and len(text.split()) > _WORDS_FOR_CONTENT:
-        return ParsedAnswer(
-            max(contained, key=lambda label: low.rfind(options[label].lower())), RULE
-        )
+        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
     return unparsed_answer(reply, stop_reason)
 
 
@@ -94,9 +88,7 @@ def parse_mmmu_or_draw(reply: str, options: Mapping[str, str], stop_reason: str 
     return draw_option(parse_mmmu(reply, options, stop_reason), reply, options)
 
 
-def parse_mmmu_pro_or_draw(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_mmmu_pro_or_draw(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """As `parse_mmmu_pro`; if that finds nothing, a random option as in `parse_mmmu_or_draw`."""
     return draw_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
 
@@ -126,9 +118,7 @@ def parse_mmmu_open(reply: str, stop_reason: str = "stop") -> Answer:
         return unparsed_answer(reply, stop_reason)
     lines = reply.strip().strip(".").lower().split("\n")
     candidates = [
-        tail
-        for number, line in enumerate(lines)
-        if (tail := _announced_text(line, last=number == len(lines) - 1))
+        tail for number, line in enumerate(lines) if (tail := _announced_text(line, last=number == len(lines) - 1))
     ]
     return ParsedAnswer(_SEPARATOR.join(candidates or lines), RULE)
 
@@ -145,11 +135,7 @@ def matches_mmmu(candidates: str, golds: tuple[str, ...], *, whole_words: bool =
     lines = candidates.split(_SEPARATOR)
     numbers = [number for line in lines for rule in _NUMBERS for number in rule.findall(line)]
     # Each form once: a reply may repeat a line endlessly.
-    for form in (
-        form
-        for candidate in dict.fromkeys((*lines, *numbers))
-        for form in _comparable_forms(candidate)
-    ):
+    for form in (form for candidate in dict.fromkeys((*lines, *numbers)) for form in _comparable_forms(candidate)):
         if not isinstance(form, str):
             if form in gold_forms:
                 return True

@@ -85,9 +85,7 @@ _MAX_WORDS = 10
 """Words of the longest reply that is searched in the options."""
 
 
-def parse_mme_realworld(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The first capital A to E, else the first option, "(A) text", that contains the complete
     reply.
 
@@ -132,18 +130,12 @@ def parse_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "st
     return unparsed_answer(reply, stop_reason)
 
 
-def parse_before_bracket(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_before_bracket(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The sign before the first closing bracket, or the complete reply if there is none."""
     index = reply.find(")")
     # For a bracket at index 0 the slice [-1:0] is empty, as in the published script.
     sign = reply if index < 0 else reply[index - 1 : index]
-    return (
-        ParsedAnswer(sign, RULE)
-        if sign in (options or _LETTERS)
-        else unparsed_answer(reply, stop_reason)
-    )
+    return ParsedAnswer(sign, RULE) if sign in (options or _LETTERS) else unparsed_answer(reply, stop_reason)
 
 
 def opening_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:

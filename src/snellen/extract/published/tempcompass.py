@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from snellen.core import lazy_re as re
 from snellen.core.output import Answer, Empty, ParsedAnswer, Unparsed
 
-_NAMED_SENTENCE = re.compile(
-    r"(?P<name>(?:Sentence|Caption|Option|Description)? ?[A-Z0-9])[:.)] ?(?P<text>.*)"
-)
+_NAMED_SENTENCE = re.compile(r"(?P<name>(?:Sentence|Caption|Option|Description)? ?[A-Z0-9])[:.)] ?(?P<text>.*)")
 
 
 def parse_tempcompass_choice(reply: str, options: Mapping[str, str]) -> Answer:

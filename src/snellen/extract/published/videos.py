@@ -31,9 +31,7 @@ def parse_video_holmes(reply: str, options: Mapping[str, str], stop_reason: str 
     return _first_letter(reply if tagged is None else tagged, reply, options, stop_reason)
 
 
-def parse_video_holmes_vlmevalkit(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_video_holmes_vlmevalkit(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The option of the last <answer>; without <answer> there is none."""
     return _first_letter(_last_tagged(reply) or "", reply, options, stop_reason)
 
@@ -69,9 +67,7 @@ def _last_tagged(reply: str) -> str | None:
 
 def _first_letter(text: str, reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
     marked = (
-        label
-        for label in _HOLMES_LABELS
-        if any(form in text for form in (f"{label} ", f"{label}:", f"[{label}"))
+        label for label in _HOLMES_LABELS if any(form in text for form in (f"{label} ", f"{label}:", f"[{label}"))
     )
     contained = (label for label in _HOLMES_LABELS if label in text)
     label = next(marked, None) or next(contained, None)

@@ -48,11 +48,7 @@ _DOT = re.compile(r"(?<!\d)\.(?!\d)")
 
 
 def parse_choice_vlmevalkit(
-    reply: str,
-    options: Mapping[str, str],
-    stop_reason: str = "stop",
-    *,
-    release: str = LATEST_RELEASE,
+    reply: str, options: Mapping[str, str], stop_reason: str = "stop", *, release: str = LATEST_RELEASE
 ) -> Answer:
     """The label of the option, or why there is none.
 

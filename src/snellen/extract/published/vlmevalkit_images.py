@@ -50,9 +50,7 @@ def parse_visulogic(reply: str, options: Mapping[str, str], stop_reason: str = "
     return _parse_box_or_prose(_boxed_text(reply), reply, stop_reason, RULE)
 
 
-def parse_visulogic_official(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_visulogic_official(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """As `parse_visulogic`, but without a box only a reply of one or two signs is its label."""
     has_text = len(reply) <= _MAX_LABEL_LENGTH or _last_box(reply) is not None
     boxed = _boxed_text(reply) if has_text else ""
@@ -123,7 +121,5 @@ def parse_vmcbench(reply: str, options: Mapping[str, str], stop_reason: str = "s
         return ParsedAnswer(max(spaced, key=lambda label: text.rfind(f" {label} ")), RULE)
     contained = [label for label, content in options.items() if content.lower() in low]
     if contained and len(text.split()) > _WORDS_FOR_CONTENT:
-        return ParsedAnswer(
-            max(contained, key=lambda label: low.rfind(options[label].lower())), RULE
-        )
+        return ParsedAnswer(max(contained, key=lambda label: low.rfind(options[label].lower())), RULE)
     return draw_option(unparsed_answer(reply, stop_reason), reply, options)

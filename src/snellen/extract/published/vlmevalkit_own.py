@@ -43,17 +43,13 @@ _MAX_WORDS = 10
 """Words of the longest reply that is compared with the labels."""
 
 
-def parse_first_capital(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_first_capital(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The first capital A to D, anywhere, after set phrases are removed."""
     letter = _A_TO_D.search(_remove_phrases(_LEAD_INS_VIDEO, reply))
     return _as_answer(letter[0] if letter else None, reply, options, stop_reason)
 
 
-def parse_mme_realworld(
-    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
-) -> Answer:
+def parse_mme_realworld(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The first capital A to E of the reply, or of the text in <answer>, else the first label
     whose "(x)" contains the complete reply."""
     _, opened, behind = reply.partition("<answer>")
@@ -115,9 +111,7 @@ def _remove_phrases(phrases: Sequence[str], reply: str) -> str:
     return text
 
 
-def _as_answer(
-    label: str | None, reply: str, options: Mapping[str, str], stop_reason: str
-) -> Answer:
+def _as_answer(label: str | None, reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
     if label is not None and (not options or label in options):
         return ParsedAnswer(label, RULE)
     if stop_reason == "length":

@@ -111,9 +111,8 @@ class ReplySettings:
         if self.temperature > 0:
             arguments["temperature"] = self.temperature
             arguments.update(
-                {name: value for name, value in (("top_p", self.top_p), ("top_k", self.top_k))
-                 if value is not None}
-            )  # fmt: skip
+                {name: value for name, value in (("top_p", self.top_p), ("top_k", self.top_k)) if value is not None}
+            )
         if self.repetition_penalty is not None:
             arguments["repetition_penalty"] = self.repetition_penalty
         return arguments
@@ -143,16 +142,9 @@ class ChatMessages:
     @property
     def images(self) -> list[Any]:
         """All pictures, in their order."""
-        return [
-            part["image"]
-            for message in self.messages
-            for part in message["content"]
-            if part["type"] == "image"
-        ]
+        return [part["image"] for message in self.messages for part in message["content"] if part["type"] == "image"]
 
-    def turns(
-        self, mark: str = "<image>\n", reserved: tuple[str, ...] = ("<image>",)
-    ) -> list[tuple[str, str]]:
+    def turns(self, mark: str = "<image>\n", reserved: tuple[str, ...] = ("<image>",)) -> list[tuple[str, str]]:
         """(role, text) of each message of the user and the assistant, with `mark` where a picture
         stands ({n} in it is its number, from 1). A system message goes in front of the first
         question.
@@ -269,9 +261,7 @@ def reply_body(name: str, reply: str | dict[str, Any], settings: ReplySettings) 
     """
     fields: dict[str, Any] = {"text": reply} if isinstance(reply, str) else reply
     if not isinstance(fields, dict) or not isinstance(fields.get("text"), str):
-        raise TypeError(
-            f"answer returned {type(reply).__name__}; expected a str, or a dict with text"
-        )
+        raise TypeError(f"answer returned {type(reply).__name__}; expected a str, or a dict with text")
     text, finish = fields["text"], fields.get("finish_reason")
     used = fields.get("completion_tokens")
     if finish is None and used is not None:
@@ -292,9 +282,7 @@ def reply_body(name: str, reply: str | dict[str, Any], settings: ReplySettings) 
     }
     if used is not None:
         prompt = fields.get("prompt_tokens") or 0
-        body["usage"] = {
-            "prompt_tokens": prompt, "completion_tokens": used, "total_tokens": prompt + used,
-        }  # fmt: skip
+        body["usage"] = {"prompt_tokens": prompt, "completion_tokens": used, "total_tokens": prompt + used}
     return body
 
 
@@ -415,8 +403,11 @@ def fetch_checkpoint(model: str, revision: str) -> str:
     if not model or Path(model).is_dir():
         return model
     if importlib.util.find_spec("huggingface_hub") is None:
-        _exit(NO_CHECKPOINT, f"{model} is no folder, and the environment has no huggingface_hub to "
-                             "fetch it with: add it to the dependencies in the header")  # fmt: skip
+        _exit(
+            NO_CHECKPOINT,
+            f"{model} is no folder, and the environment has no huggingface_hub to "
+            "fetch it with: add it to the dependencies in the header",
+        )
     from huggingface_hub import snapshot_download
 
     print(f"fetching {model}", flush=True)
@@ -472,8 +463,7 @@ def main() -> None:
     # Whatever the file raises: its traceback is for whoever wrote it, the last line for all.
     except Exception as error:  # noqa: BLE001
         traceback.print_exc()
-        _exit(LOAD_FAILED, f"{options.file.name} failed to load the model: "
-                           f"{type(error).__name__}: {error}")  # fmt: skip
+        _exit(LOAD_FAILED, f"{options.file.name} failed to load the model: {type(error).__name__}: {error}")
     print(f"{server.name} is ready on port {options.port}", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         threading.Event().wait()

@@ -106,9 +106,7 @@ class BatchSizer:
         # The peak is of the process so far. If this batch raised it, the difference to the memory
         # used before is what the batch took; if not, it is an upper bound. At least one byte, to
         # tell a batch that fitted into reserved memory from a meter that measures nothing (0).
-        bytes_per_token = max(peak_after - used_before, 1 if peak_after else 0) / (
-            timing.prompts * timing.max_length
-        )
+        bytes_per_token = max(peak_after - used_before, 1 if peak_after else 0) / (timing.prompts * timing.max_length)
         if peak_after > peak_before:
             self._bytes_per_token = max(self._bytes_per_token, bytes_per_token)
         self.largest = max(self.largest, timing.prompts)
@@ -142,9 +140,7 @@ class BatchSizer:
             return
         if self._previous is not None and not self._is_faster(self._previous, self.size):
             self.size = self._max_size = self._previous
-        elif bytes_per_prompt and 2 * self.size <= min(
-            self._max_size, self._count_fitting(bytes_per_prompt)
-        ):
+        elif bytes_per_prompt and 2 * self.size <= min(self._max_size, self._count_fitting(bytes_per_prompt)):
             self._previous, self.size = self.size, 2 * self.size
 
     def _is_faster(self, smaller: int, larger: int) -> bool:
@@ -157,9 +153,7 @@ class BatchSizer:
         """
         best = self._times[size]
         parts = ((self._prefill_tokens, best.prefill), (self._decoded_tokens, best.decode))
-        return sum(
-            tokens * per_token for tokens, per_token in parts if tokens and per_token < math.inf
-        )
+        return sum(tokens * per_token for tokens, per_token in parts if tokens and per_token < math.inf)
 
     def _count_fitting(self, bytes_per_prompt: float) -> int:
         """How many prompts of this many bytes fit into the free memory; the present size if their

@@ -19,9 +19,7 @@ MODELS = (
 WEIGHTS = Path(__file__).parents[1] / "weights"
 _DEFAULTS = {"dtype": "float32"}
 _BATCH_SIZE = 16
-BUNDLED_OPTIONS = tuple(
-    option for option in OPTIONS if option.name not in ("revision", "trust_remote_code")
-)
+BUNDLED_OPTIONS = tuple(option for option in OPTIONS if option.name not in ("revision", "trust_remote_code"))
 
 
 def open_bundled(name: str, options: Mapping[str, str]) -> Model:

@@ -51,12 +51,7 @@ class Checkpoint:
     def capabilities(self, images: str) -> Capabilities:
         """Inputs and outputs of the model, with the option `images`."""
         if not self.multimodal:
-            return Capabilities(
-                inputs=frozenset({"text"}),
-                many_images=False,
-                interleaved=False,
-                log_likelihood=True,
-            )
+            return Capabilities(inputs=frozenset({"text"}), many_images=False, interleaved=False, log_likelihood=True)
         interleaved = images == "native"
         outputs: tuple[Modality, ...] = (
             ("text", "image") if self.config.get("model_type") in DRAWING_TYPES else ("text",)
@@ -145,9 +140,7 @@ def has_torchvision() -> bool:
     return importlib.util.find_spec("torchvision") is not None
 
 
-def find_checkpoint(
-    name: str, revision: str | None = None, *, needs_tokenizer: bool = True
-) -> Checkpoint:
+def find_checkpoint(name: str, revision: str | None = None, *, needs_tokenizer: bool = True) -> Checkpoint:
     """Find a checkpoint: a local folder, else a hub id, in the hub's cache or online.
 
     Models that read no text, such as detectors, need no tokenizer. Raises UsageError if there is no
@@ -179,9 +172,14 @@ def _find_local(folder: Path, needs_tokenizer: bool) -> Checkpoint:
 
 
 _TOKENIZER_FILES = (
-    "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt",
-    "tekken.json", "spiece.model",
-)  # fmt: skip
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "vocab.json",
+    "vocab.txt",
+    "tekken.json",
+    "spiece.model",
+)
 
 
 def _check_files(folder: Path, needs_tokenizer: bool) -> None:
@@ -250,13 +248,9 @@ def _describe(
     multimodal = "vision_config" in config or "image_processor_type" in image_processor
     auto_maps = [part.get("auto_map") or {} for part in (config, processor, preprocessor)]
     has_processor = bool(
-        processor
-        or preprocessor.get("processor_class")
-        or any("AutoProcessor" in auto_map for auto_map in auto_maps)
+        processor or preprocessor.get("processor_class") or any("AutoProcessor" in auto_map for auto_map in auto_maps)
     )
-    return Checkpoint(
-        name, source, commit, revision, config, str(declared or ""), multimodal, has_processor
-    )
+    return Checkpoint(name, source, commit, revision, config, str(declared or ""), multimodal, has_processor)
 
 
 def folder_digest(folder: Path) -> str:

@@ -20,20 +20,14 @@ class Decoder:
     """
 
     def __init__(
-        self,
-        sharing: PrefixSharing,
-        tokenizer: Any,
-        eos_token_ids: frozenset[int],
-        suppressed: Sequence[int] = (),
+        self, sharing: PrefixSharing, tokenizer: Any, eos_token_ids: frozenset[int], suppressed: Sequence[int] = ()
     ) -> None:
         self._sharing = sharing
         self._tokenizer = tokenizer
         self._eos_token_ids = eos_token_ids
         self._suppressed = list(suppressed)
 
-    def decode(
-        self, state: PrefillState, settings: Generation, sampler: Any = None
-    ) -> list[list[int]]:
+    def decode(self, state: PrefillState, settings: Generation, sampler: Any = None) -> list[list[int]]:
         """The token ids of each reply, with the end token if one was generated.
 
         `sampler(scores, rows)` adds noise to scores (rows, vocab_size); None decodes greedily.
@@ -49,9 +43,7 @@ class Decoder:
             for index, token in zip(batch, tokens.tolist(), strict=True):
                 if index in unfinished:
                     replies[index].append(token)
-            unfinished = {
-                index for index in unfinished if self._is_unfinished(replies[index], settings)
-            }
+            unfinished = {index for index in unfinished if self._is_unfinished(replies[index], settings)}
             if not unfinished:
                 return replies
             if 2 * len(unfinished) <= len(batch):

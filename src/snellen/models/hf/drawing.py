@@ -44,9 +44,7 @@ def draw(loaded: LoadedModel, request: Draw, prompt: Prompt) -> Drawn:
     import torch
 
     settings = request.settings
-    unsupported = unsupported_settings(
-        settings, "a model that draws token by token", ("guidance", "seed")
-    )
+    unsupported = unsupported_settings(settings, "a model that draws token by token", ("guidance", "seed"))
     if unsupported:
         raise Unsupported(unsupported)
     generator = torch.Generator(loaded.device)
@@ -67,9 +65,7 @@ def _to_image(loaded: LoadedModel, pixels: Tensor) -> PILImage:
     from PIL import Image
 
     processor = loaded.processor.image_processor
-    colours = pixels * pixels.new_tensor(processor.image_std) + pixels.new_tensor(
-        processor.image_mean
-    )
+    colours = pixels * pixels.new_tensor(processor.image_std) + pixels.new_tensor(processor.image_mean)
     scaled = (colours / processor.rescale_factor).round().clamp(0, 255)
     return Image.fromarray(scaled.byte().numpy())
 
@@ -93,9 +89,7 @@ def draw_codes(loaded: LoadedModel, prompt: Prompt, guidance: float, pick: CodeP
                 inputs_embeds=embeddings, attention_mask=mask, use_cache=True, **{name: past}
             )
             past = cache_of(step)
-            conditional, unconditional = model.model.generation_head(
-                step.last_hidden_state[:, -1]
-            ).chunk(2)
+            conditional, unconditional = model.model.generation_head(step.last_hidden_state[:, -1]).chunk(2)
             code = pick(unconditional + guidance * (conditional - unconditional))
             codes.append(code)
             embeddings = model.prepare_embeddings_for_image_generation(code.repeat(2)[:, None])

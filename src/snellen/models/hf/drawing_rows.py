@@ -50,9 +50,7 @@ def draw_rows(loaded: LoadedModel, request: Draw) -> Drawn:
     if any(message.media() for message in request.messages):
         raise Unsupported("the model draws from text alone; the prompt contains images")
     settings = request.settings
-    unsupported = unsupported_settings(
-        settings, "a model that draws row by row", ("size", "guidance", "seed")
-    )
+    unsupported = unsupported_settings(settings, "a model that draws row by row", ("size", "guidance", "seed"))
     if unsupported:
         raise Unsupported(unsupported)
     generator = torch.Generator(loaded.device)
@@ -69,9 +67,7 @@ def draw_rows(loaded: LoadedModel, request: Draw) -> Drawn:
     return as_drawn([_to_image(loaded, tokens, size)])
 
 
-def row_tokens(
-    loaded: LoadedModel, text: str, size: GridSize, guidance: float, pick: CodePicker
-) -> Tensor:
+def row_tokens(loaded: LoadedModel, text: str, size: GridSize, guidance: float, pick: CodePicker) -> Tensor:
     """Generate the tokens of an image, (1, height x (width + 1)): after each row of codes stands
     the token that ends it.
 
@@ -95,13 +91,7 @@ def row_tokens(
                 ids = torch.cat([ids, row_end.repeat(2)[:, None]], 1)
                 mask = torch.cat([mask, mask.new_ones(2, 1)], 1)
                 continue
-            step = loaded.model(
-                input_ids=ids,
-                attention_mask=mask,
-                use_cache=True,
-                logits_to_keep=1,
-                **{name: past},
-            )
+            step = loaded.model(input_ids=ids, attention_mask=mask, use_cache=True, logits_to_keep=1, **{name: past})
             past = cache_of(step)
             conditional, unconditional = step.logits[:, -1, codes].chunk(2)
             code = codes[pick(unconditional + guidance * (conditional - unconditional))]
@@ -116,27 +106,20 @@ def _grid_size(loaded: LoadedModel, width: int | None, height: int | None) -> Gr
     processor = loaded.processor
     factor = processor.downsample_ratio
     if width is None or height is None:
-        return GridSize(
-            *processor.calculate_generate_size(processor.ratio, processor.image_area, factor)
-        )
+        return GridSize(*processor.calculate_generate_size(processor.ratio, processor.image_area, factor))
     if width % factor or height % factor:
-        raise Unsupported(
-            f"the model draws sizes that are multiples of {factor}; got {width} x {height}"
-        )
+        raise Unsupported(f"the model draws sizes that are multiples of {factor}; got {width} x {height}")
     return GridSize(height // factor, width // factor)
 
 
 def _prompt_ids(loaded: LoadedModel, text: str, size: GridSize) -> tuple[Tensor, Tensor]:
     """Token ids and mask of the prompt and of what is unwanted, padded on the left: (2, tokens)."""
     processor, tokenizer = loaded.processor, loaded.tokenizer
-    start = (
-        f"{processor.image_start_token}{size.height}*{size.width}"
-        f"{processor.fake_token_around_image}"
-    )
+    start = f"{processor.image_start_token}{size.height}*{size.width}{processor.fake_token_around_image}"
     prompts = [f"{processor.bos_token}{one}{start}" for one in (text + _PROMPT_END, _UNWANTED)]
-    inputs = tokenizer(
-        prompts, padding=True, padding_side="left", return_tensors="pt", add_special_tokens=False
-    ).to(loaded.device)
+    inputs = tokenizer(prompts, padding=True, padding_side="left", return_tensors="pt", add_special_tokens=False).to(
+        loaded.device
+    )
     return inputs["input_ids"], inputs["attention_mask"]
 
 
@@ -147,12 +130,8 @@ def _to_image(loaded: LoadedModel, tokens: Tensor, size: GridSize) -> PILImage:
     # Its last three tokens end the image, and are cut off unread.
     ended = torch.cat([tokens, tokens.new_zeros(1, 3)], 1)
     with torch.inference_mode():
-        pixels = loaded.model.decode_image_tokens(
-            image_tokens=ended, height=size.height, width=size.width
-        )
-    images: Any = loaded.processor.postprocess(
-        list(pixels.float().cpu()), return_tensors="PIL.Image.Image"
-    )
+        pixels = loaded.model.decode_image_tokens(image_tokens=ended, height=size.height, width=size.width)
+    images: Any = loaded.processor.postprocess(list(pixels.float().cpu()), return_tensors="PIL.Image.Image")
     picture: PILImage = images["pixel_values"][0]
     return picture
 

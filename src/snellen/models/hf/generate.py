@@ -34,9 +34,7 @@ class RenderedRequest(NamedTuple):
     prompt: Prompt
 
 
-def generate(
-    loaded: LoadedModel, batch: Sequence[RenderedRequest], settings: Generation
-) -> list[Generated]:
+def generate(loaded: LoadedModel, batch: Sequence[RenderedRequest], settings: Generation) -> list[Generated]:
     """Replies to prompts with equal settings, all with images or all without, in one batch."""
     import torch
 
@@ -134,9 +132,7 @@ def decode_text(tokenizer: Any, tokens: Sequence[int]) -> str:
     """The text of tokens, without special tokens except for those that open and close a thought."""
 
     def decode_run(run: Sequence[int]) -> str:
-        text: str = tokenizer.decode(
-            run, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
+        text: str = tokenizer.decode(run, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
 
     tags = _thought_tags(tokenizer)
@@ -155,11 +151,7 @@ def _thought_tags(tokenizer: Any) -> Mapping[int, str]:
     tags = {tag for pair in TAGS for tag in pair}
     # Mistral's own tokenizers have no such table.
     added = getattr(tokenizer, "added_tokens_decoder", {}).items()
-    return {
-        token_id: token.content
-        for token_id, token in added
-        if token.special and token.content in tags
-    }
+    return {token_id: token.content for token_id, token in added if token.special and token.content in tags}
 
 
 def _top_logprobs(loaded: LoadedModel, logits: Tensor | None, count: int) -> dict[str, float]:
@@ -215,9 +207,7 @@ class GumbelSampler:
     they would with one generator for all.
     """
 
-    def __init__(
-        self, settings: Generation, requests: Sequence[Generate], loaded: LoadedModel
-    ) -> None:
+    def __init__(self, settings: Generation, requests: Sequence[Generate], loaded: LoadedModel) -> None:
         import torch
 
         self._settings = settings
@@ -275,9 +265,7 @@ def generate_unshared(
         try:
             with sizer.measure(timing):
                 replies = generate(loaded, batch, settings)
-                timing.record_decode(
-                    sum(reply.usage.completion_tokens for reply in replies if reply.usage)
-                )
+                timing.record_decode(sum(reply.usage.completion_tokens for reply in replies if reply.usage))
         except MODEL_ERRORS as error:
             if failure_from_error(error).kind == "out_of_memory":
                 sizer.shrink(len(batch))

@@ -16,12 +16,7 @@ def fetch_config(name: str, revision: str | None) -> Path:
     Raises UsageError (unknown, gated or unreachable) and MissingExtra.
     """
     try:
-        from huggingface_hub import (
-            get_hf_file_metadata,
-            hf_hub_download,
-            hf_hub_url,
-            try_to_load_from_cache,
-        )
+        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
         from huggingface_hub.errors import HTTPError
     except ImportError as error:
         raise MissingExtra(f"hf/{name}", "hf", "huggingface_hub") from error
@@ -61,14 +56,10 @@ def hub_error(name: str, error: Exception, revision: str | None = None) -> Usage
 
     settings = Settings.from_environment()
     page = f"{settings.hf_endpoint}/{name}"
-    by_hand = (
-        f"download it where there is a network (hf download {name}) and give the folder: "
-        "hf/<folder>"
-    )
+    by_hand = f"download it where there is a network (hf download {name}) and give the folder: hf/<folder>"
     if isinstance(error, GatedRepoError):
         return UsageError(
-            f"the model {name!r} is gated: accept its terms at {page}, then log in with "
-            "`hf auth login` or set HF_TOKEN"
+            f"the model {name!r} is gated: accept its terms at {page}, then log in with `hf auth login` or set HF_TOKEN"
         )
     if isinstance(error, RepositoryNotFoundError):
         return UsageError(
@@ -77,17 +68,13 @@ def hub_error(name: str, error: Exception, revision: str | None = None) -> Usage
         )
     if isinstance(error, RevisionNotFoundError):
         return UsageError(
-            f"the model {name!r} has no revision {revision!r}; expected a branch, tag or commit "
-            f"listed at {page}"
+            f"the model {name!r} has no revision {revision!r}; expected a branch, tag or commit listed at {page}"
         )
     if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
-        return UsageError(
-            f"{page} has no {CONFIG}, so it is not a model that transformers can load"
-        )
+        return UsageError(f"{page} has no {CONFIG}, so it is not a model that transformers can load")
     if settings.offline:
         return UsageError(
-            f"the model {name!r} is not a folder and not in the hub's cache, and HF_HUB_OFFLINE is "
-            f"set; {by_hand}"
+            f"the model {name!r} is not a folder and not in the hub's cache, and HF_HUB_OFFLINE is set; {by_hand}"
         )
     reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return UsageError(

@@ -21,21 +21,14 @@ from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.model_state import keep_state
 from snellen.models.hf.options import DEFAULT_BATCH_SIZE, OPTIONS, identity_facts
 from snellen.models.hf.processor import load_processor, processor_digest
-from snellen.models.hf.weights_digest import (
-    TensorHash,
-    are_those_of_folder,
-    combine_hashes,
-    hash_weights,
-)
+from snellen.models.hf.weights_digest import TensorHash, are_those_of_folder, combine_hashes, hash_weights
 from snellen.models.naming.provider import read_options
 from snellen.models.naming.wrapping import unwrap_module
 from snellen.settings import force_offline
 
 _PROVIDER = "hf"
 _TASKS = ("image-text-to-text", "text-generation")
-_ASKING_OPTIONS = frozenset(
-    {"batch_size", "images", "max_new_tokens", "reasoning", "sharing", "threads"}
-)
+_ASKING_OPTIONS = frozenset({"batch_size", "images", "max_new_tokens", "reasoning", "sharing", "threads"})
 """Options of `hf/...` models that do not concern how weights are loaded."""
 _TORCHVISION_CLASSES = frozenset({"TorchvisionBackend", "BaseImageProcessorFast"})
 """Bases of image processors that resize with torchvision, in transformers 5 and 4."""
@@ -152,10 +145,7 @@ def _module_and_processor(model: Any, processor: Any) -> tuple[Any, Any]:
     task = getattr(model, "task", None)
     if task is not None and hasattr(model, "model") and hasattr(model, "tokenizer"):
         if task not in _TASKS:
-            raise UsageError(
-                f"the pipeline's task is {task}; expected one that writes text: "
-                + " or ".join(_TASKS)
-            )
+            raise UsageError(f"the pipeline's task is {task}; expected one that writes text: " + " or ".join(_TASKS))
         processor = processor or getattr(model, "processor", None) or model.tokenizer
         model = model.model
     module = unwrap_module(model)
@@ -232,9 +222,7 @@ def _load_options(module: Any, processor: Any, values: Mapping[str, str]) -> Loa
     )
 
 
-def _is_unchanged(
-    module: Any, processor: Any, hashes: Mapping[str, TensorHash], source: Checkpoint
-) -> bool:
+def _is_unchanged(module: Any, processor: Any, hashes: Mapping[str, TensorHash], source: Checkpoint) -> bool:
     """Whether a model would answer as the checkpoint that it was loaded from: configuration, end
     tokens, processor and weights are those of its files."""
     from transformers import AutoConfig, GenerationConfig

@@ -48,9 +48,7 @@ class PrefixKV:
         from which the next position follows.
         """
         pieces = tuple(piece[:, :, :length] for piece in self.pieces)
-        return PrefixKV(
-            self.layout, pieces, length, image_prefix.next_position + length - image_prefix.length
-        )
+        return PrefixKV(self.layout, pieces, length, image_prefix.next_position + length - image_prefix.length)
 
     def copy_prefix(self, length: int) -> PrefixKV:
         """Its first `length` tokens, after which there must be text only, in memory of their own:
@@ -95,14 +93,10 @@ def batch_caches(rows: Sequence[PrefixKV], extra_tokens: int) -> tuple[Any, Tens
     template = next(row for row in rows if row.length)
     parts: dict[int, Tensor] = {}
     """Keys (2 n) and values (2 n + 1) of layer n, (rows, heads, tokens, head size)."""
-    for piece_index, (group, piece) in enumerate(
-        zip(template.layout, template.pieces, strict=True)
-    ):
+    for piece_index, (group, piece) in enumerate(zip(template.layout, template.pieces, strict=True)):
         _, heads, _, size = piece.shape
         # (parts of the group, rows, heads, tokens with spare room, head size), not initialised.
-        buffer = piece.new_empty(
-            (len(group), len(rows), heads, max_length + extra_tokens + _SPARE_TOKENS, size)
-        )
+        buffer = piece.new_empty((len(group), len(rows), heads, max_length + extra_tokens + _SPARE_TOKENS, size))
         for row_index, row in enumerate(rows):
             start = max_length - row.length
             if start:
@@ -112,8 +106,7 @@ def batch_caches(rows: Sequence[PrefixKV], extra_tokens: int) -> tuple[Any, Tens
                 buffer[:, row_index, :, start:max_length] = row.pieces[piece_index]
         parts |= dict(zip(group, buffer, strict=True))
     cache.layers = [
-        _preallocated_layer().from_states(parts[key], parts[key + 1], max_length)
-        for key in range(0, len(parts), 2)
+        _preallocated_layer().from_states(parts[key], parts[key + 1], max_length) for key in range(0, len(parts), 2)
     ]
     # 1 in the last `length` columns of each row.
     lengths = torch.tensor([row.length for row in rows])
@@ -139,18 +132,13 @@ def split_cache(cache: Any, mask: Tensor, next_positions: Sequence[int]) -> list
     layout = tuple(map(tuple, groups.values()))
     rows = []
     # One transfer of the whole mask: each one makes the CPU wait for the GPU.
-    for row_index, (row_mask, position) in enumerate(
-        zip(mask.tolist(), next_positions, strict=True)
-    ):
+    for row_index, (row_mask, position) in enumerate(zip(mask.tolist(), next_positions, strict=True)):
         runs = list(_mask_runs(row_mask))
         pieces = []
         for group in layout:
             # (parts, heads, length, size) of each run of visible tokens. Several runs occur where
             # a row has padding inside: its cached prefix and its new tokens were padded apart.
-            segments = [
-                torch.stack([parts[index][row_index, :, start:end] for index in group])
-                for start, end in runs
-            ]
+            segments = [torch.stack([parts[index][row_index, :, start:end] for index in group]) for start, end in runs]
             pieces.append(segments[0] if len(segments) == 1 else torch.cat(segments, 2))
         rows.append(PrefixKV(layout, tuple(pieces), sum(row_mask), position))
     return rows
@@ -188,9 +176,7 @@ def _preallocated_layer() -> Any:
             layer._set_view((keys, values), length)
             return layer
 
-        def update(
-            self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any
-        ) -> tuple[Tensor, Tensor]:
+        def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
             if not self.is_initialized:
                 self.lazy_initialization(key_states, value_states)
             before = self.get_seq_length()

@@ -43,9 +43,7 @@ def choose_device(device_option: str) -> str:
     try:
         device = torch.device(device_option)
     except RuntimeError as error:
-        raise UsageError(
-            f"option device={device_option!r}: expected auto, cpu, cuda, cuda:<number> or mps"
-        ) from error
+        raise UsageError(f"option device={device_option!r}: expected auto, cpu, cuda, cuda:<number> or mps") from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
         raise UsageError(
@@ -77,9 +75,7 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     return loaded
 
 
-def assemble(
-    name: str, model: Any, processor: Any, options: LoadOptions, device: str
-) -> LoadedModel:
+def assemble(name: str, model: Any, processor: Any, options: LoadOptions, device: str) -> LoadedModel:
     """A model and its processor, ready to answer; `device` is that of the model, unless its parts
     were placed one by one. A tokenizer without a padding token is given one.
 
@@ -163,11 +159,7 @@ def _default_threads() -> int:
 
 
 def load_weights(
-    checkpoint: Checkpoint,
-    options: LoadOptions,
-    folder: str,
-    device: str,
-    auto_class: str | None = None,
+    checkpoint: Checkpoint, options: LoadOptions, folder: str, device: str, auto_class: str | None = None
 ) -> Any:
     """Load the weights in the requested dtype, quantised and with an adapter if requested, by an
     auto class of transformers: the one that has the architecture, unless it is named.
@@ -180,20 +172,14 @@ def load_weights(
     from safetensors import SafetensorError
 
     arguments: dict[str, Any] = {"trust_remote_code": options.remote_code}
-    errors: tuple[type[Exception], ...] = (
-        ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError
-    )  # fmt: skip
+    errors: tuple[type[Exception], ...] = (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError)
     if options.remote_code:
         # Code for another version of transformers, which lacks what it names or asserts.
         errors += (AttributeError, TypeError, AssertionError, IndexError)
     if options.attention is not None:
         arguments["attn_implementation"] = options.attention
     try:
-        auto = (
-            getattr(transformers, auto_class)
-            if auto_class
-            else _auto_class(checkpoint, folder, options)
-        )
+        auto = getattr(transformers, auto_class) if auto_class else _auto_class(checkpoint, folder, options)
         if options.remote_code:
             finish_construction(checkpoint.config, folder)
         model, report = auto.from_pretrained(
@@ -210,9 +196,7 @@ def load_weights(
         model = (model if is_placed(options) else model.to(device)).eval()
     except errors as error:
         architecture = ", ".join(checkpoint.config.get("architectures") or ["unknown"])
-        raise UsageError(
-            f"{checkpoint.name} ({architecture}) cannot be loaded: {first_line(error)}"
-        ) from error
+        raise UsageError(f"{checkpoint.name} ({architecture}) cannot be loaded: {first_line(error)}") from error
     absent = sorted(report.get("missing_keys") or ())
     if absent:
         raise UsageError(

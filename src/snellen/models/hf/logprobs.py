@@ -12,13 +12,7 @@ from snellen.core.request import Rank
 from snellen.models.hf.batch_size import BatchSizer, BatchTiming
 from snellen.models.hf.generate import forced_logprobs, is_forced
 from snellen.models.hf.loaded import LoadedModel
-from snellen.models.hf.prompt import (
-    Prompt,
-    adds_special_tokens,
-    check_length,
-    encode,
-    with_reply,
-)
+from snellen.models.hf.prompt import Prompt, adds_special_tokens, check_length, encode, with_reply
 from snellen.models.hf.tokenise import shared_prefix_length
 from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
 
@@ -60,8 +54,7 @@ def rank_unshared(
     candidate's first letters into the context's last token, and so all are compared on equal terms.
     """
     prepared = split_and_retry(
-        range(len(requests)),
-        lambda indices: [_candidate_rows(loaded, requests[i], i, policy) for i in indices],
+        range(len(requests)), lambda indices: [_candidate_rows(loaded, requests[i], i, policy) for i in indices]
     )
     scores: list[list[_TailScore | Failure]] = [[] for _ in requests]
     seconds = [0.0] * len(requests)
@@ -76,9 +69,7 @@ def rank_unshared(
     return [RankedRequest(*pair) for pair in zip(outputs, seconds, strict=True)]
 
 
-def _candidate_rows(
-    loaded: LoadedModel, rendered: RenderedRank, index: int, policy: str
-) -> list[_CandidateRow]:
+def _candidate_rows(loaded: LoadedModel, rendered: RenderedRank, index: int, policy: str) -> list[_CandidateRow]:
     request, prompt = rendered
     if not request.candidates:
         raise ValueError("a ranking request without candidates")
@@ -149,9 +140,7 @@ def _output(request: Rank, tail_scores: Sequence[_TailScore | Failure]) -> Outpu
             return tail
         scores.append(CandidateScore(tail.logprob, tail.tokens))
     first = tail_scores[0]
-    return ranking_output(
-        request, scores, 0 if isinstance(first, Failure) else first.context_tokens
-    )
+    return ranking_output(request, scores, 0 if isinstance(first, Failure) else first.context_tokens)
 
 
 def ranking_output(request: Rank, scores: Sequence[CandidateScore], context_tokens: int) -> Output:
@@ -160,9 +149,7 @@ def ranking_output(request: Rank, scores: Sequence[CandidateScore], context_toke
     for candidate, score in zip(request.candidates, scores, strict=True):
         if not math.isfinite(score.logprob):
             return Failure("nan", f"the log-likelihood of candidate {candidate!r} is not a number")
-    return Ranked(
-        tuple(scores), usage=Usage(context_tokens + sum(score.tokens for score in scores))
-    )
+    return Ranked(tuple(scores), usage=Usage(context_tokens + sum(score.tokens for score in scores)))
 
 
 class _TailScore(NamedTuple):
@@ -190,9 +177,7 @@ def _score_tails(loaded: LoadedModel, inputs: Any, tails: Sequence[list[int]]) -
     first = min(starts) - 1
     kept_count = ids.shape[1] - first
     with torch.inference_mode():
-        logits = loaded.model(**inputs, use_cache=False, logits_to_keep=kept_count).logits[
-            :, -kept_count:
-        ]
+        logits = loaded.model(**inputs, use_cache=False, logits_to_keep=kept_count).logits[:, -kept_count:]
     scores = []
     for row, (start, tail) in enumerate(zip(starts, tails, strict=True)):
         targets = ids[row, start : start + len(tail)]

@@ -204,9 +204,7 @@ def _add_adapter(loaded: LoadedModel, options: LoraOptions) -> Iterator[Any]:
             weight.requires_grad_(had_gradient[name])
 
 
-def _batches(
-    examples: Sequence[TrainingExample], options: LoraOptions, epoch: int
-) -> Iterator[list[TrainingExample]]:
+def _batches(examples: Sequence[TrainingExample], options: LoraOptions, epoch: int) -> Iterator[list[TrainingExample]]:
     """The examples of an epoch in random order, which depends on seed and epoch alone."""
     order = list(range(len(examples)))
     random.Random(f"{options.seed}/{epoch}").shuffle(order)
@@ -289,18 +287,14 @@ class _ReplyLosses:
         for row, (start, tail) in enumerate(zip(starts, tails, strict=True)):
             reply_logits = logits[row, start - 1 - offset : start - 1 - offset + tail]
             targets = inputs["input_ids"][row, start : start + tail]
-            losses.append(
-                torch.nn.functional.cross_entropy(reply_logits, targets, reduction="none")
-            )
+            losses.append(torch.nn.functional.cross_entropy(reply_logits, targets, reduction="none"))
             correct += bool((reply_logits.argmax(-1) == targets).all())
         return _BatchLosses(torch.cat(losses), correct)
 
     def _count_reply_tokens(self, prompt: str, full_text: str) -> int:
         """Tokens after the common prefix of the prompt and the prompt with its reply."""
         special = adds_special_tokens(self._loaded, prompt)
-        prompt_ids, full_ids = self._loaded.tokenizer(
-            [prompt, full_text], add_special_tokens=special
-        )["input_ids"]
+        prompt_ids, full_ids = self._loaded.tokenizer([prompt, full_text], add_special_tokens=special)["input_ids"]
         return max(1, len(full_ids) - shared_prefix_length(prompt_ids, full_ids))
 
 

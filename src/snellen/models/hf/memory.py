@@ -56,10 +56,7 @@ class MainMemory:
         return read_proc_bytes("/proc/self/status", "VmHWM")
 
     def free_bytes(self) -> int:
-        return int(
-            _MAIN_FRACTION
-            * min(read_proc_bytes("/proc/meminfo", "MemAvailable"), *_remaining_limits())
-        )
+        return int(_MAIN_FRACTION * min(read_proc_bytes("/proc/meminfo", "MemAvailable"), *_remaining_limits()))
 
 
 class DeviceMemory:

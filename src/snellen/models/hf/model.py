@@ -19,13 +19,7 @@ from snellen.models.hf.drawing import draw
 from snellen.models.hf.drawing_rows import draw_rows
 from snellen.models.hf.generate import RenderedRequest, batch_settings, generate_unshared
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
-from snellen.models.hf.loading import (
-    check_prompt_files,
-    choose_device,
-    load_checkpoint,
-    require,
-    use_threads,
-)
+from snellen.models.hf.loading import check_prompt_files, choose_device, load_checkpoint, require, use_threads
 from snellen.models.hf.logprobs import RenderedRank, rank_unshared
 from snellen.models.hf.memory import memory_meter
 from snellen.models.hf.options import DEFAULT_BATCH_SIZE, MODELS, OPTIONS, identity_facts
@@ -99,10 +93,7 @@ class HuggingFace(ModelDefaults):
         self._loaded = loaded
         meter = memory_meter(str(weight.device) for weight in loaded.model.parameters())
         self._sizers = BatchSizers(
-            *(
-                BatchSizer(self._initial_batch_size, self.batch_limit, meter)
-                for _ in BatchSizers._fields
-            )
+            *(BatchSizer(self._initial_batch_size, self.batch_limit, meter) for _ in BatchSizers._fields)
         )
         if self._share_prefixes:
             self._shared_generation = SharedGeneration(loaded, self._sizers)
@@ -162,9 +153,7 @@ class HuggingFace(ModelDefaults):
         if self._shared_generation is not None and self._shared_generation.disabled_reason is None:
             outputs |= self._answer_shared(self._shared_generation, text_requests)
         # Whatever cannot share prefixes is computed prompt by prompt.
-        unanswered = {
-            index: request for index, request in text_requests.items() if index not in outputs
-        }
+        unanswered = {index: request for index, request in text_requests.items() if index not in outputs}
         outputs |= self._answer_unshared(loaded, unanswered)
         ordered = [outputs[index] for index in range(len(requests))]
         if not self.load_options.split_thoughts:
@@ -191,9 +180,7 @@ class HuggingFace(ModelDefaults):
                 shared_generation.disabled_reason = str(error)
             except MODEL_ERRORS:
                 continue  # answered unshared, where it works or becomes a failure
-        if not shared_generation.verify(
-            [row for request_rows in rows.values() for row in request_rows]
-        ):
+        if not shared_generation.verify([row for request_rows in rows.values() for row in request_rows]):
             if shared_generation.disabled_reason is not None:
                 self._prefetcher = None
             return outputs
@@ -205,19 +192,12 @@ class HuggingFace(ModelDefaults):
             groups[settings, frozenset(request_rows[0].token_type_inputs)].append(index)
         for indices in groups.values():
             started = time.perf_counter()
-            answers = _answer_group(
-                shared_generation, [(requests[index], rows[index]) for index in indices]
-            )
+            answers = _answer_group(shared_generation, [(requests[index], rows[index]) for index in indices])
             seconds = (time.perf_counter() - started) / len(indices)
-            outputs |= {
-                index: _with_seconds(output, seconds)
-                for index, output in zip(indices, answers, strict=True)
-            }
+            outputs |= {index: _with_seconds(output, seconds) for index, output in zip(indices, answers, strict=True)}
         return outputs
 
-    def _answer_unshared(
-        self, loaded: LoadedModel, requests: Mapping[int, Generate | Rank]
-    ) -> dict[int, Output]:
+    def _answer_unshared(self, loaded: LoadedModel, requests: Mapping[int, Generate | Rank]) -> dict[int, Output]:
         """Outputs by index, each prompt computed from its first token."""
         outputs: dict[int, Output] = {}
         # Some families mix up prompts with different numbers of images or videos.
@@ -243,9 +223,7 @@ class HuggingFace(ModelDefaults):
             outputs |= self._rank_group(loaded, rank_group)
         return outputs
 
-    def _generate_group(
-        self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRequest]]
-    ) -> dict[int, Output]:
+    def _generate_group(self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRequest]]) -> dict[int, Output]:
         """Replies to prompts with equal settings by index, each with its part of the time."""
         assert self._sizers is not None
         outputs: dict[int, Output] = {}
@@ -254,21 +232,17 @@ class HuggingFace(ModelDefaults):
             indices = [index for index, _ in group[start : start + len(replies)]]
             seconds_each = seconds / len(replies)
             outputs |= {
-                index: _with_seconds(reply, seconds_each)
-                for index, reply in zip(indices, replies, strict=True)
+                index: _with_seconds(reply, seconds_each) for index, reply in zip(indices, replies, strict=True)
             }
         return outputs
 
-    def _rank_group(
-        self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRank]]
-    ) -> dict[int, Output]:
+    def _rank_group(self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRank]]) -> dict[int, Output]:
         """Rankings by index, each with its part of the time."""
         assert self._sizers is not None
         rendered = [request for _, request in group]
         ranked = rank_unshared(loaded, rendered, self._images, self._sizers.candidates)
         return {
-            index: _with_seconds(output, seconds)
-            for (index, _), (output, seconds) in zip(group, ranked, strict=True)
+            index: _with_seconds(output, seconds) for (index, _), (output, seconds) in zip(group, ranked, strict=True)
         }
 
     def _draw(self, loaded: LoadedModel, request: Draw) -> Output:
@@ -292,18 +266,13 @@ class HuggingFace(ModelDefaults):
 
 
 def _answer_group(
-    shared_generation: SharedGeneration,
-    requests: Sequence[tuple[Generate | Rank, list[TokenisedPrompt]]],
+    shared_generation: SharedGeneration, requests: Sequence[tuple[Generate | Rank, list[TokenisedPrompt]]]
 ) -> Sequence[Output]:
     """Outputs of requests that are all generations with equal settings, or all rankings."""
-    generations = [
-        (request, rows[0]) for request, rows in requests if isinstance(request, Generate)
-    ]
+    generations = [(request, rows[0]) for request, rows in requests if isinstance(request, Generate)]
     if generations:
         return shared_generation.generate(generations, generations[0][0].settings)
-    return shared_generation.rank(
-        [(request, rows) for request, rows in requests if isinstance(request, Rank)]
-    )
+    return shared_generation.rank([(request, rows) for request, rows in requests if isinstance(request, Rank)])
 
 
 def _with_seconds(output: Output, seconds: float) -> Output:
@@ -330,11 +299,7 @@ def open_hf(name: str, options: Mapping[str, str]) -> Model:
 
 
 def open_checkpoint(
-    checkpoint: Checkpoint,
-    provider: str,
-    name: str,
-    values: Mapping[str, str],
-    batch_size: int = DEFAULT_BATCH_SIZE,
+    checkpoint: Checkpoint, provider: str, name: str, values: Mapping[str, str], batch_size: int = DEFAULT_BATCH_SIZE
 ) -> HuggingFace:
     """The model of a checkpoint under a provider's name, with checked option values.
 
@@ -370,14 +335,7 @@ def open_checkpoint(
     share_prefixes = values.get("sharing") != "off"
     max_new_tokens = int(values["max_new_tokens"]) if "max_new_tokens" in values else None
     model = HuggingFace(
-        checkpoint,
-        load_options,
-        identity,
-        batch_size,
-        fixed_batch_size,
-        images,
-        share_prefixes,
-        max_new_tokens,
+        checkpoint, load_options, identity, batch_size, fixed_batch_size, images, share_prefixes, max_new_tokens
     )
     if values.get("draws") == "yes":
         model.capabilities = _drawing_capabilities(checkpoint, model.capabilities)

@@ -19,10 +19,7 @@ def keep_state(model: Any) -> Iterator[None]:
     import torch
 
     threads = torch.get_num_threads()
-    before = [
-        (module, dict(vars(module)), dict(getattr(module, "_buffers", {})))
-        for module in model.modules()
-    ]
+    before = [(module, dict(vars(module)), dict(getattr(module, "_buffers", {}))) for module in model.modules()]
     try:
         yield
     finally:

@@ -8,12 +8,7 @@ from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadOptions
 from snellen.models.hf.loading import choose_device
-from snellen.models.hf.placement import (
-    DEVICE_MAPS,
-    QUANTISATIONS,
-    adapter_digest,
-    quantisation_library,
-)
+from snellen.models.hf.placement import DEVICE_MAPS, QUANTISATIONS, adapter_digest, quantisation_library
 from snellen.models.hf.profile import find_profile
 from snellen.models.naming.provider import ModelListing, ModelOption
 
@@ -25,15 +20,9 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEFAULT_BATCH_SIZE = 32
 """Initial batch size without the option."""
 PROMPT_OPTIONS = (
-    ModelOption(
-        "min_pixels", "pixels to which smaller pictures are enlarged (Qwen-VL's kind)", kind="count"
-    ),
-    ModelOption(
-        "max_pixels", "pixels to which larger pictures are shrunk (Qwen-VL's kind)", kind="count"
-    ),
-    ModelOption(
-        "thinking", "the switch enable_thinking of chat templates that have one", ("on", "off")
-    ),
+    ModelOption("min_pixels", "pixels to which smaller pictures are enlarged (Qwen-VL's kind)", kind="count"),
+    ModelOption("max_pixels", "pixels to which larger pictures are shrunk (Qwen-VL's kind)", kind="count"),
+    ModelOption("thinking", "the switch enable_thinking of chat templates that have one", ("on", "off")),
 )
 REPLY_OPTIONS = (
     ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
@@ -50,17 +39,9 @@ OPTIONS = (
         f"{DEFAULT_BATCH_SIZE}, and more where more fit and are faster",
         kind="count",
     ),
-    ModelOption(
-        "threads",
-        "CPU threads; default 1 for a model under 30 M parameters, else torch's own",
-        kind="count",
-    ),
+    ModelOption("threads", "CPU threads; default 1 for a model under 30 M parameters, else torch's own", kind="count"),
     ModelOption("adapter", "LoRA adapter: a folder that peft saved, or its hub id"),
-    ModelOption(
-        "quantisation",
-        "weights rounded as they are loaded, by bitsandbytes or torchao",
-        QUANTISATIONS,
-    ),
+    ModelOption("quantisation", "weights rounded as they are loaded, by bitsandbytes or torchao", QUANTISATIONS),
     ModelOption("device_map", "layers spread over several devices by accelerate", DEVICE_MAPS),
     ModelOption("trust_remote_code", "run the checkpoint's own Python", ("yes", "no")),
     ModelOption(
@@ -86,9 +67,7 @@ def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
     if options.quantisation is None:
         return stored
     if stored:
-        raise UsageError(
-            f"{checkpoint.name} is stored quantised ({stored}); leave quantisation out"
-        )
+        raise UsageError(f"{checkpoint.name} is stored quantised ({stored}); leave quantisation out")
     library = quantisation_library(options.quantisation, choose_device(options.device))
     return f"{library}-{options.quantisation}"
 

@@ -24,9 +24,7 @@ def placement_arguments(options: LoadOptions, device: str) -> dict[str, Any]:
     if options.device_map is not None:
         arguments["device_map"] = options.device_map
     if options.quantisation is not None:
-        arguments["quantization_config"] = _quantisation_config(
-            options.quantisation, device, options.dtype
-        )
+        arguments["quantization_config"] = _quantisation_config(options.quantisation, device, options.dtype)
         arguments.setdefault("device_map", device)
     return arguments
 
@@ -62,9 +60,7 @@ def _quantisation_config(bits: str, device: str, dtype: str) -> Any:
         if bits == "8bit":
             return transformers.BitsAndBytesConfig(load_in_8bit=True)
         return transformers.BitsAndBytesConfig(
-            load_in_4bit=True,
-            bnb_4bit_quant_type="nf4",
-            bnb_4bit_compute_dtype=getattr(torch, dtype),
+            load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=getattr(torch, dtype)
         )
     from torchao.quantization import Int4WeightOnlyConfig, Int8WeightOnlyConfig
 
@@ -89,8 +85,7 @@ def find_adapter(name: str) -> Path:
     config = folder / _ADAPTER_CONFIG
     if not config.is_file():
         raise UsageError(
-            f"{name} has no {_ADAPTER_CONFIG}, so it is not an adapter; expected what peft's "
-            "save_pretrained writes"
+            f"{name} has no {_ADAPTER_CONFIG}, so it is not an adapter; expected what peft's save_pretrained writes"
         )
     try:
         description = json.loads(config.read_text(encoding="utf-8"))

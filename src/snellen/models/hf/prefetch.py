@@ -35,9 +35,7 @@ class PromptPrefetcher:
     Requests about the same images go to the same thread, which caches the processed images.
     """
 
-    def __init__(
-        self, loaded: LoadedModel, policy: str, depth: int, workers: int | None = None
-    ) -> None:
+    def __init__(self, loaded: LoadedModel, policy: str, depth: int, workers: int | None = None) -> None:
         """At most `depth` requests are prefetched, by `workers` threads: by default one for each
         core that the model does not use."""
         # A copy, because the model's thread uses the original.
@@ -81,18 +79,12 @@ class PromptPrefetcher:
         index = zlib.crc32(routing_key) % len(self._workers)
         worker = self._workers[index]
         if worker is None:
-            tokeniser = PromptTokeniser(
-                self._loaded, self._policy, self._can_append, len(self._workers)
-            )
-            worker = _PrefetchWorker(
-                tokeniser, ThreadPoolExecutor(1, thread_name_prefix="snellen-prompts")
-            )
+            tokeniser = PromptTokeniser(self._loaded, self._policy, self._can_append, len(self._workers))
+            worker = _PrefetchWorker(tokeniser, ThreadPoolExecutor(1, thread_name_prefix="snellen-prompts"))
             self._workers[index] = worker
         return worker.executor.submit(self._tokenise, worker.tokeniser, key, request)
 
-    def _tokenise(
-        self, tokeniser: PromptTokeniser, key: bytes, request: Generate | Rank
-    ) -> list[TokenisedPrompt]:
+    def _tokenise(self, tokeniser: PromptTokeniser, key: bytes, request: Generate | Rank) -> list[TokenisedPrompt]:
         rows = tokeniser.tokenise(request)
         with self._lock:
             # Not counted if `get` has fetched it meanwhile.

@@ -38,11 +38,7 @@ from snellen.models.hf.kv_cache import (
     cache_of,
     split_cache,
 )
-from snellen.models.hf.tokenise import (
-    PrefixSharingUnsupported,
-    TokenisedPrompt,
-    shared_prefix_length,
-)
+from snellen.models.hf.tokenise import PrefixSharingUnsupported, TokenisedPrompt, shared_prefix_length
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -95,11 +91,7 @@ def _group_if_shared(indices: Sequence[int], length: int) -> Iterator[SharedPref
 
 def shareable_length(first: TokenisedPrompt, second: TokenisedPrompt) -> int:
     """How many first tokens of two rows can be read once for both."""
-    return min(
-        shared_prefix_length(first.ids, second.ids),
-        max_prefix_length(first),
-        max_prefix_length(second),
-    )
+    return min(shared_prefix_length(first.ids, second.ids), max_prefix_length(first), max_prefix_length(second))
 
 
 def max_prefix_length(row: TokenisedPrompt) -> int:
@@ -170,10 +162,7 @@ class PrefixSharing:
         import torch
 
         ids = torch.tensor([row.ids], device=self._model.device)
-        inputs = {
-            name: values[None].to(self._model.device)
-            for name, values in row.token_type_inputs.items()
-        }
+        inputs = {name: values[None].to(self._model.device) for name, values in row.token_type_inputs.items()}
         with torch.inference_mode():
             out = self._model(
                 input_ids=ids,
@@ -249,8 +238,7 @@ class PrefixSharing:
                 continue
             first = rows[indices[0]]
             length = min(
-                (shareable_length(first, rows[index]) for index in indices[1:]),
-                default=first.image_prefix_length,
+                (shareable_length(first, rows[index]) for index in indices[1:]), default=first.image_prefix_length
             )
             shape = tuple((name, tuple(part.shape[1:])) for name, part in first.media.items())
             shapes[shape].append(SharedPrefixGroup(tuple(indices), length))
@@ -273,30 +261,22 @@ class PrefixSharing:
             batch = groups[start : start + self._batch_size]
             firsts = [rows[group.indices[0]] for group in batch]
             cached = [
-                prefixes.get(group.indices[0])
-                or self._find_prefix(row, group.length, image_prefixes)
+                prefixes.get(group.indices[0]) or self._find_prefix(row, group.length, image_prefixes)
                 for row, group in zip(firsts, batch, strict=True)
             ]
-            if any(
-                prefix.length < group.length for prefix, group in zip(cached, batch, strict=True)
-            ):
+            if any(prefix.length < group.length for prefix, group in zip(cached, batch, strict=True)):
                 cached = self._prefill_groups(firsts, cached, batch)
             for group, prefix in zip(batch, cached, strict=True):
                 prefixes |= dict.fromkeys(group.indices, prefix)
 
     def _prefill_groups(
-        self,
-        firsts: Sequence[TokenisedPrompt],
-        cached: Sequence[PrefixKV],
-        groups: Sequence[SharedPrefixGroup],
+        self, firsts: Sequence[TokenisedPrompt], cached: Sequence[PrefixKV], groups: Sequence[SharedPrefixGroup]
     ) -> list[PrefixKV]:
         """Compute the shared prefix of each group from its first row, on top of `cached`."""
         state = self._prefill_batch(firsts, cached, [group.length for group in groups], 1)
         return split_cache(state.cache, state.mask, state.positions.tolist())
 
-    def _find_prefix(
-        self, row: TokenisedPrompt, limit: int, image_prefixes: Mapping[Hashable, PrefixKV]
-    ) -> PrefixKV:
+    def _find_prefix(self, row: TokenisedPrompt, limit: int, image_prefixes: Mapping[Hashable, PrefixKV]) -> PrefixKV:
         """The longest prefix of a row, at most `limit` tokens, that is computed already: part of
         the last prompt with its images, else its image prefix, which may be empty."""
         image_prefix = image_prefixes.get(row.image_prefix_key(), EMPTY_PREFIX)
@@ -311,11 +291,7 @@ class PrefixSharing:
         )
 
     def _prefill_batch(
-        self,
-        rows: Sequence[TokenisedPrompt],
-        cached: Sequence[PrefixKV],
-        lengths: Sequence[int],
-        kept_logits: int,
+        self, rows: Sequence[TokenisedPrompt], cached: Sequence[PrefixKV], lengths: Sequence[int], kept_logits: int
     ) -> PrefillState:
         """Read each row from the end of its cached prefix up to `lengths`, in one forward pass.
 
@@ -333,8 +309,7 @@ class PrefixSharing:
         ids = torch.zeros((len(rows), width), dtype=torch.long)
         mask = torch.zeros_like(ids)
         row_positions = [
-            self._token_positions(row, prefix, end)
-            for row, prefix, end in zip(rows, cached, lengths, strict=True)
+            self._token_positions(row, prefix, end) for row, prefix, end in zip(rows, cached, lengths, strict=True)
         ]
         positions = torch.zeros((self._axes, len(rows), width), dtype=torch.long)
         token_type_inputs = {
@@ -357,23 +332,16 @@ class PrefixSharing:
         # A prefix is empty or holds all images of its row, so that media go in whole or not at
         # all. Their order is that of the rows: models match images to image tokens in batch order.
         rows_with_media = [
-            row
-            for row, prefix in zip(rows, cached, strict=True)
-            if prefix.length < row.image_prefix_length
+            row for row, prefix in zip(rows, cached, strict=True) if prefix.length < row.image_prefix_length
         ]
         self.prefill_tokens += sum(end - start for start, end in spans) + sum(
             row.image_prefix_length for row in rows_with_media
         )
-        inputs = {
-            name: values.to(device) for name, values in token_type_inputs.items()
-        } | self._media_inputs(rows_with_media)
+        inputs = {name: values.to(device) for name, values in token_type_inputs.items()} | self._media_inputs(
+            rows_with_media
+        )
         out = self._forward(
-            ids.to(device),
-            full_mask,
-            _drop_single_axis(positions.to(device)),
-            cache,
-            kept_logits,
-            **inputs,
+            ids.to(device), full_mask, _drop_single_axis(positions.to(device)), cache, kept_logits, **inputs
         )
         # Text goes on after the largest position on any axis; an image may occupy fewer positions
         # than it has tokens.
@@ -393,9 +361,7 @@ class PrefixSharing:
 
         # Text after the images: one position a token, the same on every axis.
         if self._rope_index is None or cached.length >= row.image_prefix_length:
-            positions = torch.arange(
-                cached.next_position, cached.next_position + end - cached.length
-            )
+            positions = torch.arange(cached.next_position, cached.next_position + end - cached.length)
             return positions[None].expand(self._axes, -1)
         # Computed in main memory, where the images' sizes are: it takes many small steps, each of
         # which would be a launch on a GPU. Of the complete row, since some architectures count an
@@ -408,9 +374,7 @@ class PrefixSharing:
             **row.media,
         }
         parameters = inspect.signature(self._rope_index).parameters
-        rope_positions, _ = self._rope_index(
-            **{name: part for name, part in inputs.items() if name in parameters}
-        )
+        rope_positions, _ = self._rope_index(**{name: part for name, part in inputs.items() if name in parameters})
         remaining: Tensor = rope_positions[:, 0, cached.length : end]
         return remaining
 
@@ -430,13 +394,7 @@ class PrefixSharing:
         return inputs
 
     def _forward(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        positions: Tensor,
-        cache: Any,
-        kept_logits: int,
-        **inputs: Tensor,
+        self, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any, kept_logits: int, **inputs: Tensor
     ) -> Any:
         """One forward pass of new tokens on top of a cache, which it extends.
 

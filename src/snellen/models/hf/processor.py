@@ -47,8 +47,7 @@ def _limit_pixels(processor: Any, checkpoint: Checkpoint, options: LoadOptions) 
     # Other processors mean lengths of edges by these names; those with patches to merge mean areas.
     if image_processor is None or size is None or not hasattr(image_processor, "merge_size"):
         raise UsageError(
-            f"min_pixels and max_pixels: the processor of {checkpoint.name} has no such limits; "
-            "leave them out"
+            f"min_pixels and max_pixels: the processor of {checkpoint.name} has no such limits; leave them out"
         )
     least, most = options.min_pixels, options.max_pixels
     limits = {
@@ -73,9 +72,7 @@ def _resize_with_pil(processor: Any, folder: str, arguments: dict[str, Any]) -> 
 
     class_name = type(getattr(processor, "image_processor", None)).__name__
     if class_name.endswith("ImageProcessor"):
-        processor.image_processor = AutoImageProcessor.from_pretrained(
-            folder, backend="pil", **arguments
-        )
+        processor.image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **arguments)
 
 
 def _load_without_video(
@@ -106,9 +103,7 @@ def _load_without_video(
             return None
         extra_arguments = {"image_processor": {"backend": "pil"}}
         loaded = [
-            parts[name].from_pretrained(folder, **arguments, **extra_arguments.get(name, {}))
-            if name in parts
-            else None
+            parts[name].from_pretrained(folder, **arguments, **extra_arguments.get(name, {})) if name in parts else None
             for name in family.get_attributes()
         ]
         return without_video_processor(family).from_args_and_dict(loaded, description)

@@ -92,12 +92,8 @@ def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, polic
         placeholder = str(getattr(loaded.processor, f"{kind}_token", None) or "")
         if placeholder and any(placeholder in message.text() for message in messages):
             raise Unsupported(f"the text contains {placeholder}, the model's {kind} token")
-    images = tuple(
-        image_cache.get(part.digest, request.media) for part in media if part.kind == "image"
-    )
-    videos = tuple(
-        load_frames(part.digest, request.media) for part in media if part.kind == "video"
-    )
+    images = tuple(image_cache.get(part.digest, request.media) for part in media if part.kind == "image")
+    videos = tuple(load_frames(part.digest, request.media) for part in media if part.kind == "video")
     if policy == CONCAT_EMBEDDINGS and len(images) > 1:
         check_concatenable(loaded)
     if loaded.uses_profile_prompt and loaded.profile is not None:
@@ -105,9 +101,7 @@ def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, polic
     else:
         text = _apply_template(_conversation(messages, loaded), loaded, True)
     return Prompt(
-        repeat_image_token(text, loaded, len(images)) if policy == CONCAT_EMBEDDINGS else text,
-        images,
-        videos,
+        repeat_image_token(text, loaded, len(images)) if policy == CONCAT_EMBEDDINGS else text, images, videos
     )
 
 
@@ -126,9 +120,7 @@ def _apply_image_policy(request: Request, policy: str) -> Sequence[Message]:
     return request.messages if policy == "native" else first_image(request.messages)
 
 
-def with_reply(
-    request: Request, prompt: Prompt, reply: str, loaded: LoadedModel, policy: str
-) -> str:
+def with_reply(request: Request, prompt: Prompt, reply: str, loaded: LoadedModel, policy: str) -> str:
     """The prompt followed by a reply, without the template's end of turn.
 
     White space that the template puts between the assistant's header and the reply is kept.
@@ -169,9 +161,7 @@ def _content(parts: Iterable[Part]) -> list[dict[str, str]]:
     return content
 
 
-def _apply_template(
-    conversation: list[dict[str, Any]], loaded: LoadedModel, add_generation_prompt: bool
-) -> str:
+def _apply_template(conversation: list[dict[str, Any]], loaded: LoadedModel, add_generation_prompt: bool) -> str:
     """Render a conversation by the chat template, after a trial in a process with a time limit.
 
     Raises Unsupported if the template refuses the conversation, UsageError if it is too slow.
@@ -234,12 +224,7 @@ def encode(
         add_special_tokens=adds_special_tokens(loaded, texts[0]),
         **extra_arguments,
     )
-    if (
-        len(images[0]) > 1
-        and loaded.uses_profile_prompt
-        and loaded.profile
-        and loaded.profile.max_images == 1
-    ):
+    if len(images[0]) > 1 and loaded.uses_profile_prompt and loaded.profile and loaded.profile.max_images == 1:
         inputs = prepend_image_queries(inputs, loaded, len(images[0]))
     for name in ("labels",) if loaded.multimodal else ("labels", "token_type_ids"):
         inputs.pop(name, None)
@@ -273,6 +258,4 @@ def adds_special_tokens(loaded: LoadedModel, text: str) -> bool:
 def check_length(loaded: LoadedModel, lengths: Sequence[int]) -> None:
     """Raise Unsupported for a prompt longer, in tokens, than the model's context."""
     if loaded.max_length is not None and max(lengths) > loaded.max_length:
-        raise Unsupported(
-            f"the prompt is {max(lengths)} tokens long, the model takes {loaded.max_length}"
-        )
+        raise Unsupported(f"the prompt is {max(lengths)} tokens long, the model takes {loaded.max_length}")

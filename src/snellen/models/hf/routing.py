@@ -216,8 +216,7 @@ def _ways(name: str, routes: Sequence[Route]) -> str:
             flag = _model_flag(route, f"hf/{name}")
             ways.append(f"{flag} (the checkpoint's own code, here; read it first)")
     servers = sorted(
-        (route for route in routes if route.kind == "server"),
-        key=lambda route: SERVERS.index(route.target),
+        (route for route in routes if route.kind == "server"), key=lambda route: SERVERS.index(route.target)
     )
     if servers:
         named = " and ".join(route.target for route in servers[1:])
@@ -226,8 +225,5 @@ def _ways(name: str, routes: Sequence[Route]) -> str:
         ways.append(f"{flag} (a server that Snellen starts{others})")
     own = next((route for route in routes if route.kind == "environment"), None)
     if own is not None:
-        ways.append(
-            f"{_model_flag(own, name)} (a one-file server with an environment of its "
-            f"own: {own.note})"
-        )
+        ways.append(f"{_model_flag(own, name)} (a one-file server with an environment of its own: {own.note})")
     return "; ".join(ways)

@@ -42,9 +42,7 @@ class SharedGeneration:
     def __init__(self, loaded: LoadedModel, sizers: BatchSizers) -> None:
         self._loaded = loaded
         self._sizers = sizers
-        self._sharing = PrefixSharing(
-            loaded.model, _cache_budget(loaded.device), sizers.replies.size
-        )
+        self._sharing = PrefixSharing(loaded.model, _cache_budget(loaded.device), sizers.replies.size)
         suppressed = loaded.model.generation_config.suppress_tokens or ()
         self._decoder = Decoder(self._sharing, loaded.tokenizer, loaded.eos_token_ids, suppressed)
         self._tested_kinds: set[Hashable] = set()
@@ -111,9 +109,7 @@ class SharedGeneration:
         while len(outputs) < len(requests):
             size = self._sizers.replies.max_prompts(max_length(requests[len(outputs) :]))
             batch = requests[len(outputs) : len(outputs) + size]
-            outputs += split_and_retry(
-                batch, self._clear_on_error(generate_batch, self._sizers.replies)
-            )
+            outputs += split_and_retry(batch, self._clear_on_error(generate_batch, self._sizers.replies))
         return outputs
 
     def rank(self, requests: Sequence[tuple[Rank, Sequence[TokenisedPrompt]]]) -> list[Output]:
@@ -134,9 +130,7 @@ class SharedGeneration:
         while len(logprobs) < len(rows):
             size = self._sizers.candidates.max_prompts(max_length(rows[len(logprobs) :]))
             batch = rows[len(logprobs) : len(logprobs) + size]
-            logprobs += split_and_retry(
-                batch, self._clear_on_error(score_batch, self._sizers.candidates)
-            )
+            logprobs += split_and_retry(batch, self._clear_on_error(score_batch, self._sizers.candidates))
         outputs, start = [], 0
         for request, request_rows in requests:
             end = start + len(request_rows)
@@ -144,9 +138,7 @@ class SharedGeneration:
             start = end
         return outputs
 
-    def _prefill(
-        self, rows: Sequence[TokenisedPrompt], timing: BatchTiming, kept_logits: int = 1
-    ) -> PrefillState:
+    def _prefill(self, rows: Sequence[TokenisedPrompt], timing: BatchTiming, kept_logits: int = 1) -> PrefillState:
         """Read the prompts and record how many tokens that took, and how long."""
         import torch
 
@@ -187,9 +179,7 @@ class SharedGeneration:
             for _ in range(2 if self._sharing.keeps_prompts else 1):
                 shared_logits = self._sharing.prefill(rows).logits[:, -1]
                 for unshared, shared in zip(unshared_logits, shared_logits, strict=True):
-                    difference = float(
-                        (unshared - shared.float()).abs().max() / unshared.abs().max()
-                    )
+                    difference = float((unshared - shared.float()).abs().max() / unshared.abs().max())
                     limit = _TOLERANCE.get(str(self._loaded.model.dtype).split(".")[-1], 0.1)
                     if not difference <= limit:  # NaN is a difference too
                         return f"its logits differ by {difference:.1%} of the largest"
@@ -248,9 +238,7 @@ def _sum_logprobs(logits: Tensor, rows: Sequence[TokenisedPrompt]) -> list[float
     import torch
 
     # One transfer of all targets to the device, and one of all sums back.
-    targets = torch.tensor(
-        [token for row in rows for token in row.ids[len(row.ids) - row.scored_tokens :]]
-    )
+    targets = torch.tensor([token for row in rows for token in row.ids[len(row.ids) - row.scored_tokens :]])
     row_targets = targets.long().to(logits.device).split([row.scored_tokens for row in rows])
     sums = []
     for scores, row, target in zip(logits, rows, row_targets, strict=True):
@@ -260,9 +248,7 @@ def _sum_logprobs(logits: Tensor, rows: Sequence[TokenisedPrompt]) -> list[float
     return totals
 
 
-def _ranking_output(
-    request: Rank, rows: Sequence[TokenisedPrompt], logprobs: Sequence[float | Failure]
-) -> Output:
+def _ranking_output(request: Rank, rows: Sequence[TokenisedPrompt], logprobs: Sequence[float | Failure]) -> Output:
     """The ranking of one request, or the failure of any of its candidates."""
     scores = []
     for row, logprob in zip(rows, logprobs, strict=True):

@@ -35,9 +35,7 @@ class TemplateTrial:
         """Id of the process that started it: a fork of this process must start another."""
         self._trial_counts: Counter[str] = Counter()
 
-    def check(
-        self, template: str, values: Mapping[str, Any], seconds: int, model_name: str
-    ) -> None:
+    def check(self, template: str, values: Mapping[str, Any], seconds: int, model_name: str) -> None:
         """Render a template in the other process; `values` are its variables, which JSON can hold.
 
         Raises UsageError if that takes longer than `seconds` or too much memory.
@@ -58,12 +56,7 @@ class TemplateTrial:
     def close(self) -> None:
         """End the other process."""
         process, self._process = self._process, None
-        if (
-            self._owner != os.getpid()
-            or process is None
-            or process.stdin is None
-            or process.stdout is None
-        ):
+        if self._owner != os.getpid() or process is None or process.stdin is None or process.stdout is None:
             return
         process.kill()
         process.wait()

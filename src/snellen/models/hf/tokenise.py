@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.core.request import Generate, Rank
 from snellen.models.hf.generate import is_forced
 from snellen.models.hf.loaded import LoadedModel
-from snellen.models.hf.prompt import (
-    adds_special_tokens,
-    check_length,
-    encode,
-    render,
-    with_reply,
-)
+from snellen.models.hf.prompt import adds_special_tokens, check_length, encode, render, with_reply
 from snellen.models.image_cache import DEFAULT_MAX_PIXELS, ImageCache
 from snellen.models.split_batch import Unsupported
 
@@ -25,12 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-_IMAGE_IDS = (
-    "image_token_id",
-    "image_token_index",
-    "media_placeholder_token_id",
-    "visual_indicator_token_ids",
-)
+_IMAGE_IDS = ("image_token_id", "image_token_index", "media_placeholder_token_id", "visual_indicator_token_ids")
 
 
 class PrefixSharingUnsupported(Unsupported):
@@ -79,12 +68,7 @@ def tokenised_prompt(
     token_ids = tuple(ids[0].tolist())
     image_prefix_length = _find_image_prefix(token_ids, model) if image_digests else 0
     return TokenisedPrompt(
-        token_ids,
-        image_prefix_length,
-        media,
-        token_type_inputs,
-        tuple(image_digests),
-        scored_tokens,
+        token_ids, image_prefix_length, media, token_type_inputs, tuple(image_digests), scored_tokens
     )
 
 
@@ -149,9 +133,7 @@ _CACHED_IMAGE_BYTES = 256_000_000
 class PromptTokeniser:
     """Renders and encodes requests. For one thread: a fast tokenizer must not be used by two."""
 
-    def __init__(
-        self, loaded: LoadedModel, policy: str, can_append: dict[int, bool], tokenisers: int = 1
-    ) -> None:
+    def __init__(self, loaded: LoadedModel, policy: str, can_append: dict[int, bool], tokenisers: int = 1) -> None:
         """Copies the processor, so that threads do not share one.
 
         `can_append`, shared by all tokenisers of a model, records by number of images whether
@@ -191,12 +173,9 @@ class PromptTokeniser:
             rows = [context]
         else:
             replies = [
-                with_reply(request, prompt, candidate, self._loaded, self._policy)
-                for candidate in request.candidates
+                with_reply(request, prompt, candidate, self._loaded, self._policy) for candidate in request.candidates
             ]
-            rows = _mark_scored(
-                context, self._append_replies(context, prompt.text, replies, tokenise_text)
-            )
+            rows = _mark_scored(context, self._append_replies(context, prompt.text, replies, tokenise_text))
         check_length(self._loaded, [len(row.ids) for row in rows])
         return rows
 
@@ -216,14 +195,10 @@ class PromptTokeniser:
         image_count = len(context.image_digests)
         if self._can_append.get(image_count, True):
             special = adds_special_tokens(self._loaded, text)
-            context_ids, *full_ids = self._loaded.tokenizer(
-                [text, *replies], add_special_tokens=special
-            )["input_ids"]
+            context_ids, *full_ids = self._loaded.tokenizer([text, *replies], add_special_tokens=special)["input_ids"]
             rows = [append_text(context, context_ids, ids) for ids in full_ids]
             if image_count not in self._can_append:
-                self._can_append[image_count] = all(
-                    map(_is_same_prompt, rows, map(tokenise_text, replies))
-                )
+                self._can_append[image_count] = all(map(_is_same_prompt, rows, map(tokenise_text, replies)))
             if self._can_append[image_count] and None not in rows:
                 return [row for row in rows if row is not None]
         return [tokenise_text(reply) for reply in replies]
@@ -246,10 +221,7 @@ class PromptTokeniser:
 
 def _is_same_prompt(first: TokenisedPrompt | None, second: TokenisedPrompt) -> bool:
     """Whether two rows have the same ids and the same inputs."""
-    if first is None or (first.ids, first.image_prefix_length) != (
-        second.ids,
-        second.image_prefix_length,
-    ):
+    if first is None or (first.ids, first.image_prefix_length) != (second.ids, second.image_prefix_length):
         return False
     return all(
         first_inputs.keys() == second_inputs.keys()
@@ -261,9 +233,7 @@ def _is_same_prompt(first: TokenisedPrompt | None, second: TokenisedPrompt) -> b
     )
 
 
-def _mark_scored(
-    context: TokenisedPrompt, rows: Sequence[TokenisedPrompt]
-) -> list[TokenisedPrompt]:
+def _mark_scored(context: TokenisedPrompt, rows: Sequence[TokenisedPrompt]) -> list[TokenisedPrompt]:
     """Score each row from the end of the longest common prefix of the context and all rows.
 
     Tokenisers may merge a candidate's first letters into the context's last token. From a common
@@ -293,11 +263,7 @@ class CachingImageProcessor:
         return getattr(self._processor, name)
 
     def __call__(self, images: Any = None, *arguments: Any, **options: Any) -> Any:
-        key = (
-            tuple(id(image) for image in _flatten(images)),
-            repr(arguments),
-            repr(sorted(options.items())),
-        )
+        key = (tuple(id(image) for image in _flatten(images)), repr(arguments), repr(sorted(options.items())))
         if key not in self._results:
             result = self._processor(images, *arguments, **options)
             size = sum(getattr(part, "nbytes", 0) for part in result.values())

@@ -147,9 +147,7 @@ def are_those_of_folder(hashes: Mapping[str, TensorHash], folder: Path) -> bool:
     except (OSError, SafetensorError):
         return False
     # Tensors with another name in the files, or tied to another weight.
-    return bool(of_folder) and all(
-        name in equal_names or each in of_folder for name, each in hashes.items()
-    )
+    return bool(of_folder) and all(name in equal_names or each in of_folder for name, each in hashes.items())
 
 
 def _words(tensor: Tensor) -> Tensor:

@@ -200,11 +200,7 @@ def _code_texts(code: CodeType) -> Iterator[str]:
 
 def _names_used(code: CodeType) -> set[str]:
     """Names that the code reads from globals, also in functions inside it."""
-    own = {
-        str(step.argval)
-        for step in dis.get_instructions(code)
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    }
+    own = {str(step.argval) for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return own.union(*map(_names_used, inner))
 
@@ -260,9 +256,7 @@ def _number(value: object) -> int:
 
 def inherits(value: object, library: str, *names: str) -> bool:
     """Whether a class of the library with one of the names is among the bases of its class."""
-    return any(
-        base.__name__ in names and library_of(base) == library for base in type(value).__mro__
-    )
+    return any(base.__name__ in names and library_of(base) == library for base in type(value).__mro__)
 
 
 def library_of(kind: type) -> str:

@@ -145,8 +145,7 @@ def _make(offer: _Offer, name: str, options: Mapping[str, str]) -> Model:
     if options:
         kind = "a function" if inspect.isfunction(value) else "an object"
         raise UsageError(
-            f"{where} is {kind} and takes no options; got {', '.join(options)}; a class takes "
-            "those of its __init__"
+            f"{where} is {kind} and takes no options; got {', '.join(options)}; a class takes those of its __init__"
         )
     return user_model(value, name, facts)
 
@@ -182,9 +181,7 @@ def _import(file: Path, digest: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         where = _line_clause(error, file)
-        raise UsageError(
-            f"{file}{where} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+        raise UsageError(f"{file}{where} cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(folder)
     return module

@@ -19,8 +19,11 @@ FactValues = tuple[str | float, ...]
 _SIGNS = ("<=", ">=", "!=", "!~", "<", ">", "=", "~")
 _CONDITION = re.compile(rf"([a-z_]+)\s*({'|'.join(map(re.escape, _SIGNS))})\s*(.+)")
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class FilterField(NamedTuple):
@@ -39,16 +42,10 @@ FILTER_FIELDS: dict[str, FilterField] = {
     "name": FilterField("name, aliases and spec", lambda entry: (entry.spec, *entry.names)),
     "provider": FilterField("hf, openai, ...", lambda entry: (entry.provider,)),
     "family": FilterField("file of the catalog, e.g. qwen", lambda entry: (entry.family,)),
-    "modality": FilterField(
-        "text, image, video or audio that it takes", lambda entry: entry.inputs
-    ),
+    "modality": FilterField("text, image, video or audio that it takes", lambda entry: entry.inputs),
     "gives": FilterField("text or image that it gives", lambda entry: entry.outputs),
-    "size": FilterField(
-        "parameters in billions", lambda entry: _as_values(entry.parameters), number=True
-    ),
-    "context": FilterField(
-        "most tokens of a prompt", lambda entry: _as_values(entry.context), number=True
-    ),
+    "size": FilterField("parameters in billions", lambda entry: _as_values(entry.parameters), number=True),
+    "context": FilterField("most tokens of a prompt", lambda entry: _as_values(entry.context), number=True),
     "price": FilterField(
         "dollars per million tokens of prompt",
         lambda entry: _as_values(entry.price.input if entry.price else None),
@@ -64,12 +61,8 @@ FILTER_FIELDS: dict[str, FilterField] = {
         "vllm, sglang or lmdeploy, which load it",
         lambda entry: tuple(route.target for route in routes_of(entry) if route.kind == "server"),
     ),
-    "language_model": FilterField(
-        "language model inside", lambda entry: _as_values(entry.language_model)
-    ),
-    "vision_encoder": FilterField(
-        "vision encoder inside", lambda entry: _as_values(entry.vision_encoder)
-    ),
+    "language_model": FilterField("language model inside", lambda entry: _as_values(entry.language_model)),
+    "vision_encoder": FilterField("vision encoder inside", lambda entry: _as_values(entry.vision_encoder)),
 }
 KEYWORDS = ("open", "closed", "all")
 """Conditions without a value: whether the weights are available, and every model."""
@@ -89,9 +82,7 @@ class FilterCondition(NamedTuple):
         if not values:
             return False
         if fact.number:
-            return all(
-                _compare_numbers(float(value), self.sign, float(self.value)) for value in values
-            )
+            return all(_compare_numbers(float(value), self.sign, float(self.value)) for value in values)
         words = [str(value).lower() for value in values]
         expected = self.value.lower()
         if self.sign in _ORDERS:
@@ -146,9 +137,7 @@ def _condition(part: str) -> FilterCondition:
             f"{FILTER_FIELDS[condition.fact].meaning}, e.g. {condition.fact}{condition.sign}10"
         )
     if condition.sign in _ORDERS and not number and condition.fact != "released":
-        raise UsageError(
-            f"filter {part!r}: {condition.fact} has no order; use =, !=, ~ (contains) or !~"
-        )
+        raise UsageError(f"filter {part!r}: {condition.fact} has no order; use =, !=, ~ (contains) or !~")
     return condition
 
 
@@ -162,6 +151,4 @@ def _compare_dates(date: str, sign: str, bound: str) -> bool:
     """Compare dates to the precision of the coarser one: 2025-03-01 <= 2025 holds."""
     length = min(len(date), len(bound))
     first, second = date[:length], bound[:length]
-    return {"<": first < second, "<=": first <= second, ">": first > second, ">=": first >= second}[
-        sign
-    ]
+    return {"<": first < second, "<=": first <= second, ">": first > second, ">=": first >= second}[sign]

@@ -50,9 +50,7 @@ _RULES = (
     (
         # Later models accept larger images than those the page's numbers are for.
         re.compile(r"anthropic/claude-(?!opus-4-[78]|[a-z]+-5|mythos).*"),
-        ImageTokenRule(
-            claude_patches, "https://platform.claude.com/docs/en/build-with-claude/vision"
-        ),
+        ImageTokenRule(claude_patches, "https://platform.claude.com/docs/en/build-with-claude/vision"),
     ),
     (
         re.compile(r"(google|gemini)/gemini-2.*"),

@@ -77,9 +77,7 @@ def _class_provider(name: str, model_class: type) -> Provider:
     return Provider(
         name=name,
         open=open_model,
-        options=tuple(
-            ModelOption(parameter.name, "") for parameter in option_parameters(model_class)
-        ),
+        options=tuple(ModelOption(parameter.name, "") for parameter in option_parameters(model_class)),
         models=(ModelListing(name, _first_line(model_class)),),
     )
 

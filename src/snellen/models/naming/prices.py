@@ -59,18 +59,13 @@ def user_prices(path: Path | None) -> Mapping[str, Price]:
     try:
         tables = msgspec.toml.decode(path.read_bytes(), type=dict[str, _UserPrice])
     except OSError as error:
-        raise UsageError(
-            f"the prices in {path} (SNELLEN_PRICES) cannot be read: {error.strerror}"
-        ) from error
+        raise UsageError(f"the prices in {path} (SNELLEN_PRICES) cannot be read: {error.strerror}") from error
     except msgspec.DecodeError as error:
         raise UsageError(
             f"the prices in {path} (SNELLEN_PRICES) are off: {error}; expected tables such as "
             '["openai/gpt-4o"] with input and output in dollars per million tokens'
         ) from error
-    return {
-        name.lower(): _check_price(_to_price(table, str(path)), name)
-        for name, table in tables.items()
-    }
+    return {name.lower(): _check_price(_to_price(table, str(path)), name) for name, table in tables.items()}
 
 
 def parse_price(text: str) -> Price:

@@ -44,9 +44,7 @@ class Provider:
     """Lines of `snellen list models`."""
 
 
-def read_options(
-    provider: str, options: Mapping[str, str], declared: tuple[ModelOption, ...]
-) -> dict[str, str]:
+def read_options(provider: str, options: Mapping[str, str], declared: tuple[ModelOption, ...]) -> dict[str, str]:
     """The options as typed, checked. Raises UsageError that names the declared options."""
     by_name = {option.name: option for option in declared}
     for name, value in options.items():
@@ -56,11 +54,8 @@ def read_options(
             raise UsageError(f"{provider} models have no option {name!r}; known options: {names}")
         if option.choices and value not in option.choices:
             raise UsageError(
-                f"option {name}={value!r} of {provider} models: expected one of "
-                + ", ".join(option.choices)
+                f"option {name}={value!r} of {provider} models: expected one of " + ", ".join(option.choices)
             )
         if option.kind == "count" and not (value.isdecimal() and int(value) > 0):
-            raise UsageError(
-                f"option {name}={value!r} of {provider} models: expected a whole number above 0"
-            )
+            raise UsageError(f"option {name}={value!r} of {provider} models: expected a whole number above 0")
     return dict(options)

@@ -174,9 +174,7 @@ def registered_providers() -> Iterator[Provider]:
 def registered_models() -> tuple[ModelListing, ...]:
     """Models and patterns of all installed providers, by name; a broken plug-in is listed with its
     error."""
-    return tuple(
-        sorted({listing for provider in registered_providers() for listing in provider.models})
-    )
+    return tuple(sorted({listing for provider in registered_providers() for listing in provider.models}))
 
 
 def _plugins() -> Mapping[str, Provider]:
@@ -216,9 +214,7 @@ def _entry_options(entry: CatalogEntry) -> dict[str, str]:
     options = dict(entry.options)
     if entry.revision:
         options[REVISION] = entry.revision
-    if entry.max_new_tokens and _MAX_NEW_TOKENS in {
-        option.name for option in options_of(entry.provider)
-    }:
+    if entry.max_new_tokens and _MAX_NEW_TOKENS in {option.name for option in options_of(entry.provider)}:
         options[_MAX_NEW_TOKENS] = str(entry.max_new_tokens)
     return options
 

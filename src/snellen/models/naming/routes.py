@@ -18,20 +18,14 @@ from msgspec import Struct
 
 from snellen.models.hf.own_code.adapter import Tried, adapter_names, code_adapters
 from snellen.models.naming.catalog import CatalogEntry, FactSource
-from snellen.models.naming.environments import (
-    EnvironmentRecipe,
-    environment_of,
-    environment_recipes,
-)
+from snellen.models.naming.environments import EnvironmentRecipe, environment_of, environment_recipes
 from snellen.models.naming.spec import model_folder
 
 FOLDER = Path(__file__).with_suffix("")
 SERVERS = ("vllm", "sglang", "lmdeploy")
 """Servers that Snellen starts with a hub id, in the order in which they are named."""
 
-RouteKind = Literal[
-    "transformers", "twin", "code", "server", "environment", "api", "pipeline", "none"
-]
+RouteKind = Literal["transformers", "twin", "code", "server", "environment", "api", "pipeline", "none"]
 
 
 class Route(Struct, frozen=True):
@@ -202,9 +196,7 @@ def layout_routes(type: str, id: str = "") -> Iterator[Route]:
     own_code = list(_own_code_route(type, layout))
     if layout is None or not layout.below:
         yield from own_code
-    architecture = (
-        layout.architecture if layout else lists.pictures.get(type) or lists.text.get(type)
-    )
+    architecture = layout.architecture if layout else lists.pictures.get(type) or lists.text.get(type)
     servers = [name for name in SERVERS if is_served(name, architecture or "")]
     for server in servers:
         yield Route("server", server, "local server", server)
@@ -263,11 +255,7 @@ def config_type(config: Mapping[str, Any]) -> str:
     transformers nor a layout of `types.toml`."""
     declared = set(config.get("architectures") or ())
     language_model = (config.get("llm_config") or {}).get("architectures") or ()
-    named = {
-        layout.inside: name
-        for name, layout in reversed(layouts().items())
-        if layout.architecture in declared
-    }
+    named = {layout.inside: name for name, layout in reversed(layouts().items()) if layout.architecture in declared}
     for inside in (*language_model, ""):
         if inside in named:
             return named[inside]

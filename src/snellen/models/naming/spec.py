@@ -19,10 +19,18 @@ REVISION = "revision"
 """The option that the part after the @ stands for."""
 HUB_PROVIDERS = frozenset(
     {
-        "hf", "clip", "diffusers", "vllm", "vllm-local", "sglang", "lmdeploy", "transformers",
-        "environment", GENERIC_PROVIDER,
+        "hf",
+        "clip",
+        "diffusers",
+        "vllm",
+        "vllm-local",
+        "sglang",
+        "lmdeploy",
+        "transformers",
+        "environment",
+        GENERIC_PROVIDER,
     }
-)  # fmt: skip
+)
 """Providers whose models are named by their id on the Hugging Face hub."""
 SERVERS_OF_HUB_MODELS = HUB_PROVIDERS - {"hf", "clip", "diffusers"}
 """Those that are servers, or their engine in this process: they have no folders of their own."""
@@ -41,11 +49,22 @@ _JOIN_PART = re.compile(rf"(?:^|,)({'|'.join(JOIN_OPTIONS)})=")
 
 SERVICE_OPTIONS = frozenset(
     {
-        "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
-        "picture_host", "batch_size", "threads", "device", "device_map", "trust_remote_code",
+        "base_url",
+        "key_env",
+        "concurrency",
+        "timeout",
+        "first_timeout",
+        "max_reply_mb",
+        "stream",
+        "picture_host",
+        "batch_size",
+        "threads",
+        "device",
+        "device_map",
+        "trust_remote_code",
         "sharing",
     }
-)  # fmt: skip
+)
 """Options of models that change where or how fast they answer, but not what."""
 
 
@@ -58,9 +77,7 @@ def short_name(spec: str) -> str:
         return spec
     if stem == JOIN:
         return f"{JOIN}:{','.join(f'{name}={short_name(part)}' for name, part in options.items())}"
-    kept = ",".join(
-        f"{name}={value}" for name, value in options.items() if name not in SERVICE_OPTIONS
-    )
+    kept = ",".join(f"{name}={value}" for name, value in options.items() if name not in SERVICE_OPTIONS)
     return f"{stem}:{kept}" if kept else stem
 
 
@@ -78,8 +95,7 @@ def _parse_join(spec: str, text: str) -> dict[str, str]:
     options = dict(zip(parts[::2], parts[1::2], strict=True))
     if before or not all(options.values()) or len(options) < len(parts) // 2:
         raise UsageError(
-            f"model {spec!r}: expected {JOIN}:text=MODEL,draw=MODEL, each part once and with a "
-            "model's name"
+            f"model {spec!r}: expected {JOIN}:text=MODEL,draw=MODEL, each part once and with a model's name"
         )
     return options
 

@@ -15,12 +15,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Capabilities, Identity, Model
 from snellen.models.naming.code_digest import CodeDigest, digest_code, inherits, library_of
 from snellen.models.naming.registry import open_model
-from snellen.models.naming.user_model import (
-    UserBatchModel,
-    UserModel,
-    answers_requests,
-    user_model,
-)
+from snellen.models.naming.user_model import UserBatchModel, UserModel, answers_requests, user_model
 
 _ACCEPTED = (
     "a name, a function of a request, a class or object with answer(self, request) or "
@@ -35,12 +30,7 @@ _LIBRARIES = frozenset({"torch", "diffusers", "vllm", "sklearn", _TRANSFORMERS, 
 
 def is_model(value: object) -> bool:
     """Whether it is one model, by what `wrap_model` recognises."""
-    return (
-        answers_requests(value)
-        or callable(value)
-        or _is_checkpoint(value)
-        or _is_openai_client(value)
-    )
+    return answers_requests(value) or callable(value) or _is_checkpoint(value) or _is_openai_client(value)
 
 
 def wrap_model(
@@ -80,9 +70,7 @@ def wrap_model(
 
         return wrap_client(model, name, revision, options)
     if processor is not None:
-        raise UsageError(
-            f"a processor belongs to a transformers model; got one with {_describe(model)}"
-        )
+        raise UsageError(f"a processor belongs to a transformers model; got one with {_describe(model)}")
     if inspect.isclass(model) and answers_requests(model):
         model = _instantiate(model, options)
         options = {}
@@ -96,9 +84,7 @@ def wrap_model(
     raise UsageError(f"{_describe(model)} is not a model; expected {_ACCEPTED}")
 
 
-def _wrap_code(
-    value: Any, name: str | None, revision: str | None, capabilities: Capabilities | None
-) -> Model:
+def _wrap_code(value: Any, name: str | None, revision: str | None, capabilities: Capabilities | None) -> Model:
     """A model from a user's function or object, with an identity from its code."""
     declared = getattr(value, "identity", None)
     if isinstance(declared, Identity) and (name or revision):
@@ -184,9 +170,7 @@ def _is_checkpoint(value: object) -> bool:
     if isinstance(value, tuple):
         return len(value) == 2 and _is_checkpoint(value[0]) and not _is_checkpoint(value[1])
     inner = unwrap_module(value)
-    return inherits(inner, _TRANSFORMERS, "PreTrainedModel", "Pipeline") or inherits(
-        inner, _PEFT, "PeftModel"
-    )
+    return inherits(inner, _TRANSFORMERS, "PreTrainedModel", "Pipeline") or inherits(inner, _PEFT, "PeftModel")
 
 
 def _is_openai_client(value: object) -> bool:

@@ -37,9 +37,7 @@ def provider_label(origin: ServerOrigin) -> str:
     return origin.base_url if origin.provider in URL_SCHEMES else origin.provider
 
 
-def find_origin(
-    provider: str, profile: ProviderProfile, options: Mapping[str, str]
-) -> ServerOrigin:
+def find_origin(provider: str, profile: ProviderProfile, options: Mapping[str, str]) -> ServerOrigin:
     """Find the base URL. Raises UsageError if it is missing or not a URL."""
     key_env = (options["key_env"],) if "key_env" in options else profile.key_env
     url = options.get("base_url") or first_nonblank(profile.base_url_env) or profile.base_url
@@ -50,9 +48,7 @@ def find_origin(
     return ServerOrigin(provider, _normalise_url(provider, url), key_env)
 
 
-def find_key(
-    origin: ServerOrigin, profile: ProviderProfile, options: Mapping[str, str]
-) -> Secret | None:
+def find_key(origin: ServerOrigin, profile: ProviderProfile, options: Mapping[str, str]) -> Secret | None:
     """Read the key from the environment. Raises UsageError if it is required and missing."""
     key = read_secret(origin.key_env)
     if key is None and (profile.key_needed or "key_env" in options):
@@ -62,18 +58,13 @@ def find_key(
         )
     if key is not None and not key.fits_header():
         raise UsageError(
-            f"the key in {_either(origin.key_env)} holds a line break or another sign that no key "
-            "has; set it again"
+            f"the key in {_either(origin.key_env)} holds a line break or another sign that no key has; set it again"
         )
     return key
 
 
 def build_endpoint(
-    origin: ServerOrigin,
-    profile: ProviderProfile,
-    key: Secret | None,
-    model: str,
-    options: Mapping[str, str],
+    origin: ServerOrigin, profile: ProviderProfile, key: Secret | None, model: str, options: Mapping[str, str]
 ) -> Endpoint:
     """The endpoint, with the headers and query of every request."""
     headers = {"Content-Type": "application/json"}
@@ -84,9 +75,7 @@ def build_endpoint(
         version = options.get("api_version")
         query = f"api-version={version}" if version else ""
         base_url += f"/openai/deployments/{model}" if version else "/openai/v1"
-    return Endpoint(
-        base_url=base_url, key=key, key_header=profile.key_header, headers=headers, query=query
-    )
+    return Endpoint(base_url=base_url, key=key, key_header=profile.key_header, headers=headers, query=query)
 
 
 def _normalise_url(provider: str, url: str) -> str:

@@ -52,18 +52,14 @@ class Anthropic:
             self._budget = budget_of(effort)
             self._think = {"thinking": {"type": "enabled", "budget_tokens": self._budget}}
 
-    def build_call(
-        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
-    ) -> Call:
+    def build_call(self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig) -> Call:
         """The POST for a request."""
         messages = apply_image_policy(request.messages, config.setup.images)
         system = "\n".join(message.text() for message in messages if message.role == "system")
         body: Body = {
             "model": config.model,
             "max_tokens": 4096,
-            "messages": [
-                _message(message, media) for message in messages if message.role != "system"
-            ],
+            "messages": [_message(message, media) for message in messages if message.role != "system"],
         }
         if system:
             body["system"] = system
@@ -94,14 +90,8 @@ class Anthropic:
         for block in blocks:
             if not isinstance(block, dict):
                 raise unreadable_field("content", block)
-        texts = [
-            text_of(block.get("text"), "text") for block in blocks if block.get("type") == "text"
-        ]
-        thoughts = [
-            text_of(block.get("thinking"), "thinking")
-            for block in blocks
-            if block.get("type") == "thinking"
-        ]
+        texts = [text_of(block.get("text"), "text") for block in blocks if block.get("type") == "text"]
+        thoughts = [text_of(block.get("thinking"), "thinking") for block in blocks if block.get("type") == "thinking"]
         if not any(texts):
             require_finish(reply, reply.get("stop_reason"))
         stop = _STOPS.get(quote(reply.get("stop_reason")), "stop")
@@ -109,12 +99,7 @@ class Anthropic:
 
     def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
         parsed = separate_reasoning(self.parse_reply(reply), config)
-        return Generated(
-            parsed.text.strip(),
-            parsed.stop_reason,
-            parsed.reasoning,
-            usage=_usage(reply.get("usage")),
-        )
+        return Generated(parsed.text.strip(), parsed.stop_reason, parsed.reasoning, usage=_usage(reply.get("usage")))
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         """Join the events of a stream: message_start, content_block_*, message_delta."""
@@ -147,10 +132,7 @@ def budget_of(effort: str) -> int:
     if effort.isdecimal():
         return int(effort)
     if effort not in BUDGETS:
-        raise UsageError(
-            f"option reasoning_effort={effort!r}: expected {', '.join(BUDGETS)} or a number of "
-            "tokens"
-        )
+        raise UsageError(f"option reasoning_effort={effort!r}: expected {', '.join(BUDGETS)} or a number of tokens")
     return BUDGETS[effort]
 
 
@@ -158,8 +140,7 @@ def _adaptive(effort: str) -> Body:
     """Fields for adaptive thinking, with summarised thoughts: by default such models send none."""
     if effort not in EFFORTS:
         raise UsageError(
-            f"option reasoning_effort={effort!r}: this model takes {', '.join(EFFORTS)}, and no "
-            "number of tokens"
+            f"option reasoning_effort={effort!r}: this model takes {', '.join(EFFORTS)}, and no number of tokens"
         )
     thinking = {"type": "adaptive", "display": "summarized"}
     return {"thinking": thinking, "output_config": {"effort": effort}}

@@ -34,9 +34,7 @@ async def read_chunks(response: ClientResponse, limit: int) -> AsyncIterator[byt
     """
     packing = response.headers.get("Content-Encoding", "").strip().lower()
     if packing not in (*_PLAIN, *_PACKED):
-        raise ModelError(
-            f"the server packs its replies ({packing[:20]}), which was not asked for", "server"
-        )
+        raise ModelError(f"the server packs its replies ({packing[:20]}), which was not asked for", "server")
     unpacker = Unpacker() if packing in _PACKED else None
     remaining = limit
     async for chunk in response.content.iter_any():
@@ -45,8 +43,7 @@ async def read_chunks(response: ClientResponse, limit: int) -> AsyncIterator[byt
             if remaining < 0:
                 response.close()
                 raise ModelError(
-                    f"the reply is longer than {limit / MEGABYTE:g} MB, the most that is read "
-                    "(option max_reply_mb)",
+                    f"the reply is longer than {limit / MEGABYTE:g} MB, the most that is read (option max_reply_mb)",
                     "server",
                 )
             yield piece

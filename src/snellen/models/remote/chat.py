@@ -53,9 +53,7 @@ _ERROR_FINISHES = frozenset({"error", "network_error", "abort", "insufficient_sy
 class Chat:
     """`POST chat/completions`."""
 
-    def build_call(
-        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
-    ) -> Call:
+    def build_call(self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig) -> Call:
         """The POST for a request."""
         body: Body = {"model": config.model, "messages": messages_of(request, media, config)}
         if isinstance(request, Generate):
@@ -77,9 +75,7 @@ class Chat:
         message = dict_or_empty(message)
         finish = quote(choice.get("finish_reason") or "stop").lower()
         if finish in _ERROR_FINISHES:
-            raise error_in_body({"error": choice.get("error") or finish}) or ModelError(
-                finish, "server"
-            )
+            raise error_in_body({"error": choice.get("error") or finish}) or ModelError(finish, "server")
         text, thoughts, images = _content(message.get("content"))
         for name in _REASONING_FIELDS:
             if message.get(name):
@@ -113,10 +109,7 @@ def messages_of(request: Any, media: MediaByDigest, config: RemoteModelConfig) -
     """The conversation in OpenAI's format; a message without media is a plain string."""
     messages = apply_image_policy(request.messages, config.setup.images)
     max_frames = config.setup.video_frames if config.setup.images == "video" else 0
-    return [
-        {"role": message.role, "content": _parts(message, media, max_frames)}
-        for message in messages
-    ]
+    return [{"role": message.role, "content": _parts(message, media, max_frames)} for message in messages]
 
 
 def with_extra(body: Body, config: RemoteModelConfig) -> Body:

@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from snellen.core.output import Generated
 from snellen.core.request import Draw, Generate
 from snellen.models.remote.chat import Chat, generation_fields, with_extra
-from snellen.models.remote.dialect import (
-    Body,
-    Call,
-    MediaByDigest,
-    RawReply,
-    RemoteModelConfig,
-    Reply,
-    dict_or_empty,
-)
+from snellen.models.remote.dialect import Body, Call, MediaByDigest, RawReply, RemoteModelConfig, Reply, dict_or_empty
 
 PATH = "completions"
 
@@ -26,9 +18,7 @@ class Completions:
     def __init__(self) -> None:
         self._chat = Chat()
 
-    def build_call(
-        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
-    ) -> Call:
+    def build_call(self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig) -> Call:
         prompt = "\n".join(message.text() for message in request.messages)
         body: Body = {"model": config.model, "prompt": prompt}
         if isinstance(request, Generate):
@@ -55,10 +45,7 @@ def _as_chat(reply: Reply, name: str = "message") -> Reply:
     choices = reply.get("choices")
     if not isinstance(choices, list):
         return reply
-    return {
-        **reply,
-        "choices": [_choice_as_chat(dict_or_empty(choice), name) for choice in choices],
-    }
+    return {**reply, "choices": [_choice_as_chat(dict_or_empty(choice), name) for choice in choices]}
 
 
 def _choice_as_chat(choice: Reply, name: str) -> Body:
@@ -67,8 +54,6 @@ def _choice_as_chat(choice: Reply, name: str) -> Body:
     chat_choice = {**choice, name: {"content": choice["text"]}}
     first = dict_or_empty(choice.get("logprobs")).get("top_logprobs")
     if isinstance(first, list) and first:
-        top = [
-            {"token": token, "logprob": value} for token, value in dict_or_empty(first[0]).items()
-        ]
+        top = [{"token": token, "logprob": value} for token, value in dict_or_empty(first[0]).items()]
         chat_choice["logprobs"] = {"content": [{"top_logprobs": top}]}
     return chat_choice

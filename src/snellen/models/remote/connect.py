@@ -20,12 +20,7 @@ from snellen.models.remote.http import HttpClient, require_aiohttp
 from snellen.models.remote.model import ServerModel
 from snellen.models.remote.options import Setup, read_setup
 from snellen.models.remote.probe import explain_error, list_models, only_model
-from snellen.models.remote.profile import (
-    URL_SCHEMES,
-    ProviderProfile,
-    has_adaptive_thinking,
-    profiles,
-)
+from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile, has_adaptive_thinking, profiles
 
 
 class _Connection(NamedTuple):
@@ -67,9 +62,7 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     revision = settings.get("revision")
     requested = f"{name}@{revision}" if revision and profile.revision_in_name else name
     config = RemoteModelConfig(requested, profile, setup)
-    identity = Identity(
-        "server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings)
-    )
+    identity = Identity("server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings))
     account = f"{origin.base_url} {(key or Secret('')).fingerprint()}"
     return ServerModel(identity, config, _dialect(config), client, account, origin)
 
@@ -112,10 +105,7 @@ def _read_connection(provider: str, settings: Mapping[str, str]) -> _Connection:
 def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
     """Raises UsageError for options that this provider does not support."""
     if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
-        raise UsageError(
-            f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of "
-            "tokens"
-        )
+        raise UsageError(f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of tokens")
     if setup.native_video and profile.video == "none":
         raise UsageError(f"option video=native: {provider} takes no whole videos, only frames")
     if setup.images == "video" and (profile.video == "none" or profile.dialect != "chat"):

@@ -50,9 +50,7 @@ class RawReply(NamedTuple):
 class Dialect(Protocol):
     """Wire format of one kind of server: bodies of requests and of replies."""
 
-    def build_call(
-        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
-    ) -> Call: ...
+    def build_call(self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig) -> Call: ...
 
     def parse_reply(self, reply: Reply) -> RawReply:
         """Raises ModelError if the reply has no answer, ReplyBlocked if a filter blocked it."""

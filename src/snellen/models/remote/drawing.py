@@ -31,20 +31,14 @@ _SUPPORTED: tuple[DrawingSetting, ...] = ("size",)
 
 
 async def draw_by_images(
-    client: ServerClient,
-    dialect: Dialect,
-    request: Draw,
-    media: MediaByDigest,
-    config: RemoteModelConfig,
+    client: ServerClient, dialect: Dialect, request: Draw, media: MediaByDigest, config: RemoteModelConfig
 ) -> Output:
     """`POST images/generations`: text of the prompt in, images out as base64 or URLs."""
     if media:
         return Failure("unsupported", "images/generations takes text alone")
     unsupported = unsupported_settings(request.settings, PATH, _SUPPORTED)
     if unsupported:
-        return Failure(
-            "unsupported", f"{unsupported}, or name the server's own field (body.NAME=...)"
-        )
+        return Failure("unsupported", f"{unsupported}, or name the server's own field (body.NAME=...)")
     body: Body = {"model": config.model, "n": 1, "prompt": _text(request)}
     settings = request.settings
     if settings.width and settings.height:
@@ -53,9 +47,7 @@ async def draw_by_images(
     entries = reply.get("data")
     if not isinstance(entries, list) or not entries:
         raise error_in_body(reply) or ModelError("the reply holds no images", "server")
-    values = (
-        dict_or_empty(entry).get("b64_json") or dict_or_empty(entry).get("url") for entry in entries
-    )
+    values = (dict_or_empty(entry).get("b64_json") or dict_or_empty(entry).get("url") for entry in entries)
     images = [entry for entry in values if isinstance(entry, str)]
     if not images:
         raise error_in_body(reply) or ModelError("the reply holds no images", "server")
@@ -65,11 +57,7 @@ async def draw_by_images(
 
 
 async def draw_by_chat(
-    client: ServerClient,
-    dialect: Dialect,
-    request: Draw,
-    media: MediaByDigest,
-    config: RemoteModelConfig,
+    client: ServerClient, dialect: Dialect, request: Draw, media: MediaByDigest, config: RemoteModelConfig
 ) -> Output:
     """A chat request whose reply holds images, possibly with text."""
     unsupported = unsupported_settings(request.settings, "a chat model", ())
@@ -86,9 +74,7 @@ async def draw_by_chat(
     if not images:
         if generated.stop_reason == "refusal":
             return generated
-        raise ModelError(
-            f"the model answered with text alone: {quote(generated.text, 120)!r}", "request"
-        )
+        raise ModelError(f"the model answered with text alone: {quote(generated.text, 120)!r}", "request")
     return await load_images(client, images, generated.text, generated.usage)
 
 

@@ -86,16 +86,12 @@ class ErrorDetails(NamedTuple):
     """Seconds to wait, by Google's `retryDelay`."""
 
 
-def error_from_status(
-    status: int, headers: Mapping[str, str], body: bytes
-) -> ModelError | ReplyBlocked:
+def error_from_status(status: int, headers: Mapping[str, str], body: bytes) -> ModelError | ReplyBlocked:
     """The error that an HTTP status of 400 or more stands for."""
     return _error_of(status, headers, error_details(body))
 
 
-def _error_of(
-    status: int, headers: Mapping[str, str], details: ErrorDetails
-) -> ModelError | ReplyBlocked:
+def _error_of(status: int, headers: Mapping[str, str], details: ErrorDetails) -> ModelError | ReplyBlocked:
     message = details.message
     detail = message.removeprefix(str(status)).lstrip(" :-")
     sentence = f"the server answers {status}" + (f": {detail}" if detail else "")
@@ -107,9 +103,7 @@ def _error_of(
     if kind not in ("rate_limit", "server"):
         return ModelError(sentence, kind)
     is_rate_limit = kind == "rate_limit"
-    return ModelError(
-        sentence, kind, retry_after(headers, details.delay, is_rate_limit=is_rate_limit)
-    )
+    return ModelError(sentence, kind, retry_after(headers, details.delay, is_rate_limit=is_rate_limit))
 
 
 def _failure_kind(status: int, text: str) -> FailureKind | None:
@@ -145,9 +139,19 @@ def _mentions_key(text: str) -> bool:
 
 
 _MINIMAX = {
-    1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429, 1041: 429,
-    1042: 400, 2013: 400, 2045: 429, 2049: 401, 2056: 429,
-}  # fmt: skip
+    1002: 429,
+    1004: 401,
+    1008: 402,
+    1026: 400,
+    1027: 400,
+    1039: 429,
+    1041: 429,
+    1042: 400,
+    2013: 400,
+    2045: 429,
+    2049: 401,
+    2056: 429,
+}
 """MiniMax's own codes as HTTP statuses; the others are errors of the server
 (platform.minimax.io, API reference, Error Codes)."""
 
@@ -210,9 +214,7 @@ def _page_title(text: str) -> str:
     return HTML_PAGE if re.match(r"<(!doctype|html)", text, re.IGNORECASE) else quote(text)
 
 
-def retry_after(
-    headers: Mapping[str, str], delay: float | None = None, *, is_rate_limit: bool = True
-) -> float | None:
+def retry_after(headers: Mapping[str, str], delay: float | None = None, *, is_rate_limit: bool = True) -> float | None:
     """Seconds to wait before a retry; None if unknown.
 
     By `Retry-After` (a number or an HTTP date), else the `delay` in the body, else, if a rate limit

@@ -44,16 +44,10 @@ _STOPS: dict[str, StopReason] = {
 class Google:
     """The Gemini API: contents of parts, a separate system instruction, the role `model`."""
 
-    def build_call(
-        self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
-    ) -> Call:
+    def build_call(self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig) -> Call:
         messages = apply_image_policy(request.messages, config.setup.images)
         system = "\n".join(message.text() for message in messages if message.role == "system")
-        body: Body = {
-            "contents": [
-                _content(message, media) for message in messages if message.role != "system"
-            ]
-        }
+        body: Body = {"contents": [_content(message, media) for message in messages if message.role != "system"]}
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         if isinstance(request, Generate):
@@ -75,9 +69,7 @@ class Google:
         texts = [text_of(part.get("text"), "text") for part in parts if not part.get("thought")]
         thoughts = [text_of(part.get("text"), "text") for part in parts if part.get("thought")]
         stop = _STOPS.get(quote(candidate.get("finishReason")), "stop")
-        images = [
-            _data_url(dict_or_empty(part["inlineData"])) for part in parts if "inlineData" in part
-        ]
+        images = [_data_url(dict_or_empty(part["inlineData"])) for part in parts if "inlineData" in part]
         if not any(texts) and not images:
             require_finish(reply, candidate.get("finishReason"))
         return RawReply("".join(texts), stop, "".join(thoughts) or None, tuple(images))
@@ -144,9 +136,7 @@ def _generation_config(request: Generate, config: RemoteModelConfig) -> Body:
     if setup.effort:
         tokens = setup.effort.isdecimal()
         thinking: Body = {"includeThoughts": True}
-        thinking["thinkingBudget" if tokens else "thinkingLevel"] = (
-            int(setup.effort) if tokens else setup.effort
-        )
+        thinking["thinkingBudget" if tokens else "thinkingLevel"] = int(setup.effort) if tokens else setup.effort
         body["thinkingConfig"] = thinking
         if tokens:
             # Reasoning counts as output: the budget is added to that of the reply.

@@ -16,12 +16,7 @@ from snellen.core.errors import MissingExtra, ModelError
 from snellen.core.secret import Secret
 from snellen.models.remote.body import MEGABYTE, read_body, read_chunks, read_prefix
 from snellen.models.remote.errors import HTML_PAGE, HtmlReply, error_details, error_from_status
-from snellen.models.remote.image_urls import (
-    ImageHostPolicy,
-    PrivateAddress,
-    private_address_error,
-    public_resolver,
-)
+from snellen.models.remote.image_urls import ImageHostPolicy, PrivateAddress, private_address_error, public_resolver
 from snellen.models.remote.json_reply import parse_json, quote
 from snellen.settings import proxy_for
 
@@ -198,9 +193,7 @@ class HttpClient:
         session = self._loop_session()
         # A proxy resolves names itself, so that their addresses cannot be checked here.
         if external and not self._proxy and not self._image_host_policy.is_trusted(url):
-            session = self._public_session = self._public_session or self._new_session(
-                public_resolver()
-            )
+            session = self._public_session = self._public_session or self._new_session(public_resolver())
         return session.request(
             method,
             url,
@@ -262,10 +255,7 @@ class HttpClient:
 
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=self._concurrency,
-                keepalive_timeout=_KEEP_ALIVE,
-                ttl_dns_cache=300,
-                resolver=resolver,
+                limit=self._concurrency, keepalive_timeout=_KEEP_ALIVE, ttl_dns_cache=300, resolver=resolver
             ),
             timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=_CONNECT_TIMEOUT),
             headers={"Accept-Encoding": "identity", "User-Agent": "snellen"},

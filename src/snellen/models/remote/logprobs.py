@@ -40,17 +40,14 @@ class ScoredPrompt(NamedTuple):
     """Tokens that this POST used."""
 
 
-async def rank(
-    client: ServerClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig
-) -> Output:
+async def rank(client: ServerClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig) -> Output:
     """Score the context alone and with each candidate: one POST each, all counted in the usage."""
     score_prompt = _score_by_chat if config.setup.rank == "prompt_logprobs" else _score_by_echo
     if config.setup.rank == "echo" and media:
         return Failure("unsupported", "rank=echo scores text alone; rank=prompt_logprobs, images")
     context = await score_prompt(client, request, media, config, None)
     prompts = [
-        await score_prompt(client, request, media, config, candidate_text)
-        for candidate_text in request.candidates
+        await score_prompt(client, request, media, config, candidate_text) for candidate_text in request.candidates
     ]
     shared = min(_shared_prefix_length(context.tokens, row.tokens) for row in prompts)
     scores = tuple(_score(row, shared) for row in prompts)
@@ -69,11 +66,7 @@ def _score(prompt: ScoredPrompt, start: int) -> CandidateScore:
 
 
 async def _score_by_echo(
-    client: ServerClient,
-    request: Rank,
-    media: MediaByDigest,
-    config: RemoteModelConfig,
-    candidate: str | None,
+    client: ServerClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig, candidate: str | None
 ) -> ScoredPrompt:
     """Score the prompt with `echo`: the server repeats it and generates one more token.
 
@@ -101,11 +94,7 @@ async def _score_by_echo(
 
 
 async def _score_by_chat(
-    client: ServerClient,
-    request: Rank,
-    media: MediaByDigest,
-    config: RemoteModelConfig,
-    candidate: str | None,
+    client: ServerClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig, candidate: str | None
 ) -> ScoredPrompt:
     """Score the chat with vLLM's `prompt_logprobs`; the candidate is an unfinished last message.
 
@@ -159,9 +148,7 @@ def _choice(reply: dict[str, Any]) -> Any:
 
 
 def _no_logprobs_error(method: str) -> ModelError:
-    return ModelError(
-        f"the server does not know rank={method}: it gave no log-probabilities", "request"
-    )
+    return ModelError(f"the server does not know rank={method}: it gave no log-probabilities", "request")
 
 
 def _shared_prefix_length(first: Sequence[str], second: Sequence[str]) -> int:

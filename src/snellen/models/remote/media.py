@@ -113,9 +113,7 @@ class MediaCache:
         self._pending: dict[str, asyncio.Future[bytes]] = {}
         """Images that are being resized, by digest."""
 
-    async def encode(
-        self, parts: Iterable[Media], sources: Mapping[str, Source]
-    ) -> dict[str, EncodedMedia]:
+    async def encode(self, parts: Iterable[Media], sources: Mapping[str, Source]) -> dict[str, EncodedMedia]:
         """Encode media, by digest. Raises MediaError if one cannot be read or decoded."""
         return {part.digest: await self._encode_part(part, sources) for part in parts}
 
@@ -143,9 +141,7 @@ class MediaCache:
         """Run `resize_for_api` in a thread, once for all requests that wait for the image."""
         pending = self._pending.get(digest)
         if pending is None:
-            pending = asyncio.ensure_future(
-                asyncio.to_thread(resize_for_api, data, self._edge, sendable)
-            )
+            pending = asyncio.ensure_future(asyncio.to_thread(resize_for_api, data, self._edge, sendable))
             self._pending[digest] = pending
             pending.add_done_callback(lambda _: self._pending.pop(digest, None))
         return await asyncio.shield(pending)

@@ -10,26 +10,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.model import (
-    Capabilities,
-    Identity,
-    Modality,
-    RemoteModel,
-    RenderedPrompt,
-)
+from snellen.core.model import Capabilities, Identity, Modality, RemoteModel, RenderedPrompt
 from snellen.core.output import Drawn, Failure, Generated, Output
-from snellen.core.request import (
-    Compare,
-    Draw,
-    Generate,
-    Generation,
-    Rank,
-    Ref,
-    Request,
-    Sampling,
-    Text,
-    user,
-)
+from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling, Text, user
 from snellen.core.secret import MIN_REPLY_LENGTH, hide
 from snellen.core.served_identity import ServedIdentity
 from snellen.models.remote.address import ServerOrigin
@@ -238,11 +221,7 @@ def unsupported_sampling(config: RemoteModelConfig, sampling: Sampling) -> str |
     google, anthropic = profile.dialect == "google", profile.dialect == "anthropic"
     if sampling.seed is not None and not (google or profile.seed):
         return "its server takes no seed; leave seed out, and the draws differ by themselves"
-    names = [
-        name
-        for name, value in msgspec.structs.asdict(sampling).items()
-        if name != "seed" and value is not None
-    ]
+    names = [name for name, value in msgspec.structs.asdict(sampling).items() if name != "seed" and value is not None]
     if not names:
         return None
     if not setup.sampling:

@@ -36,11 +36,7 @@ OPTIONS = (
         "auto: thoughts in tags are split off the reply; opened: each reply begins in one",
         ("auto", "opened", "off"),
     ),
-    ModelOption(
-        "sampling",
-        "no: neither temperature and top_p nor top_k and penalties are sent",
-        ("yes", "no"),
-    ),
+    ModelOption("sampling", "no: neither temperature and top_p nor top_k and penalties are sent", ("yes", "no")),
     ModelOption(
         "images",
         "first: only the first image; none: the model takes text alone; video: images that follow "
@@ -57,11 +53,7 @@ OPTIONS = (
     ),
     ModelOption("logprobs", "whether the server gives log-probabilities", ("yes", "no")),
     ModelOption("stream", "yes: the reply is sent piece by piece", ("yes", "no")),
-    ModelOption(
-        "endpoint",
-        "completions: plain text in; images: images out",
-        ("chat", "completions", "images"),
-    ),
+    ModelOption("endpoint", "completions: plain text in; images: images out", ("chat", "completions", "images")),
     ModelOption("picture_host", "HOST or HOST:PORT from which drawn images are fetched, too"),
     ModelOption("draws", "yes: its chat replies hold images", ("yes", "no")),
     ModelOption(
@@ -70,15 +62,9 @@ OPTIONS = (
         ("off", "echo", "prompt_logprobs"),
     ),
     ModelOption(
-        "revision",
-        "commit of the hub model behind the server: recorded, and loaded by servers that Snellen "
-        "starts",
+        "revision", "commit of the hub model behind the server: recorded, and loaded by servers that Snellen starts"
     ),
-    ModelOption(
-        "trust_remote_code",
-        "of servers that Snellen starts: run the checkpoint's own Python",
-        ("yes", "no"),
-    ),
+    ModelOption("trust_remote_code", "of servers that Snellen starts: run the checkpoint's own Python", ("yes", "no")),
     ModelOption("body.<field>", "a further field of each request, e.g. body.top_k=1"),
 )
 
@@ -116,23 +102,12 @@ class Setup:
     def identity_facts(self, options: Mapping[str, str]) -> dict[str, str]:
         """Options that can change a reply, for the model's identity."""
         return {
-            name: value
-            for name, value in options.items()
-            if name in _IDENTITY_OPTIONS or name.startswith(EXTRA_PREFIX)
+            name: value for name, value in options.items() if name in _IDENTITY_OPTIONS or name.startswith(EXTRA_PREFIX)
         }
 
 
 _IDENTITY_OPTIONS = frozenset(
-    {
-        "reasoning_effort",
-        "reasoning",
-        "sampling",
-        "images",
-        "image_size",
-        "video",
-        "endpoint",
-        "draws",
-    }
+    {"reasoning_effort", "reasoning", "sampling", "images", "image_size", "video", "endpoint", "draws"}
     | {"rank", "api_version", "logprobs", "revision"}
 )
 

@@ -42,9 +42,7 @@ async def render_prompt(
         pixels.append(pixel_digest(decode_image(data, max_image_pixels())))
     text = None
     if isinstance(request, Generate) and config.profile.tokenize:
-        text = await _detokenised_prompt(
-            dialect.build_call(request, media, config).body, media, client
-        )
+        text = await _detokenised_prompt(dialect.build_call(request, media, config).body, media, client)
     return RenderedPrompt(text, tuple(sizes), tuple(pixels))
 
 
@@ -88,11 +86,7 @@ async def model_entries(client: ServerClient) -> list[Reply]:
         except ReplyBlocked as refused:
             raise ModelError(str(refused), "request") from refused
         page_entries = reply.get("data") or reply.get("models")
-        collected += (
-            [dict_or_empty(entry) for entry in page_entries]
-            if isinstance(page_entries, list)
-            else []
-        )
+        collected += [dict_or_empty(entry) for entry in page_entries] if isinstance(page_entries, list) else []
         page = _next_page(reply)
         if not page:
             break
@@ -123,9 +117,7 @@ async def only_model(client: ServerClient, origin: ServerOrigin) -> str:
         return names[0]
     if not names:
         raise UsageError(f"{origin.base_url} lists no models; name one: {_spec(origin, '<model>')}")
-    raise UsageError(
-        f"{origin.base_url} serves {_join_names(names)}; name one: {_spec(origin, names[0])}"
-    )
+    raise UsageError(f"{origin.base_url} serves {_join_names(names)}; name one: {_spec(origin, names[0])}")
 
 
 async def explain_wrong_name(client: ServerClient, origin: ServerOrigin, model: str) -> str | None:

@@ -34,10 +34,20 @@ _ANY_SERVER = "http"
 """Profile of a server of which only the protocol is known."""
 _ASKING_OPTIONS = frozenset(
     {
-        "concurrency", "first_timeout", "image_size", "images", "logprobs", "max_new_tokens",
-        "rank", "reasoning", "reasoning_effort", "sampling", "video", "video_frames",
+        "concurrency",
+        "first_timeout",
+        "image_size",
+        "images",
+        "logprobs",
+        "max_new_tokens",
+        "rank",
+        "reasoning",
+        "reasoning_effort",
+        "sampling",
+        "video",
+        "video_frames",
     }
-)  # fmt: skip
+)
 """Options of `openai/...` models that do not concern address, key or transport."""
 _DEFAULT_HTTP_CLIENT = "AsyncHttpxClientWrapper"
 """The library's default HTTP client."""
@@ -95,9 +105,7 @@ class SdkClient:
             return await _in_thread(lambda: call(f"/{path}", cast_to=bytes, options=options, **how))
         except openai.APIStatusError as error:
             response = error.response
-            raise error_from_status(
-                response.status_code, response.headers, response.content
-            ) from error
+            raise error_from_status(response.status_code, response.headers, response.content) from error
         except openai.APITimeoutError as error:
             raise ModelError(f"no reply in time: {quote(str(error))}", "timeout") from error
         except openai.APIConnectionError as error:
@@ -149,9 +157,7 @@ async def _in_thread(work: Callable[[], bytes]) -> bytes:
     return await future
 
 
-def wrap_client(
-    client: Any, name: str | None, revision: str | None, options: Mapping[str, Any]
-) -> ServerModel:
+def wrap_client(client: Any, name: str | None, revision: str | None, options: Mapping[str, Any]) -> ServerModel:
     """The model `name` behind a client. `options` are those of `openai/...` models; `body` is a
     mapping of further fields of each request.
 
@@ -160,8 +166,7 @@ def wrap_client(
     """
     if not name:
         raise UsageError(
-            f"an {type(client).__name__} client needs the name of a model: "
-            "snellen.wrap_model(client, 'gpt-4o')"
+            f"an {type(client).__name__} client needs the name of a model: snellen.wrap_model(client, 'gpt-4o')"
         )
     base_url = str(client.base_url).rstrip("/")
     refuse_password(base_url)

@@ -73,11 +73,7 @@ class SelfReport:
         """What was reported since `begin`; empty if nothing was."""
         models, fingerprints = dict(self._models), dict(self._fingerprints)
         identity = ServedIdentity("", self._listed, models, fingerprints)
-        return (
-            ServedIdentity(self._since, self._listed, models, fingerprints)
-            if identity
-            else identity
-        )
+        return ServedIdentity(self._since, self._listed, models, fingerprints) if identity else identity
 
     async def _fetch_list(self) -> None:
         # Many servers have no such list, and no request depends on it.

@@ -77,9 +77,7 @@ def find_device(name: str) -> str:
         with _captured_output([]):
             from vllm.platforms import current_platform
     except (ImportError, OSError, RuntimeError) as error:
-        raise UsageError(
-            f"{name}: the installed vllm cannot be imported: {error_line(str(error))}"
-        ) from error
+        raise UsageError(f"{name}: the installed vllm cannot be imported: {error_line(str(error))}") from error
     device = str(current_platform.device_type)
     if device == "cpu" or device in _GPU_TYPES:
         return device
@@ -104,11 +102,7 @@ class EngineThread:
     """vLLM's engine, and the thread that it lives in."""
 
     def __init__(
-        self,
-        engine: AsyncLLM,
-        loop: asyncio.AbstractEventLoop,
-        thread: threading.Thread,
-        processes: Collection[int],
+        self, engine: AsyncLLM, loop: asyncio.AbstractEventLoop, thread: threading.Thread, processes: Collection[int]
     ) -> None:
         """`processes` are those that the engine started; they end with this process however it
         ends."""

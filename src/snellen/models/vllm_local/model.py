@@ -25,16 +25,8 @@ from snellen.models.image_policy import first_image
 from snellen.models.reasoning import opens_thought, without_thoughts
 from snellen.models.split_batch import MODEL_ERRORS, Unsupported, failure_from_error
 from snellen.models.video_frames import load_frames
-from snellen.models.vllm_local.engine import (
-    EngineThread,
-    device_bytes,
-    find_device,
-    start_engine,
-)
-from snellen.models.vllm_local.options import (
-    NAME,
-    VllmOptions,
-)
+from snellen.models.vllm_local.engine import EngineThread, device_bytes, find_device, start_engine
+from snellen.models.vllm_local.options import NAME, VllmOptions
 from snellen.models.vllm_local.prompt import (
     chat_params,
     check_candidates,
@@ -176,11 +168,7 @@ class VllmLocal(ModelDefaults):
         results = await asyncio.gather(
             *(
                 self._run(
-                    thread,
-                    request,
-                    (*messages, Message("assistant", (Text(text),))),
-                    scoring_params(),
-                    continues=True,
+                    thread, request, (*messages, Message("assistant", (Text(text),))), scoring_params(), continues=True
                 )
                 for text in request.candidates
             )
@@ -215,9 +203,7 @@ class VllmLocal(ModelDefaults):
         """
         result = None
         for cached in (True, False):
-            prompt = await self._render(
-                thread, request, messages, continues=continues, cached=cached
-            )
+            prompt = await self._render(thread, request, messages, continues=continues, cached=cached)
             name = f"snellen-{next(self._ids)}"
             results = [result async for result in thread.engine.generate(prompt, params, name)]
             result = results[-1]
@@ -241,13 +227,9 @@ class VllmLocal(ModelDefaults):
             if part.kind != "image" and not (part.kind == "video" and self.capabilities.clips):
                 raise Unsupported(f"the model takes no {part.kind} input")
         images = {
-            part.digest: await self._decode(self._images.get, part, request)
-            for part in parts
-            if part.kind == "image"
+            part.digest: await self._decode(self._images.get, part, request) for part in parts if part.kind == "image"
         }
-        videos = [
-            await self._decode(load_frames, part, request) for part in parts if part.kind == "video"
-        ]
+        videos = [await self._decode(load_frames, part, request) for part in parts if part.kind == "video"]
 
         def load(part: Media) -> dict[str, Any]:
             if part.kind == "video":
@@ -266,10 +248,7 @@ class VllmLocal(ModelDefaults):
         )
 
     async def _decode(
-        self,
-        decode: Callable[[str, Mapping[str, Source]], T],
-        part: Media,
-        request: Generate | Rank,
+        self, decode: Callable[[str, Mapping[str, Source]], T], part: Media, request: Generate | Rank
     ) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._decoder, decode, part.digest, request.media)
@@ -292,9 +271,7 @@ def _weight_bytes(folder: str) -> int:
     return sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
 
 
-def check_fit(
-    name: str, weight_bytes: int, device_memory: int, device: str, options: VllmOptions
-) -> None:
+def check_fit(name: str, weight_bytes: int, device_memory: int, device: str, options: VllmOptions) -> None:
     """Raise UsageError for weights that exceed the memory that vLLM may take. Bytes that are
     unknown are 0."""
     if options.quantisation is not None or not weight_bytes or not device_memory:

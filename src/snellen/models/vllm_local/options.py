@@ -12,11 +12,7 @@ from snellen.models.hf.options import DTYPES, PROMPT_OPTIONS, REPLY_OPTIONS
 from snellen.models.naming.provider import ModelListing, ModelOption
 
 NAME = "vllm-local"
-MODELS = (
-    ModelListing(
-        "vllm-local/<hub id>", "A checkpoint answered by vLLM in this process; needs a GPU."
-    ),
-)
+MODELS = (ModelListing("vllm-local/<hub id>", "A checkpoint answered by vLLM in this process; needs a GPU."),)
 DEFAULT_CONCURRENCY = 256
 _GPU_MEMORY = 0.9
 """vLLM's own default is 0.92; the rest is left to others on the same GPU."""
@@ -129,9 +125,7 @@ def _read_fraction(values: Mapping[str, str]) -> float:
     except ValueError:
         fraction = 0.0
     if not 0 < fraction <= 1:
-        raise UsageError(
-            f"option gpu_memory={text!r} of {NAME} models: expected a number above 0, at most 1"
-        )
+        raise UsageError(f"option gpu_memory={text!r} of {NAME} models: expected a number above 0, at most 1")
     return fraction
 
 

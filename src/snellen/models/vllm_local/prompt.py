@@ -25,10 +25,7 @@ class MediaLoader(Protocol):
 def conversation(messages: Sequence[Message], load: MediaLoader) -> list[dict[str, Any]]:
     """Messages as vLLM's chats have them; those without media as plain text."""
     return [
-        {
-            "role": message.role,
-            "content": _content(message.parts, load) if message.media() else message.text(),
-        }
+        {"role": message.role, "content": _content(message.parts, load) if message.media() else message.text()}
         for message in messages
     ]
 
@@ -114,11 +111,7 @@ def scoring_params() -> SamplingParams:
     from vllm.sampling_params import RequestOutputKind
 
     return SamplingParams(
-        max_tokens=1,
-        temperature=0.0,
-        prompt_logprobs=0,
-        detokenize=False,
-        output_kind=RequestOutputKind.FINAL_ONLY,
+        max_tokens=1, temperature=0.0, prompt_logprobs=0, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY
     )
 
 

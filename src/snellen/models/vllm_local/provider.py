@@ -8,13 +8,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Identity, Model
 from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.naming.provider import Provider, read_options
-from snellen.models.vllm_local.options import (
-    MODELS,
-    NAME,
-    OPTIONS,
-    read_vllm_options,
-    vllm_identity_facts,
-)
+from snellen.models.vllm_local.options import MODELS, NAME, OPTIONS, read_vllm_options, vllm_identity_facts
 
 
 def open_vllm_local(name: str, options: Mapping[str, str]) -> Model:

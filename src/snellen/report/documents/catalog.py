@@ -58,10 +58,7 @@ def _modalities(entry: CatalogEntry) -> str:
 
 def catalog_document(entries: Sequence[CatalogEntry]) -> Document:
     """The entries as a table, and their number below it; JSON has all their facts and routes."""
-    data = [
-        {**msgspec.to_builtins(entry), "routes": msgspec.to_builtins(routes_of(entry))}
-        for entry in entries
-    ]
+    data = [{**msgspec.to_builtins(entry), "routes": msgspec.to_builtins(routes_of(entry))} for entry in entries]
     if not entries:
         return Document([Line("no model of the catalog fulfils the filter")], data)
     count = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
@@ -106,15 +103,12 @@ def entry_facts(entry: CatalogEntry) -> dict[str, str]:
     for index, route in enumerate(routes):
         results["route" if index == 0 else f"  or route {index + 1}"] = describe_route(route)
     if any(route.kind == "server" and route.target == "vllm" for route in routes):
-        results["without a server"] = (
-            f"vllm-local/{entry.id}, by vLLM's engine on a GPU of this machine"
-        )
+        results["without a server"] = f"vllm-local/{entry.id}, by vLLM's engine on a GPU of this machine"
     if command := command_of(entry):
         results["ask it by"] = how_to_ask(entry, f"snellen run {command} -b BENCHMARK")
     known = {**sources(), **route_sources()}
     listed: dict[str, FactSource] = {
-        name: known[name]
-        for name in sorted({*entry.sources.values(), *(route.source for route in routes)})
+        name: known[name] for name in sorted({*entry.sources.values(), *(route.source for route in routes)})
     }
     for name, source in listed.items():
         results[f"[{name}]"] = f"{source.url}, read {source.read}"

@@ -7,12 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, product
 
 from snellen.analysis.comparison.groups import GroupDifference
-from snellen.analysis.comparison.paired import (
-    BenchmarkComparison,
-    PairDifference,
-    RunComparison,
-    RunRank,
-)
+from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifference, RunComparison, RunRank
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.table import Column, Table
@@ -25,9 +20,7 @@ PAIRS = 3
 """Groups are printed for at most this many pairs; JSON has all."""
 
 
-def comparison_names(
-    runs: Sequence[RunFolder], shared_limit: bool = True, siblings: bool = False
-) -> list[str]:
+def comparison_names(runs: Sequence[RunFolder], shared_limit: bool = True, siblings: bool = False) -> list[str]:
     """A distinct name for each run of a benchmark: its label (`run_info_labels`), if needed with
     the digest of its configuration or its path. Without `shared_limit`, a limit that all runs of a
     benchmark have in common is left out. With `siblings` names say which data a run is on."""
@@ -64,20 +57,39 @@ def comparison_document(comparison: RunComparison) -> Document:
 def _records(comparison: RunComparison) -> Table:
     """A row for each pair."""
     columns = (
-        Column("benchmark"), Column("metric"), Column("first"), Column("second"),
-        Column("difference", "signed"), Column("interval", "signed"),
-        Column("n", "count"), Column("first_better", "count"), Column("second_better", "count"),
-        Column("p", "p"), Column("p_holm", "p"), Column("test"), Column("detectable", "points"),
-    )  # fmt: skip
+        Column("benchmark"),
+        Column("metric"),
+        Column("first"),
+        Column("second"),
+        Column("difference", "signed"),
+        Column("interval", "signed"),
+        Column("n", "count"),
+        Column("first_better", "count"),
+        Column("second_better", "count"),
+        Column("p", "p"),
+        Column("p_holm", "p"),
+        Column("test"),
+        Column("detectable", "points"),
+    )
     metrics = {ranking.benchmark: ranking.metric for ranking in comparison.benchmarks}
     rows = [
         (
-            pair.benchmark, metrics[pair.benchmark], pair.first, pair.second,
-            pair.difference, pair.interval, pair.n, pair.first_better, pair.second_better,
-            pair.p, pair.p_holm, pair.test, pair.detectable,
+            pair.benchmark,
+            metrics[pair.benchmark],
+            pair.first,
+            pair.second,
+            pair.difference,
+            pair.interval,
+            pair.n,
+            pair.first_better,
+            pair.second_better,
+            pair.p,
+            pair.p_holm,
+            pair.test,
+            pair.detectable,
         )
         for pair in _pairs_by_rank(comparison)
-    ]  # fmt: skip
+    ]
     return Table("", columns, rows)
 
 
@@ -95,11 +107,7 @@ def comparison_tables(comparison: RunComparison) -> Iterator[Table]:
 
 def _pairs_by_rank(comparison: RunComparison) -> list[PairDifference]:
     """The pairs of each benchmark, those of the best runs first."""
-    ranks = {
-        (ranking.benchmark, row.run): row.rank
-        for ranking in comparison.benchmarks
-        for row in ranking.places
-    }
+    ranks = {(ranking.benchmark, row.run): row.rank for ranking in comparison.benchmarks for row in ranking.places}
     order = {ranking.benchmark: index for index, ranking in enumerate(comparison.benchmarks)}
 
     def place(pair: PairDifference) -> tuple[int, list[int]]:
@@ -142,9 +150,7 @@ def _run_letters(comparison: RunComparison) -> dict[str, str]:
     if all(len(pair.first) + len(pair.second) <= _MAX_PAIR for pair in comparison.pairs):
         return {}
     names = dict.fromkeys(
-        row.run
-        for ranking in comparison.benchmarks
-        for row in sorted(ranking.places, key=lambda row: row.rank)
+        row.run for ranking in comparison.benchmarks for row in sorted(ranking.places, key=lambda row: row.rank)
     )
     alphabet = [chr(ord("A") + number) for number in range(26)]
     letters = chain(alphabet, (a + b for a, b in product(alphabet, alphabet)))
@@ -198,9 +204,7 @@ def _needed_samples(pair: PairDifference) -> str | None:
     return low if low == high else f"{low}–{high}"
 
 
-def _groups_table(
-    pair: PairDifference, differences: Sequence[GroupDifference], level: float
-) -> Table:
+def _groups_table(pair: PairDifference, differences: Sequence[GroupDifference], level: float) -> Table:
     columns = (
         Column("group"),
         Column("points", "signed"),
@@ -250,9 +254,7 @@ def verdicts(comparison: RunComparison) -> Iterator[str]:
         yield verdict(pair, comparison)
 
 
-def _alike_sentence(
-    benchmark: str, pairs: Sequence[PairDifference], comparison: RunComparison
-) -> str:
+def _alike_sentence(benchmark: str, pairs: Sequence[PairDifference], comparison: RunComparison) -> str:
     others = defaultdict[str, list[str]](list)
     for pair in pairs:
         others[pair.first].append(pair.second)
@@ -298,9 +300,7 @@ def _is_significant(pair: PairDifference, comparison: RunComparison) -> bool:
 
 def _verdict_clause(pair: PairDifference, comparison: RunComparison) -> str:
     if _is_significant(pair, comparison) and pair.p_holm is not None:
-        higher, lower = (
-            (pair.second, pair.first) if pair.difference > 0 else (pair.first, pair.second)
-        )
+        higher, lower = (pair.second, pair.first) if pair.difference > 0 else (pair.first, pair.second)
         better = f"{higher} is better than {lower} on {pair.benchmark}"
         adjusted = "after Holm, " if len(comparison.pairs) > 1 else ""
         return f"{better} (p {fmt.p_clause(pair.p_holm)}, {adjusted}{pair.test})"
@@ -347,10 +347,7 @@ def _within_clause(pair: PairDifference, comparison: RunComparison) -> str:
         (margin.first_no_worse_holm, pair.first, pair.second),
     ):
         if p_value < alpha:
-            return (
-                f"; {run} is no worse than {other} by more than {points} "
-                f"(p {fmt.p_clause(p_value)}, one-sided)"
-            )
+            return f"; {run} is no worse than {other} by more than {points} (p {fmt.p_clause(p_value)}, one-sided)"
     return f"; neither is shown to be no worse than the other by more than {points}"
 
 

@@ -36,28 +36,15 @@ def data_document(info: TableInfo, benchmark_facts: Mapping[str, str]) -> Docume
     )
 
 
-def issues_document(
-    name: str, benchmark: str, rows: int, pictures: int, issues: Sequence[DataIssue]
-) -> Document:
+def issues_document(name: str, benchmark: str, rows: int, pictures: int, issues: Sequence[DataIssue]) -> Document:
     """A line for each issue with its rows, and a summary; `name` is the data as the user named
     them."""
     lines = [(issue.check, f"{_where(issue)}{issue.message}") for issue in issues]
-    counts = (
-        plural(rows, "row"),
-        *([plural(pictures, "picture")] if pictures else []),
-        plural(len(issues), "finding"),
-    )
+    counts = (plural(rows, "row"), *([plural(pictures, "picture")] if pictures else []), plural(len(issues), "finding"))
     records = [(issue.check, ", ".join(map(str, issue.rows)), issue.message) for issue in issues]
     return Document(
         [
-            *(
-                [
-                    Table(
-                        "findings", [Column("check"), Column("finding")], lines, on_terminal="lines"
-                    )
-                ]
-                * bool(lines)
-            ),
+            *([Table("findings", [Column("check"), Column("finding")], lines, on_terminal="lines")] * bool(lines)),
             Line(f"{name}: {', '.join(counts)}", is_unbroken=True),
         ],
         data={"benchmark": benchmark, "rows": rows, "pictures": pictures, "findings": issues},

@@ -111,14 +111,7 @@ def _leakage_table(leakages: Sequence[Leakage]) -> Table:
         Column("n", "count", is_optional=True),
     )
     rows = [
-        (
-            f"{one.model} on {one.benchmark}",
-            one.without,
-            one.language,
-            one.leakage,
-            one.interval,
-            one.n,
-        )
+        (f"{one.model} on {one.benchmark}", one.without, one.language, one.leakage, one.interval, one.n)
         for one in leakages
     ]
     names = ", ".join(dict.fromkeys(one.language_model for one in leakages))
@@ -152,10 +145,7 @@ def _legend(gains: Sequence[Gain], tests: int) -> str:
         return f"gain: base – changed, what the control takes away{adjusted}"
     if controls == {False}:
         return f"gain: changed – base{adjusted}"
-    return (
-        "gain: base – changed for a control, which takes something away; else changed – base"
-        f"{adjusted}"
-    )
+    return f"gain: base – changed for a control, which takes something away; else changed – base{adjusted}"
 
 
 def gain_plot(gains: Sequence[Gain]) -> Figure:

@@ -118,14 +118,7 @@ def _records(items: ItemAnalysis) -> Table:
     )
     subset = set(items.subset)
     rows = [
-        (
-            item.id,
-            item.difficulty,
-            item.discrimination,
-            item.low,
-            item.label_wrong,
-            int(item.id in subset),
-        )
+        (item.id, item.difficulty, item.discrimination, item.low, item.label_wrong, int(item.id in subset))
         for item in items.items
     ]
     return Table("", columns, rows)

@@ -19,8 +19,20 @@ if TYPE_CHECKING:
 _MAX_INTERVALS = 4
 """Up to this many columns of numbers have intervals; more would not fit."""
 _TIED = "*"
-_RECORDS = ("benchmark", "board", "rank", "model", "score", "low", "high", "n", "rank_low",
-            "rank_high", "alike", "p_best")  # fmt: skip
+_RECORDS = (
+    "benchmark",
+    "board",
+    "rank",
+    "model",
+    "score",
+    "low",
+    "high",
+    "n",
+    "rank_low",
+    "rank_high",
+    "alike",
+    "p_best",
+)
 
 
 class ComparableRuns(NamedTuple):
@@ -70,10 +82,7 @@ def _plot(standings: Sequence[ComparableRuns]) -> Figure:
 
 
 def _standing_object(standing: ComparableRuns) -> dict[str, object]:
-    boards = [
-        {**board._asdict(), "places": [row_object(row) for row in board.places]}
-        for board in standing.boards
-    ]
+    boards = [{**board._asdict(), "places": [row_object(row) for row in board.places]} for board in standing.boards]
     return {"benchmark": standing.title, "notices": standing.notices, "boards": boards}
 
 
@@ -92,10 +101,18 @@ def _records(standings: Sequence[ComparableRuns]) -> Iterator[tuple[Cell, ...]]:
                 low, high = row.ranks or ("", "")
                 ends = [row.interval.low, row.interval.high] if row.interval else []
                 yield (
-                    standing.title, board.name, row.rank, row.model, f"{row.score:.2f}",
+                    standing.title,
+                    board.name,
+                    row.rank,
+                    row.model,
+                    f"{row.score:.2f}",
                     *([f"{end:.2f}" for end in ends] or ["", ""]),
-                    row.n, low, high, row.letters, row.p_best,
-                )  # fmt: skip
+                    row.n,
+                    low,
+                    high,
+                    row.letters,
+                    row.p_best,
+                )
 
 
 def models_by_benchmarks(standings: Sequence[ComparableRuns]) -> Table | None:
@@ -171,10 +188,7 @@ def board_table(board: Leaderboard) -> Table:
     columns: list[tuple[Column, list[Cell]]] = [
         (Column("rank"), [str(row.rank) for row in board.places]),
         (Column("model", "name"), [row.model for row in board.places]),
-        (
-            Column("score", "points", board.digits, best="highest"),
-            [row.score for row in board.places],
-        ),
+        (Column("score", "points", board.digits, best="highest"), [row.score for row in board.places]),
     ]
     if any(row.n is not None for row in board.places):
         intervals: list[Cell] = [row.interval for row in board.places]
@@ -190,12 +204,7 @@ def board_table(board: Leaderboard) -> Table:
         columns.append((Column("alike"), [row.letters or None for row in board.places]))
     cells = [column_cells for _, column_cells in columns]
     more = [f"{board.tied_out} more with the last score"] if board.tied_out else []
-    return Table(
-        fmt.display_name(board.name),
-        [column for column, _ in columns],
-        list(zip(*cells, strict=True)),
-        more,
-    )
+    return Table(fmt.display_name(board.name), [column for column, _ in columns], list(zip(*cells, strict=True)), more)
 
 
 def _rank_range(ranks: tuple[int, int] | None) -> str | None:
@@ -220,23 +229,13 @@ def _groups_table(column: str, boards: Sequence[Leaderboard], models: Sequence[s
     if as_columns:
         return Table(
             name,
-            [
-                Column(name, "name"),
-                *(Column(group, "points", digits, best="highest") for group in groups),
-            ],
-            [
-                *((model, *row) for model, *row in zip(models, *cells, strict=True)),
-                ("n", *counts),
-            ],
+            [Column(name, "name"), *(Column(group, "points", digits, best="highest") for group in groups)],
+            [*((model, *row) for model, *row in zip(models, *cells, strict=True)), ("n", *counts)],
             baselines=1,
         )
     return Table(
         name,
-        [
-            Column(name),
-            *(Column(model, "points", digits, best="highest") for model in models),
-            Column("n", "count"),
-        ],
+        [Column(name), *(Column(model, "points", digits, best="highest") for model in models), Column("n", "count")],
         [(group, *row, count) for group, row, count in zip(groups, cells, counts, strict=True)],
         best_in_rows=True,
     )
@@ -268,7 +267,4 @@ def _is_among_best(row: LeaderboardRow, board: Leaderboard) -> bool:
 def group_legend(boards: Sequence[Leaderboard]) -> Iterator[str]:
     """What the marks in tables of groups mean."""
     if any(map(has_winners, boards)):
-        yield (
-            f"{_TIED} in a table of groups: the best of the group, and those that cannot be told "
-            "apart from it"
-        )
+        yield (f"{_TIED} in a table of groups: the best of the group, and those that cannot be told apart from it")

@@ -17,19 +17,9 @@ from snellen.analysis.comparison.comparability import (
     extent_asked,
     run_facts,
 )
-from snellen.analysis.comparison.data_differences import (
-    data_qualifiers,
-    different_data_notices,
-    named_notices,
-)
+from snellen.analysis.comparison.data_differences import data_qualifiers, different_data_notices, named_notices
 from snellen.analysis.comparison.deviations import deviations, is_option
-from snellen.analysis.comparison.ranking import (
-    HEADLINE,
-    GroupKey,
-    RunRanking,
-    RunRankings,
-    rank_runs,
-)
+from snellen.analysis.comparison.ranking import HEADLINE, GroupKey, RunRanking, RunRankings, rank_runs
 from snellen.benchmarks.abilities.mme.boards import PrintedScores, build_boards
 from snellen.benchmarks.abilities.mme.subtasks import SUBTASK, SUBTASKS
 from snellen.core.errors import UsageError
@@ -69,10 +59,7 @@ class _Score(NamedTuple):
 
 
 def rank_comparable_runs(
-    runs: Sequence[RunFolder],
-    reports: Sequence[Report],
-    printed: Sequence[PrintedScores] = (),
-    max_rows: int = 10,
+    runs: Sequence[RunFolder], reports: Sequence[Report], printed: Sequence[PrintedScores] = (), max_rows: int = 10
 ) -> list[ComparableRuns]:
     """The leaderboards of every set of comparable runs (`analysis.comparability`), independent of
     the order of the runs. Printed MME scores join the sets of complete MME runs.
@@ -87,17 +74,14 @@ def rank_comparable_runs(
     is_merged = False
     for run_set in sets:
         names = distinct_names(
-            [infos[index] for index in run_set.members],
-            [runs[index].path for index in run_set.members],
+            [infos[index] for index in run_set.members], [runs[index].path for index in run_set.members]
         )
         members = [
             _BoardRun(_row_name(name, infos[index]), runs[index], reports[index])
             for name, index in zip(names, run_set.members, strict=True)
         ]
         info = members[0].report.run
-        joins = (
-            info.benchmark == MME and info.config.limit is None and extent_asked(info) == COMPLETE
-        )
+        joins = info.benchmark == MME and info.config.limit is None and extent_asked(info) == COMPLETE
         is_merged = is_merged or (joins and bool(printed))
         alike = [other for other in infos if other.benchmark == info.benchmark]
         results.append(
@@ -120,9 +104,7 @@ def rank_comparable_runs(
         )
         results[-1] = results[-1]._replace(notices=tuple(dict.fromkeys(notices)))
     if printed and not is_merged:
-        results.insert(
-            0, ComparableRuns(MME, tuple(build_boards(best, max_rows)), _remarks(printed))
-        )
+        results.insert(0, ComparableRuns(MME, tuple(build_boards(best, max_rows)), _remarks(printed)))
     return results
 
 
@@ -169,10 +151,7 @@ def _separation_notices(alike: Sequence[RunInfo]) -> Iterator[str]:
     """That the runs of the benchmark are not in one ranking, and why."""
     apart = [name.removesuffix("=") for name in differing_facts(alike) if not _is_digest(name)]
     if apart:
-        yield (
-            f"the runs of {alike[0].benchmark} are not in one ranking: they differ in "
-            f"{', '.join(apart)}"
-        )
+        yield (f"the runs of {alike[0].benchmark} are not in one ranking: they differ in {', '.join(apart)}")
 
 
 def _is_digest(fact: str) -> bool:
@@ -190,9 +169,7 @@ def _boards(
         # A gate may have withheld the headline of a run.
         ranked = [member for member in members if member.report.summary.headline.value is not None]
         ranks = rank_runs(
-            [member.run for member in ranked],
-            [member.report for member in ranked],
-            [member.name for member in ranked],
+            [member.run for member in ranked], [member.report for member in ranked], [member.name for member in ranked]
         )
     own = ((member.name, said) for member in members for said in fmt.notices(member.report))
     notices = [*named_notices(own), *ranks.notices]
@@ -243,17 +220,13 @@ def _remarks(printed: Sequence[PrintedScores]) -> tuple[str, ...]:
 
 
 def _mme_boards(
-    members: Sequence[_BoardRun],
-    printed: Mapping[str, Mapping[str, float]],
-    max_rows: int,
-    ranks: RunRankings,
+    members: Sequence[_BoardRun], printed: Mapping[str, Mapping[str, float]], max_rows: int, ranks: RunRankings
 ) -> list[Leaderboard]:
     """The total, and the 16 boards of the paper. A printed model with the name of a run is
     marked."""
     names = {member.name for member in members}
     scores: dict[str, Mapping[str, float]] = {
-        f"{model} ({_PRINTED})" if model in names else model: scores
-        for model, scores in printed.items()
+        f"{model} ({_PRINTED})" if model in names else model: scores for model, scores in printed.items()
     }
     metrics: dict[str, dict[str, Metric]] = {}
     for member in members:
@@ -262,9 +235,7 @@ def _mme_boards(
         metrics[member.name] = {**summary.metrics, **subtasks}
         metrics[member.name][_TOTAL] = summary.headline
         scores[member.name] = {
-            label: metric.value
-            for label, metric in subtasks.items()
-            if label in SUBTASKS and metric.value is not None
+            label: metric.value for label, metric in subtasks.items() if label in SUBTASKS and metric.value is not None
         }
     totals = {
         model: sum(subtasks[name] for name in SUBTASKS)
@@ -286,9 +257,7 @@ def _mme_boards(
     return with_metrics
 
 
-def _plain_boards(
-    members: Sequence[_BoardRun], max_rows: int, ranks: RunRankings
-) -> Iterator[Leaderboard]:
+def _plain_boards(members: Sequence[_BoardRun], max_rows: int, ranks: RunRankings) -> Iterator[Leaderboard]:
     """The headline, then every group by the headline's metric."""
     scores: dict[tuple[str, GroupKey], dict[str, _Score]] = {}
     for member in members:
@@ -298,8 +267,7 @@ def _plain_boards(
         for column, labels in summary.groups.items():
             if len(labels) > 1:
                 cells |= {
-                    (f"{fmt.display_name(column)}: {name}", (column, name)): metric
-                    for name, metric in labels.items()
+                    (f"{fmt.display_name(column)}: {name}", (column, name)): metric for name, metric in labels.items()
                 }
         for key, metric in cells.items():
             if metric.value is not None:
@@ -309,10 +277,7 @@ def _plain_boards(
         rows = max_rows if group == HEADLINE else len(ranked)
         board = rank_models(title, {name: score.value for name, score in ranked.items()}, rows)
         board = board._replace(column=group[0], label=group[1])
-        board = _with_metrics(
-            board,
-            {name: score.metric for name, score in ranked.items() if score.metric is not None},
-        )
+        board = _with_metrics(board, {name: score.metric for name, score in ranked.items() if score.metric is not None})
         ranking = ranks.by_group.get(group)
         yield board if ranking is None else _with_ranks(board, ranking)
 
@@ -334,8 +299,6 @@ def _with_ranks(board: Leaderboard, ranking: RunRanking) -> Leaderboard:
         interval = ranking.runs.get(row.model)
         if interval is None:
             return row
-        return row._replace(
-            ranks=(interval.low, interval.high), letters=interval.letters, p_best=interval.p_best
-        )
+        return row._replace(ranks=(interval.low, interval.high), letters=interval.letters, p_best=interval.p_best)
 
     return board._replace(places=tuple(map(add_rank, board.places)))

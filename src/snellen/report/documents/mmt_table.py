@@ -33,13 +33,7 @@ from snellen.store.runs import RunFolder
 NAME = "mmt-bench"
 _EXCLUDED_PARAMETERS = ("split", "prompt_digest")
 """Parameters that are not added to a model's name."""
-_DEFAULT_PARAMETERS = {
-    "images": "native",
-    "placing": "text",
-    "referring": "box",
-    "coords": "published",
-    "tasks": "all",
-}
+_DEFAULT_PARAMETERS = {"images": "native", "placing": "text", "referring": "box", "coords": "published", "tasks": "all"}
 
 
 class MMTTableRow(NamedTuple):
@@ -60,15 +54,10 @@ def mmt_document(runs: Sequence[RunFolder]) -> Document:
     names = [
         f"{name}{_settings(report)}"
         for name, report in zip(
-            distinct_names([report.run for report in reports], [run.path for run in runs]),
-            reports,
-            strict=True,
+            distinct_names([report.run for report in reports], [run.path for run in runs]), reports, strict=True
         )
     ]
-    order = sorted(
-        range(len(runs)),
-        key=lambda index: (-(reports[index].summary.headline.value or 0.0), names[index]),
-    )
+    order = sorted(range(len(runs)), key=lambda index: (-(reports[index].summary.headline.value or 0.0), names[index]))
     rows = [_row(names[index], reports[index].summary) for index in order]
     guesses = _guesses(runs[0], reports[0].summary)
     abbreviations = [meta.abbreviation for meta in meta_tasks()]
@@ -104,10 +93,7 @@ def mmt_document(runs: Sequence[RunFolder]) -> Document:
 
 
 def _columns(abbreviations: Sequence[str]) -> list[Column]:
-    highest, lowest = (
-        Column("", "points", PRINTED_DIGITS, "highest"),
-        Column("", "number", PRINTED_DIGITS, "lowest"),
-    )
+    highest, lowest = (Column("", "points", PRINTED_DIGITS, "highest"), Column("", "number", PRINTED_DIGITS, "lowest"))
     return [
         Column("model", "name"),
         highest._replace(name="Overall"),
@@ -142,9 +128,7 @@ def _check(reports: Sequence[Report]) -> None:
 def _row(name: str, summary: Summary) -> MMTTableRow:
     values = [summary.metrics.get(key) for key in (OVERALL, MICRO, WITHOUT_RECOGNITION)]
     overall, micro, others = (metric.value if metric else None for metric in values)
-    return MMTTableRow(
-        name, (overall, micro, others), _defined_values(summary.groups.get(META_TASK, {}))
-    )
+    return MMTTableRow(name, (overall, micro, others), _defined_values(summary.groups.get(META_TASK, {})))
 
 
 def _guesses(run: RunFolder, summary: Summary) -> list[MMTTableRow]:

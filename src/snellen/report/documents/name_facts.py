@@ -26,12 +26,7 @@ from snellen.core.errors import MissingExtra, UnknownName, UsageError
 from snellen.core.model import Identity
 from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
-from snellen.models.naming.registry import (
-    describe_model,
-    is_provider,
-    maker_name,
-    registered_models,
-)
+from snellen.models.naming.registry import describe_model, is_provider, maker_name, registered_models
 from snellen.models.naming.registry import split_spec as split_model
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
 from snellen.report.document import Document
@@ -77,9 +72,7 @@ def _suite_facts(name: str) -> dict[str, str]:
     return {
         "suite": name,
         "title": suite.title,
-        "members": "; ".join(
-            f"{member.name} ({', '.join(member.benchmarks)})" for member in suite.members
-        ),
+        "members": "; ".join(f"{member.name} ({', '.join(member.benchmarks)})" for member in suite.members),
         "average": "plain mean of the members" if suite.average else "none",
         "source": suite.source,
     }
@@ -151,11 +144,7 @@ def benchmark_facts(name: str, columns: Mapping[str, str] | None = None) -> dict
     check_own_data(name)
     benchmark = open_benchmark(name, Variant(columns=columns or {}))
     evidence = evidence_of(benchmark.name)
-    (aliases,) = [
-        ", ".join(listing.aliases)
-        for listing in list_benchmarks()
-        if listing.name == benchmark.name
-    ] or [""]
+    (aliases,) = [", ".join(listing.aliases) for listing in list_benchmarks() if listing.name == benchmark.name] or [""]
     return {
         "benchmark": benchmark.name,
         "title": benchmark.title,
@@ -221,9 +210,7 @@ def _uninstalled_facts(name: str, error: MissingExtra) -> dict[str, str]:
     entry = facts_of(f"hf/{parts.name}")
     known = {} if entry is None else entry_facts(entry)
     about = {
-        listing.name: listing.title
-        for listing in registered_models()
-        if listing.name.startswith(f"{parts.provider}/")
+        listing.name: listing.title for listing in registered_models() if listing.name.startswith(f"{parts.provider}/")
     }
     return {
         **known,

@@ -18,16 +18,8 @@ _MAX_LENGTH = 400
 
 def parity_document(parity: Parity) -> Document:
     """A row for each aspect, the first differences, and the verdict."""
-    heading = (
-        f"{parity.first} and {parity.second} on {parity.benchmark}, "
-        f"{fmt.plural(parity.questions, 'question')}"
-    )
-    columns = (
-        Column("aspect"),
-        Column("equal", "count"),
-        Column("compared", "count"),
-        Column("remarks"),
-    )
+    heading = f"{parity.first} and {parity.second} on {parity.benchmark}, {fmt.plural(parity.questions, 'question')}"
+    columns = (Column("aspect"), Column("equal", "count"), Column("compared", "count"), Column("remarks"))
     rows = [(check.aspect, check.equal, check.compared, _remark(check)) for check in parity.checks]
     lines = [Line(text, is_unbroken=True) for text in _sentences(parity)]
     data = {**structs.asdict(parity), "equal": parity.equal}

@@ -56,14 +56,10 @@ def study_lines(study: StudyPlan) -> Iterator[str]:
     if study.samples is not None:
         has = f"{study.benchmark} has {fmt.plural(study.samples, 'sample')}"
         least = fmt.score_text(study.detectable)
-        reach = (
-            "they find no difference" if study.detectable is None
-            else f"all of them find {least} points at best"
-        )  # fmt: skip
+        reach = "they find no difference" if study.detectable is None else f"all of them find {least} points at best"
         if study.margin is not None:
             reach += (
-                f", and show of two equally good models that one is no worse by "
-                f"{fmt.score_text(study.margin)} points"
+                f", and show of two equally good models that one is no worse by {fmt.score_text(study.margin)} points"
             )
         yield f"{has}: {reach}"
     yield from study.said

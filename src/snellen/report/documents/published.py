@@ -26,10 +26,7 @@ def published_document(explanation: PublishedExplanation) -> Document:
 
 
 def _number_blocks(number: PublishedNumberExplained) -> list[Block]:
-    blocks: list[Block] = [
-        Line(number.sentence),
-        Line(f"{number.difference:+.1f}; {number.url}", is_unbroken=True),
-    ]
+    blocks: list[Block] = [Line(number.sentence), Line(f"{number.difference:+.1f}; {number.url}", is_unbroken=True)]
     if number.note:
         blocks.append(Line(number.note))
     if not number.settings:
@@ -57,9 +54,7 @@ def _records(explanation: PublishedExplanation) -> Table:
             number.own,
             number.difference,
             number.url,
-            "; ".join(
-                f"{one.setting}: {one.published} there, {one.own} here" for one in number.settings
-            ),
+            "; ".join(f"{one.setting}: {one.published} there, {one.own} here" for one in number.settings),
         )
         for number in explanation.numbers
     ]

@@ -123,19 +123,14 @@ def further_metrics(report: Report) -> Table | None:
     if not metrics:
         return None
     rows = [(fmt.metric_label(metric.name), *_number_cells(metric)) for metric in metrics]
-    return Table(
-        "further metrics", _number_columns("metric", "value"), rows, on_terminal="untitled"
-    )
+    return Table("further metrics", _number_columns("metric", "value"), rows, on_terminal="untitled")
 
 
 def group_tables(board: Sequence[Report]) -> Iterator[Table]:
     """The scores by group, a table for each group column with more than one group: with interval
     and n for one run, with a column for each of several, which a terminal leaves out."""
     columns = dict.fromkeys(
-        column
-        for report in board
-        for column, labels in report.summary.groups.items()
-        if len(labels) > 1
+        column for report in board for column, labels in report.summary.groups.items() if len(labels) > 1
     )
     if len(board) == 1:
         yield from _groups_of_one(board[0], list(columns))
@@ -175,9 +170,7 @@ def _groups_of_one(report: Report, columns: Sequence[str]) -> Iterator[Table]:
 def _adds_metric(labels: Mapping[str, Metric], metrics: Mapping[str, Metric]) -> bool:
     """Whether `labels` are among the groups of `metrics`, with another metric."""
     names = {metric.name for metric in labels.values()}
-    return labels.keys() <= metrics.keys() and not names & {
-        metric.name for metric in metrics.values()
-    }
+    return labels.keys() <= metrics.keys() and not names & {metric.name for metric in metrics.values()}
 
 
 def _groups_of_several(column: str, board: Sequence[Report]) -> Table:

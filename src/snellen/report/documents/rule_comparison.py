@@ -42,10 +42,7 @@ def rules_document(
         blocks.append(Line("the rules read and judge every reply alike"))
     object = {
         "benchmark": name,
-        "rules": {
-            rule: scorecard(benchmarks[rule], summary, data=data)
-            for rule, summary in summaries.items()
-        },
+        "rules": {rule: scorecard(benchmarks[rule], summary, data=data) for rule, summary in summaries.items()},
         "disagreements": disagreements,
         "warnings": warnings,
     }
@@ -54,10 +51,7 @@ def rules_document(
 
 def _counts(disagreements: Sequence[Disagreement]) -> str:
     judged = sum(disagreement.is_parsed_alike for disagreement in disagreements)
-    counts = (
-        (len(disagreements) - judged, "read differently"),
-        (judged, "read alike, judged differently"),
-    )
+    counts = ((len(disagreements) - judged, "read differently"), (judged, "read alike, judged differently"))
     return ", ".join(
         f"{'1 reply is' if count == 1 else f'{fmt.count_text(count)} replies are'} {how}"
         for count, how in counts
@@ -92,10 +86,7 @@ def _parses_table(rules: Sequence[str], disagreements: Sequence[Disagreement]) -
             disagreement.id,
             shorten(disagreement.reply, _MAX_LENGTH),
             ", ".join(disagreement.gold),
-            *(
-                _cell(disagreement.readings.get(rule), with_verdict=disagreement.is_parsed_alike)
-                for rule in rules
-            ),
+            *(_cell(disagreement.readings.get(rule), with_verdict=disagreement.is_parsed_alike) for rule in rules),
         ]
         for disagreement in disagreements
     ]

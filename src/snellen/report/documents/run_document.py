@@ -10,11 +10,7 @@ from functools import partial
 import msgspec
 
 from snellen.analysis.comparison.data_differences import different_data_notices, named_notices
-from snellen.analysis.comparison.deviations import (
-    DEVIATION_TITLES,
-    deviation_cells,
-    deviation_objects,
-)
+from snellen.analysis.comparison.deviations import DEVIATION_TITLES, deviation_cells, deviation_objects
 from snellen.analysis.published.numbers import compare_with_published
 from snellen.core.output import Failure
 from snellen.core.record import Record, every_pass
@@ -38,10 +34,26 @@ from snellen.report.table import Cell, Column, Table
 from snellen.store.runs import RunFolder
 
 CSV_COLUMNS = (
-    "kind", "run", "model", "benchmark", "version", "metric", "column", "group",
-    "value", "unit", "n", "low", "high", "level", "method", "data", "data_digest",
-    "differs", *(f"differs_{key}" for key in DEVIATION_TITLES),
-)  # fmt: skip
+    "kind",
+    "run",
+    "model",
+    "benchmark",
+    "version",
+    "metric",
+    "column",
+    "group",
+    "value",
+    "unit",
+    "n",
+    "low",
+    "high",
+    "level",
+    "method",
+    "data",
+    "data_digest",
+    "differs",
+    *(f"differs_{key}" for key in DEVIATION_TITLES),
+)
 MAX_MESSAGES = 3
 """Reasons of failures that are shown of a run; the others are only counted."""
 _NAMED_PART = re.compile(r"\brow \d+|'[^']*'")
@@ -49,9 +61,7 @@ _OF_QUESTIONS = frozenset({"options", "circular", "limit", "until", "extent", "d
 """Deviations that change which questions are asked, and so what guessing scores."""
 
 
-def run_document(
-    runs: Sequence[Report], more: Iterable[Block] = (), *, judges_measured: bool = False
-) -> Document:
+def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_measured: bool = False) -> Document:
     """Notices; for several models and benchmarks the models by benchmarks; then for each benchmark
     and headline a table with a row for each run, baselines below them; last the scores by group and
     `more`. `judges_measured`: figures on the judges are shown beside, so that nothing needs to be
@@ -76,10 +86,7 @@ def run_document(
         further = further_metrics(runs[0])
         for table in (*([further] if further is not None else []), *group_tables(runs)):
             blocks += [Space(), table]
-    objects = [
-        {**msgspec.to_builtins(report), "deviations": deviation_objects(report.run)}
-        for report in runs
-    ]
+    objects = [{**msgspec.to_builtins(report), "deviations": deviation_objects(report.run)} for report in runs]
     return Document([*blocks, *more], objects, _records(runs), partial(results_plot, runs))
 
 

@@ -19,17 +19,13 @@ from snellen.report.writers.json_text import document_object
 
 
 def score_document(
-    reports: Sequence[Report],
-    cards: Sequence[Mapping[str, Any]],
-    labelled: LabelComparison | None = None,
+    reports: Sequence[Report], cards: Sequence[Mapping[str, Any]], labelled: LabelComparison | None = None
 ) -> Document:
     """The predictions as runs, and how parsing agrees with labels of people; JSON holds the cards
     of `scorecard`, or the one with `readings`."""
     measured = labelled_replies(labelled) if labelled is not None else None
     document = run_document(
-        reports,
-        [Space(), *measured.blocks] if measured is not None else (),
-        judges_measured=measured is not None,
+        reports, [Space(), *measured.blocks] if measured is not None else (), judges_measured=measured is not None
     )
     if len(cards) > 1:
         return document._replace(data=cards)
@@ -50,8 +46,7 @@ def scorecard(
     setting of the benchmark."""
     headline = summary.headline
     by_group = {
-        column: {label: metric.value for label, metric in labels.items()}
-        for column, labels in summary.groups.items()
+        column: {label: metric.value for label, metric in labels.items()} for column, labels in summary.groups.items()
     }
     values: dict[str, Any] = {name: metric.value for name, metric in summary.metrics.items()}
     return {
@@ -77,11 +72,7 @@ def scorecard(
         "n": summary.n,
         "total": summary.total,
         "no_gold": summary.no_gold,
-        "bounds": (
-            None
-            if summary.bounds is None
-            else {"worst": summary.bounds.worst, "best": summary.bounds.best}
-        ),
+        "bounds": (None if summary.bounds is None else {"worst": summary.bounds.worst, "best": summary.bounds.best}),
         "notices": list(summary.notices),
         "warnings": list(warnings),
     }
@@ -100,9 +91,4 @@ def _metric(metric: Metric) -> dict[str, Any]:
 def _interval(interval: Interval | None) -> dict[str, Any] | None:
     if interval is None:
         return None
-    return {
-        "low": interval.low,
-        "high": interval.high,
-        "level": interval.level,
-        "method": interval.method,
-    }
+    return {"low": interval.low, "high": interval.high, "level": interval.level, "method": interval.method}

@@ -39,9 +39,7 @@ def seed_document(runs: Sequence[Report]) -> Document:
     """Levels and parts, subparts, and dimensions, each with value and rank."""
     version = shared_version(runs)
     selected, values = dimensions_of_version(version), dimension_scores(runs)
-    by_level = {
-        group.name: group for group in (*group_by_level(selected), *group_by_part(selected))
-    }
+    by_level = {group.name: group for group in (*group_by_level(selected), *group_by_part(selected))}
     order = [name for name in ("L1", "part-2", "L2", "part-3", "L3") if name in by_level]
     single = [DimensionGroup(_heading(dimension.name), (dimension.name,)) for dimension in selected]
     marked = {
@@ -76,10 +74,7 @@ def seed_heat_map(runs: Sequence[Report]) -> str:
 def dimension_scores(runs: Sequence[Report]) -> Values:
     """Accuracy in percent by model and dimension, without dimensions that were not asked."""
     return {
-        name: {
-            dimension: metric.value
-            for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
-        }
+        name: {dimension: metric.value for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()}
         for name, report in _labelled_reports(runs)
     }
 
@@ -127,16 +122,12 @@ def _table(
 ) -> Table:
     """A table of values and ranks; `reached` becomes a column after the model's name."""
     columns = {
-        group.name: {name: mean_of_all(cells, group.members) for name, cells in values.items()}
-        for group in groups
+        group.name: {name: mean_of_all(cells, group.members) for name, cells in values.items()} for group in groups
     }
     ranked = {name: competition_ranks(column) for name, column in columns.items()}
     headings = [Column("model", "name"), *([Column("level")] if reached else [])]
     for name in columns:
-        headings += [
-            Column(name, "points", best="highest"),
-            Column(f"{name} rank", "count", best="lowest"),
-        ]
+        headings += [Column(name, "points", best="highest"), Column(f"{name} rank", "count", best="lowest")]
     rows: list[list[Cell]] = []
     for model in values:
         row: list[Cell] = [model, reached[model]] if reached else [model]

@@ -6,11 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.analysis.comparison.average_ranking import (
-    AverageLetters,
-    BenchmarkColumn,
-    average_letters,
-)
+from snellen.analysis.comparison.average_ranking import AverageLetters, BenchmarkColumn, average_letters
 from snellen.analysis.comparison.comparability import check_comparable, differing_facts
 from snellen.analysis.comparison.data_differences import different_data_notices
 from snellen.analysis.comparison.deviations import deviations
@@ -79,10 +75,7 @@ def _plain_name(name: str) -> str:
 
 
 def suite_table(
-    suite: Suite,
-    runs: Sequence[RunFolder],
-    reports: Sequence[Report],
-    results: Iterable[ImportedScore] = (),
+    suite: Suite, runs: Sequence[RunFolder], reports: Sequence[Report], results: Iterable[ImportedScore] = ()
 ) -> SuiteTable:
     """Fill the table of a suite from complete runs with the benchmark and options of a member;
     imported scores fill what no run has.
@@ -94,9 +87,7 @@ def suite_table(
     table: dict[str, dict[str, float | None]] = {}
     intervals: dict[str, dict[str, Interval]] = {}
     # The result does not depend on the order of the arguments.
-    order = sorted(
-        range(len(runs)), key=lambda index: (reports[index].run.model, str(runs[index].path))
-    )
+    order = sorted(range(len(runs)), key=lambda index: (reports[index].run.model, str(runs[index].path)))
     runs, reports = [runs[index] for index in order], [reports[index] for index in order]
     columns: list[BenchmarkColumn] = []
     for member in suite.members:
@@ -116,16 +107,14 @@ def suite_table(
         if values.get(found.name) is None:
             values[found.name] = as_percent(result.value, found.top)
         else:
-            notices.append(f"{result.model}: {found.name} stands there already; the imported "
-                           f"value {result.value:g} is left out")  # fmt: skip
+            notices.append(
+                f"{result.model}: {found.name} stands there already; the imported value {result.value:g} is left out"
+            )
     notices += different_data_notices([report.run for report in reports])
     names = tuple(member.name for member in suite.members)
     rows = suite_rows(names, table, average=suite.average, intervals=intervals)
     if suite.average:
-        notices += [
-            f"{row.model} has no average: {', '.join(row.missing)} missing"
-            for row in rows if row.missing
-        ]  # fmt: skip
+        notices += [f"{row.model} has no average: {', '.join(row.missing)} missing" for row in rows if row.missing]
     alike = _average_letters(suite, rows, columns)
     if alike.reason:
         notices.append(f"which averages cannot be told apart is not known: {alike.reason}")
@@ -139,9 +128,7 @@ def suite_table(
     return SuiteTable(suite.title, names, tuple(rows), unique_notices, suite.average, alike.letters)
 
 
-def _average_letters(
-    suite: Suite, rows: Sequence[SuiteRow], columns: Sequence[BenchmarkColumn]
-) -> AverageLetters:
+def _average_letters(suite: Suite, rows: Sequence[SuiteRow], columns: Sequence[BenchmarkColumn]) -> AverageLetters:
     """Letters of the models all of whose numbers come from runs."""
     if not columns or not all(member.benchmarks for member in suite.members):
         return AverageLetters({})
@@ -189,11 +176,7 @@ def _member_scores(
             counted.append(index)
         column = _column(member, set(parameters), counted, runs, reports)
         columns.append(
-            BenchmarkColumn(
-                name,
-                weight,
-                {model: (runs[index], reports[index]) for model, index in column.items()},
-            )
+            BenchmarkColumn(name, weight, {model: (runs[index], reports[index]) for model, index in column.items()})
         )
         metrics = {model: _metric(reports[index], member) for model, index in column.items()}
         by_spec.append({model: metric for model, metric in metrics.items() if metric is not None})
@@ -227,9 +210,7 @@ def _column(
             )
         by_model[model] = index
     free = {key for info in infos for key in info.config.parameters} - requested
-    names = [
-        f"{info.model} ({runs[index].path})" for info, index in zip(infos, counted, strict=True)
-    ]
+    names = [f"{info.model} ({runs[index].path})" for info, index in zip(infos, counted, strict=True)]
     check_comparable(infos, names, f"column of {member.name}", free=free)
     return by_model
 
@@ -273,11 +254,7 @@ def _metric(report: Report, member: SuiteMember) -> _MemberScore | None:
 
 def suite_document(suite_table: SuiteTable) -> Document:
     """Models by members with their averages. The figure has the averages with their intervals."""
-    averages = {
-        row.model: Value(row.average, row.interval)
-        for row in suite_table.rows
-        if row.average is not None
-    }
+    averages = {row.model: Value(row.average, row.interval) for row in suite_table.rows if row.average is not None}
     document = titled_document(suite_table.title, [_table(suite_table)], suite_table.notices)
     return document._replace(
         data={**suite_table._asdict(), "rows": [*map(row_object, suite_table.rows)]},
@@ -310,9 +287,6 @@ def _table(suite_table: SuiteTable) -> Table:
         )
         for row in rows
     ]
-    legend = [
-        "average rank: the mean over the members of the rank among the models here that have all "
-        "of them"
-    ]
+    legend = ["average rank: the mean over the members of the rank among the models here that have all of them"]
     is_ranked = any(row.average_rank is not None for row in rows)
     return Table("", columns, cells, legend if is_ranked else [])

@@ -10,13 +10,7 @@ from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.table import Column, Table
 from snellen.taskmap.agreement import NearTau
-from snellen.taskmap.findings import (
-    CONTROL_LIMIT,
-    ControlMap,
-    TaskMap,
-    TaskMapFindings,
-    TaskScoreAgreement,
-)
+from snellen.taskmap.findings import CONTROL_LIMIT, ControlMap, TaskMap, TaskMapFindings, TaskScoreAgreement
 from snellen.taskmap.prediction import TaskPrediction
 from snellen.taskmap.training import VectorProgress
 
@@ -50,9 +44,7 @@ def task_map_document(findings: TaskMapFindings) -> Document:
         blocks += _agreement_blocks(findings.agreement)
     task_map = findings.map
     return Document(
-        _add_spaces(blocks),
-        data=findings,
-        plot=None if task_map is None else lambda: _tree_figure(task_map),
+        _add_spaces(blocks), data=findings, plot=None if task_map is None else lambda: _tree_figure(task_map)
     )
 
 
@@ -92,8 +84,7 @@ def _map_blocks(task_map: TaskMap) -> Iterator[Block]:
         yield _line(_control_sentence(control))
     if task_map.cophenetic is not None:
         yield _line(
-            f"{task_map.tree.linkage} linkage; correlation of the tree with the distances "
-            f"{task_map.cophenetic:.2f}"
+            f"{task_map.tree.linkage} linkage; correlation of the tree with the distances {task_map.cophenetic:.2f}"
         )
     if task_map.halves:
         yield _halves_table(task_map)
@@ -121,12 +112,7 @@ def _line(text: str) -> Line:
 
 def _clusters_table(task_map: TaskMap, title: str, clusters: Sequence[Sequence[str]]) -> Table:
     right = {task.task: task.before.right for task in task_map.tasks}
-    columns = (
-        Column("cluster"),
-        Column("tasks", "count"),
-        Column("right before", "share", 0),
-        Column("names"),
-    )
+    columns = (Column("cluster"), Column("tasks", "count"), Column("right before", "share", 0), Column("names"))
     rows = [
         (str(number), len(names), sum(right[name] for name in names) / len(names), _names(names))
         for number, names in enumerate(clusters, start=1)
@@ -198,29 +184,16 @@ def _agreement_blocks(agreement: TaskScoreAgreement) -> Iterator[Block]:
     ):
         if found is not None and p is not None:
             yield _line(
-                f"{of}distance and tau correlate {found:.2f} over pairs of tasks, p "
-                f"{fmt.p_clause(p)} (tasks permuted)"
+                f"{of}distance and tau correlate {found:.2f} over pairs of tasks, p {fmt.p_clause(p)} (tasks permuted)"
             )
     if agreement.prediction is not None:
         yield from _prediction_lines(agreement.prediction)
 
 
 def _agreement_table(agreement: TaskScoreAgreement) -> Table:
-    columns = (
-        Column("cluster"),
-        Column("tasks", "count"),
-        _TAU,
-        Column("accuracy", "points"),
-        Column("domain"),
-    )
+    columns = (Column("cluster"), Column("tasks", "count"), _TAU, Column("accuracy", "points"), Column("domain"))
     rows = [
-        (
-            cluster.name,
-            len(cluster.tasks),
-            cluster.tau,
-            cluster.accuracy,
-            _DOMAIN[cluster.domain],
-        )
+        (cluster.name, len(cluster.tasks), cluster.tau, cluster.accuracy, _DOMAIN[cluster.domain])
         for cluster in agreement.clusters
     ]
     note = "the paper's rule; a large cluster is much of the overall score that it agrees with"
@@ -237,13 +210,7 @@ def _chance_table(agreement: TaskScoreAgreement) -> Table:
         Column("domain"),
     )
     rows = [
-        (
-            cluster.name,
-            cluster.tau_others,
-            cluster.p,
-            cluster.p_domain,
-            _DOMAIN[cluster.domain_tested],
-        )
+        (cluster.name, cluster.tau_others, cluster.p, cluster.p_domain, _DOMAIN[cluster.domain_tested])
         for cluster in agreement.clusters
     ]
     note = (
@@ -261,10 +228,9 @@ def _near_table(title: str, rows: Sequence[NearTau]) -> Table:
         *_NEAR_COLUMNS,
     )
     cells = [
-        (*([near.share] if has_share else []),
-         near.threshold, near.tau, near.tasks, near.pairs, near.p)
+        (*([near.share] if has_share else []), near.threshold, near.tau, near.tasks, near.pairs, near.p)
         for near in rows
-    ]  # fmt: skip
+    ]
     return Table(title, columns, cells)
 
 
@@ -273,8 +239,7 @@ def _prediction_lines(guess: TaskPrediction) -> Iterator[Line]:
         yield _line(
             f"a task's scores from the {fmt.plural(guess.nearest, 'nearest task')}, each left out "
             f"in turn: off by {guess.error:.1f} points; from all other tasks: "
-            f"{guess.plain_error:.1f}"
-            + ("" if guess.p is None else f"; p {fmt.p_clause(guess.p)} (tasks permuted)")
+            f"{guess.plain_error:.1f}" + ("" if guess.p is None else f"; p {fmt.p_clause(guess.p)} (tasks permuted)")
         )
     for task in guess.predicted:
         best = sorted(task.scores.items(), key=lambda pair: -pair[1])

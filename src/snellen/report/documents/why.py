@@ -6,12 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from snellen.analysis.causes.differing_samples import DifferingSample
 from snellen.analysis.causes.factors import Cause
-from snellen.analysis.causes.why import (
-    CauseContribution,
-    DifferenceSplit,
-    ObservedDifference,
-    open_combinations,
-)
+from snellen.analysis.causes.why import CauseContribution, DifferenceSplit, ObservedDifference, open_combinations
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space, Verbatim
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
@@ -205,10 +200,7 @@ def _share_text(share: CauseContribution) -> str:
 def _has_range(contribution: CauseContribution) -> bool:
     """Whether the contribution has a range: it was measured in several orders, or depends on the
     order."""
-    return (
-        contribution.method in ("read again", "measured")
-        or contribution.most - contribution.least > _NOISE
-    )
+    return contribution.method in ("read again", "measured") or contribution.most - contribution.least > _NOISE
 
 
 def _range_text(low: float, high: float) -> str:
@@ -217,10 +209,7 @@ def _range_text(low: float, high: float) -> str:
 
 def _method_text(contribution: CauseContribution) -> str:
     words = contribution.method
-    if (
-        contribution.method in ("measured", "read again")
-        and contribution.orders < contribution.possible
-    ):
+    if contribution.method in ("measured", "read again") and contribution.orders < contribution.possible:
         return f"{words} {contribution.orders}/{contribution.possible}"
     return words
 
@@ -229,10 +218,7 @@ def remarks(explanation: DifferenceSplit) -> Iterator[str]:
     """Sentences on the assumptions behind the contributions."""
     for run in explanation.between:
         switched = " and ".join("the model" if name == "model" else name for name in run.switched)
-        yield (
-            f"{run.name} tells causes apart: "
-            f"as {explanation.second} in {switched}, else as {explanation.first}"
-        )
+        yield (f"{run.name} tells causes apart: as {explanation.second} in {switched}, else as {explanation.first}")
     joint = [share for share in explanation.shares if share.method == "together"]
     for share in joint:
         cause_count = len(share.causes)
@@ -243,11 +229,7 @@ def remarks(explanation: DifferenceSplit) -> Iterator[str]:
             f"The ranges hold if none works against another on a question; without that each "
             f"may be anything from {_range_text(*far)}"
         )
-    partly = [
-        share
-        for share in explanation.shares
-        if share.method == "measured" and share.orders < share.possible
-    ]
+    partly = [share for share in explanation.shares if share.method == "measured" and share.orders < share.possible]
     for share in partly[:1]:
         yield (
             f"of {share.possible} orders in which the causes can be switched {share.orders} "

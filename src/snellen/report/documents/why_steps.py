@@ -50,9 +50,7 @@ def _steps_table(steps: Steps, p_values: Sequence[float | None]) -> Table:
     rows = []
     for step, p in zip(steps, p_values, strict=True):
         shares = sorted(step.shares, key=lambda share: -abs(share.points))
-        causes = (
-            f"{causes_text(share.causes)} {fmt.difference_text(share.points)}" for share in shares
-        )
+        causes = (f"{causes_text(share.causes)} {fmt.difference_text(share.points)}" for share in shares)
         seen = step.observed
         rows.append(
             (
@@ -70,8 +68,7 @@ def _steps_table(steps: Steps, p_values: Sequence[float | None]) -> Table:
 def verdict(steps: Steps) -> str:
     """Which steps changed the score, in a sentence to be quoted."""
     found = [
-        f"{step.first} to {step.second} ({fmt.difference_text(step.observed.difference)} points, "
-        f"p {fmt.p_clause(p)})"
+        f"{step.first} to {step.second} ({fmt.difference_text(step.observed.difference)} points, p {fmt.p_clause(p)})"
         for step, p in zip(steps, adjusted_p(steps), strict=True)
         if p is not None and p < _LEVEL
     ]

@@ -6,13 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from snellen.analysis.findings.choices import (
-    FIRST_PASS,
-    Choices,
-    choices,
-    first_passes,
-    has_first_pass_alone,
-)
+from snellen.analysis.findings.choices import FIRST_PASS, Choices, choices, first_passes, has_first_pass_alone
 from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
@@ -87,9 +81,7 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
 def _adjust_tests(choices_by_run: Mapping[str, Choices]) -> dict[str, float]:
     """The p of each run's test, adjusted by Holm over the runs that have one."""
     p_values = {
-        name: run_choices.bias.p
-        for name, run_choices in choices_by_run.items()
-        if run_choices.bias is not None
+        name: run_choices.bias.p for name, run_choices in choices_by_run.items() if run_choices.bias is not None
     }
     return dict(zip(p_values, holm(list(p_values.values())), strict=True))
 
@@ -123,16 +115,10 @@ def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Doc
     rows = [
         (name, label or "–", counts.refused, counts.passes, _as_percent(_fraction(*counts)))
         for name, run_choices in choices_by_run.items()
-        for label, counts in sorted(
-            run_choices.refusals.items(), key=lambda item: -_fraction(*item[1])
-        )
+        for label, counts in sorted(run_choices.refusals.items(), key=lambda item: -_fraction(*item[1]))
         if counts.refused
     ]
-    counts = (
-        Column("refused", "count"),
-        Column("passes", "count"),
-        Column("%", "points"),
-    )
+    counts = (Column("refused", "count"), Column("passes", "count"), Column("%", "points"))
     upper = (Column("score", "points"), Column("upper bound", "points"))
     grids = [Table("", (Column("run", "name"), *counts, *upper), bounds)]
     if rows:
@@ -148,10 +134,7 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
         if not rates.replies:
             continue
         upto = [_as_percent(rates.share(step)) for step in STEPS]
-        added = [
-            None if now is None or before is None else now - before
-            for before, now in pairwise(upto)
-        ]
+        added = [None if now is None or before is None else now - before for before, now in pairwise(upto)]
         refused = 100 * rates.refused / rates.replies
         rows.append((name, upto[0], upto[1], added[0], upto[2], added[1], refused, rates.replies))
     if not rows:
@@ -169,9 +152,7 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
     return titled_document("replies read after each step, in percent", (Table("", columns, rows),))
 
 
-def _choices(
-    runs: Sequence[RunFolder], names: Sequence[str], group: str
-) -> tuple[dict[str, Choices], list[str]]:
+def _choices(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> tuple[dict[str, Choices], list[str]]:
     choices_by_run, notices = {}, []
     for run, name in zip(runs, names, strict=True):
         is_first_alone = has_first_pass_alone(run.info)

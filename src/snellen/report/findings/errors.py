@@ -23,10 +23,13 @@ from snellen.report.plots.series import stacked_bars
 from snellen.report.table import Cell, Column, Table
 
 JUDGED = (
-    Column("judge says", "count"), Column("of", "count"),
-    Column("corrected", "share"), Column("95 % interval", "share"),
-    Column("confirmed"), Column("missed"),
-)  # fmt: skip
+    Column("judge says", "count"),
+    Column("of", "count"),
+    Column("corrected", "share"),
+    Column("95 % interval", "share"),
+    Column("confirmed"),
+    Column("missed"),
+)
 """Columns of `judged_cells`."""
 
 
@@ -35,11 +38,13 @@ def judged_cells(share: JudgedShare) -> tuple[Cell, ...]:
     yes, and which part says yes where the judge does not."""
     corrected = share.corrected
     return (
-        share.said, share.total,
+        share.said,
+        share.total,
         None if corrected is None else corrected.share,
         None if corrected is None else corrected.interval,
-        "{} of {}".format(*share.confirmed), "{} of {}".format(*share.missed),
-    )  # fmt: skip
+        "{} of {}".format(*share.confirmed),
+        "{} of {}".format(*share.missed),
+    )
 
 
 def judged_types(judged: Sequence[ErrorLabels], labels: ErrorLabels) -> Document:
@@ -62,9 +67,12 @@ def judged_types(judged: Sequence[ErrorLabels], labels: ErrorLabels) -> Document
     return titled_document(
         f"why answers are wrong, {len(samples)} judged samples",
         [Table("", columns, rows)],
-        ["corrected: the share of all wrong answers with this type, by the labels of samples that "
-         "the judge gave it to, and of others", *_not_weighted(unweighted)],
-    )  # fmt: skip
+        [
+            "corrected: the share of all wrong answers with this type, by the labels of samples that "
+            "the judge gave it to, and of others",
+            *_not_weighted(unweighted),
+        ],
+    )
 
 
 def _not_weighted(models: Iterable[str]) -> list[str]:
@@ -98,10 +106,13 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Document:
         for entry in distributions
     ]
     columns = (
-        Column("model", "name"), Column("type of error"), Column("labels", "count"),
-        Column("% of labels", "points"), Column("% of wrong answers", "points"),
+        Column("model", "name"),
+        Column("type of error"),
+        Column("labels", "count"),
+        Column("% of labels", "points"),
+        Column("% of wrong answers", "points"),
         Column("95 % interval", "points"),
-    )  # fmt: skip
+    )
     tables = [Table("", columns, rows)]
     for index, first in enumerate(label_sets):
         for second in label_sets[index + 1 :]:
@@ -121,11 +132,7 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Document:
 
 
 def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str]) -> Table:
-    rows = [
-        (MEANINGS[entry.type][0], entry.first, entry.second, entry.both,
-         entry.kappa)
-        for entry in agreements
-    ]  # fmt: skip
+    rows = [(MEANINGS[entry.type][0], entry.first, entry.second, entry.both, entry.kappa) for entry in agreements]
     columns = (
         Column("type of error"),
         Column(names[0], "count"),
@@ -136,23 +143,10 @@ def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str
     return Table(f"agreement over {agreements[0].shared} samples that both labelled", columns, rows)
 
 
-def sampled_errors(
-    wrong_samples: Sequence[WrongAnswer], page: str, notices: Sequence[str] = ()
-) -> Document:
+def sampled_errors(wrong_samples: Sequence[WrongAnswer], page: str, notices: Sequence[str] = ()) -> Document:
     """The number of wrong answers drawn for the page, by model and subtask."""
     counts = Counter((answer.run.info.model, answer.subtask) for answer in wrong_samples)
     models = Counter(answer.run.info.model for answer in wrong_samples)
-    rows = [
-        (model, sum(name == model for name, _ in counts), samples)
-        for model, samples in models.items()
-    ]
-    columns = (
-        Column("model", "name"),
-        Column("subtasks", "count"),
-        Column("wrong answers", "count"),
-    )
-    return titled_document(
-        f"{page}: {len(wrong_samples)} samples to label",
-        (Table("", columns, rows),),
-        notices,
-    )
+    rows = [(model, sum(name == model for name, _ in counts), samples) for model, samples in models.items()]
+    columns = (Column("model", "name"), Column("subtasks", "count"), Column("wrong answers", "count"))
+    return titled_document(f"{page}: {len(wrong_samples)} samples to label", (Table("", columns, rows),), notices)

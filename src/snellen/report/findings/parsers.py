@@ -28,9 +28,7 @@ from snellen.report.table import Cell, Column, Table
 
 
 def parser_quality(
-    qualities: Sequence[ParsingQuality],
-    agreements: Sequence[ExtractorAgreement] = (),
-    runs: Sequence[str] = (),
+    qualities: Sequence[ParsingQuality], agreements: Sequence[ExtractorAgreement] = (), runs: Sequence[str] = ()
 ) -> Document:
     """Precision and recall of parsing rules and extractors, the error they cause in a score, and
     the agreement of extractors with people, one for each of the `runs`."""
@@ -38,11 +36,19 @@ def parser_quality(
     for quality in qualities:
         errors = score_error(quality)
         rows.append(
-            (quality.reader, quality.kind.replace("_", "/"), quality.labelled_by, quality.replies,
-             _as_percent(quality.precision), percent_interval(quality.precision_interval),
-             _as_percent(quality.recall), percent_interval(quality.recall_interval),
-             -errors.down, errors.up)
-        )  # fmt: skip
+            (
+                quality.reader,
+                quality.kind.replace("_", "/"),
+                quality.labelled_by,
+                quality.replies,
+                _as_percent(quality.precision),
+                percent_interval(quality.precision_interval),
+                _as_percent(quality.recall),
+                percent_interval(quality.recall_interval),
+                -errors.down,
+                errors.up,
+            )
+        )
     columns = (
         Column("reader"),
         Column("kind"),
@@ -98,8 +104,7 @@ def _agreement_table(agreements: Sequence[ExtractorAgreement], runs: Sequence[st
         Column("95 % interval", "share"),
     )
     rows = [
-        (one.extractor, run, one.labelled, one.share, one.interval)
-        for one, run in zip(agreements, runs, strict=True)
+        (one.extractor, run, one.labelled, one.share, one.interval) for one, run in zip(agreements, runs, strict=True)
     ]
     return Table("labelled replies that are read as people do", columns, rows)
 
@@ -109,22 +114,10 @@ def labelled_replies(readings: LabelComparison) -> Document:
     outcome."""
     answers = readings.meaning == "answer"
     rows: list[Sequence[Cell]] = [
-        (
-            parser.parser,
-            parser.kind.replace("_", "/"),
-            measure,
-            _as_percent(share),
-            percent_interval(interval),
-            of,
-        )
+        (parser.parser, parser.kind.replace("_", "/"), measure, _as_percent(share), percent_interval(interval), of)
         for parser in readings.by_parser
         for measure, share, interval, of in (
-            (
-                "precision",
-                parser.correct / parser.parsed if parser.parsed else None,
-                parser.precision,
-                parser.parsed,
-            ),
+            ("precision", parser.correct / parser.parsed if parser.parsed else None, parser.precision, parser.parsed),
             (
                 "recall",
                 parser.correct / parser.with_answer if parser.with_answer else None,
@@ -143,14 +136,15 @@ def labelled_replies(readings: LabelComparison) -> Document:
         Column("replies", "count"),
     )
     endings: list[Sequence[Cell]] = [
-        (entry.parser, entry.outcome, entry.replies, entry.with_answer, entry.agreeing)
-        for entry in readings.by_outcome
+        (entry.parser, entry.outcome, entry.replies, entry.with_answer, entry.agreeing) for entry in readings.by_outcome
     ]
     by_outcome = (
-        Column("reader"), Column("outcome"), Column("replies", "count"),
+        Column("reader"),
+        Column("outcome"),
+        Column("replies", "count"),
         Column("an answer by label" if answers else "right by label", "count"),
         Column("as labelled", "count"),
-    )  # fmt: skip
+    )
     title = "replies read" if answers else "replies counted right or wrong"
     return titled_document(
         f"{title} as they were labelled, {fmt.plural(readings.labelled_count, 'label')}",
@@ -193,9 +187,7 @@ def quality_lines(parsers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
         quality = largest_set(reader, kind)
         if quality is not None:
             errors = score_error(quality)
-            precision = _with_interval(
-                quality.precision, quality.precision_interval, quality.precision_range
-            )
+            precision = _with_interval(quality.precision, quality.precision_interval, quality.precision_range)
             recall = _with_interval(quality.recall, quality.recall_interval, quality.recall_range)
             text = (
                 f"precision {precision}, recall {recall} on "
@@ -206,9 +198,7 @@ def quality_lines(parsers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
             yield f"{quality.reader}, {quality.kind.replace('_', '/')}", text
 
 
-def _with_interval(
-    share: float | None, interval: Interval | None, systems: tuple[float, float] | None
-) -> str:
+def _with_interval(share: float | None, interval: Interval | None, systems: tuple[float, float] | None) -> str:
     details = [] if interval is None else [fmt.interval_text(percent_interval(interval))]
     if systems is not None:
         details.append(f"by system {_range(systems)}")

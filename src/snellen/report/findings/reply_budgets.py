@@ -7,13 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from snellen.analysis.findings.reply_budgets import (
-    BudgetPoint,
-    CountedDraws,
-    budget_curve,
-    token_counts,
-    usual_budgets,
-)
+from snellen.analysis.findings.reply_budgets import BudgetPoint, CountedDraws, budget_curve, token_counts, usual_budgets
 from snellen.core.errors import UsageError
 from snellen.core.run import RunConfig, RunInfo
 from snellen.report import format as fmt
@@ -39,9 +33,7 @@ _ASSUMPTION = (
 )
 
 
-def reply_budgets(
-    runs: Sequence[RunFolder], names: Sequence[str], budgets: Sequence[int] = ()
-) -> Document:
+def reply_budgets(runs: Sequence[RunFolder], names: Sequence[str], budgets: Sequence[int] = ()) -> Document:
     """Score, and right answers per million tokens, of each run over the token budget of a reply.
 
     `budgets` are those of the curve; empty: powers of two. Raises UsageError for runs whose replies
@@ -75,9 +67,7 @@ def reply_budgets(
         usual = {*usual_budgets(counts.draws, limit), *shorter_runs}
         points = list(
             budget_curve(
-                counts.draws,
-                sorted(chosen or usual),
-                stops_early=info.config.parameters.get("circular") == "early",
+                counts.draws, sorted(chosen or usual), stops_early=info.config.parameters.get("circular") == "early"
             )
         )
         measured = {budget: _mean_score(shorter) for budget, shorter in shorter_runs.items()}
@@ -86,12 +76,7 @@ def reply_budgets(
         notices += _notices(name, info, counts, points)
         series.append(BudgetSeries(name, points, measured))
     title = "Score over the token budget of a reply"
-    return titled_document(
-        title,
-        tables,
-        notices,
-        partial(budget_plot, title, series),
-    )
+    return titled_document(title, tables, notices, partial(budget_plot, title, series))
 
 
 def _check_budgets(budgets: Sequence[int], limits: Sequence[int]) -> None:
@@ -140,9 +125,7 @@ def _mean_score(run: RunFolder) -> float | None:
     return 100 * sum(scores) / len(scores) if scores else None
 
 
-def _notices(
-    name: str, info: RunInfo, counts: CountedDraws, points: Sequence[BudgetPoint]
-) -> Iterator[str]:
+def _notices(name: str, info: RunInfo, counts: CountedDraws, points: Sequence[BudgetPoint]) -> Iterator[str]:
     best = max(points, key=lambda point: point.right_per_million)
     yield (
         f"{name}: most right answers per million tokens with {best.budget:,} tokens a reply "
@@ -168,7 +151,4 @@ def _notices(
             "if one of them is longer than the budget"
         )
     if info.headline not in ("accuracy", "circular"):
-        yield (
-            f"{name}: the score is the mean over samples, not the headline "
-            f"{fmt.metric_label(info.headline)}"
-        )
+        yield (f"{name}: the score is the mean over samples, not the headline {fmt.metric_label(info.headline)}")

@@ -6,14 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from snellen.analysis.causes.gains import Gain
-from snellen.analysis.findings.abilities import (
-    Extremes,
-    Gap,
-    HardSample,
-    abilities,
-    extremes,
-    hard_samples,
-)
+from snellen.analysis.findings.abilities import Extremes, Gap, HardSample, abilities, extremes, hard_samples
 from snellen.analysis.findings.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
@@ -26,13 +19,7 @@ MIN_AXES = 3
 LANGUAGES = {"en": "English", "cn": "Chinese", "zh": "Chinese"}
 
 
-def hard_abilities(
-    table: ScoreTable,
-    runs: Sequence[RunFolder],
-    group: str,
-    hardest: int,
-    each: int,
-) -> Document:
+def hard_abilities(table: ScoreTable, runs: Sequence[RunFolder], group: str, hardest: int, each: int) -> Document:
     """Groups by the best score of any model, and samples of the hardest groups that all models have
     wrong."""
     ordered = abilities(table)
@@ -66,12 +53,7 @@ def hard_abilities(
         f"hardest for every model, {len(table.scores)} models",
         grids,
         table.notices,
-        lambda: dot_plot(
-            title,
-            _with_labels({"A_max": best, "mean of models": mean}),
-            top=table.top,
-            connect=False,
-        ),
+        lambda: dot_plot(title, _with_labels({"A_max": best, "mean of models": mean}), top=table.top, connect=False),
     )
 
 
@@ -86,12 +68,7 @@ def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> Table:
         )
         for sample in samples
     ]
-    columns = (
-        Column("ability"),
-        Column("sample"),
-        Column("question"),
-        Column("gold"),
-    )
+    columns = (Column("ability"), Column("sample"), Column("question"), Column("gold"))
     return Table("wrong in every run", (*columns, Column("said, by run")), rows)
 
 
@@ -100,34 +77,24 @@ def radar(table: ScoreTable, group: str) -> Document:
     groups = table.groups
     if len(groups) < MIN_AXES:
         raise UsageError(
-            f"{len(groups)} groups of {group!r} have a score in every model; a radar needs at "
-            f"least {MIN_AXES}"
+            f"{len(groups)} groups of {group!r} have a score in every model; a radar needs at least {MIN_AXES}"
         )
     models = list(table.scores)
     rows: list[Sequence[Cell]] = [
-        (fmt.display_name(name), *(table.scores[model][name].value for model in models))
-        for name in groups
+        (fmt.display_name(name), *(table.scores[model][name].value for model in models)) for name in groups
     ]
-    columns = (
-        Column(fmt.display_name(group)),
-        *(Column(model, "points") for model in models),
-    )
+    columns = (Column(fmt.display_name(group)), *(Column(model, "points") for model in models))
     tables = [Table("", columns, rows)]
     if len(models) > 1:
         tables.append(_extremes_table(extremes(table)))
     title = f"Scores by {fmt.display_name(group)}"
-    return titled_document(
-        title, tables, table.notices, lambda: radar_plot(title, _series(table), top=table.top)
-    )
+    return titled_document(title, tables, table.notices, lambda: radar_plot(title, _series(table), top=table.top))
 
 
 def _extremes_table(extremes: Sequence[Extremes]) -> Table:
     def gaps_text(gaps: Sequence[Gap]) -> str:
         return (
-            ", ".join(
-                f"{fmt.display_name(gap.name)} {fmt.difference_text(gap.value)}{_ends(gap)}"
-                for gap in gaps
-            )
+            ", ".join(f"{fmt.display_name(gap.name)} {fmt.difference_text(gap.value)}{_ends(gap)}" for gap in gaps)
             or fmt.NONE
         )
 
@@ -140,31 +107,23 @@ def _extremes_table(extremes: Sequence[Extremes]) -> Table:
 
 def _ends(gap: Gap) -> str:
     interval = gap.interval
-    return (
-        f" ({fmt.difference_text(interval.low)} to {fmt.difference_text(interval.high)})"
-        if interval
-        else ""
-    )
+    return f" ({fmt.difference_text(interval.low)} to {fmt.difference_text(interval.high)})" if interval else ""
 
 
 def profile(table: ScoreTable, group: str) -> Document:
     """Like `radar`, but with a dot plot, which is easier to read for many groups."""
     document = radar(table, group)
-    return document._replace(
-        plot=lambda: dot_plot(document.title, _series(table), top=table.top, connect=False)
-    )
+    return document._replace(plot=lambda: dot_plot(document.title, _series(table), top=table.top, connect=False))
 
 
 def languages(gains: Sequence[Gain]) -> Document:
     """English next to Chinese, models by ascending average (MMBench Fig. 7)."""
     ordered = sorted(gains, key=lambda gain: gain.base_score + gain.score)
-    rows = [
-        (gain.model, gain.base_score, gain.score, gain.gain, gain.interval, gain.n)
-        for gain in ordered
-    ]
-    first, second = (_language(dict.fromkeys(values)) for values in (
-        (gain.base for gain in ordered), (gain.value for gain in ordered)
-    ))  # fmt: skip
+    rows = [(gain.model, gain.base_score, gain.score, gain.gain, gain.interval, gain.n) for gain in ordered]
+    first, second = (
+        _language(dict.fromkeys(values))
+        for values in ((gain.base for gain in ordered), (gain.value for gain in ordered))
+    )
     columns = (
         Column("model", "name"),
         Column(first, "points"),
@@ -178,14 +137,12 @@ def languages(gains: Sequence[Gain]) -> Document:
         second: {gain.model: Value(gain.score) for gain in ordered},
     }
     lost = [
-        f"{gain.model}: {fmt.plural(gain.left_out, 'sample')} left out, not scored in both or with "
-        "another gold answer"
-        for gain in ordered if gain.left_out
-    ]  # fmt: skip
+        f"{gain.model}: {fmt.plural(gain.left_out, 'sample')} left out, not scored in both or with another gold answer"
+        for gain in ordered
+        if gain.left_out
+    ]
     title = f"{first} and {second}"
-    return titled_document(
-        title, (Table("", columns, rows),), lost, lambda: dot_plot(title, series)
-    )
+    return titled_document(title, (Table("", columns, rows),), lost, lambda: dot_plot(title, series))
 
 
 def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Document:
@@ -198,9 +155,7 @@ def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Docume
         if label in first.scores[name] and label in second.scores[name]
     }
     if not pairs:
-        raise UsageError(
-            f"no model has {label!r} in both tables; --group names the column to compare"
-        )
+        raise UsageError(f"no model has {label!r} in both tables; --group names the column to compare")
     ordered = sorted(pairs, key=lambda name: sum(pairs[name]))
     rows = [(name, *pairs[name], pairs[name][1] - pairs[name][0]) for name in ordered]
     series = {
@@ -216,10 +171,7 @@ def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Docume
     lost = len({*first.scores, *second.scores}) - len(pairs)
     notices = (f"{lost} models have a score in one language alone",) if lost else ()
     return titled_document(
-        "English and Chinese",
-        (Table("", columns, rows),),
-        notices,
-        lambda: dot_plot("English and Chinese", series),
+        "English and Chinese", (Table("", columns, rows),), notices, lambda: dot_plot("English and Chinese", series)
     )
 
 
@@ -229,14 +181,13 @@ def _language(names: Iterable[str]) -> str:
 
 def _series(table: ScoreTable) -> Series:
     groups = table.groups
-    return _with_labels({
-        model: {name: Value(scores[name].value, scores[name].interval) for name in groups}
-        for model, scores in table.scores.items()
-    })  # fmt: skip
+    return _with_labels(
+        {
+            model: {name: Value(scores[name].value, scores[name].interval) for name in groups}
+            for model, scores in table.scores.items()
+        }
+    )
 
 
 def _with_labels(series: Series) -> Series:
-    return {
-        name: {fmt.display_name(row): value for row, value in values.items()}
-        for name, values in series.items()
-    }
+    return {name: {fmt.display_name(row): value for row, value in values.items()} for name, values in series.items()}

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from snellen.analysis.findings.judged_shares import Key, judged_share
-from snellen.analysis.findings.yes_no_problems import (
-    Problems,
-    ReasonedError,
-    problems,
-    problems_by_group,
-)
+from snellen.analysis.findings.yes_no_problems import Problems, ReasonedError, problems, problems_by_group
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
@@ -59,15 +54,11 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
         raise UsageError("no run has yes/no questions; give runs of mme, pope or their like")
     tables = _halves("", (Column("run", "name"),), rows)
     if grouped:
-        tables += _halves(
-            f"by {fmt.display_name(group)}", (Column("run", "name"), Column(group)), grouped
-        )
+        tables += _halves(f"by {fmt.display_name(group)}", (Column("run", "name"), Column(group)), grouped)
     return titled_document(
         "problems of yes/no answers",
         tables,
-        plot=lambda: dot_plot(
-            "Problems of yes/no answers", plotted, connect=False, label="percent"
-        ),
+        plot=lambda: dot_plot("Problems of yes/no answers", plotted, connect=False, label="percent"),
     )
 
 
@@ -81,9 +72,7 @@ def broken_reasoning(
         own = {key: verdict for key, verdict in verdicts.items() if key[0] == name}
         rows.append((name, *judged_cells(judged_share(own, labels))))
     examples = [
-        (*error.key, error.record.question, error.reply[:_MAX_LENGTH])
-        for error in errors
-        if verdicts.get(error.key)
+        (*error.key, error.record.question, error.reply[:_MAX_LENGTH]) for error in errors if verdicts.get(error.key)
     ]
     columns = map(Column, ("run", "sample", "question", "reply"))
     return [
@@ -105,12 +94,17 @@ def _halves(title: str, keys: Sequence[Column], rows: Sequence[Sequence[Cell]]) 
 def _row(problems: Problems) -> tuple[Cell, ...]:
     bias = problems.yes_bias
     return (
-        problems.not_following.value, problems.not_following.interval,
-        problems.contradictory.value, problems.both_yes, problems.both_no,
-        problems.yes.value, None if bias is None else 100 * bias,
+        problems.not_following.value,
+        problems.not_following.interval,
+        problems.contradictory.value,
+        problems.both_yes,
+        problems.both_no,
+        problems.yes.value,
+        None if bias is None else 100 * bias,
         problems.hallucinated.value,
-        problems.reasoned.part, problems.reasoned.total,
-    )  # fmt: skip
+        problems.reasoned.part,
+        problems.reasoned.total,
+    )
 
 
 def _values(problems: Problems) -> dict[str, Value]:

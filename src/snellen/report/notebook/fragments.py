@@ -33,10 +33,7 @@ def cell(content: str, *, number: bool = False, style: str = "", tag: str = "td"
 def table(headings: Sequence[str], rows: Iterable[str], numbers: Iterable[int]) -> str:
     """A table of finished rows; the columns `numbers`, from 0, hold numbers."""
     right = frozenset(numbers)
-    head = "".join(
-        cell(text(heading), number=index in right, tag="th")
-        for index, heading in enumerate(headings)
-    )
+    head = "".join(cell(text(heading), number=index in right, tag="th") for index, heading in enumerate(headings))
     return (
         '<table style="border-collapse:collapse;border:0;color:inherit;background:none;'
         'font-size:inherit;margin:.4em 0">'
@@ -84,9 +81,7 @@ def interval_bar(value: float | None, interval: Interval | None, chance: float |
 
     middle, marks = _BAR_HEIGHT / 2, []
     line = 'stroke="currentColor"'
-    marks.append(
-        f'<line x1="0" x2="{_BAR_WIDTH}" y1="{middle}" y2="{middle}" {line} opacity=".25"/>'
-    )
+    marks.append(f'<line x1="0" x2="{_BAR_WIDTH}" y1="{middle}" y2="{middle}" {line} opacity=".25"/>')
     if interval is not None:
         marks.append(
             f'<line x1="{x(interval.low)}" x2="{x(interval.high)}" y1="{middle}" y2="{middle}" '

@@ -9,11 +9,7 @@ from typing import Any, Protocol
 from snellen.core.run import Status
 from snellen.report import format as fmt
 from snellen.report.notebook import fragments as html
-from snellen.report.progress import (
-    ProgressClock,
-    ProgressState,
-    progress_details,
-)
+from snellen.report.progress import ProgressClock, ProgressState, progress_details
 
 REFRESH_SECONDS = 0.25
 """The least number of seconds between two drawings."""
@@ -43,9 +39,7 @@ class ProgressBar:
 class NotebookProgress:
     """A bar for each run. `show` puts a first content under the cell and returns its place."""
 
-    def __init__(
-        self, show: Callable[[ProgressBar], Display], clock: Callable[[], float] = monotonic
-    ) -> None:
+    def __init__(self, show: Callable[[ProgressBar], Display], clock: Callable[[], float] = monotonic) -> None:
         self._show, self._now = show, clock
         self._display: Display | None = None
         self._clock: ProgressClock | None = None
@@ -59,9 +53,7 @@ class NotebookProgress:
         self._next = now + REFRESH_SECONDS
         self._display = self._show(self._bar(self._clock, now, None))
 
-    def on_advance(
-        self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
-    ) -> None:
+    def on_advance(self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None) -> None:
         self._state = ProgressState(done, failed, sent, reused, saved, score)
         now = self._now()
         if now >= self._next and self._clock is not None and self._display is not None:
@@ -87,8 +79,5 @@ class NotebookProgress:
             f'aria-label="{html.text(clock.name)}" style="width:16em;vertical-align:middle">'
             "</progress>"
         )
-        markup = html.block(
-            f"<b>{html.text(clock.name)}</b> {bar} "
-            f'<span style="{html.DIM}">{html.text(line)}</span>'
-        )
+        markup = html.block(f'<b>{html.text(clock.name)}</b> {bar} <span style="{html.DIM}">{html.text(line)}</span>')
         return ProgressBar(markup, f"{clock.name}: {line}")

@@ -34,10 +34,7 @@ def sample_html(record: Record, thumbnail: ReadThumbnail) -> str:
     for index, turn in enumerate(record.passes):
         several = f" {index + 1} of {len(record.passes)}" if len(record.passes) > 1 else ""
         kind = "failure" if isinstance(turn.output, Failure) else "reply"
-        body += [
-            _label(f"{kind}{several}"),
-            f'<pre style="{_PRE}">{html.text(reply_text(turn))}</pre>',
-        ]
+        body += [_label(f"{kind}{several}"), f'<pre style="{_PRE}">{html.text(reply_text(turn))}</pre>']
     body.append(html.notes(_facts(record), ""))
     if record.passes and record.passes[0].prompt:
         body.append(
@@ -51,22 +48,22 @@ def sample_html(record: Record, thumbnail: ReadThumbnail) -> str:
 def samples_html(records: Sequence[Record], total: int, thumbnail: ReadThumbnail) -> str:
     """A table of samples with small images."""
     rows = (
-        html.row([
-            html.cell(html.text(record.id)),
-            html.cell("".join(_image(thumbnail(digest), 48) for digest in record.media[:3])),
-            html.cell(html.text(_short(record.question))),
-            html.cell(html.text(_short(reply_text(record.passes[0]) if record.passes else ""))),
-            html.cell(html.text(record.answer if record.answer is not None else fmt.NONE)),
-            html.cell(html.text(", ".join(record.gold) or fmt.NONE)),
-            html.cell(_badge(record)),
-        ])
+        html.row(
+            [
+                html.cell(html.text(record.id)),
+                html.cell("".join(_image(thumbnail(digest), 48) for digest in record.media[:3])),
+                html.cell(html.text(_short(record.question))),
+                html.cell(html.text(_short(reply_text(record.passes[0]) if record.passes else ""))),
+                html.cell(html.text(record.answer if record.answer is not None else fmt.NONE)),
+                html.cell(html.text(", ".join(record.gold) or fmt.NONE)),
+                html.cell(_badge(record)),
+            ]
+        )
         for record in records
-    )  # fmt: skip
+    )
     headings = ("id", "images", "question", "reply", "answer", "gold", "verdict")
     more = [f"{fmt.count_text(len(records))} of {fmt.plural(total, 'sample')}"]
-    return html.block(
-        html.table(headings, rows, ()), html.notes(more if len(records) < total else [])
-    )
+    return html.block(html.table(headings, rows, ()), html.notes(more if len(records) < total else []))
 
 
 def verdict_text(record: Record) -> str:
@@ -95,9 +92,7 @@ def prompt_text(turn: Pass) -> str:
     """The prompt as text, with `[image]` where media stand."""
     lines = []
     for message in turn.prompt:
-        parts = [
-            part.text if isinstance(part, Text) else f"[{part.kind}]" for part in message.parts
-        ]
+        parts = [part.text if isinstance(part, Text) else f"[{part.kind}]" for part in message.parts]
         lines.append(f"{message.role}:\n{''.join(parts)}")
     return "\n\n".join(lines)
 
@@ -126,10 +121,7 @@ def _badge(record: Record) -> str:
 def _options(record: Record) -> str:
     lines = []
     for label, option in record.options.items():
-        marks = [
-            *(["gold"] if label in record.gold else []),
-            *(["answered"] if label == record.answer else []),
-        ]
+        marks = [*(["gold"] if label in record.gold else []), *(["answered"] if label == record.answer else [])]
         note = f' <span style="{html.DIM}">({", ".join(marks)})</span>' if marks else ""
         weight = "font-weight:600" if label in record.gold else ""
         lines.append(f'<div style="{weight}">{html.text(label)}. {html.text(option)}{note}</div>')
@@ -144,8 +136,7 @@ def _facts(record: Record) -> list[str]:
     answer = record.answer if record.answer is not None else fmt.NONE
     facts = [f"answer: {answer}; gold: {', '.join(record.gold) or fmt.NONE}"]
     if record.repeats:
-        scores = ", ".join(fmt.NONE if each.score is None else f"{each.score:g}"
-                           for each in record.repeats)  # fmt: skip
+        scores = ", ".join(fmt.NONE if each.score is None else f"{each.score:g}" for each in record.repeats)
         facts.append(f"scores of {len(record.repeats)} draws: {scores}")
     for turn in record.passes:
         for each in turn.verdicts:

@@ -51,9 +51,7 @@ def _run_cells(report: Report, page: Path | None, names_benchmark: bool) -> list
     chance = report.summary.metrics.get(CHANCE)
     bar = ""
     if headline.unit == "percent":
-        bar = html.interval_bar(
-            headline.value, headline.interval, chance.value if chance is not None else None
-        )
+        bar = html.interval_bar(headline.value, headline.interval, chance.value if chance is not None else None)
     # Options of the model stand in its name.
     setting = [each.label for each in deviations(report.run) if each.key != "model_options"]
     metric = fmt.metric_label(headline.name)
@@ -77,6 +75,4 @@ def _baseline_row(baseline: Baseline) -> str:
     """A row for the score of guessing, dimmed."""
     score = html.text(fmt.score_text(baseline.metric.value))
     cells = ["", html.text(baseline.label), score, *[""] * 6]
-    return html.row(
-        (html.cell(content, number=index == 2) for index, content in enumerate(cells)), html.DIM
-    )
+    return html.row((html.cell(content, number=index == 2) for index, content in enumerate(cells)), html.DIM)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from snellen.analysis.findings.reply_budgets import (
-    BudgetPoint,
-    budget_curve,
-    token_counts,
-    usual_budgets,
-)
+from snellen.analysis.findings.reply_budgets import BudgetPoint, budget_curve, token_counts, usual_budgets
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report.page import charts

@@ -60,9 +60,7 @@ def axis_labels(scale: Axis) -> str:
         inner = 0 < index < last
         minor = f' class="inner{" minor" if index % 2 else ""}"' if inner else ""
         where = _percent(scale.fraction(tick))
-        texts.append(
-            f'<text{minor} x="{where}" y="11" text-anchor="{anchor}">{_label(tick)}</text>'
-        )
+        texts.append(f'<text{minor} x="{where}" y="11" text-anchor="{anchor}">{_label(tick)}</text>')
     return f'<svg class="axis" height="14" aria-hidden="true">{"".join(texts)}</svg>'
 
 
@@ -76,8 +74,7 @@ def bar(metric: Metric, scale: Axis, marks: Sequence[BaselineMark] = (), height:
         left, width = _percent(min(zero, end)), _percent(abs(end - zero))
         thick = height * 0.5
         parts.append(
-            f'<rect class="bar" x="{left}" y="{middle - thick / 2:g}" width="{width}" '
-            f'height="{thick:g}" rx="2"/>'
+            f'<rect class="bar" x="{left}" y="{middle - thick / 2:g}" width="{width}" height="{thick:g}" rx="2"/>'
         )
     if metric.interval is not None:
         parts.append(_whisker(scale, metric.interval.low, metric.interval.high, middle))
@@ -94,16 +91,13 @@ def bar(metric: Metric, scale: Axis, marks: Sequence[BaselineMark] = (), height:
 
 def _grid(scale: Axis, height: int) -> str:
     lines = (_percent(scale.fraction(tick)) for tick in scale.ticks)
-    return "".join(
-        f'<line class="grid" x1="{where}" x2="{where}" y1="0" y2="{height}"/>' for where in lines
-    )
+    return "".join(f'<line class="grid" x1="{where}" x2="{where}" y1="0" y2="{height}"/>' for where in lines)
 
 
 def _whisker(scale: Axis, low: float, high: float, middle: float) -> str:
     left, right = _percent(scale.fraction(low)), _percent(scale.fraction(high))
     ends = "".join(
-        f'<line class="whisker" x1="{x}" x2="{x}" y1="{middle - 4:g}" y2="{middle + 4:g}"/>'
-        for x in (left, right)
+        f'<line class="whisker" x1="{x}" x2="{x}" y1="{middle - 4:g}" y2="{middle + 4:g}"/>' for x in (left, right)
     )
     return f'<line class="whisker" x1="{left}" x2="{right}" y1="{middle:g}" y2="{middle:g}"/>{ends}'
 

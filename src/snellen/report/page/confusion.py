@@ -117,11 +117,7 @@ class AnswerTally:
     def mistakes(self) -> list[OpenMistake]:
         """Wrong answers to open questions that were given more than once, the commonest first."""
         common = sorted(self._open.items(), key=lambda item: (-item[1], item[0]))
-        return [
-            OpenMistake(gold, answer, samples)
-            for (gold, answer), samples in common[:MAX_MISTAKES]
-            if samples > 1
-        ]
+        return [OpenMistake(gold, answer, samples) for (gold, answer), samples in common[:MAX_MISTAKES] if samples > 1]
 
 
 def _confusion_table(title: str, pairs: Counter[tuple[str, str]]) -> ConfusionTable:
@@ -143,10 +139,9 @@ def _confusion_table(title: str, pairs: Counter[tuple[str, str]]) -> ConfusionTa
     for gold in rows_labels:
         size = sum(counts[gold, answer] for answer in columns)
         cells = tuple(
-            ConfusionCell(counts[gold, answer], counts[gold, answer] / size if size else 0.0,
-                          gold == answer != OTHER)
+            ConfusionCell(counts[gold, answer], counts[gold, answer] / size if size else 0.0, gold == answer != OTHER)
             for answer in columns
-        )  # fmt: skip
+        )
         rows.append(ConfusionRow(gold, cells, size))
     sizes = {row.gold: row.samples for row in rows}
     shares = tuple(

@@ -54,12 +54,7 @@ def embed_samples(folder: Path, records: Sequence[Record], max_bytes: int) -> Em
             images[digest] = data
             max_bytes -= len(data) + IMAGE_OVERHEAD
     encoded = msgspec.json.encode(
-        {
-            "samples": samples,
-            "pictures": images,
-            "outcomes": fmt.OUTCOME_LABELS,
-            "annotations": noted,
-        }
+        {"samples": samples, "pictures": images, "outcomes": fmt.OUTCOME_LABELS, "annotations": noted}
     )
     return EmbeddedSamples(escape_json(encoded).decode(), len(samples), dropped)
 

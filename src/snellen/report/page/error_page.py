@@ -10,21 +10,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from snellen.analysis.samples.error_samples import (
-    ERROR_TYPES,
-    FORMAT,
-    MEANINGS,
-    ErrorLabels,
-    WrongAnswer,
-)
+from snellen.analysis.samples.error_samples import ERROR_TYPES, FORMAT, MEANINGS, ErrorLabels, WrongAnswer
 from snellen.report import format as fmt
 from snellen.report.page.embedded import escape_json
 from snellen.report.page.layout import page_layout, template_environment
 
 
-def error_page(
-    errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], labels: ErrorLabels | None = None
-) -> str:
+def error_page(errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], labels: ErrorLabels | None = None) -> str:
     """The page. `image_urls` are data URLs by digest; `labels` are the initial labels."""
     known_labels = {sample.key: sample for sample in labels.samples} if labels else {}
     samples = []

@@ -221,9 +221,7 @@ def _resources(run: RunInfo) -> Iterator[ReportFact]:
         yield ReportFact("largest batch", fmt.plural(counts.largest_batch, "prompt"))
     for role, spent in run.spent.items():
         if spent.seconds:
-            yield ReportFact(
-                f"time of the {fmt.display_name(role)}, summed", fmt.duration(spent.seconds)
-            )
+            yield ReportFact(f"time of the {fmt.display_name(role)}, summed", fmt.duration(spent.seconds))
         spent_text = fmt.spending_text(spent)
         if spent_text:
             yield ReportFact(f"{fmt.display_name(role)}, all starts", spent_text)
@@ -234,9 +232,7 @@ def _resources(run: RunInfo) -> Iterator[ReportFact]:
 def _price(price: Price) -> str:
     cached = "" if price.cached is None else f", {price.cached:g} cached"
     where = ", ".join(filter(None, (price.source, price.date)))
-    listed = (
-        f"{price.input:g} in{cached}, {price.output:g} out, {price.currency} per million tokens"
-    )
+    listed = f"{price.input:g} in{cached}, {price.output:g} out, {price.currency} per million tokens"
     return f"{listed} ({where})" if where else listed
 
 
@@ -248,6 +244,4 @@ def _time(text: str) -> str:
 
 def _sort_facts(facts: Mapping[str, str]) -> Iterator[ReportFact]:
     for name in sorted(facts):
-        yield ReportFact(
-            fmt.display_name(name), facts[name], len(facts[name]) > 30 and " " not in facts[name]
-        )
+        yield ReportFact(fmt.display_name(name), facts[name], len(facts[name]) > 30 and " " not in facts[name])

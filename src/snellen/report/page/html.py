@@ -79,9 +79,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     first = overlook.first
     template = template_environment().get_template("report.html")
     page = template.render(
-        **page_layout(
-            ("page.css",), ("theme.js", "sample.js", "passes.js", "lightbox.js", "report.js")
-        ),
+        **page_layout(("page.css",), ("theme.js", "sample.js", "passes.js", "lightbox.js", "report.js")),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         budgets=budget_table(run, report),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
@@ -94,10 +92,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
 
 
 def result_context(
-    report: Report,
-    tallies: views.Tallies,
-    answers: AnswerTally,
-    replies: RuleParseCounts | None = None,
+    report: Report, tallies: views.Tallies, answers: AnswerTally, replies: RuleParseCounts | None = None
 ) -> dict[str, Any]:
     """The variables of the template `result.html`. `tallies` counts the existing samples,
     `answers` their answers; `replies`, if counted, how many of them were parsed by rules."""
@@ -165,10 +160,7 @@ def gain_context(gains: Sequence[Gain]) -> list[dict[str, object]]:
 
     tables = list(gain_tables(gains))
     several = len(tables) > 1
-    return [
-        table_block(table._replace(title=heading.text if several else ""))
-        for heading, table in tables
-    ]
+    return [table_block(table._replace(title=heading.text if several else "")) for heading, table in tables]
 
 
 def _write(out: Path, page: str) -> Path:

@@ -22,11 +22,7 @@ Homes = str | tuple[str, ...]
 
 
 def page_layout(
-    styles: tuple[str, ...],
-    scripts: tuple[str, ...],
-    home: Homes = HOME,
-    *,
-    with_server: bool = False,
+    styles: tuple[str, ...], scripts: tuple[str, ...], home: Homes = HOME, *, with_server: bool = False
 ) -> dict[str, str]:
     """The style, script and content security policy of a page. Files of the package `home` take
     precedence.

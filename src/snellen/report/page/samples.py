@@ -179,8 +179,7 @@ def _describe_remarks(record: Record) -> dict[str, Any]:
 
 def _describe_passes(record: Record, passes: Sequence[Pass]) -> list[dict[str, Any]]:
     return [
-        _describe_pass(turn, turn.options or ({} if index else record.options))
-        for index, turn in enumerate(passes)
+        _describe_pass(turn, turn.options or ({} if index else record.options)) for index, turn in enumerate(passes)
     ]
 
 
@@ -219,19 +218,14 @@ def _describe_cut_reply(turn: Pass) -> dict[str, Any]:
     if turn.cut_reply is None:
         return {}
     cut = msgspec.structs.replace(turn, output=turn.cut_reply.output, answer=None)
-    return {
-        "cut_reply": _describe_output(cut, {}),
-        "cut_at": turn.cut_reply.max_new_tokens,
-    }
+    return {"cut_reply": _describe_output(cut, {}), "cut_at": turn.cut_reply.max_new_tokens}
 
 
 def _describe_helpers(turn: Pass) -> dict[str, Any]:
     """What an extractor and judges made of a reply, if any was asked."""
     helpers: dict[str, Any] = {}
     if turn.extraction is not None:
-        helpers["extraction"] = _describe_output(
-            msgspec.structs.replace(turn, output=turn.extraction, answer=None), {}
-        )
+        helpers["extraction"] = _describe_output(msgspec.structs.replace(turn, output=turn.extraction, answer=None), {})
         helpers["by_rules"] = _describe_answer(turn.by_rules)
     if turn.verdicts:
         helpers["verdicts"] = [_describe_verdict(turn, verdict) for verdict in turn.verdicts]
@@ -259,9 +253,7 @@ def describe_prompt(turn: Pass) -> list[dict[str, Any]]:
 
 def _describe_message(message: Message) -> dict[str, Any]:
     parts = [
-        {"text": part.text}
-        if isinstance(part, Text)
-        else {"kind": part.kind, "digest": part.digest}
+        {"text": part.text} if isinstance(part, Text) else {"kind": part.kind, "digest": part.digest}
         for part in message.parts
     ]
     return {"role": message.role, "parts": parts}

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.analysis.findings.reply_budgets import BudgetPoint
 from snellen.core.summary import Interval
-from snellen.report.plots.figure import (
-    DASHES,
-    MARKERS,
-    PALETTE,
-    add_legend,
-    add_tooltip,
-    cycle,
-    new_plot,
-    plot_style,
-)
+from snellen.report.plots.figure import DASHES, MARKERS, PALETTE, add_legend, add_tooltip, cycle, new_plot, plot_style
 from snellen.report.ticks import round_ticks
 
 if TYPE_CHECKING:
@@ -54,28 +45,33 @@ def budget_plot(title: str, series: Sequence[BudgetSeries]) -> Figure:
         colour, marker = cycle(PALETTE, index), cycle(MARKERS, index)
         style = {"color": colour, "linestyle": cycle(DASHES, index)}
         _draw(scores, name, [(p.budget, p.score, p.score_interval) for p in points], marker, style)
-        _draw(
-            rates,
-            name,
-            [(p.budget, p.right_per_million, p.right_interval) for p in points],
-            marker,
-            style,
-        )
+        _draw(rates, name, [(p.budget, p.right_per_million, p.right_interval) for p in points], marker, style)
         for budget, score in measured.items():
             if score is not None:
                 (mark,) = scores.plot(
-                    [math.log2(budget)], [score], marker=marker, markersize=9, color="none",
-                    markeredgecolor=colour, clip_on=False,
-                )  # fmt: skip
+                    [math.log2(budget)],
+                    [score],
+                    marker=marker,
+                    markersize=9,
+                    color="none",
+                    markeredgecolor=colour,
+                    clip_on=False,
+                )
                 add_tooltip(mark, f"measured with {budget:,} tokens: {score:.1f}")
+        keys.append(Line2D([], [], marker=marker, markersize=6, markeredgecolor="white", label=name, **style))
+    if any(score is not None for each in series for score in each.measured.values()):
         keys.append(
             Line2D(
-                [], [], marker=marker, markersize=6, markeredgecolor="white", label=name, **style
+                [],
+                [],
+                linestyle="none",
+                marker="o",
+                markersize=9,
+                color="none",
+                markeredgecolor="black",
+                label="a run with this limit",
             )
         )
-    if any(score is not None for each in series for score in each.measured.values()):
-        keys.append(Line2D([], [], linestyle="none", marker="o", markersize=9, color="none",
-                           markeredgecolor="black", label="a run with this limit"))  # fmt: skip
     budgets = sorted({point.budget for each in series for point in each.points})
     _label_axes(scores, budgets, "points, with 95 % intervals", 100.0)
     _label_axes(rates, budgets, "right per million tokens", None)
@@ -86,11 +82,7 @@ def budget_plot(title: str, series: Sequence[BudgetSeries]) -> Figure:
 
 
 def _draw(
-    axes: Axes,
-    name: str,
-    points: Sequence[tuple[int, float, Interval | None]],
-    marker: str,
-    style: Mapping[str, Any],
+    axes: Axes, name: str, points: Sequence[tuple[int, float, Interval | None]], marker: str, style: Mapping[str, Any]
 ) -> None:
     places = [math.log2(budget) for budget, _, _ in points]
     colour = style["color"]
@@ -99,9 +91,15 @@ def _draw(
         if interval is not None:
             axes.plot([place] * 2, [interval.low, interval.high], color=colour, lw=3.5, alpha=0.25)
         (mark,) = axes.plot(
-            [place], [value], color=colour, marker=marker, markersize=6, markeredgecolor="white",
-            markeredgewidth=0.6, clip_on=False,
-        )  # fmt: skip
+            [place],
+            [value],
+            color=colour,
+            marker=marker,
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            clip_on=False,
+        )
         add_tooltip(mark, f"{name}, {budget:,} tokens: {value:,.1f}")
 
 

@@ -25,13 +25,17 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-PALETTE = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7A00",
-)  # fmt: skip
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7A00")
 DASHES: tuple[Any, ...] = (
-    "-", (0, (6, 2)), (0, (2, 1.5)), (0, (8, 2, 2, 2)), (0, (4, 1)), (0, (1, 2)), (0, (10, 3)),
+    "-",
+    (0, (6, 2)),
+    (0, (2, 1.5)),
+    (0, (8, 2, 2, 2)),
+    (0, (4, 1)),
+    (0, (1, 2)),
+    (0, (10, 3)),
     (0, (3, 2, 1, 2)),
-)  # fmt: skip
+)
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*")
 HATCHES = ("", "///", "\\\\\\", "|||", "---", "xxx", "...", "+++")
 INK, FAINT, GRID, NO_VALUE = "#1a1a1a", "#555555", "#d9d9d9", "#d4d4d4"
@@ -89,9 +93,7 @@ def shades() -> Colormap:
 
 def ink_on(colour: Any) -> str:
     """Black or white, whichever has more contrast (WCAG 2.1) on a colour of parts of 0..1."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3]
-    )
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.19 else "white"
 
 
@@ -141,9 +143,13 @@ def add_legend(figure: Figure, handles: Sequence[Artist], *, below: float) -> No
     longest = max((len(str(handle.get_label())) for handle in handles), default=0)
     columns = max(1, min(len(handles), int(width * 13 / (longest + 5))))
     figure.axes[0].legend(
-        handles=handles, loc="upper left", ncols=columns, columnspacing=1.4,
-        bbox_to_anchor=(0, -below / height), borderaxespad=0,
-    )  # fmt: skip
+        handles=handles,
+        loc="upper left",
+        ncols=columns,
+        columnspacing=1.4,
+        bbox_to_anchor=(0, -below / height),
+        borderaxespad=0,
+    )
 
 
 def add_tooltip(artist: Artist, text: str) -> None:
@@ -179,9 +185,7 @@ def save_plot(figure: Figure, path: Path) -> None:
         case ".pdf":
             save(path, _render(figure, "pdf", metadata={"CreationDate": None}))
         case other:
-            raise UsageError(
-                f"plots are .svg, .png or .pdf files, not {other or 'without a suffix'!r}"
-            )
+            raise UsageError(f"plots are .svg, .png or .pdf files, not {other or 'without a suffix'!r}")
 
 
 def _render(figure: Figure, kind: str, **options: Any) -> bytes:

@@ -41,10 +41,7 @@ class HardSampleCard(NamedTuple):
 
 
 def build_cards(
-    samples: Sequence[HardSample],
-    abilities: Sequence[Ability],
-    models: Sequence[str],
-    image_urls: Mapping[str, str],
+    samples: Sequence[HardSample], abilities: Sequence[Ability], models: Sequence[str], image_urls: Mapping[str, str]
 ) -> list[HardSampleCard]:
     """Cards of hard samples; `image_urls` are data URLs in base64 by digest."""
     best = {ability.name: ability.best.value for ability in abilities}
@@ -102,19 +99,10 @@ def _draw_card(axes: Axes, card: HardSampleCard, x: float, y: float, height: flo
 
     axes.add_patch(
         FancyBboxPatch(
-            (x + 0.06, y + 0.06),
-            _WIDTH - 0.12,
-            height - 0.12,
-            "round,pad=0.06",
-            fc="none",
-            ec=GRID,
-            clip_on=False,
+            (x + 0.06, y + 0.06), _WIDTH - 0.12, height - 0.12, "round,pad=0.06", fc="none", ec=GRID, clip_on=False
         )
     )
-    axes.text(
-        x + _PAD, y + 0.24, f"{card.ability}, A_max {card.best:.1f} %", fontweight="bold",
-        color=PALETTE[1],
-    )  # fmt: skip
+    axes.text(x + _PAD, y + 0.24, f"{card.ability}, A_max {card.best:.1f} %", fontweight="bold", color=PALETTE[1])
     side = _side(card)
     for index, data in enumerate(card.images):
         image = Image.open(io.BytesIO(data)).convert("RGB")
@@ -124,9 +112,13 @@ def _draw_card(axes: Axes, card: HardSampleCard, x: float, y: float, height: flo
         axes.imshow(image, extent=extent, aspect="auto", interpolation="none")
     for index, line in enumerate(_lines(card)):
         axes.text(
-            x + 2 * _PAD + _IMAGE, y + 0.46 + _LINE * index, line.text, color=line.colour,
-            fontweight="bold" if line.bold else "normal", fontsize=8.5,
-        )  # fmt: skip
+            x + 2 * _PAD + _IMAGE,
+            y + 0.46 + _LINE * index,
+            line.text,
+            color=line.colour,
+            fontweight="bold" if line.bold else "normal",
+            fontsize=8.5,
+        )
 
 
 def _side(card: HardSampleCard) -> float:
@@ -155,10 +147,7 @@ def _wrap(text: str) -> Iterator[str]:
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
-        if (
-            line
-            and sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in longer) > _CHARACTERS
-        ):
+        if line and sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in longer) > _CHARACTERS:
             yield line
             longer = word
         line = longer

@@ -6,16 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.summary import Interval
-from snellen.report.plots.figure import (
-    DASHES,
-    MARKERS,
-    PALETTE,
-    add_legend,
-    add_tooltip,
-    cycle,
-    new_plot,
-    plot_style,
-)
+from snellen.report.plots.figure import DASHES, MARKERS, PALETTE, add_legend, add_tooltip, cycle, new_plot, plot_style
 from snellen.report.ticks import round_ticks
 
 if TYPE_CHECKING:
@@ -35,11 +26,7 @@ class LinePoint(NamedTuple):
 
 @plot_style()
 def line_plot(
-    title: str,
-    series: Mapping[str, Sequence[LinePoint]],
-    *,
-    label: str = "",
-    signs: Mapping[str, str] | None = None,
+    title: str, series: Mapping[str, Sequence[LinePoint]], *, label: str = "", signs: Mapping[str, str] | None = None
 ) -> Figure:
     """A line for each series, with the intervals as bars; series differ in marker and dash.
 
@@ -62,21 +49,28 @@ def line_plot(
                 ends += [low, high]
                 axes.plot([point.place] * 2, [low, high], color=colour, lw=3.5, alpha=0.25)
             (mark,) = axes.plot(
-                [point.place], [point.value], color=colour, marker=marker, markersize=6,
-                markeredgecolor="white", markeredgewidth=0.6, clip_on=False,
-            )  # fmt: skip
+                [point.place],
+                [point.value],
+                color=colour,
+                marker=marker,
+                markersize=6,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+                clip_on=False,
+            )
             add_tooltip(mark, f"{name}, {label} {point.place:g}: {point.value:.1f}")
             if point.sign:
                 top = point.interval.high if point.interval is not None else point.value
                 axes.annotate(
-                    point.sign, (point.place, top), (0, 4), textcoords="offset points",
-                    ha="center", fontsize=8, color=colour,
-                )  # fmt: skip
-        keys.append(
-            Line2D(
-                [], [], marker=marker, markersize=6, markeredgecolor="white", label=name, **style
-            )
-        )
+                    point.sign,
+                    (point.place, top),
+                    (0, 4),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=8,
+                    color=colour,
+                )
+        keys.append(Line2D([], [], marker=marker, markersize=6, markeredgecolor="white", label=name, **style))
     used = {point.sign for points in series.values() for point in points}
     for sign, meaning in (signs or {}).items():
         if sign in used:

@@ -69,22 +69,27 @@ def heat_map(values: Values, groups: Sequence[DimensionGroup], title: str = "") 
                 continue
             shares[y, x] = rank_share(ranks[row], len(ranks))
             text = axes.text(
-                x, y, str(ranks[row]), ha="center", va="center_baseline", fontsize=7.5,
+                x,
+                y,
+                str(ranks[row]),
+                ha="center",
+                va="center_baseline",
+                fontsize=7.5,
                 color=ink_on(colours(shares[y, x])),
-            )  # fmt: skip
+            )
             tooltip = f"{row}, {name}: {cells[name]:.1f}, rank {ranks[row]} of {len(ranks)}"
             add_tooltip(text, tooltip)
     if shares.size:
         edges = (np.arange(count + 1) - 0.5 for count in (len(columns), len(values)))
-        axes.pcolormesh(
-            *edges, shares, cmap=colours, vmin=0, vmax=1, edgecolors="white", linewidth=0.8
-        )
+        axes.pcolormesh(*edges, shares, cmap=colours, vmin=0, vmax=1, edgecolors="white", linewidth=0.8)
     _separate_groups(axes, groups)
     bottom = _name_groups(axes, groups, len(values))
     keys = [
-        Patch(color=colours(1.0), label="first"), Patch(color=colours(0.5), label="middle"),
-        Patch(color=colours(0.0), label="last"), Patch(color=NO_VALUE, label="no value"),
-    ]  # fmt: skip
+        Patch(color=colours(1.0), label="first"),
+        Patch(color=colours(0.5), label="middle"),
+        Patch(color=colours(0.0), label="last"),
+        Patch(color=NO_VALUE, label="no value"),
+    ]
     add_legend(figure, keys, below=bottom)
     return figure
 
@@ -106,18 +111,21 @@ def _name_groups(axes: Axes, groups: Sequence[DimensionGroup], rows: int) -> flo
     """A bracket and a name below each group's columns; names fall to the right if one of them is
     wider than its group. Returns the inches that the names reach down."""
     longest = max((len(group.name) for group in groups), default=0)
-    level = all(
-        _CHARACTER * len(group.name) <= _CELL * len(group.members) - 0.04 for group in groups
-    )
+    level = all(_CHARACTER * len(group.name) <= _CELL * len(group.members) - 0.04 for group in groups)
     edge, x = rows - 0.5 + 0.06 / _ROW, -0.5
     for group in groups:
         end = x + len(group.members)
         axes.plot([x + 0.1, end - 0.1], [edge, edge], color=FAINT, lw=1.5, clip_on=False)
         axes.text(
-            (x + end) / 2, edge + 0.08 / _ROW, group.name, fontweight="bold", va="top",
-            ha="center" if level else "left", rotation=0 if level else -35,
+            (x + end) / 2,
+            edge + 0.08 / _ROW,
+            group.name,
+            fontweight="bold",
+            va="top",
+            ha="center" if level else "left",
+            rotation=0 if level else -35,
             rotation_mode="anchor",
-        )  # fmt: skip
+        )
         x = end
     return 0.4 if level else 0.45 + 0.57 * _CHARACTER * longest
 
@@ -132,10 +140,7 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
     """
     from matplotlib.figure import Figure
 
-    drawn = {
-        title: [board for board in boards if len(board.places) > 1]
-        for title, boards in sheets.items()
-    }
+    drawn = {title: [board for board in boards if len(board.places) > 1] for title, boards in sheets.items()}
     drawn = {title: boards for title, boards in drawn.items() if boards}
     if not drawn:
         raise UsageError(
@@ -152,25 +157,20 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
         for start in range(0, len(boards), across)
     ]
     heights = [_BAR * max(len(board.places) for board in boards) for _, boards in lines]
-    tops = [
-        (0.86 if index else 0.62) if start else 0.34 for index, start in enumerate(_starts(lines))
-    ]
+    tops = [(0.86 if index else 0.62) if start else 0.34 for index, start in enumerate(_starts(lines))]
     width, height = cell * max(len(boards) for _, boards in lines), sum(heights) + sum(tops)
     figure = Figure(figsize=(width, height))
     figure.set_label(", ".join(drawn))
     y = 0.0
-    for (title, boards), tall, top, is_first in zip(
-        lines, heights, tops, _starts(lines), strict=True
-    ):
+    for (title, boards), tall, top, is_first in zip(lines, heights, tops, _starts(lines), strict=True):
         if is_first:
             figure.text(0, 1 - (y + top - 0.5) / height, title, fontsize=11, fontweight="bold")
         y += top
         for column, board in enumerate(boards):
             box = _BAR * len(board.places)
             axes = figure.add_axes(
-                ((column * cell + left) / width, 1 - (y + box) / height, _BAR_WIDTH / width,
-                 box / height)
-            )  # fmt: skip
+                ((column * cell + left) / width, 1 - (y + box) / height, _BAR_WIDTH / width, box / height)
+            )
             _draw_board(axes, board)
         y += tall
     return figure
@@ -188,9 +188,7 @@ def _draw_board(axes: Axes, board: Leaderboard) -> None:
     axes.set_xlim(0, longest)
     axes.set_ylim(len(board.places) - 0.5, -0.5)
     axes.set_xticks([])
-    axes.set_yticks(
-        range(len(board.places)), [f"{row.model}  {row.rank}" for row in board.places], fontsize=7.5
-    )
+    axes.set_yticks(range(len(board.places)), [f"{row.model}  {row.rank}" for row in board.places], fontsize=7.5)
     for spine in axes.spines.values():
         spine.set_visible(False)
     for y, (row, end) in enumerate(zip(board.places, ends, strict=True)):

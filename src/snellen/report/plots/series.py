@@ -61,13 +61,7 @@ Series = Mapping[str, Mapping[str, Value]]
 
 @plot_style()
 def dot_plot(
-    title: str,
-    series: Series,
-    *,
-    top: float = 100.0,
-    connect: bool = True,
-    fit_axis: bool = False,
-    label: str = "",
+    title: str, series: Series, *, top: float = 100.0, connect: bool = True, fit_axis: bool = False, label: str = ""
 ) -> Figure:
     """Rows with a mark for each series, and its interval as a line.
 
@@ -76,9 +70,7 @@ def dot_plot(
     of the intervals.
     """
     rows = list(dict.fromkeys(row for values in series.values() for row in values))
-    intervals = [
-        value.interval for values in series.values() for value in values.values() if value.interval
-    ]
+    intervals = [value.interval for values in series.values() for value in values.values() if value.interval]
     # Marks of one row get a lane each where their intervals would lie on each other.
     lanes = len(series) if len(series) > 1 and (intervals or not connect) else 1
     row_height = max(_ROW, _LANE * lanes + 0.08)
@@ -109,9 +101,15 @@ def _draw_value(axes: Axes, index: int, value: Value, y: float, name: str) -> No
     if value.interval is not None:
         axes.plot([value.interval.low, value.interval.high], [y, y], color=colour, lw=1.1)
     (mark,) = axes.plot(
-        [value.value], [y], color=colour, marker=cycle(MARKERS, index), markersize=6,
-        markeredgecolor="white", markeredgewidth=0.6, clip_on=False,
-    )  # fmt: skip
+        [value.value],
+        [y],
+        color=colour,
+        marker=cycle(MARKERS, index),
+        markersize=6,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        clip_on=False,
+    )
     add_tooltip(mark, f"{name}: {value.value:.1f}")
 
 
@@ -135,10 +133,16 @@ def _keys(names: Iterable[str], *, lines: bool) -> Iterator[Line2D]:
 
     for index, name in enumerate(names):
         yield Line2D(
-            [], [], color=cycle(PALETTE, index), marker=cycle(MARKERS, index), label=name,
-            markersize=6, markeredgecolor="white", markeredgewidth=0.6,
+            [],
+            [],
+            color=cycle(PALETTE, index),
+            marker=cycle(MARKERS, index),
+            label=name,
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
             linestyle=cycle(DASHES, index) if lines else "none",
-        )  # fmt: skip
+        )
 
 
 @plot_style()
@@ -167,8 +171,7 @@ def results_plot(reports: Sequence[Report]) -> Figure:
     axes.set_xlabel(_points_label([interval for interval in intervals if interval]))
     if any(chances):
         key = Line2D([], [], color=FAINT, linestyle="--", linewidth=1, label=_CHANCE)
-        axes.legend(handles=[key], loc="upper right", bbox_to_anchor=(1, -0.25 / tall),
-                    borderaxespad=0)  # fmt: skip
+        axes.legend(handles=[key], loc="upper right", bbox_to_anchor=(1, -0.25 / tall), borderaxespad=0)
     return figure
 
 
@@ -227,16 +230,20 @@ def radar_plot(title: str, series: Series, *, top: float = 100.0) -> Figure:
         axes.plot(*around, color=colour, linestyle=cycle(DASHES, index), lw=1.6)
         if len(series) <= _MAX_FILLED:
             axes.fill(*around, color=colour, alpha=0.06, lw=0)
-        for angle, height, spoke, (value, interval) in zip(
-            angles, heights, spokes, shown, strict=True
-        ):
+        for angle, height, spoke, (value, interval) in zip(angles, heights, spokes, shown, strict=True):
             if interval is not None:
                 ends = [max(0.0, interval.low), min(top, interval.high)]
                 axes.plot([angle] * 2, ends, color=colour, lw=3.5, alpha=0.25)
             (mark,) = axes.plot(
-                [angle], [height], color=colour, marker=cycle(MARKERS, index), markersize=5,
-                markeredgecolor="white", markeredgewidth=0.5, clip_on=False,
-            )  # fmt: skip
+                [angle],
+                [height],
+                color=colour,
+                marker=cycle(MARKERS, index),
+                markersize=5,
+                markeredgecolor="white",
+                markeredgewidth=0.5,
+                clip_on=False,
+            )
             add_tooltip(mark, f"{name}, {spoke}: {value:.1f}")
     above, below = _name_spokes(axes, angles, spokes)
     set_title(axes, title, 2 * _RADIUS, pad=72 * above)
@@ -250,9 +257,7 @@ def _name_spokes(axes: Axes, angles: Sequence[float], spokes: Sequence[str]) -> 
     reach = {1: 0.0, -1: 0.0}
     used: dict[tuple[int, int], float] = {}
     # From the middle of the circle up and down, so that names are moved away from it.
-    for angle, name in sorted(
-        zip(angles, spokes, strict=True), key=lambda at: abs(math.cos(at[0]))
-    ):
+    for angle, name in sorted(zip(angles, spokes, strict=True), key=lambda at: abs(math.cos(at[0]))):
         x, y = (1.07 * _RADIUS * part for part in (math.sin(angle), math.cos(angle)))
         up = 1 if y >= 0 else -1
         side = 0 if abs(math.sin(angle)) < _CENTRAL else int(math.copysign(1, x))
@@ -261,9 +266,13 @@ def _name_spokes(axes: Axes, angles: Sequence[float], spokes: Sequence[str]) -> 
         used[up, side] = height
         reach[up] = max(reach[up], height)
         axes.text(
-            0.5 + x / (2 * _RADIUS), 0.5 + up * height / (2 * _RADIUS), name,
-            ha=("center", "left", "right")[side], va="center", transform=axes.transAxes,
-        )  # fmt: skip
+            0.5 + x / (2 * _RADIUS),
+            0.5 + up * height / (2 * _RADIUS),
+            name,
+            ha=("center", "left", "right")[side],
+            va="center",
+            transform=axes.transAxes,
+        )
     above, below = (reach[up] - _RADIUS + _LINE for up in (1, -1))
     return max(0.3, above), max(0.3, below)
 
@@ -281,10 +290,14 @@ def stacked_bars(title: str, rows: Mapping[str, Mapping[str, float]]) -> Figure:
     axes.set_yticks(range(len(rows)), rows)
     axes.set_xticks([])
     paints: list[dict[str, Any]] = [
-        {"facecolor": to_tint(cycle(PALETTE, index)), "edgecolor": cycle(PALETTE, index),
-         "hatch": cycle(HATCHES, index), "linewidth": 0.8}
+        {
+            "facecolor": to_tint(cycle(PALETTE, index)),
+            "edgecolor": cycle(PALETTE, index),
+            "hatch": cycle(HATCHES, index),
+            "linewidth": 0.8,
+        }
         for index in range(len(kinds))
-    ]  # fmt: skip
+    ]
     for y, (row, parts) in enumerate(rows.items()):
         total, left = sum(parts.values()) or 1.0, 0.0
         for kind, paint in zip(kinds, paints, strict=True):
@@ -295,9 +308,14 @@ def stacked_bars(title: str, rows: Mapping[str, Mapping[str, float]]) -> Figure:
             add_tooltip(bar, f"{row}, {kind}: {100 * share:.1f} %")
             if share >= _MIN_SHARE_LABELLED:
                 axes.text(
-                    left + 50 * share, y, f"{100 * share:.1f}", ha="center", va="center",
-                    fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2},
-                )  # fmt: skip
+                    left + 50 * share,
+                    y,
+                    f"{100 * share:.1f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2},
+                )
             left += 100 * share
     keys = [Patch(label=kind, **paint) for kind, paint in zip(kinds, paints, strict=True)]
     add_legend(figure, keys, below=0.12)

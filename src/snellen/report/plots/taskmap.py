@@ -75,9 +75,7 @@ def _title(task_map: TaskMap) -> str:
 
 
 @plot_style()
-def dendrogram(
-    tree: Tree, names: Sequence[str], clusters: Sequence[Sequence[str]], title: str
-) -> Figure:
+def dendrogram(tree: Tree, names: Sequence[str], clusters: Sequence[Sequence[str]], title: str) -> Figure:
     """The tree over `names` (in the order of its node numbers), tasks below one another and the
     distance to the right. Clusters, from top to bottom, have a colour and a number."""
     from scipy.cluster import hierarchy
@@ -88,9 +86,7 @@ def dendrogram(
     drawing = hierarchy.dendrogram(
         _linkage_matrix(tree), no_plot=True, color_threshold=0, link_color_func=colours.__getitem__
     )
-    for depths, places, colour in zip(
-        drawing["dcoord"], drawing["icoord"], drawing["color_list"], strict=True
-    ):
+    for depths, places, colour in zip(drawing["dcoord"], drawing["icoord"], drawing["color_list"], strict=True):
         # scipy puts leaf k at 10 k + 5.
         rows = [(place - 5) / 10 for place in places]
         (line,) = axes.plot(depths, rows, color=colour, lw=1.5, solid_joinstyle="miter")
@@ -104,10 +100,8 @@ def dendrogram(
     for index, members in enumerate(clusters):
         bottom, colour = top + len(members), cycle(PALETTE, index)
         x = tallest * 1.05
-        axes.plot([x, x], [top + 0.15, bottom - 0.15], color=colour, lw=3, clip_on=False,
-                  solid_capstyle="butt")  # fmt: skip
-        axes.text(tallest * 1.07, (top + bottom) / 2, str(index + 1), color=colour,
-                  fontweight="bold", va="center")  # fmt: skip
+        axes.plot([x, x], [top + 0.15, bottom - 0.15], color=colour, lw=3, clip_on=False, solid_capstyle="butt")
+        axes.text(tallest * 1.07, (top + bottom) / 2, str(index + 1), color=colour, fontweight="bold", va="center")
         top = bottom
     return figure
 
@@ -123,18 +117,14 @@ def _linkage_matrix(tree: Tree) -> list[list[float]]:
     ]
 
 
-def _branch_colours(
-    tree: Tree, names: Sequence[str], clusters: Sequence[Sequence[str]]
-) -> Mapping[int, str]:
+def _branch_colours(tree: Tree, names: Sequence[str], clusters: Sequence[Sequence[str]]) -> Mapping[int, str]:
     """The colour of each node: its cluster's, or grey if it joins tasks of several clusters."""
     cluster_of = {name: index for index, members in enumerate(clusters) for name in members}
     cluster: dict[int, int | None] = {leaf: cluster_of.get(names[leaf]) for leaf in tree.order}
     for node, merge in enumerate(tree.merges, start=len(tree.order)):
         left, right = cluster[merge.left], cluster[merge.right]
         cluster[node] = left if left == right else None
-    return {
-        node: _ABOVE if index is None else cycle(PALETTE, index) for node, index in cluster.items()
-    }
+    return {node: _ABOVE if index is None else cycle(PALETTE, index) for node, index in cluster.items()}
 
 
 @plot_style()
@@ -153,25 +143,32 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
     axes.set_facecolor(NO_VALUE)
     # Thousands of cells are an image inside the SVG file, a few are shapes.
     mesh = axes.pcolormesh(
-        values, cmap=colours, edgecolors="white", linewidth=0.8 if labelled else 0.1,
-        rasterized=not labelled, vmin=nearest, vmax=farthest,
-    )  # fmt: skip
+        values,
+        cmap=colours,
+        edgecolors="white",
+        linewidth=0.8 if labelled else 0.1,
+        rasterized=not labelled,
+        vmin=nearest,
+        vmax=farthest,
+    )
     middles, size = np.arange(len(names)) + 0.5, 9 if labelled else 5
     axes.invert_yaxis()
     axes.xaxis.tick_top()
-    axes.set_xticks(
-        middles, names, rotation=48, ha="left", rotation_mode="anchor", fontsize=size,
-        color="black",
-    )  # fmt: skip
+    axes.set_xticks(middles, names, rotation=48, ha="left", rotation_mode="anchor", fontsize=size, color="black")
     axes.set_yticks(middles, names, fontsize=size)
     if labelled:
         for row, column in zip(*np.nonzero(~np.isnan(values)), strict=True):
             distance = float(values[row, column])
             share = (distance - nearest) / ((farthest - nearest) or 1.0)
             text = axes.text(
-                column + 0.5, row + 0.5, f"{distance:.2f}".removeprefix("0"), ha="center",
-                va="center_baseline", fontsize=7, color=ink_on(colours(share)),
-            )  # fmt: skip
+                column + 0.5,
+                row + 0.5,
+                f"{distance:.2f}".removeprefix("0"),
+                ha="center",
+                va="center_baseline",
+                fontsize=7,
+                color=ink_on(colours(share)),
+            )
             add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
     bar = figure.add_axes((0, -0.28 / side, _BAR / side, 0.12 / side))
     figure.colorbar(mesh, cax=bar, orientation="horizontal", label="cosine distance")
@@ -195,9 +192,7 @@ def seed_maps(maps: Sequence[SeedMap], order: Sequence[int], title: str) -> Figu
     places = [axes, *(figure.add_axes((n * step, 0, 1, 1)) for n in range(1, len(maps)))]
     for place, each, distances in zip(places, maps, values, strict=True):
         place.set_facecolor(NO_VALUE)
-        mesh = place.pcolormesh(
-            distances, cmap=shades().reversed(), rasterized=True, vmin=nearest, vmax=farthest
-        )
+        mesh = place.pcolormesh(distances, cmap=shades().reversed(), rasterized=True, vmin=nearest, vmax=farthest)
         place.invert_yaxis()
         place.set_xticks([])
         place.set_yticks([])
@@ -210,24 +205,25 @@ def seed_maps(maps: Sequence[SeedMap], order: Sequence[int], title: str) -> Figu
 
 
 @plot_style()
-def tau_curve(
-    near: Sequence[NearTau], title: str = "Do models rank alike on near tasks?"
-) -> Figure:
+def tau_curve(near: Sequence[NearTau], title: str = "Do models rank alike on near tasks?") -> Figure:
     """Tau at each threshold that has one, with the number of pairs in brackets."""
     points = sorted((row.threshold, row.tau, row.pairs) for row in near if row.tau is not None)
     figure, axes = new_plot(_TAU_WIDTH, _TAU_HEIGHT, title)
-    axes.plot([x for x, *_ in points], [y for _, y, _ in points], color=PALETTE[0], lw=1.6,
-              marker="o", markersize=5)  # fmt: skip
+    axes.plot([x for x, *_ in points], [y for _, y, _ in points], color=PALETTE[0], lw=1.6, marker="o", markersize=5)
     for index, (threshold, tau, pairs) in enumerate(points):
         rises = index + 1 < len(points) and points[index + 1][1] > tau
         falls = index > 0 and points[index - 1][1] > tau
         is_end = index in (0, len(points) - 1)
         below = (rises and falls) or (is_end and (rises or falls))
         axes.annotate(
-            f"{tau:.2f} ({pairs})", (threshold, tau), xytext=(0, -14 if below else 7),
-            textcoords="offset points", ha="center", fontsize=8,
+            f"{tau:.2f} ({pairs})",
+            (threshold, tau),
+            xytext=(0, -14 if below else 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
-        )  # fmt: skip
+        )
     smallest = min((threshold for threshold, *_ in points), default=0.0)
     axes.set_xlim(0.0 if smallest <= 0.5 else math.floor(10 * smallest - 1e-9) / 10 - 0.02, 1.03)
     low, high = min(0.0, *(tau for _, tau, _ in points)), max(0.0, *(tau for _, tau, _ in points))

@@ -9,15 +9,16 @@ from importlib import import_module
 from snellen.report.document import Document
 
 TABLE = "table"
-SUFFIXES = {
-    ".txt": TABLE, ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex",
-    ".html": "html",
-}  # fmt: skip
+SUFFIXES = {".txt": TABLE, ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html"}
 """The format of a file by its ending."""
 _MODULES = {
-    TABLE: "terminal", "json": "json_text", "csv": "csv_text", "markdown": "markdown",
-    "latex": "latex", "html": "html",
-}  # fmt: skip
+    TABLE: "terminal",
+    "json": "json_text",
+    "csv": "csv_text",
+    "markdown": "markdown",
+    "latex": "latex",
+    "html": "html",
+}
 
 
 def write_text(document: Document, form: str) -> str:

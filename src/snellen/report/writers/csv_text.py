@@ -38,10 +38,7 @@ def write(document: Document) -> str:
 def _rows(table: Table) -> list[list[object]]:
     """The header, then the rows; an interval becomes two columns."""
     check_table(table)
-    spread = [
-        _spread(column, [row[index] for row in table.rows])
-        for index, column in enumerate(table.columns)
-    ]
+    spread = [_spread(column, [row[index] for row in table.rows]) for index, column in enumerate(table.columns)]
     header: list[object] = [name for names, _ in spread for name in names]
     rows = zip(*(values for _, values in spread), strict=True)
     return [header, *([value for values in row for value in values] for row in rows)]

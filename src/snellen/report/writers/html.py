@@ -34,9 +34,7 @@ def table_block(table: Table) -> dict[str, object]:
     return {
         "table": table,
         "rows": cell_texts(table),
-        "name_column": max(
-            (index for index, one in enumerate(table.columns) if one.kind == "name"), default=0
-        ),
+        "name_column": max((index for index, one in enumerate(table.columns) if one.kind == "name"), default=0),
         "first_baseline": len(table.rows) - table.baselines,
     }
 
@@ -52,9 +50,7 @@ def write_fragment(document: Document) -> str:
                 parts.append(f"<pre>{html.text(chr(10).join(block.lines))}</pre>")
             case Line(style="heading"):
                 detail = f' <span style="{html.DIM}">{html.text(block.detail)}</span>'
-                parts.append(
-                    f"<div><b>{html.text(block.text)}</b>{detail * bool(block.detail)}</div>"
-                )
+                parts.append(f"<div><b>{html.text(block.text)}</b>{detail * bool(block.detail)}</div>")
             case Line():
                 parts.append(html.notes([block.text], "" if block.style == "plain" else html.DIM))
     return html.block(*parts)
@@ -65,10 +61,7 @@ def _fragment_table(table: Table) -> str:
     first_baseline = len(table.rows) - table.baselines
     rows = (
         html.row(
-            (
-                html.cell(html.text(text), number=column in numbers)
-                for column, text in enumerate(texts)
-            ),
+            (html.cell(html.text(text), number=column in numbers) for column, text in enumerate(texts)),
             html.DIM if row >= first_baseline else "",
         )
         for row, texts in enumerate(cell_texts(table))

@@ -23,9 +23,7 @@ def document_object(document: Document) -> dict[str, object]:
     return {
         "title": document.title,
         "notices": document.notices,
-        "tables": [
-            {"title": table.title, "rows": list(row_objects(table))} for table in document.tables
-        ],
+        "tables": [{"title": table.title, "rows": list(row_objects(table))} for table in document.tables],
     }
 
 

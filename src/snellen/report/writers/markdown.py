@@ -49,8 +49,7 @@ def table_lines(table: Table) -> Iterator[str]:
     best = best_cells(table)
     for number, texts in enumerate(cell_texts(table)):
         yield _row(
-            f"**{literal(text)}**" if (number, index) in best else literal(text)
-            for index, text in enumerate(texts)
+            f"**{literal(text)}**" if (number, index) in best else literal(text) for index, text in enumerate(texts)
         )
     for note in table.notes:
         yield from ("", literal(note))

@@ -115,8 +115,7 @@ def _row_lines(table: Table) -> Iterator[str]:
     """The rows as lines, all columns but the last padded."""
     rows = [list(map(escape_controls, row)) for row in cell_texts(table)]
     widths = [
-        max((len(text) for text in cells if len(text) <= _MAX_PADDED), default=0)
-        for cells in zip(*rows, strict=True)
+        max((len(text) for text in cells if len(text) <= _MAX_PADDED), default=0) for cells in zip(*rows, strict=True)
     ]
     for row in rows:
         cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
@@ -178,9 +177,7 @@ def _rich_table(texts: _Texts, baselines: int, width: int) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
 
-    table = RichTable(
-        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
-    )
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False)
     widths = [texts.least_width(column) for column in range(len(texts.headings))]
     numbers = [one for one, is_number in zip(widths, texts.are_numbers, strict=True) if is_number]
     # What numbers leave to each column of texts.

@@ -60,16 +60,12 @@ def bleu_counts(caption: Words, references: Sequence[Words]) -> BleuCounts:
     for gram, count in ngrams(caption).items():
         guessed[len(gram) - 1] += count
         correct[len(gram) - 1] += min(count, reference_counts[gram])
-    nearest = min((abs(len(reference) - len(caption)), len(reference)) for reference in references)[
-        1
-    ]
+    nearest = min((abs(len(reference) - len(caption)), len(reference)) for reference in references)[1]
     return BleuCounts(len(caption), nearest, tuple(guessed), tuple(correct))
 
 
 def ngrams(words: Words, max_order: int = MAX_ORDER) -> Counter[tuple[str, ...]]:
     """Every run of 1 to `max_order` words with its count."""
     return Counter(
-        tuple(words[start : start + size])
-        for size in range(1, max_order + 1)
-        for start in range(len(words) - size + 1)
+        tuple(words[start : start + size]) for size in range(1, max_order + 1) for start in range(len(words) - size + 1)
     )

@@ -44,9 +44,7 @@ class MeteorCounts:
 
     def sums(self) -> tuple[float, ...]:
         """The counts in the order of the fields."""
-        return (
-            self.matched, self.length, self.gold_matched, self.gold_length, self.runs, self.words
-        )  # fmt: skip
+        return (self.matched, self.length, self.gold_matched, self.gold_length, self.runs, self.words)
 
     def score(self) -> float:
         """METEOR, 0..1; 0 if nothing matches."""
@@ -79,10 +77,7 @@ def meteor_counts(line: str) -> MeteorCounts:
 
 def _matched_weight(content: Sequence[float], function: Sequence[float]) -> float:
     ways = zip(_WEIGHTS, content, function, strict=True)
-    return sum(
-        weight * _weigh(content_words, function_words)
-        for weight, content_words, function_words in ways
-    )
+    return sum(weight * _weigh(content_words, function_words) for weight, content_words, function_words in ways)
 
 
 def _weigh(content: float, function: float) -> float:

@@ -92,9 +92,7 @@ def _run_program(requests: str, captions: int) -> str:
     except OSError as error:
         raise UsageError(f"METEOR: cannot start {java}: {error.strerror or error}") from error
     except subprocess.TimeoutExpired as error:
-        raise UsageError(
-            f"METEOR's program took more than {limit:.0f} s and was stopped"
-        ) from error
+        raise UsageError(f"METEOR's program took more than {limit:.0f} s and was stopped") from error
     if process.returncode:
         lines = process.stderr.decode(errors="replace").strip().splitlines()
         first_error = f": {lines[0]}" if lines else ""

@@ -15,11 +15,7 @@ def rouge_l(caption: Sequence[str], references: Sequence[Sequence[str]]) -> floa
     """ROUGE-L of one caption, 0..1; 0 if it has no words."""
     if not caption:
         return 0.0
-    common = [
-        (LCSseq.similarity(caption, reference), len(reference))
-        for reference in references
-        if reference
-    ]
+    common = [(LCSseq.similarity(caption, reference), len(reference)) for reference in references if reference]
     precision = max((shared / len(caption) for shared, _ in common), default=0.0)
     recall = max((shared / length for shared, length in common), default=0.0)
     if not precision or not recall:

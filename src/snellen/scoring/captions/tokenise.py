@@ -14,9 +14,7 @@ import html
 import re
 from functools import lru_cache
 
-_DROPPED = frozenset(
-    ("'", "`", ".", "?", "!", ",", ":", "-", ";", '"', "''", "``", "--", "“", "”", "’")
-)
+_DROPPED = frozenset(("'", "`", ".", "?", "!", ",", ":", "-", ";", '"', "''", "``", "--", "“", "”", "’"))
 _DOTS = re.compile(r"\.{2,}")
 _BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
 _AS_WORDS = {**_BRACKETS, "€": "$"}

@@ -10,13 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.csv_cells import text_cells
-from snellen.store.annotations import (
-    Annotation,
-    Subject,
-    merge_changes,
-    merge_logs,
-    read_changes,
-)
+from snellen.store.annotations import Annotation, Subject, merge_changes, merge_logs, read_changes
 from snellen.store.runs import RunFolder
 
 
@@ -65,9 +59,7 @@ def annotated_samples(runs: Sequence[RunFolder]) -> list[AnnotatedSample]:
     rows: list[AnnotatedSample] = []
     for members in by_data.values():
         facts = {run.path: _facts(run) for run in members}
-        everything = {
-            name: found for of_run in reversed(facts.values()) for name, found in of_run.items()
-        }
+        everything = {name: found for of_run in reversed(facts.values()) for name, found in of_run.items()}
         first = members[0]
         for annotation in merge_logs([logs[run.path] for run in members]):
             found = everything.get(annotation.sample, _SampleFacts(annotation.sample))
@@ -85,9 +77,7 @@ def _facts(run: RunFolder) -> dict[str, _SampleFacts]:
     return {each.id: each for each in run.read_as(_SampleFacts) if each.id in names}
 
 
-def _sample_annotations(
-    annotation: Annotation, run: RunFolder, found: _SampleFacts
-) -> AnnotatedSample:
+def _sample_annotations(annotation: Annotation, run: RunFolder, found: _SampleFacts) -> AnnotatedSample:
     """An annotation with the facts of its sample; those of the run only if it is about the
     reply."""
     is_reply = annotation.about == "reply"

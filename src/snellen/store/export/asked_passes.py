@@ -89,9 +89,7 @@ def reply_text(record: Record, sample_pass: Pass, options: Mapping[str, str]) ->
     return None
 
 
-def _pass_of(
-    draw: Record, sample_pass: Pass, number: int, index: int, prompt: tuple[Message, ...]
-) -> AskedPass:
+def _pass_of(draw: Record, sample_pass: Pass, number: int, index: int, prompt: tuple[Message, ...]) -> AskedPass:
     """One pass of a draw as an entry; `number` counts draws from 1, `index` passes from 0."""
     output = sample_pass.output
     options = sample_pass.options or draw.options
@@ -131,8 +129,19 @@ def _pass_score(sample_pass: Pass) -> float | None:
 def _not_asked(draw: Record, number: int) -> AskedPass:
     why = {"unsupported": "the model cannot take the question", "missing": "no reply"}
     return AskedPass(
-        record=draw, id=draw.id, draw=number, rotation=0, prompt=(), options=draw.options,
-        gold=draw.gold, reply=None, reasoning=None, stop_reason="stop",
-        failure=why.get(draw.outcome, draw.outcome), answer=None, score=None, usage=None,
+        record=draw,
+        id=draw.id,
+        draw=number,
+        rotation=0,
+        prompt=(),
+        options=draw.options,
+        gold=draw.gold,
+        reply=None,
+        reasoning=None,
+        stop_reason="stop",
+        failure=why.get(draw.outcome, draw.outcome),
+        answer=None,
+        score=None,
+        usage=None,
         seconds=None,
-    )  # fmt: skip
+    )

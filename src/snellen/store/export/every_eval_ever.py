@@ -26,12 +26,7 @@ from snellen.core.record import Record
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric, Summary
 from snellen.data.tables.hub import SCHEME, DatasetName
-from snellen.store.export.asked_passes import (
-    AskedPass,
-    ExportedFile,
-    asked_passes,
-    ordered_records,
-)
+from snellen.store.export.asked_passes import AskedPass, ExportedFile, asked_passes, ordered_records
 from snellen.store.runs import RunFolder
 
 SCHEMA_VERSION = "0.3.0"
@@ -41,9 +36,22 @@ RELATIONSHIPS: tuple[str, ...] = get_args(Relationship)
 
 _BASELINES = frozenset({"chance", "frequent"})
 _LOCAL_PROVIDERS = frozenset(
-    {"hf", "vllm", "vllm-local", "sglang", "lmdeploy", "transformers", "ollama", "llamacpp",
-     "diffusers", "clip", "frequent", "random", "snellen"}
-)  # fmt: skip
+    {
+        "hf",
+        "vllm",
+        "vllm-local",
+        "sglang",
+        "lmdeploy",
+        "transformers",
+        "ollama",
+        "llamacpp",
+        "diffusers",
+        "clip",
+        "frequent",
+        "random",
+        "snellen",
+    }
+)
 _CLOSED_PROVIDERS = frozenset({"openai", "anthropic", "google", "gemini", "xai", "azure"})
 _ENGINES = {"hf": "transformers", "vllm": "vLLM", "vllm-local": "vLLM", "sglang": "SGLang"}
 
@@ -60,9 +68,7 @@ class Evaluator(NamedTuple):
 UNKNOWN = Evaluator()
 
 
-def every_eval_ever_files(
-    runs: Sequence[RunFolder], evaluator: Evaluator = UNKNOWN
-) -> list[ExportedFile]:
+def every_eval_ever_files(runs: Sequence[RunFolder], evaluator: Evaluator = UNKNOWN) -> list[ExportedFile]:
     """A record and its lines for each run. Raises UsageError for a run without a score."""
     return [file for run in runs for file in _run_files(run, evaluator)]
 
@@ -73,8 +79,7 @@ def _run_files(run: RunFolder, evaluator: Evaluator) -> Iterator[ExportedFile]:
     report, records = run.report(), ordered_records(run)
     if report.summary.headline.value is None:
         raise UsageError(
-            f"{run.path} has no score, and a record of Every Eval Ever is one; "
-            "`snellen report` says why there is none"
+            f"{run.path} has no score, and a record of Every Eval Ever is one; `snellen report` says why there is none"
         )
     key = _Key.of(report.run)
     scored = [record for record in records if record.score is not None]
@@ -172,11 +177,7 @@ def _model_info(info: RunInfo, model: str) -> Json:
         "id": model,
         "developer": model.split("/", 1)[0],
         "inference_platform": provider,
-        "additional_details": {
-            **details,
-            "deployment_type": deployment,
-            "model_availability": availability,
-        },
+        "additional_details": {**details, "deployment_type": deployment, "model_availability": availability},
     }
     if provider in _ENGINES:
         name = _ENGINES[provider]
@@ -202,9 +203,7 @@ def _results(report: Report, key: _Key) -> list[Json]:
     return results
 
 
-def _result(
-    info: RunInfo, identifier: str, name: str, metric: Metric, summary: Summary | None = None
-) -> Json:
+def _result(info: RunInfo, identifier: str, name: str, metric: Metric, summary: Summary | None = None) -> Json:
     """A metric as an evaluation result; percentages become proportions from 0 to 1. With `summary`,
     outcomes and baselines are added."""
     assert metric.value is not None
@@ -269,9 +268,7 @@ def _source_data(info: RunInfo) -> Json:
     details = {"sha256": data.digest, "rows": str(data.rows)}
     origin = data.origin
     if origin is not None:
-        details |= {"origin": origin.kind} | (
-            {"published": origin.published} if origin.published else {}
-        )
+        details |= {"origin": origin.kind} | ({"published": origin.published} if origin.published else {})
     spec = origin.file if origin is not None and origin.file.startswith(SCHEME) else data.path
     if spec.startswith(SCHEME):
         name = DatasetName.parse(spec)
@@ -281,24 +278,15 @@ def _source_data(info: RunInfo) -> Json:
             "hf_repo": name.name,
             "samples_number": data.rows,
         }
-        return (
-            value
-            | ({"hf_split": name.split} if name.split else {})
-            | {"additional_details": details}
-        )
+        return value | ({"hf_split": name.split} if name.split else {}) | {"additional_details": details}
     urls = [text for text in (info.source, info.paper) if re.match(r"https?://", text)]
     if urls:
-        return {
-            "dataset_name": info.benchmark,
-            "source_type": "url",
-            "url": urls,
-            "additional_details": details,
-        }
+        return {"dataset_name": info.benchmark, "source_type": "url", "url": urls, "additional_details": details}
     return {
         "dataset_name": info.benchmark,
         "source_type": "other",
         "additional_details": details | ({"source": info.source} if info.source else {}),
-    }  # fmt: skip
+    }
 
 
 def _line(record: Record, key: _Key) -> Json:
@@ -322,10 +310,7 @@ def _line(record: Record, key: _Key) -> Json:
             "reference": reference,
             "choices": list(first.options.values()) or None,
         },
-        "output": {
-            "raw": [one.reply or "" for one in passes],
-            "reasoning_trace": reasoning or None,
-        },
+        "output": {"raw": [one.reply or "" for one in passes], "reasoning_trace": reasoning or None},
         "answer_attribution": [_attribution(record, first)],
         "evaluation": {"score": record.score, "is_correct": record.score == 1},
         "metadata": _line_metadata(record, passes),

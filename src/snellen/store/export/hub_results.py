@@ -40,9 +40,7 @@ def hub_results_yaml(runs: Sequence[RunFolder], target: ResultTarget = OWN_TASK)
     benchmark, or whose data set or task is not known."""
     models = list(dict.fromkeys(run.info.model for run in runs))
     if len(models) > 1:
-        raise UsageError(
-            f"results lie in the repository of one model; got runs of {', '.join(models)}"
-        )
+        raise UsageError(f"results lie in the repository of one model; got runs of {', '.join(models)}")
     return "".join(_entry(run, target) for run in runs)
 
 
@@ -84,10 +82,7 @@ def _check_whole(run: RunFolder, report: Report) -> None:
     elif info.config.parameters.get("control"):
         reason = f"is a control ({info.config.parameters['control']})"
     if reason:
-        raise UsageError(
-            f"{run.path} {reason}, and a result on the hub stands for the whole benchmark; run all "
-            "of it"
-        )
+        raise UsageError(f"{run.path} {reason}, and a result on the hub stands for the whole benchmark; run all of it")
 
 
 def _dataset(run: RunFolder, target: ResultTarget) -> tuple[str, str]:
@@ -101,8 +96,7 @@ def _dataset(run: RunFolder, target: ResultTarget) -> tuple[str, str]:
         return target.dataset, (own.revision or "") if same and own is not None else ""
     if own is None:
         raise UsageError(
-            f"{run.path} does not say which data set of the hub its data are; name it with "
-            "--facts dataset=ORG/NAME"
+            f"{run.path} does not say which data set of the hub its data are; name it with --facts dataset=ORG/NAME"
         )
     return own.name, own.revision or ""
 

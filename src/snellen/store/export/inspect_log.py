@@ -81,11 +81,7 @@ def _header(run: RunFolder) -> Json:
         "eval": _spec(info, [record.id for record in records]),
         "plan": {"name": "plan", "steps": [{"solver": "generate", "params": {}}], "config": {}},
         "results": _results(info, summary, passes) if summary is not None else None,
-        "stats": {
-            "started_at": info.created,
-            "completed_at": info.finished or "",
-            "model_usage": _model_usage(info),
-        },
+        "stats": {"started_at": info.created, "completed_at": info.finished or "", "model_usage": _model_usage(info)},
     }
 
 
@@ -95,11 +91,7 @@ def _spec(info: RunInfo, ids: list[str]) -> Json:
     sampling = config.sampling.get("model")
     generation: Json = {"max_tokens": config.longest_reply}
     if sampling is not None:
-        generation |= {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "seed": sampling.seed,
-        }
+        generation |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "seed": sampling.seed}
     key = hashlib.sha256(info.name.encode()).hexdigest()[:22]
     return {
         "eval_id": key,
@@ -149,9 +141,7 @@ def _results(info: RunInfo, summary: Summary, passes: Iterable[AskedPass]) -> Js
                 "unscored_samples": len(replies) - scored,
                 "params": {"rule": info.config.parameters.get("rule", "snellen")},
                 "metrics": {
-                    name: _metric(name, metric)
-                    for name, metric in metrics.items()
-                    if metric.value is not None
+                    name: _metric(name, metric) for name, metric in metrics.items() if metric.value is not None
                 },
             }
         ],
@@ -244,18 +234,13 @@ def _assistant(model: str, one: AskedPass) -> Json | None:
         return None
     content: object = one.reply
     if one.reasoning:
-        content = [
-            {"type": "reasoning", "reasoning": one.reasoning},
-            {"type": "text", "text": one.reply},
-        ]
+        content = [{"type": "reasoning", "reasoning": one.reasoning}, {"type": "text", "text": one.reply}]
     return {"role": "assistant", "content": content, "source": "generate", "model": model}
 
 
 def _message(message: Message, read_image: ReadImage, attachments: dict[str, str]) -> Json:
     content = [
-        _image(part.digest, read_image, attachments)
-        if isinstance(part, Media)
-        else {"type": "text", "text": part.text}
+        _image(part.digest, read_image, attachments) if isinstance(part, Media) else {"type": "text", "text": part.text}
         for part in message.parts
     ]
     return {"role": message.role, "content": content}

@@ -20,12 +20,7 @@ from snellen.core.errors import UsageError
 from snellen.core.output import Usage
 from snellen.core.run import Report, RoleUsage, RunInfo
 from snellen.core.summary import Metric
-from snellen.store.export.asked_passes import (
-    AskedPass,
-    ExportedFile,
-    asked_passes,
-    ordered_records,
-)
+from snellen.store.export.asked_passes import AskedPass, ExportedFile, asked_passes, ordered_records
 from snellen.store.runs import RunFolder, require_single
 
 FILTER = "none"
@@ -75,21 +70,13 @@ def _results(reports: Sequence[Report], samples: dict[str, list[Json]], stamp: s
     tasks = [info.benchmark for info in infos]
     metrics = {report.run.benchmark: _metrics(report) for report in reports}
     return {
-        "results": {
-            report.run.benchmark: _task_results(report, metrics[report.run.benchmark])
-            for report in reports
-        },
+        "results": {report.run.benchmark: _task_results(report, metrics[report.run.benchmark]) for report in reports},
         "group_subtasks": {task: [] for task in tasks},
         "configs": {info.benchmark: _task_config(info) for info in infos},
         "versions": {info.benchmark: info.config.version for info in infos},
         "n-shot": {info.benchmark: int(info.config.parameters.get("shots", 0)) for info in infos},
-        "higher_is_better": {
-            task: {metric.name: True for metric in metrics[task]} for task in tasks
-        },
-        "n-samples": {
-            info.benchmark: {"original": info.data.rows, "effective": info.counts.samples}
-            for info in infos
-        },
+        "higher_is_better": {task: {metric.name: True for metric in metrics[task]} for task in tasks},
+        "n-samples": {info.benchmark: {"original": info.data.rows, "effective": info.counts.samples} for info in infos},
         "config": _config(first),
         "git_hash": first.versions.get("git"),
         "git_branch": None,
@@ -97,9 +84,7 @@ def _results(reports: Sequence[Report], samples: dict[str, list[Json]], stamp: s
         "date": stamp,
         "usage": _usage(infos),
         "task_hashes": {
-            task: _sha256(
-                "".join(f"sample_{index}{line['doc_hash']}" for index, line in enumerate(lines))
-            )
+            task: _sha256("".join(f"sample_{index}{line['doc_hash']}" for index, line in enumerate(lines)))
             for task, lines in samples.items()
         },
         "model_source": first.config.identity.provider,
@@ -143,9 +128,7 @@ def _task_config(info: RunInfo) -> Json:
         "output_type": "generate_until",
         "num_fewshot": int(info.config.parameters.get("shots", 0)),
         "generation_kwargs": {"max_new_tokens": info.config.longest_reply},
-        "metadata": [
-            {"version": info.config.version, **info.config.parameters, "data": info.data.digest}
-        ],
+        "metadata": [{"version": info.config.version, **info.config.parameters, "data": info.data.digest}],
     }
 
 

@@ -44,8 +44,7 @@ def mmt_sheet(run: RunFolder) -> ExportSheet:
         )
     sheet = vlmevalkit_sheet(run)
     rows = [
-        {**row, "opt": records[row["index"]].answer or UNREAD, "log": _log(records[row["index"]])}
-        for row in sheet.rows
+        {**row, "opt": records[row["index"]].answer or UNREAD, "log": _log(records[row["index"]])} for row in sheet.rows
     ]
     return ExportSheet([*sheet.columns, "opt", "log"], rows)
 
@@ -53,8 +52,6 @@ def mmt_sheet(run: RunFolder) -> ExportSheet:
 def _log(record: Record) -> str:
     answer = record.passes[0].answer
     if isinstance(answer, ParsedAnswer | NoMatch | Refused):
-        verdict = {ParsedAnswer: "read by", NoMatch: "no option fits:", Refused: "refused:"}[
-            type(answer)
-        ]
+        verdict = {ParsedAnswer: "read by", NoMatch: "no option fits:", Refused: "refused:"}[type(answer)]
         return f"{verdict} {answer.rule}"
     return record.outcome

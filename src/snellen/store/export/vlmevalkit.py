@@ -99,8 +99,7 @@ def mmbench_sheet(run: RunFolder) -> ExportSheet:
     stopped = sum(record.saved > 0 for record in records)
     if stopped:
         raise UsageError(
-            f"{run.path} stopped {stopped} questions at their first failed pass, so that rotations "
-            f"are missing; {again}"
+            f"{run.path} stopped {stopped} questions at their first failed pass, so that rotations are missing; {again}"
         )
     rows = [row for record in records for row in _rows(record)]
     options = sorted({"A", "B", "C", "D"} | {key for row in rows for key in row if _is_option(key)})
@@ -168,9 +167,7 @@ def as_xlsx(sheet: ExportSheet) -> bytes:
     return content.getvalue()
 
 
-def _rows(
-    record: Record, layout: FileLayout = COMMON_LAYOUT, split: str = ""
-) -> Iterator[dict[str, str]]:
+def _rows(record: Record, layout: FileLayout = COMMON_LAYOUT, split: str = "") -> Iterator[dict[str, str]]:
     for index, record_pass in enumerate(record.passes):
         options = record_pass.options or record.options
         reply = reply_text(record, record_pass, options)

@@ -39,9 +39,7 @@ class MlflowTracker:
             run,
             metrics=[Metric(name, value, time_ms, step) for name, value in metrics.values.items()],
             # Tags, unlike parameters, may change from step to step.
-            tags=[
-                RunTag(f"{prefix}{name}", text[:_MAX_TEXT]) for name, text in metrics.facts.items()
-            ],
+            tags=[RunTag(f"{prefix}{name}", text[:_MAX_TEXT]) for name, text in metrics.facts.items()],
         )
         if metrics.step is None:
             client.set_terminated(run)
@@ -57,9 +55,7 @@ class MlflowTracker:
             self._client = MlflowClient(tracking_uri=self._uri)
             name = first_nonblank(["MLFLOW_EXPERIMENT_NAME"]) or "snellen"
             found = self._client.get_experiment_by_name(name)
-            self._experiment = (
-                found.experiment_id if found else self._client.create_experiment(name)
-            )
+            self._experiment = found.experiment_id if found else self._client.create_experiment(name)
         return self._client
 
     def _create(self, name: str) -> str:

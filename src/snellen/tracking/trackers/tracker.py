@@ -73,9 +73,7 @@ def run_metrics(run: RunFolder, report: Report, step: int | None = None) -> RunM
     spent = info.spent.get("model")
     usage = spent.usage if spent is not None else None
     values[f"{prefix}/prompt_tokens"] = usage.prompt_tokens if usage else info.counts.prompt_tokens
-    values[f"{prefix}/completion_tokens"] = (
-        usage.completion_tokens if usage else info.counts.completion_tokens
-    )
+    values[f"{prefix}/completion_tokens"] = usage.completion_tokens if usage else info.counts.completion_tokens
     values[f"{prefix}/seconds"] = info.counts.seconds
     costs = [role.cost for role in info.spent.values() if role.cost is not None]
     if costs:
@@ -149,9 +147,7 @@ class SafeTracker:
 
 
 @contextmanager
-def open_trackers(
-    specs: Sequence[str], name: str, warn: Warn | None = None
-) -> Iterator[list[Tracker]]:
+def open_trackers(specs: Sequence[str], name: str, warn: Warn | None = None) -> Iterator[list[Tracker]]:
     """Trackers for the time of a `with` block; they are closed at its end. Raises as
     `open_tracker`."""
     trackers: list[Tracker] = []
@@ -165,9 +161,7 @@ def open_trackers(
 
 
 @contextmanager
-def open_run_log(
-    specs: Sequence[str], warn: Warn | None = None
-) -> Iterator[Callable[[Sequence[RunFolder]], None]]:
+def open_run_log(specs: Sequence[str], warn: Warn | None = None) -> Iterator[Callable[[Sequence[RunFolder]], None]]:
     """A function that logs finished runs with these trackers. Raises as `open_tracker`."""
     with open_trackers(specs, "snellen", warn) as trackers:
 

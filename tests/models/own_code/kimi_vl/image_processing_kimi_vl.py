@@ -26,6 +26,4 @@ class KimiVLImageProcessor(BaseImageProcessor):
             grid = pixels.reshape(rows, side, columns, side, 3).permute(0, 2, 4, 1, 3)
             patches.append(grid.reshape(rows * columns, 3, side, side))
             grids.append([rows, columns])
-        return BatchFeature(
-            {"pixel_values": torch.cat(patches), "image_grid_hws": torch.tensor(grids)}
-        )
+        return BatchFeature({"pixel_values": torch.cat(patches), "image_grid_hws": torch.tensor(grids)})

@@ -15,14 +15,7 @@ class KimiVLForConditionalGeneration(Qwen2ForCausalLM):
         self.vision_tower = nn.Linear(3 * 14 * 14 * 4, config.hidden_size)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids=None,
-        attention_mask=None,
-        pixel_values=None,
-        image_grid_hws=None,
-        **kwargs,
-    ):
+    def forward(self, input_ids=None, attention_mask=None, pixel_values=None, image_grid_hws=None, **kwargs):
         kwargs["attention_mask"] = attention_mask
         places = None if input_ids is None else input_ids == self.config.media_placeholder_token_id
         if places is None or not places.any():

@@ -17,8 +17,5 @@ class MiniCPMVImageProcessor(BaseImageProcessor):
         self.patch_size = patch_size
 
     def preprocess(self, images, max_slice_nums=None, return_tensors=None, **kwargs):
-        pixels = [
-            torch.from_numpy(np.asarray(one.convert("RGB").resize((28, 28)), np.float32) / 255)
-            for one in images
-        ]
+        pixels = [torch.from_numpy(np.asarray(one.convert("RGB").resize((28, 28)), np.float32) / 255) for one in images]
         return BatchFeature({"pixel_values": [one.permute(2, 0, 1) for one in pixels]})

@@ -52,14 +52,10 @@ class MiniCPMV(Qwen2PreTrainedModel):
             content = message["content"]
             parts = [content] if isinstance(content, str) else content
             images += [part for part in parts if isinstance(part, Image.Image)]
-            message["content"] = "\n".join(
-                part if isinstance(part, str) else "(<image>./</image>)" for part in parts
-            )
+            message["content"] = "\n".join(part if isinstance(part, str) else "(<image>./</image>)" for part in parts)
         if system_prompt:
             messages = [{"role": "system", "content": system_prompt}, *messages]
-        prompt = processor.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True
-        )
+        prompt = processor.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         inputs = processor([prompt], [images], max_length=max_inp_length).to(self.device)
         drawn = {"top_p": 0.8, "top_k": 100, "temperature": 0.7, "do_sample": True}
         settings = (drawn if sampling else {"num_beams": 3}) | kwargs

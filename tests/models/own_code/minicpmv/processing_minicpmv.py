@@ -15,14 +15,7 @@ class MiniCPMVProcessor(ProcessorMixin):
     tokenizer_class = "AutoTokenizer"
 
     def __call__(
-        self,
-        text,
-        images=None,
-        max_length=None,
-        max_slice_nums=None,
-        use_image_id=None,
-        return_tensors=None,
-        **kwargs,
+        self, text, images=None, max_length=None, max_slice_nums=None, use_image_id=None, return_tensors=None, **kwargs
     ):
         (prompt,), (pictures,) = text, images
         assert prompt.count(MARK) == len(pictures)

@@ -29,11 +29,5 @@ class MiniMonkeyChatModel(InternVLChatModel):
     ):
         assert len(target_aspect_ratio) == 2
         return super().chat(
-            tokenizer,
-            pixel_values,
-            question,
-            generation_config,
-            history,
-            return_history,
-            num_patches_list,
+            tokenizer, pixel_values, question, generation_config, history, return_history, num_patches_list
         )

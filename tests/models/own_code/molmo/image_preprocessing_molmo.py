@@ -15,10 +15,7 @@ class MolmoImageProcessor(BaseImageProcessor):
         self.max_crops = max_crops
 
     def multimodal_preprocess(self, images, tokens, patch, start, end):
-        crops = [
-            torch.from_numpy(np.asarray(one.convert("RGB").resize((2, 2), 0), np.float32) / 255)
-            for one in images
-        ]
+        crops = [torch.from_numpy(np.asarray(one.convert("RGB").resize((2, 2), 0), np.float32) / 255) for one in images]
         places = [[6 * index + 1 + patch_ for patch_ in range(4)] for index in range(len(images))]
         tokens = [token for _ in images for token in (start, *[patch] * 4, end)] + tokens
         pixels = torch.stack([crop.reshape(4, 3) for crop in crops])

@@ -17,13 +17,7 @@ class MolmoForCausalLM(Qwen2ForCausalLM):
         self.post_init()
 
     def forward(
-        self,
-        input_ids=None,
-        attention_mask=None,
-        images=None,
-        image_masks=None,
-        image_input_idx=None,
-        **kwargs,
+        self, input_ids=None, attention_mask=None, images=None, image_masks=None, image_input_idx=None, **kwargs
     ):
         kwargs["attention_mask"] = attention_mask
         if images is None or input_ids.shape[1] == 1:

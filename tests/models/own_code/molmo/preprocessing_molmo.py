@@ -16,15 +16,11 @@ class MolmoProcessor(ProcessorMixin):
 
     def process(self, text=None, images=None, *, tokens=None, **kwargs):
         tokens = self.tokenizer.encode(f" User: {text} Assistant:", add_special_tokens=False)
-        patch, start, end = self.tokenizer.convert_tokens_to_ids(
-            ["<im_patch>", "<im_start>", "<im_end>"]
-        )
+        patch, start, end = self.tokenizer.convert_tokens_to_ids(["<im_patch>", "<im_start>", "<im_end>"])
         bos = self.tokenizer.bos_token_id or self.tokenizer.eos_token_id
         if images is None:
             return {"input_ids": torch.tensor([bos, *tokens])}
-        tokens, pixels, places = self.image_processor.multimodal_preprocess(
-            images, tokens, patch, start, end
-        )
+        tokens, pixels, places = self.image_processor.multimodal_preprocess(images, tokens, patch, start, end)
         return {
             "input_ids": torch.tensor([bos, *tokens]),
             "images": pixels,

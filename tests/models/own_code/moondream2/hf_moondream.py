@@ -24,15 +24,7 @@ class HfMoondream(PreTrainedModel):
         self.register_buffer("attn_mask", torch.tril(torch.ones(32, 32)), persistent=False)
 
     @torch.no_grad()
-    def query(
-        self,
-        image=None,
-        question=None,
-        reasoning=False,
-        spatial_refs=None,
-        stream=False,
-        settings=None,
-    ):
+    def query(self, image=None, question=None, reasoning=False, spatial_refs=None, stream=False, settings=None):
         assert settings["variant"] is None
         assert not stream
         assert torch.equal(self.attn_mask, torch.tril(torch.ones(32, 32)))

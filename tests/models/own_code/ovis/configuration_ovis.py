@@ -63,7 +63,5 @@ class QwenConversationFormatter:
         return prompt, input_ids, [-100] * len(input_ids)
 
     def format_query(self, query, generation_preface=""):
-        prompt, input_ids, _ = self.format(
-            [{"from": "human", "value": query}], generation_preface=generation_preface
-        )
+        prompt, input_ids, _ = self.format([{"from": "human", "value": query}], generation_preface=generation_preface)
         return prompt, input_ids

@@ -20,9 +20,7 @@ class VisualTokenizer(nn.Module):
     def __init__(self, config, vocab_size):
         super().__init__()
         self.side = config["image_size"]
-        self.head = nn.Conv2d(
-            3, vocab_size - len(IMAGE_INDICATOR_IDS), self.side // 2, self.side // 2
-        )
+        self.head = nn.Conv2d(3, vocab_size - len(IMAGE_INDICATOR_IDS), self.side // 2, self.side // 2)
 
     def preprocess_image(self, image, max_partition=9, covering_threshold=0.9, convert_to_rgb=True):
         columns = max(1, min(max_partition, round(image.width / image.height)))
@@ -53,9 +51,7 @@ class Ovis(PreTrainedModel, GenerationMixin):
     def __init__(self, config):
         super().__init__(config)
         self.llm = AutoModelForCausalLM.from_config(config.llm_config)
-        self.text_tokenizer = AutoTokenizer.from_pretrained(
-            config.name_or_path, trust_remote_code=True
-        )
+        self.text_tokenizer = AutoTokenizer.from_pretrained(config.name_or_path, trust_remote_code=True)
         self.vocab = config.visual_tokenizer_config["vocab_size"]
         self.visual_tokenizer = VisualTokenizer(config.visual_tokenizer_config, self.vocab)
         self.vte = VisualEmbedding(self.vocab, config.hidden_size)
@@ -92,9 +88,7 @@ class Ovis(PreTrainedModel, GenerationMixin):
             if token != IMAGE_TOKEN_ID:
                 input_ids.append(token)
                 continue
-            pixels, placeholders = self.visual_tokenizer.preprocess_image(
-                remaining.pop(0), max_partition=max_partition
-            )
+            pixels, placeholders = self.visual_tokenizer.preprocess_image(remaining.pop(0), max_partition=max_partition)
             input_ids += placeholders
             pixel_values.append(pixels)
         pixel_values = torch.cat(pixel_values) if pixel_values else None

@@ -22,10 +22,7 @@ class Llama3ConversationFormatter:
             conversations.insert(0, {"from": "system", "value": "You are a helpful assistant."})
         if generation_preface is not None:
             conversations.append({"from": "gpt", "value": generation_preface})
-        prompt = "".join(
-            self.from2role[each["from"]] + each["value"].strip() + "<|end|>"
-            for each in conversations
-        )
+        prompt = "".join(self.from2role[each["from"]] + each["value"].strip() + "<|end|>" for each in conversations)
         prompt = prompt if generation_preface is None else prompt.removesuffix("<|end|>")
         input_ids = []
         for index, chunk in enumerate(prompt.split(IMAGE_TOKEN)):
@@ -35,9 +32,7 @@ class Llama3ConversationFormatter:
         return prompt, input_ids, torch.full_like(input_ids, -100)
 
     def format_query(self, query, generation_preface=""):
-        prompt, input_ids, _ = self.format(
-            [{"from": "human", "value": query}], generation_preface=generation_preface
-        )
+        prompt, input_ids, _ = self.format([{"from": "human", "value": query}], generation_preface=generation_preface)
         return prompt, input_ids
 
 
@@ -62,13 +57,9 @@ class Ovis(PreTrainedModel, GenerationMixin):
     def __init__(self, config):
         super().__init__(config)
         self.llm = AutoModelForCausalLM.from_config(config.llm_config)
-        self.text_tokenizer = AutoTokenizer.from_pretrained(
-            config.name_or_path, trust_remote_code=True
-        )
+        self.text_tokenizer = AutoTokenizer.from_pretrained(config.name_or_path, trust_remote_code=True)
         self.visual_tokenizer = SiglipVisualTokenizer(config.visual_tokenizer_config)
-        self.vte = nn.Linear(
-            config.visual_tokenizer_config["vocab_size"], config.hidden_size, bias=False
-        )
+        self.vte = nn.Linear(config.visual_tokenizer_config["vocab_size"], config.hidden_size, bias=False)
         self.post_init()
 
     def get_text_tokenizer(self):

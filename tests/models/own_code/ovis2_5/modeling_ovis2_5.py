@@ -39,27 +39,17 @@ class Ovis2_5(PreTrainedModel):
     def __init__(self, config):
         super().__init__(config)
         self.llm = AutoModelForCausalLM.from_config(config.llm_config)
-        self.text_tokenizer = AutoTokenizer.from_pretrained(
-            config.name_or_path, trust_remote_code=True
-        )
+        self.text_tokenizer = AutoTokenizer.from_pretrained(config.name_or_path, trust_remote_code=True)
         size = config.visual_vocab_size
         self.visual_tokenizer = VisualTokenizer(config.vit_config, size - len(INDICATOR_IDS))
         self.vte = nn.Embedding(size, config.hidden_size)
         self.post_init()
 
     def preprocess_inputs(
-        self,
-        messages,
-        min_pixels=448 * 448,
-        max_pixels=1344 * 1792,
-        add_generation_prompt=True,
-        enable_thinking=False,
+        self, messages, min_pixels=448 * 448, max_pixels=1344 * 1792, add_generation_prompt=True, enable_thinking=False
     ):
         text = self.text_tokenizer.apply_chat_template(
-            messages,
-            tokenize=False,
-            add_generation_prompt=add_generation_prompt,
-            enable_thinking=enable_thinking,
+            messages, tokenize=False, add_generation_prompt=add_generation_prompt, enable_thinking=enable_thinking
         )
         images = [
             item["image"]
@@ -68,9 +58,7 @@ class Ovis2_5(PreTrainedModel):
             for item in message["content"]
             if item.get("image") is not None
         ]
-        visual = [
-            self.visual_tokenizer.preprocess(one, None, min_pixels, max_pixels) for one in images
-        ]
+        visual = [self.visual_tokenizer.preprocess(one, None, min_pixels, max_pixels) for one in images]
         chunks = text.split(IMAGE_PLACEHOLDER)
         assert len(chunks) == len(visual) + 1
         input_ids = []
@@ -90,9 +78,7 @@ class Ovis2_5(PreTrainedModel):
         if pixel_values is not None:
             features = self.visual_tokenizer(pixel_values, grid_thws)
             embeds[inputs == VISUAL_ATOM_ID] = features @ self.vte.weight[: features.shape[-1]]
-            for row, indicator in zip(
-                self.vte.weight[-len(INDICATOR_IDS) :], INDICATOR_IDS, strict=True
-            ):
+            for row, indicator in zip(self.vte.weight[-len(INDICATOR_IDS) :], INDICATOR_IDS, strict=True):
                 embeds[inputs == indicator] = row
         for name in ("enable_thinking", "enable_thinking_budget", "thinking_budget"):
             kwargs.pop(name, None)

@@ -19,9 +19,7 @@ class OvisU1(PreTrainedModel):
     def __init__(self, config):
         super().__init__(config)
         self.llm = AutoModelForCausalLM.from_config(config.llm_config)
-        self.text_tokenizer = AutoTokenizer.from_pretrained(
-            config.name_or_path, trust_remote_code=True
-        )
+        self.text_tokenizer = AutoTokenizer.from_pretrained(config.name_or_path, trust_remote_code=True)
         self.patch = config.visual_tokenizer_config["patch_size"]
         self.visual_tokenizer = nn.Linear(3 * self.patch**2, config.hidden_size)
         self.post_init()
@@ -47,10 +45,7 @@ class OvisU1(PreTrainedModel):
         conversations = text_or_conversations
         if isinstance(text_or_conversations, str):
             conversations = [{"from": "human", "value": text_or_conversations}]
-        prompt = "".join(
-            f"<|im_start|>{ROLES[each['from']]}\n{each['value']}<|im_end|>\n"
-            for each in conversations
-        )
+        prompt = "".join(f"<|im_start|>{ROLES[each['from']]}\n{each['value']}<|im_end|>\n" for each in conversations)
         prompt += "<|im_start|>assistant\n" + ("<think>\n" if enable_thinking else "")
         chunks = prompt.split("<image>")
         assert len(chunks) - 1 == len(images or ())

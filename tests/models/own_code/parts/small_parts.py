@@ -45,9 +45,7 @@ class SmallModel(PreTrainedModel):
         for part in parts:
             if isinstance(part, str):
                 ids = tokenizer(part, add_special_tokens=False, return_tensors="pt")["input_ids"]
-                pieces.append(
-                    self.language_model.get_input_embeddings()(ids[0].long().to(self.device))
-                )
+                pieces.append(self.language_model.get_input_embeddings()(ids[0].long().to(self.device)))
             else:
                 pieces.append(self.see(part[None]))
         embeddings = torch.cat(pieces)[None]

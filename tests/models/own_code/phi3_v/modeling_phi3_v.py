@@ -16,14 +16,7 @@ class Phi3VForCausalLM(Qwen2ForCausalLM):
         self.img_projection = nn.Linear(3, config.hidden_size)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids=None,
-        attention_mask=None,
-        pixel_values=None,
-        image_sizes=None,
-        **kwargs,
-    ):
+    def forward(self, input_ids=None, attention_mask=None, pixel_values=None, image_sizes=None, **kwargs):
         kwargs["attention_mask"] = attention_mask
         if input_ids is not None and (input_ids < 0).any():
             embeds = self.get_input_embeddings()(input_ids.clamp(min=0))

@@ -45,15 +45,7 @@ class Phi3VProcessor(ProcessorMixin):
     def __init__(self, image_processor, tokenizer, **kwargs):
         super().__init__(image_processor, tokenizer)
 
-    def __call__(
-        self,
-        text,
-        images=None,
-        padding=False,
-        truncation=None,
-        max_length=None,
-        return_tensors="pt",
-    ):
+    def __call__(self, text, images=None, padding=False, truncation=None, max_length=None, return_tensors="pt"):
         if images is None:
             return BatchFeature(dict(self.tokenizer(text, return_tensors=return_tensors)))
         pictures = self.image_processor(images, return_tensors=return_tensors)

@@ -11,16 +11,7 @@ class POINTSChatModel(SmallModel):
     config_class = POINTSChatConfig
 
     @torch.no_grad()
-    def chat(
-        self,
-        pixel_values,
-        prompt,
-        tokenizer,
-        image_processor,
-        catty=True,
-        generation_config=None,
-        max_splits=8,
-    ):
+    def chat(self, pixel_values, prompt, tokenizer, image_processor, catty=True, generation_config=None, max_splits=8):
         assert image_processor(pixel_values, return_tensors="pt")["pixel_values"].shape[0] == 1
         assert catty
         assert max_splits == 8

@@ -44,14 +44,7 @@ class QWenLMHeadModel(SmallModel):
         return response, history
 
     @torch.no_grad()
-    def generate(
-        self,
-        input_ids,
-        attention_mask=None,
-        pad_token_id=None,
-        eos_token_id=None,
-        **settings,
-    ):
+    def generate(self, input_ids, attention_mask=None, pad_token_id=None, eos_token_id=None, **settings):
         """The ids of the prompt, paths of pictures included, then those of the reply."""
         tokenizer = PreTrainedTokenizerFast.from_pretrained(self.config._name_or_path)
         reply = self.write(tokenizer, self.parts(tokenizer.decode(input_ids[0])), **settings)

@@ -12,16 +12,7 @@ class TinyLlavaForConditionalGeneration(SmallModel):
     config_class = TinyLlavaConfig
 
     @torch.no_grad()
-    def chat(
-        self,
-        prompt,
-        tokenizer=None,
-        image=None,
-        max_new_tokens=512,
-        num_beams=1,
-        top_p=None,
-        temperature=0,
-    ):
+    def chat(self, prompt, tokenizer=None, image=None, max_new_tokens=512, num_beams=1, top_p=None, temperature=0):
         pictures = [] if image is None else [pixels_of(Image.open(image))]
         drawn = {"temperature": temperature, "top_p": top_p, "do_sample": True}
         reply = self.write(

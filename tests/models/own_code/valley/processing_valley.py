@@ -32,9 +32,7 @@ class ValleyProcessor(ProcessorMixin):
         if "<image>" not in conversations[1]["content"]:
             marks = " ".join(["<image>"] * len(images))
             conversations[1]["content"] = f"{marks}\n{conversations[1]['content']}"
-        text = self.tokenizer.apply_chat_template(
-            conversations, tokenize=False, add_generation_prompt=inference
-        )
+        text = self.tokenizer.apply_chat_template(conversations, tokenize=False, add_generation_prompt=inference)
         input_ids = []
         for index, chunk in enumerate(text.split("<image>")):
             input_ids += [IMAGE_TOKEN_INDEX] if index else []

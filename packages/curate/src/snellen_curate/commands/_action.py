@@ -201,8 +201,7 @@ def media_option() -> Any:
     return option(
         (),
         "--media",
-        "a folder outside of the data's own that their pictures or videos lie in; "
-        "repeat for several",
+        "a folder outside of the data's own that their pictures or videos lie in; repeat for several",
         metavar="DIR",
         is_repeatable=True,
     )

@@ -22,9 +22,7 @@ _WIDTH = 60
 class Options(ActionOptions):
     """What `snellen curate diff` takes."""
 
-    old: str = argument(
-        "OLD", "the earlier version: a data set folder, data file, TOML file or benchmark"
-    )
+    old: str = argument("OLD", "the earlier version: a data set folder, data file, TOML file or benchmark")
     new: str = argument("NEW", "the later version")
     columns: Mapping[str, str] | None = option(None, "--columns")
     top: int = option(10, "--top")
@@ -66,14 +64,7 @@ def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
         fields = [f"{name} {count}" for name, count in diff.by_field.items()]
         yield sentence(f"changed fields: {', '.join(fields)}")
     abilities = [
-        (
-            name or "no ability stated",
-            each.before,
-            each.after,
-            each.added,
-            each.removed,
-            each.changed,
-        )
+        (name or "no ability stated", each.before, each.after, each.added, each.removed, each.changed)
         for name, each in diff.by_ability.items()
     ]
     numbers = (Column(name, "count") for name in ("before", "after", "added", "removed", "changed"))

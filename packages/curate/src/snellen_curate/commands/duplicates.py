@@ -52,8 +52,7 @@ class Options(ActionOptions):
     against: Sequence[str] = option(
         (),
         "--against",
-        "also look in this benchmark, index, folder of pictures or manifest of "
-        "training data; repeat for several",
+        "also look in this benchmark, index, folder of pictures or manifest of training data; repeat for several",
         metavar="OTHER",
         is_repeatable=True,
     )
@@ -76,9 +75,7 @@ class Options(ActionOptions):
             "crops": "cropped or framed copies, which OpenCV verifies",
         }
     )
-    limits: Mapping[str, Any] = limits_option(
-        {"processes": FlagKey("processes that hash (one for each core)", int)}
-    )
+    limits: Mapping[str, Any] = limits_option({"processes": FlagKey("processes that hash (one for each core)", int)})
 
 
 def main(options: Options) -> Finished:
@@ -111,10 +108,7 @@ def _write_index(options: Options) -> Finished:
         _print_progress(options, options.data, progress)
 
     index = write_index(
-        options.data,
-        Path(options.out),
-        processes=options.limits.get("processes"),
-        on_progress=on_progress,
+        options.data, Path(options.out), processes=options.limits.get("processes"), on_progress=on_progress
     )
     info, seconds = index.info, time.perf_counter() - started
     lines = [
@@ -140,9 +134,7 @@ def _find(options: Options) -> Finished:
     if options.drop and not options.out:
         raise UsageError("--drop needs --out DIR, where the data set without them is written")
     settings = DuplicateSettings(
-        pictures=PictureRule(
-            turned="turned" not in options.skip, crops="crops" not in options.skip
-        ),
+        pictures=PictureRule(turned="turned" not in options.skip, crops="crops" not in options.skip),
         keep=options.keep,
         against=tuple(options.against),
     )

@@ -34,10 +34,7 @@ class Options(ActionOptions):
     data: str = argument("DATA", "a benchmark, a data file, or a data set folder of a step")
     out: str = option(MISSING, "--out", parse=parse_folder)
     drop: tuple[Any, ...] = drop_option(
-        {
-            "text-only": "what models answer without the picture",
-            "vision": "what no model answers with it",
-        }
+        {"text-only": "what models answer without the picture", "vision": "what no model answers with it"}
     )
     vision: Sequence[str] = option((), "--model")
     """Models that are asked with the pictures."""
@@ -114,9 +111,7 @@ def main(options: Options) -> Finished:
                 runs=options.runs,
                 rules=rules,
                 options=options.asking,
-                reports=Reports(
-                    progress, line_printer(console), download_printer(console), options.command_line
-                ),
+                reports=Reports(progress, line_printer(console), download_printer(console), options.command_line),
             )
     except (RunInterrupted, KeyboardInterrupt):
         exit_interrupted(Path(options.out), console, options.command_line)

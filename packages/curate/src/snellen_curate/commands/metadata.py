@@ -33,9 +33,7 @@ class Options(ActionOptions):
         "coco (LVIS too), image-folder, labelme, table (Parquet, JSON Lines, CSV, "
         "Hugging Face), visual-genome, voc, yolo, or one of a plug-in",
     )
-    paths: Sequence[str] = argument(
-        "PATH", "its files or folder; for a table also hf://org/name?split=NAME", "+"
-    )
+    paths: Sequence[str] = argument("PATH", "its files or folder; for a table also hf://org/name?split=NAME", "+")
     out: str = option(MISSING, "--out", parse=parse_folder)
     media: Sequence[str] = media_option()
     """A data set folder of `snellen curate pictures` among them leaves out what it dropped."""
@@ -66,8 +64,7 @@ def main(options: Options) -> Finished:
     for found in (kept, pictures):
         if len(found) > 1:
             raise UsageError(
-                f"--media {found[1]}: expected one folder of pictures, and one that `snellen "
-                "curate pictures` wrote"
+                f"--media {found[1]}: expected one folder of pictures, and one that `snellen curate pictures` wrote"
             )
     facts = options.facts
     request = ImportRequest(
@@ -94,10 +91,7 @@ def _document(counts: ImportCounts) -> Document:
     blocks: list[Block] = [sentence(f"{counts.path}: {counts.records} records of {counts.source}")]
     if counts.without_licence:
         blocks.append(
-            sentence(
-                f"without a licence: {counts.without_licence}; name it with --facts licence=SPDX, "
-                "if it has one"
-            )
+            sentence(f"without a licence: {counts.without_licence}; name it with --facts licence=SPDX, if it has one")
         )
     if counts.missing_pictures:
         blocks.append(
@@ -106,12 +100,8 @@ def _document(counts: ImportCounts) -> Document:
                 f"{counts.missing_picture}; name their folder with --media DIR"
             )
         )
-    blocks += [
-        sentence(f"left out: {what}, {count} times") for what, count in counts.left_out.items()
-    ]
+    blocks += [sentence(f"left out: {what}, {count} times") for what, count in counts.left_out.items()]
     if counts.with_problems:
-        blocks.append(
-            sentence(f"with problems: {counts.with_problems}; no question is made of them")
-        )
+        blocks.append(sentence(f"with problems: {counts.with_problems}; no question is made of them"))
     blocks += [sentence(f"  {name}: {reason}") for name, reason in counts.problems.items()]
     return Document(blocks, counts)

@@ -79,24 +79,19 @@ def _document(counts: dict[str, Any], out: str) -> Document:
 
     dropped, flagged = counts.get("drop", 0), counts.get("flag", 0)
     blocks: list[Block] = [
-        sentence(
-            f"{plural(counts['pictures'], 'picture')}: {flagged:,} flagged, {dropped:,} dropped",
-            "heading",
-        )
+        sentence(f"{plural(counts['pictures'], 'picture')}: {flagged:,} flagged, {dropped:,} dropped", "heading")
     ]
     rows = [(kind, count, KINDS[kind]) for kind, count in counts["kinds"].items()]
     if rows:
         columns = [Column("kind"), Column("pictures", "count"), Column("what it is")]
         blocks.append(Table("what was found", columns, rows))
     blocks += [
-        sentence(f"not looked at: {what}, {plural(count, 'time')}")
-        for what, count in counts["left_out"].items()
+        sentence(f"not looked at: {what}, {plural(count, 'time')}") for what, count in counts["left_out"].items()
     ]
     if counts["without_licence"]:
         blocks.append(
             sentence(
-                f"without a licence: {counts['without_licence']:,}; name it with --facts "
-                "licence=SPDX, if they have one"
+                f"without a licence: {counts['without_licence']:,}; name it with --facts licence=SPDX, if they have one"
             )
         )
     blocks.append(sentence(f"written: {out}, {Path(out) / TABLE_FILE}"))

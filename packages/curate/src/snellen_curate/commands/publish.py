@@ -57,10 +57,7 @@ class Options(ActionOptions):
         }
     )
     licences: str = option(
-        "",
-        "--licences",
-        "TOML table of the pictures' licences, by the column `source`",
-        metavar="FILE.toml",
+        "", "--licences", "TOML table of the pictures' licences, by the column `source`", metavar="FILE.toml"
     )
     require_licence: bool = option(
         False,
@@ -87,8 +84,7 @@ class Options(ActionOptions):
     private: str = option(
         "",
         "--private",
-        "folder for what is not published: the answers kept back and the "
-        "decisions (default: OUT-private)",
+        "folder for what is not published: the answers kept back and the decisions (default: OUT-private)",
         metavar="DIR",
     )
 

@@ -79,18 +79,14 @@ class Options(ActionOptions):
     limits: Mapping[str, Any] = limits_option(
         {
             "count": FlagKey("questions to ask for, for each picture and dimension (1)", int),
-            "per_dimension": FlagKey(
-                "most questions of a dimension, drawn by seed; 0: all (0)", int
-            ),
+            "per_dimension": FlagKey("most questions of a dimension, drawn by seed; 0: all (0)", int),
             "per_picture": FlagKey("most questions about a picture; 0: all (0)", int),
             "min_nouns": FlagKey("leave out pictures with fewer nouns in their captions (6)", int),
             "max_seconds": FlagKey("leave out longer videos (120)", float),
             "max_similarity": FlagKey(
                 "leave out questions of which two options share more of their words (0.9)", float
             ),
-            _PER_SUBTASK: FlagKey(
-                "of records: most questions of a subtask, evenly from its data sets (200)", int
-            ),
+            _PER_SUBTASK: FlagKey("of records: most questions of a subtask, evenly from its data sets (200)", int),
         }
     )
     draw: str | None = option(
@@ -105,8 +101,7 @@ class Options(ActionOptions):
     templates: str | None = option(
         None,
         "--templates",
-        "question templates, one per subtask (default: counting, presence, "
-        "recognition and boxes of what is labelled)",
+        "question templates, one per subtask (default: counting, presence, recognition and boxes of what is labelled)",
         metavar="FILE.toml",
         group=_RECORDS,
     )
@@ -140,9 +135,7 @@ def main(options: Options) -> Finished:
     if options.list:
         return _list_dimensions(options)
     if not options.data:
-        raise UsageError(
-            "name a folder of pictures, a data file that names them, or folders of metadata"
-        )
+        raise UsageError("name a folder of pictures, a data file that names them, or folders of metadata")
     if options.out is None:
         raise UsageError("name the data set folder: --out DIR")
     if options.templates or find_metadata(Path(options.data[0]).expanduser()):
@@ -216,9 +209,7 @@ def _make(options: Options) -> QuestionsResult:
         **options.limits,
     )
     pictures = open_pictures(options.data[0])
-    return make_questions(
-        pictures, options.folder, chosen, options.asking, progress=options.progress
-    )
+    return make_questions(pictures, options.folder, chosen, options.asking, progress=options.progress)
 
 
 _DRAWING = re.compile(r"(?<=[:,])(size|steps|guidance)=([^,]*)(?:,|$)")
@@ -228,11 +219,7 @@ def _make_drawn(options: Options) -> QuestionsResult:
     """Questions that are answered by drawing, of captions."""
     from snellen.benchmarks.protocol.drawing_options import split_drawing_options
     from snellen.core.benchmark import Variant
-    from snellen_curate.questions.drawn_questions import (
-        DrawnOptions,
-        make_drawn_questions,
-        open_captions,
-    )
+    from snellen_curate.questions.drawn_questions import DrawnOptions, make_drawn_questions, open_captions
 
     name = options.draw or ""
     given = {f"draw_{found[1]}": found[2] for found in _DRAWING.finditer(name)}
@@ -246,9 +233,7 @@ def _make_drawn(options: Options) -> QuestionsResult:
         seed=options.seed,
     )
     captions = open_captions(options.data[0])
-    return make_drawn_questions(
-        captions, options.folder, chosen, options.asking, progress=options.progress
-    )
+    return make_drawn_questions(captions, options.folder, chosen, options.asking, progress=options.progress)
 
 
 def _make_next_images(options: Options) -> QuestionsResult:

@@ -12,14 +12,7 @@ from snellen.api.flags import FlagKey, argument, option
 from snellen.cli.output import write_document
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
-from snellen_curate.commands._action import (
-    ActionOptions,
-    Finished,
-    limits_option,
-    parse_folder,
-    publish_next,
-    sentence,
-)
+from snellen_curate.commands._action import ActionOptions, Finished, limits_option, parse_folder, publish_next, sentence
 
 if TYPE_CHECKING:
     from snellen.report.document import Document
@@ -40,9 +33,7 @@ def _parse_mismatch(text: str) -> str:
 class Options(ActionOptions):
     """What `snellen curate review` takes."""
 
-    data: str = argument(
-        "DATA", "data set folder, data file, folder of pictures, or name of a benchmark"
-    )
+    data: str = argument("DATA", "data set folder, data file, folder of pictures, or name of a benchmark")
     out: str | None = option(None, "--out", parse=parse_folder)
     """Of the review, and of the next version of the data set. None: DATA-reviewed."""
     columns: Mapping[str, str] | None = option(None, "--columns")
@@ -63,9 +54,7 @@ class Options(ActionOptions):
         parse=_parse_mismatch,
         bare_value="",
     )
-    limits: Mapping[str, Any] = limits_option(
-        {"annotators": FlagKey("decisions that each item needs (1)", int)}
-    )
+    limits: Mapping[str, Any] = limits_option({"annotators": FlagKey("decisions that each item needs (1)", int)})
     gold: str | None = option(
         None,
         "--gold",
@@ -87,16 +76,14 @@ class Options(ActionOptions):
     imported: str | None = option(
         None,
         "--import",
-        "add decisions that were made in another tool: JSON lines, CSV, or an "
-        "export of Label Studio or Argilla",
+        "add decisions that were made in another tool: JSON lines, CSV, or an export of Label Studio or Argilla",
         metavar="FILE",
         group=_TASKS,
     )
     export: Literal["queue", "label-studio", "argilla", "csv"] | None = option(
         None,
         "--export",
-        "write the queue and its decisions for another tool; `queue`: the queue "
-        "alone, as queue.jsonl",
+        "write the queue and its decisions for another tool; `queue`: the queue alone, as queue.jsonl",
         choices=_FORMS,
         group=_TASKS,
     )
@@ -105,8 +92,7 @@ class Options(ActionOptions):
     finish: Literal["refuse", "keep", "drop", "flag"] | None = option(
         None,
         "--finish",
-        "write the next version of the data set; what is done with items "
-        "that are not decided (default: refuse)",
+        "write the next version of the data set; what is done with items that are not decided (default: refuse)",
         choices=("refuse", "keep", "drop", "flag"),
         bare_value="refuse",
         group=_TASKS,
@@ -241,9 +227,7 @@ def _settings(options: Options) -> dict[str, Any]:
 def _queue_document(review: Review, head: str, facts: Mapping[str, Any]) -> Document:
     from snellen.report.document import Document
 
-    return Document(
-        [sentence(f"{head}: {_describe_queue(review)}")], {**facts, **_queue_facts(review)}
-    )
+    return Document([sentence(f"{head}: {_describe_queue(review)}")], {**facts, **_queue_facts(review)})
 
 
 def _describe_queue(review: Review) -> str:
@@ -276,10 +260,7 @@ def _serve(review: Review, options: Options) -> Finished:
     links = read_links(review.folder, options.annotators)
     try:
         with ReviewServer(review.board, links, options.port) as server:
-            rows = [
-                {"name": link.name, "role": link.role, "address": server.address(link)}
-                for link in links
-            ]
+            rows = [{"name": link.name, "role": link.role, "address": server.address(link)} for link in links]
             write_document(_links_document(review, rows), options)
             sys.stdout.flush()
             if options.open:

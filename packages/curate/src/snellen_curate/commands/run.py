@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 _NO_STEPS = ("diff", "run")
 """Actions that make nothing."""
-_TODO = {
-    "done": "done",
-    "resume": "goes on",
-    "run": "to do",
-    "again": "to do again",
-    "unknown": "to do",
-}
+_TODO = {"done": "done", "resume": "goes on", "run": "to do", "again": "to do again", "unknown": "to do"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +47,7 @@ def main(options: Options) -> Finished:
     if options.out:
         recipe = replace(recipe, out=str(Path(options.out).absolute()))
     names = dict.fromkeys(step.action for step in recipe.steps)
-    pipeline = RecipePipeline(
-        recipe, {name: _step_command(name) for name in names}, options.command_line
-    )
+    pipeline = RecipePipeline(recipe, {name: _step_command(name) for name in names}, options.command_line)
     is_table = options.form == TABLE
     # What the recipe names is relative to its folder, wherever the command is typed.
     with contextlib.chdir(path.expanduser().absolute().parent):
@@ -138,8 +130,5 @@ def _outcome_document(outcome: RecipeOutcome) -> Document:
     if outcome.message:
         lines += outcome.message.splitlines()
     else:
-        lines.append(
-            f"{outcome.folder}: {outcome.items} items in provenance.jsonl; summary.md says what "
-            "each step did"
-        )
+        lines.append(f"{outcome.folder}: {outcome.items} items in provenance.jsonl; summary.md says what each step did")
     return Document([sentence(line) for line in lines], outcome)

@@ -10,23 +10,14 @@ from typing import Any
 from snellen.api.flags import FlagKey, argument, option
 from snellen.cli.output import TABLE
 from snellen.core.errors import UsageError
-from snellen_curate.commands._action import (
-    ActionOptions,
-    Finished,
-    limits_option,
-    parse_folder,
-    sentence,
-    skip_option,
-)
+from snellen_curate.commands._action import ActionOptions, Finished, limits_option, parse_folder, sentence, skip_option
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ActionOptions):
     """What `snellen curate statistics` takes."""
 
-    data: str = argument(
-        "DATA", "a benchmark, a data file, a data set folder or a folder of pictures"
-    )
+    data: str = argument("DATA", "a benchmark, a data file, a data set folder or a folder of pictures")
     out: str | None = option(None, "--out", parse=parse_folder)
     """Figures are drawn there, as SVG. None: there are none."""
     columns: Mapping[str, str] | None = option(None, "--columns")
@@ -36,11 +27,7 @@ class Options(ActionOptions):
     """Groups of each grouping; None: 25 on a terminal, else all."""
     skip: tuple[str, ...] = skip_option({"media": "reading the headers of images and videos"})
     limits: Mapping[str, Any] = limits_option(
-        {
-            "probe": FlagKey(
-                "train the text probe on at most this many closed questions; 0: none (20000)", int
-            )
-        }
+        {"probe": FlagKey("train the text probe on at most this many closed questions; 0: none (20000)", int)}
     )
 
 
@@ -50,15 +37,9 @@ def main(options: Options) -> Finished:
 
     from snellen_curate.open_data import open_items
     from snellen_curate.statistics.measuring import StatisticsOptions, measure_data
-    from snellen_curate.statistics.statistics_tables import (
-        MAX_GROUPS,
-        findings,
-        statistics_document,
-    )
+    from snellen_curate.statistics.statistics_tables import MAX_GROUPS, findings, statistics_document
 
-    chosen = StatisticsOptions(
-        by=options.group or None, read_media="media" not in options.skip, **options.limits
-    )
+    chosen = StatisticsOptions(by=options.group or None, read_media="media" not in options.skip, **options.limits)
     if chosen.probe < 0:
         raise UsageError(f"--limits probe={chosen.probe}: expected a number of questions, or 0")
     if options.top is not None and options.top < 1:
@@ -87,9 +68,7 @@ def _progress_bar(options: Options) -> Iterator[Callable[[int, int], None]]:
     from snellen.report.console import Terminal
 
     console = Terminal(stderr=True)
-    with Progress(
-        console=console, disable=options.quiet or not console.is_terminal, transient=True
-    ) as bars:
+    with Progress(console=console, disable=options.quiet or not console.is_terminal, transient=True) as bars:
         task = bars.add_task(options.data, total=None)
 
         def progress(done: int, total: int) -> None:

@@ -41,24 +41,17 @@ class Options(ActionOptions):
     model: Sequence[str] = option((), "--model")
     """Who translates."""
     roles: Mapping[str, str] = roles_option(
-        {
-            "back": "translates back, to compare with the source (chrF)",
-            "judge": "compares the meanings",
-        }
+        {"back": "translates back, to compare with the source (chrF)", "judge": "compares the meanings"}
     )
     columns: Mapping[str, str] | None = option(None, "--columns")
     language: str = option(
         MISSING,
         "--language",
-        "language to translate into, a BCP-47 tag such as zh; FROM where "
-        "the data are not in English, e.g. de:zh",
+        "language to translate into, a BCP-47 tag such as zh; FROM where the data are not in English, e.g. de:zh",
         metavar="[FROM:]TO",
     )
     check: str | None = option(
-        None,
-        "--check",
-        "check this translation of DATA by the rules; nothing is asked",
-        metavar="SIBLING",
+        None, "--check", "check this translation of DATA by the rules; nothing is asked", metavar="SIBLING"
     )
     fields: str = option(
         "question,hint,options",
@@ -106,9 +99,7 @@ def _check(options: Options, plan: TranslationPlan) -> TranslationSummary:
     from snellen_curate.translate.step import check_sibling
 
     refuse_flags({"-m": options.model, "--model-for": options.roles}, "--check asks nothing")
-    return check_sibling(
-        options.data, options.check or "", plan, options.out, columns=options.columns
-    )
+    return check_sibling(options.data, options.check or "", plan, options.out, columns=options.columns)
 
 
 def _translate(options: Options, plan: TranslationPlan) -> TranslationSummary:
@@ -121,10 +112,7 @@ def _translate(options: Options, plan: TranslationPlan) -> TranslationSummary:
 
     model = only_model(options.model)
     if not model:
-        raise UsageError(
-            "no model translates: name one with -m MODEL, or an existing translation with "
-            "--check SIBLING"
-        )
+        raise UsageError("no model translates: name one with -m MODEL, or an existing translation with --check SIBLING")
     roles = {"back": BACK, "judge": JUDGE}
     models = {TRANSLATOR: model} | {roles[role]: name for role, name in options.roles.items()}
     out = Path(options.out or sibling_name(options.data, plan, options.columns))

@@ -12,13 +12,7 @@ from snellen_curate.duplicates.compare_items import relate
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
 from snellen_curate.duplicates.match_pictures import EXACT, match_pictures
-from snellen_curate.duplicates.report import (
-    DuplicateSettings,
-    OverlapMatch,
-    OverlapReport,
-    PictureMatch,
-    Share,
-)
+from snellen_curate.duplicates.report import DuplicateSettings, OverlapMatch, OverlapReport, PictureMatch, Share
 from snellen_curate.duplicates.texts import jaccard, near_across
 
 MAX_MATCHES = 20
@@ -81,19 +75,15 @@ def find_overlap(
 
 
 def _list_matches(
-    data: ReadItems, hits: dict[str, list[_PictureHit]], outside: OtherData,
-    settings: DuplicateSettings,
-) -> list[OverlapMatch]:  # fmt: skip
+    data: ReadItems, hits: dict[str, list[_PictureHit]], outside: OtherData, settings: DuplicateSettings
+) -> list[OverlapMatch]:
     """Matches with entries of a list: by picture, and by question and caption."""
     index = outside.index
     if index is None:
         return []
     texts: dict[int, dict[int, float]] = defaultdict(dict)
     if index.info.captions:
-        asked = [
-            position for position, item in enumerate(data.items)
-            if len(item.question.split()) >= MIN_WORDS
-        ]  # fmt: skip
+        asked = [position for position, item in enumerate(data.items) if len(item.question.split()) >= MIN_WORDS]
         questions = [data.items[position].question for position in asked]
         for query, row, similarity in index.search_texts(questions, settings.texts.similarity):
             texts[asked[query]][row] = round(similarity, 4)
@@ -110,18 +100,22 @@ def _list_matches(
             name = index.text("names", row)
             matches.append(
                 OverlapMatch(
-                    item.id, name, match, similarity=similar.get(row),
-                    own_picture=digest, other_picture=name if match else "",
-                    caption=index.text("captions", row), row=row,
+                    item.id,
+                    name,
+                    match,
+                    similarity=similar.get(row),
+                    own_picture=digest,
+                    other_picture=name if match else "",
+                    caption=index.text("captions", row),
+                    row=row,
                 )
-            )  # fmt: skip
+            )
     return matches
 
 
 def _item_matches(
-    data: ReadItems, hits: dict[str, list[_PictureHit]], other: ReadItems,
-    settings: DuplicateSettings,
-) -> list[OverlapMatch]:  # fmt: skip
+    data: ReadItems, hits: dict[str, list[_PictureHit]], other: ReadItems, settings: DuplicateSettings
+) -> list[OverlapMatch]:
     """Matches with items of another benchmark: all pictures match, or without pictures the text."""
     names = list(other.images)
     users: dict[str, list[ItemFacts]] = defaultdict(list)
@@ -144,37 +138,38 @@ def _item_matches(
     own = [item for item in data.items if not item.media]
     theirs = [item for item in other.items if not item.media]
     for left, right, _ in near_across(
-        [item.shingles for item in own], [item.shingles for item in theirs],
-        min(settings.texts.similarity, 0.7),
-    ):  # fmt: skip
+        [item.shingles for item in own], [item.shingles for item in theirs], min(settings.texts.similarity, 0.7)
+    ):
         relation = relate(own[left], theirs[right], True, settings.texts)
         if relation is not None:
             matches.append(
-                OverlapMatch(own[left].id, theirs[right].id, None, relation.kind, relation.rule,
-                             round(relation.similarity, 4))
-            )  # fmt: skip
+                OverlapMatch(
+                    own[left].id, theirs[right].id, None, relation.kind, relation.rule, round(relation.similarity, 4)
+                )
+            )
     return matches
 
 
 def _item_match(
-    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch,
-    settings: DuplicateSettings,
-) -> OverlapMatch:  # fmt: skip
+    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch, settings: DuplicateSettings
+) -> OverlapMatch:
     same_pixels = match.how in EXACT
     relation = None
     if len(item.media) == len(other.media):
         relation = relate(item, other, same_pixels, settings.texts)
     return OverlapMatch(
-        item.id, other.id, match,
-        relation.kind if relation else None, relation.rule if relation else None,
+        item.id,
+        other.id,
+        match,
+        relation.kind if relation else None,
+        relation.rule if relation else None,
         round(relation.similarity if relation else jaccard(item.shingles, other.shingles), 4),
-        digest, name,
-    )  # fmt: skip
+        digest,
+        name,
+    )
 
 
-def _shares(
-    items: Sequence[ItemFacts], matches: Iterable[OverlapMatch], *, is_list: bool
-) -> list[Share]:
+def _shares(items: Sequence[ItemFacts], matches: Iterable[OverlapMatch], *, is_list: bool) -> list[Share]:
     """Share of the items with a match, for each kind of match. Items about one picture stand and
     fall together: they are a cluster of the interval."""
     exact, any_picture, question, whole = (set[str]() for _ in range(4))
@@ -212,15 +207,11 @@ def _notes(outside: OtherData) -> list[str]:
     if info.broken:
         notes.append(f"{info.broken} of {info.entries} entries could not be used")
     if info.flat:
-        notes.append(
-            f"{info.flat} pictures without contrast were compared by bytes and pixels only"
-        )
+        notes.append(f"{info.flat} pictures without contrast were compared by bytes and pixels only")
     return notes
 
 
-def _order(
-    items: Sequence[ItemFacts],
-) -> Callable[[OverlapMatch], tuple[int, int, int, float, str]]:
+def _order(items: Sequence[ItemFacts]) -> Callable[[OverlapMatch], tuple[int, int, int, float, str]]:
     """Sort key: items as they stand in the data, then exact before near before texts alone."""
     place = {item.id: position for position, item in enumerate(items)}
 

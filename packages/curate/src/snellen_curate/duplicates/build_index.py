@@ -74,9 +74,7 @@ def build_index(
     if another process writes it, DataError for a list without entries, and StorageError.
     """
     wanted = IndexInfo(listing.spec, listing.kind, shard_size, has_turned)
-    lock = lock_folder(
-        out, f"another process is writing the index {out}; wait for it, or use another folder"
-    )
+    lock = lock_folder(out, f"another process is writing the index {out}; wait for it, or use another folder")
     try:
         info = _start(out, wanted)
         with open_hasher(processes) as hash_sources:
@@ -97,9 +95,7 @@ def _start(out: Path, wanted: IndexInfo) -> IndexInfo:
     """The index's info: new, or of an earlier start with the same settings."""
     if not (out / INDEX_FILE).exists():
         if any(child.name != LOCK_FILE for child in out.iterdir()):
-            raise UsageError(
-                f"{out} is not empty and holds no index of picture hashes; choose another folder"
-            )
+            raise UsageError(f"{out} is not empty and holds no index of picture hashes; choose another folder")
         save_info(out, wanted)
         return wanted
     info = read_info(out)
@@ -114,9 +110,12 @@ def _start(out: Path, wanted: IndexInfo) -> IndexInfo:
 
 
 def _write_shards(
-    listing: Listing, out: Path, info: IndexInfo, make: Callable[[Sequence[ListEntry]], Columns],
+    listing: Listing,
+    out: Path,
+    info: IndexInfo,
+    make: Callable[[Sequence[ListEntry]], Columns],
     on_progress: OnProgress | None,
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """Write the shards that are missing, and compare the others' names with the list. Returns the
     number of entries of each shard."""
     sizes: list[int] = []

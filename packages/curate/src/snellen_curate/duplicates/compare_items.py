@@ -39,9 +39,7 @@ class Relation(NamedTuple):
     """Jaccard similarity of question and options, without the text that most items share."""
 
 
-def relate(
-    one: ItemFacts, other: ItemFacts, same_pixels: bool, thresholds: TextThresholds
-) -> Relation | None:
+def relate(one: ItemFacts, other: ItemFacts, same_pixels: bool, thresholds: TextThresholds) -> Relation | None:
     """How two items are related whose pictures are the same or near duplicates; None if they ask
     different things.
 
@@ -74,9 +72,7 @@ def relate(
     return None
 
 
-def _relate_equal(
-    one: ItemFacts, other: ItemFacts, same_pixels: bool, agree: bool
-) -> Relation | None:
+def _relate_equal(one: ItemFacts, other: ItemFacts, same_pixels: bool, agree: bool) -> Relation | None:
     """How items with the same question are related."""
     similarity = jaccard(one.shingles, other.shingles)
     if one.options == other.options:
@@ -88,8 +84,6 @@ def _relate_equal(
             return Relation("possible duplicate", rule, similarity)
     if agree:
         return Relation("duplicate", rule, similarity)
-    excluded = one.kind == other.kind == "yes_no" or bool(
-        one.key & other.options or other.key & one.options
-    )
+    excluded = one.kind == other.kind == "yes_no" or bool(one.key & other.options or other.key & one.options)
     certain = same_pixels and excluded
     return Relation("contradiction" if certain else "possible contradiction", rule, similarity)

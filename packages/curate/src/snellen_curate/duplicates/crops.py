@@ -36,10 +36,12 @@ WHOLE = Box(0, 0, 1, 1)
 BOXES = (
     WHOLE,
     *(Box(cut, cut, 1 - cut, 1 - cut) for cut in _ALL_SIDES),
-    *(box for cut in _ONE_SIDE
-      for box in (Box(cut, 0, 1, 1), Box(0, cut, 1, 1), Box(0, 0, 1 - cut, 1),
-                  Box(0, 0, 1, 1 - cut))),
-)  # fmt: skip
+    *(
+        box
+        for cut in _ONE_SIDE
+        for box in (Box(cut, 0, 1, 1), Box(0, cut, 1, 1), Box(0, 0, 1 - cut, 1), Box(0, 0, 1, 1 - cut))
+    ),
+)
 """What is cut off one of two pictures. Between two of these cuts the hashes still match."""
 
 

@@ -13,11 +13,7 @@ import msgspec
 from snellen.core.atomic_write import save
 from snellen.data_sets.decisions import Action, Decision, Evidence, count_actions
 from snellen.data_sets.step import open_step
-from snellen_curate.duplicates.descriptions import (
-    describe_overlap,
-    describe_picture_match,
-    report_data,
-)
+from snellen_curate.duplicates.descriptions import describe_overlap, describe_picture_match, report_data
 from snellen_curate.duplicates.find import DuplicateSearchResult
 from snellen_curate.duplicates.page import PAGE_FILE, write_page
 from snellen_curate.duplicates.report import DuplicateReport, OverlapReport, PictureMatch
@@ -34,9 +30,7 @@ _MAX_EVIDENCE = 5
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-def write_folder(
-    found: DuplicateSearchResult, out: Path | str, drop: Sequence[Group] = ()
-) -> dict[str, Any]:
+def write_folder(found: DuplicateSearchResult, out: Path | str, drop: Sequence[Group] = ()) -> dict[str, Any]:
     """Write the data set folder `out`: items in the groups `drop` are dropped, others are flagged.
 
     Also writes the report, its page and the exclusion lists there. Returns the counts. Raises
@@ -44,10 +38,7 @@ def write_folder(
     """
     report, table = found.report, found.read.table
     # As JSON has it: lists, where the report has tuples.
-    settings = {
-        "drop": sorted(drop),
-        **msgspec.json.decode(msgspec.json.encode(report.settings)),
-    }
+    settings = {"drop": sorted(drop), **msgspec.json.decode(msgspec.json.encode(report.settings))}
     decided = decisions(report, drop)
     with open_step(out, STEP, settings, table) as step:
         folder = step.folder
@@ -76,9 +67,7 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
     """The decision about each item that is in a group, by id."""
     decided: dict[str, Decision] = {}
 
-    def decide(
-        name: str, group: Group | None, rule: str, reason: str, evidence: list[Evidence]
-    ) -> None:
+    def decide(name: str, group: Group | None, rule: str, reason: str, evidence: list[Evidence]) -> None:
         action: Action = "drop" if group in drop else "flag"
         decision = Decision(name, action, STEP, rule, reason, tuple(evidence[:_MAX_EVIDENCE]))
         before = decided.get(name)
@@ -99,8 +88,7 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
             decide(name, "against", f"in {one.name}", f"it is in {one.name}", matched)
     for medium in report.broken:
         for name in medium.items:
-            decide(name, "broken", "broken picture" if medium.picture else "unusable",
-                   medium.reason, [])  # fmt: skip
+            decide(name, "broken", "broken picture" if medium.picture else "unusable", medium.reason, [])
     return decided
 
 
@@ -109,16 +97,13 @@ def write_lists(report: DuplicateReport, folder: Path) -> list[Path]:
     the items that are in it and its entries that are here: one id a line. Raises StorageError."""
     lists = {EXCLUDE_FILE: list(report.exclusions)}
     contradicting = [
-        name for pair in report.contradictions if pair.kind == "contradiction"
-        for name in (pair.left, pair.right)
-    ]  # fmt: skip
+        name for pair in report.contradictions if pair.kind == "contradiction" for name in (pair.left, pair.right)
+    ]
     lists[CONTRADICTIONS_FILE] = list(dict.fromkeys(contradicting))
     for one in report.against:
         stem = _UNSAFE.sub("-", Path(one.name).name) or "other"
         lists[f"in-{stem}.txt"] = list(dict.fromkeys(match.item for match in one.matches))
-        lists[f"exclude-from-{stem}.txt"] = list(
-            dict.fromkeys(match.other for match in one.matches)
-        )
+        lists[f"exclude-from-{stem}.txt"] = list(dict.fromkeys(match.other for match in one.matches))
     return [write_lines(lines, folder / name) for name, lines in lists.items()]
 
 
@@ -165,8 +150,6 @@ def _outside(report: OverlapReport) -> dict[str, list[Evidence]]:
     return evidence
 
 
-def _evidence(
-    other: str, facts: Sequence[str], picture: PictureMatch | None, similarity: float | None
-) -> Evidence:
+def _evidence(other: str, facts: Sequence[str], picture: PictureMatch | None, similarity: float | None) -> Evidence:
     score = similarity if picture is None or picture.phash is None else float(picture.phash)
     return Evidence("measured", reply=other, verdict="; ".join(facts), score=score)

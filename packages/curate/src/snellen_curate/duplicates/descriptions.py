@@ -70,12 +70,7 @@ def describe_overlap(match: OverlapMatch) -> tuple[str, ...]:
 def share_table(report: OverlapReport) -> Table:
     """What there is of the data in another set, with intervals."""
     rows = [
-        (
-            share.name,
-            share.count,
-            share.n,
-            IntervalEstimate(share.share if share.n else None, share.interval),
-        )
+        (share.name, share.count, share.n, IntervalEstimate(share.share if share.n else None, share.interval))
         for share in report.shares
     ]
     return Table(f"also in {report.name} ({describe_entries(report)})", _SHARE_COLUMNS, rows)
@@ -108,9 +103,7 @@ def duplicates_document(report: DuplicateReport) -> Document:
     items, pictures = fmt.plural(report.items, "item"), fmt.plural(report.pictures, "picture")
     columns = (Column("finding"), Column("count", "count"), Column("what it says"))
     blocks: list[Block] = [
-        Line(f"{one.name}: {note}", "notice", is_unbroken=True)
-        for one in report.against
-        for note in one.notes
+        Line(f"{one.name}: {note}", "notice", is_unbroken=True) for one in report.against for note in one.notes
     ]
     blocks += [
         Line(f"{report.data}: {items}, {pictures}", "heading", is_unbroken=True),
@@ -139,9 +132,7 @@ def describe_entries(report: OverlapReport) -> str:
     """What there is in another data set."""
     is_list = report.kind == "list"
     parts = [
-        fmt.plural(report.entries, "entry", "entries")
-        if is_list
-        else fmt.plural(report.entries, "item"),
+        fmt.plural(report.entries, "entry", "entries") if is_list else fmt.plural(report.entries, "item"),
         fmt.plural(report.pictures, "picture"),
     ]
     if report.captions:
@@ -168,9 +159,7 @@ def _findings(report: DuplicateReport) -> Iterator[tuple[str, int, str]]:
 
 def _pair_table(title: str, pairs: Sequence[ItemPair]) -> Table:
     columns = (Column("item"), Column("other"), Column("how they match"))
-    rows: list[list[Cell]] = [
-        [pair.left, pair.right, "; ".join(_pair_facts(pair))] for pair in pairs[:_MAX_LINES]
-    ]
+    rows: list[list[Cell]] = [[pair.left, pair.right, "; ".join(_pair_facts(pair))] for pair in pairs[:_MAX_LINES]]
     more = len(pairs) - _MAX_LINES
     return Table(title, columns, rows, (f"and {more:,} more",) if more > 0 else ())
 

@@ -14,30 +14,14 @@ from msgspec.structs import replace
 from snellen.data_sets.items import ITEMS_FILE, ItemTable
 from snellen.settings import Settings
 from snellen_curate.duplicates.against import OtherData, find_overlap
-from snellen_curate.duplicates.build_index import (
-    SHARD_SIZE,
-    IndexProgress,
-    ListChanged,
-    OnProgress,
-    build_index,
-)
+from snellen_curate.duplicates.build_index import SHARD_SIZE, IndexProgress, ListChanged, OnProgress, build_index
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen_curate.duplicates.item_facts import ReadItems, read_items
-from snellen_curate.duplicates.listing import (
-    MANIFEST_SUFFIXES,
-    Listing,
-    find_columns,
-    manifest_columns,
-    open_listing,
-)
+from snellen_curate.duplicates.listing import MANIFEST_SUFFIXES, Listing, find_columns, manifest_columns, open_listing
 from snellen_curate.duplicates.match_pictures import Matches, PictureGraph, match_pictures
 from snellen_curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings
-from snellen_curate.duplicates.within import (
-    find_item_pairs,
-    make_clusters,
-    picture_pairs,
-)
+from snellen_curate.duplicates.within import find_item_pairs, make_clusters, picture_pairs
 from snellen_curate.open_data import open_items
 
 _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
@@ -82,16 +66,20 @@ class _Indexes:
         key = f"list {path.absolute()} {stamp}"
         return self._open(listing, key, listing.spec, False, SHARD_SIZE)
 
-    def _open(
-        self, listing: Listing, key: str, name: str, has_turned: bool, shard_size: int
-    ) -> HashIndex:
+    def _open(self, listing: Listing, key: str, name: str, has_turned: bool, shard_size: int) -> HashIndex:
         # Whatever `build_index` refuses to find changed: a cache never stands in the way.
         facts = f"{VERSION} {has_turned} {shard_size} {key}"
         folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
         on_progress = partial(self._on_phase, name) if self._on_phase else None
-        build = partial(build_index, listing, folder, processes=self._processes,
-                        shard_size=shard_size, has_turned=has_turned,
-                        on_progress=on_progress)  # fmt: skip
+        build = partial(
+            build_index,
+            listing,
+            folder,
+            processes=self._processes,
+            shard_size=shard_size,
+            has_turned=has_turned,
+            on_progress=on_progress,
+        )
         try:
             build()
         except ListChanged:
@@ -144,11 +132,7 @@ def _open_other(spec: str) -> ItemTable | HashIndex | Listing:
 
 
 def write_index(
-    spec: str,
-    out: Path,
-    *,
-    processes: int | None = None,
-    on_progress: OnProgress | None = None,
+    spec: str, out: Path, *, processes: int | None = None, on_progress: OnProgress | None = None
 ) -> HashIndex:
     """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
 
@@ -176,9 +160,7 @@ def is_benchmark(spec: str | Path) -> bool:
     return bool(columns & _QUESTION_COLUMNS) or not find_columns(list(columns))
 
 
-def _report(
-    read: ReadItems, index: HashIndex | None, settings: DuplicateSettings
-) -> DuplicateReport:
+def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSettings) -> DuplicateReport:
     """The duplicates within the data set; `against` is still empty."""
     digests = list(read.images)
     sizes: dict[str, int] = {}

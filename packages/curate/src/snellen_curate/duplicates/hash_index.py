@@ -34,22 +34,9 @@ from snellen_curate.duplicates.index_format import (
     shard_path,
 )
 from snellen_curate.duplicates.picture_hashes import TURNS, Hashes
-from snellen_curate.duplicates.picture_rule import (
-    UNKNOWN,
-    PictureRule,
-    is_plain,
-    likeness,
-    turn_copies,
-)
+from snellen_curate.duplicates.picture_rule import UNKNOWN, PictureRule, is_plain, likeness, turn_copies
 from snellen_curate.duplicates.report import PictureMatch
-from snellen_curate.duplicates.texts import (
-    band_keys,
-    differ_in_numbers,
-    jaccard,
-    match_bands,
-    shingles,
-    tokens,
-)
+from snellen_curate.duplicates.texts import band_keys, differ_in_numbers, jaccard, match_bands, shingles, tokens
 
 _COMPARED_AT_ONCE = 4096
 """Pairs of small copies that are compared at once: 25 MB."""
@@ -101,9 +88,7 @@ class HashIndex:
         for number in range(len(self._ends)):
             yield self._first(number), self._open(number)
 
-    def search(
-        self, queries: PictureQueries, rule: PictureRule
-    ) -> dict[tuple[int, int], PictureMatch]:
+    def search(self, queries: PictureQueries, rule: PictureRule) -> dict[tuple[int, int], PictureMatch]:
         """Every pair of a query and a row that are near duplicates by the rule, in their order.
         Exact: none is missed that the rule would accept."""
         with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
@@ -120,8 +105,7 @@ class HashIndex:
             hashes = queries.phash if way == 0 or queries.turned is None else queries.turned[:, way]
             who = can_turn if way else with_hash
             found = self.near_hashes(hashes[who], radius)
-            for pair, match in self._accept(found._replace(query=who[found.query]), queries, rule,
-                                            way):  # fmt: skip
+            for pair, match in self._accept(found._replace(query=who[found.query]), queries, rule, way):
                 # A pair may match in several ways, as a symmetric picture does: the nearest counts.
                 if pair not in best or (match.phash or 0) < (best[pair].phash or 0):
                     best[pair] = match
@@ -187,9 +171,12 @@ class HashIndex:
     def queries(self) -> PictureQueries:
         """The pictures of this index as queries; held in memory."""
         return PictureQueries(
-            self.column("phash"), self.column("dhash"), self.column("flags"),
-            self.find_column("copies"), self.find_column("turned"),
-        )  # fmt: skip
+            self.column("phash"),
+            self.column("dhash"),
+            self.column("flags"),
+            self.find_column("copies"),
+            self.find_column("turned"),
+        )
 
     def search_digests(self, digests: Array, name: str) -> list[tuple[int, int]]:
         """Pairs of a query and a row with the same SHA-256; `name` is `sha256` (of the file's
@@ -242,8 +229,9 @@ class HashIndex:
         known = next((values for _, values in columns if values is not None), None)
         if known is None:
             return None
-        parts = [np.zeros((size, *known.shape[1:]), known.dtype) if values is None else values
-                 for size, values in columns]  # fmt: skip
+        parts = [
+            np.zeros((size, *known.shape[1:]), known.dtype) if values is None else values for size, values in columns
+        ]
         return np.concatenate(parts)
 
     def broken(self) -> Iterator[tuple[str, str]]:

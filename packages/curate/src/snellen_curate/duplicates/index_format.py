@@ -153,8 +153,7 @@ def read_info(folder: Path) -> IndexInfo:
         return msgspec.json.decode(data, type=IndexInfo)
     except FileNotFoundError:
         raise DataError(
-            f"{folder} holds no index; write one with: snellen curate duplicates PICTURES "
-            f"--index --out {folder}"
+            f"{folder} holds no index; write one with: snellen curate duplicates PICTURES --index --out {folder}"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}; write the index again") from error

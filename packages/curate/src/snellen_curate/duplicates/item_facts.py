@@ -63,9 +63,7 @@ class ReadItems:
     def listing(self) -> Listing:
         """The images as a list to be hashed, named by their digests."""
         refs = self.images.values()
-        return Listing(
-            self.table.spec, "items", lambda: (ListEntry(ref.digest, ref.source) for ref in refs)
-        )
+        return Listing(self.table.spec, "items", lambda: (ListEntry(ref.digest, ref.source) for ref in refs))
 
 
 def read_items(table: ItemTable) -> ReadItems:
@@ -90,22 +88,24 @@ def item_facts(item: Item) -> ItemFacts:
     """What is compared of an item."""
     sample = item.sample
     options = {label: _text(option) for label, option in sample.options.items()}
-    options |= {
-        label: ref.digest for label, ref in sample.option_images.items() if not options.get(label)
-    }
+    options |= {label: ref.digest for label, ref in sample.option_images.items() if not options.get(label)}
     # A question about a region is another question than the same words about another region.
     regions = " ".join(f"[{' '.join(f'{side:g}' for side in box)}]" for box in sample.regions)
     question = " ".join(filter(None, (normalise_text(sample.hint), _text(sample.question))))
     key = frozenset(options.get(gold.strip()) or _text(gold) for gold in sample.gold)
-    gold = ", ".join(
-        f"{gold}: {sample.options[gold]}" if gold in sample.options else gold
-        for gold in sample.gold
-    )
+    gold = ", ".join(f"{gold}: {sample.options[gold]}" if gold in sample.options else gold for gold in sample.gold)
     return ItemFacts(
-        sample.id, sample.kind, tuple(ref.digest for ref in sample.media),
-        f"{question} {regions}".strip(), frozenset(filter(None, options.values())),
-        frozenset(filter(None, key)), sample.question, gold, sample.hint, regions,
-    )  # fmt: skip
+        sample.id,
+        sample.kind,
+        tuple(ref.digest for ref in sample.media),
+        f"{question} {regions}".strip(),
+        frozenset(filter(None, options.values())),
+        frozenset(filter(None, key)),
+        sample.question,
+        gold,
+        sample.hint,
+        regions,
+    )
 
 
 def _text(text: str) -> str:

@@ -33,16 +33,7 @@ _READ_ROWS = 1024
 
 COLUMNS = {
     "name": ("key", "id", "uid", "name", "image_id", "index", "sample_id"),
-    "path": (
-        "path",
-        "image_path",
-        "file_name",
-        "filename",
-        "file",
-        "image",
-        "img_path",
-        "filepath",
-    ),
+    "path": ("path", "image_path", "file_name", "filename", "file", "image", "img_path", "filepath"),
     "url": ("url", "image_url", "img_url"),
     "sha256": ("sha256", "sha_256", "image_sha256"),
     "phash": ("phash", "p_hash", "perceptual_hash", "image_phash"),
@@ -121,8 +112,7 @@ def open_listing(spec: str | Path) -> Listing:
             return Listing(str(spec), "tars", lambda: _tar_entries(tars))
         if not any(find_files(path, PICTURE_SUFFIXES)):
             raise DataError(
-                f"{spec} holds no picture; expected files such as .jpg and .png, or .tar files of "
-                "a webdataset"
+                f"{spec} holds no picture; expected files such as .jpg and .png, or .tar files of a webdataset"
             )
         return Listing(str(spec), "folder", lambda: _folder_entries(path))
     if not path.is_file():
@@ -206,15 +196,11 @@ def tar_samples(path: Path) -> Iterator[TarSample]:
                     text = (stream.read() if stream else b"").decode("utf-8", "replace")
                     if suffix == ".json":
                         cells = _json_cells(text)
-                        caption = caption or cells.get(
-                            find_columns(list(cells)).get("caption", ""), ""
-                        )
+                        caption = caption or cells.get(find_columns(list(cells)).get("caption", ""), "")
                     else:
                         caption = text.strip() or caption
     except tarfile.TarError as error:
-        raise DataError(
-            f"{path} cannot be read as a tar file: {error}; compressed ones must be unpacked"
-        ) from error
+        raise DataError(f"{path} cannot be read as a tar file: {error}; compressed ones must be unpacked") from error
     yield from (TarSample(*each, caption, cells) for each in pictures)
 
 
@@ -241,9 +227,7 @@ def _manifest_entries(path: Path, columns: Mapping[str, str]) -> Iterator[ListEn
         yield _row_entry(path, number, row, columns, problem)
 
 
-def _row_entry(
-    path: Path, number: int, row: Mapping[str, Any], columns: Mapping[str, str], problem: str
-) -> ListEntry:
+def _row_entry(path: Path, number: int, row: Mapping[str, Any], columns: Mapping[str, str], problem: str) -> ListEntry:
     """A row of a manifest. What is wrong with it is recorded with it."""
     cells = {role: row.get(name) for role, name in columns.items()}
     sha256 = phash = dhash = source = None
@@ -269,9 +253,14 @@ def _row_entry(
         reason = "only an address: it is not downloaded" if cells.get("url") else "no picture"
         problem = "" if cells.get("caption") else f"it has {reason}"
     return ListEntry(
-        where, source, str(cells.get("caption") or ""), sha256, phash, dhash,
+        where,
+        source,
+        str(cells.get("caption") or ""),
+        sha256,
+        phash,
+        dhash,
         f"{path.name}, row {number}: {problem}" if problem else "",
-    )  # fmt: skip
+    )
 
 
 def _row_source(path: Path, place: str, embedded: bytes | None) -> Source:

@@ -60,8 +60,7 @@ class OverlapFinder:
         one, other = self._features(left), self._features(right)
         if one is None or other is None:
             return None
-        matches = [each for each in self._matcher.match(one.descriptors, other.descriptors)
-                   if each.distance <= _BITS]  # fmt: skip
+        matches = [each for each in self._matcher.match(one.descriptors, other.descriptors) if each.distance <= _BITS]
         if len(matches) < MIN_POINTS:
             return None
         affine, follows = self._cv.estimateAffine2D(
@@ -74,12 +73,9 @@ class OverlapFinder:
         share, correlation = self._compare_greys(one, other, affine)
         if share < MIN_OVERLAP or correlation < MIN_CORRELATION:
             return None
-        return PictureMatch("overlap", likeness=round(correlation, 4), points=points,
-                            share=round(share, 4))  # fmt: skip
+        return PictureMatch("overlap", likeness=round(correlation, 4), points=points, share=round(share, 4))
 
-    def _compare_greys(
-        self, one: _Features, other: _Features, affine: Array
-    ) -> tuple[float, float]:
+    def _compare_greys(self, one: _Features, other: _Features, affine: Array) -> tuple[float, float]:
         """Share of the larger picture that both show, and the correlation of the blurred grey
         values there, the first laid on the second."""
         cv, size = self._cv, other.grey.shape[::-1]

@@ -22,9 +22,8 @@ Matches = dict[tuple[int, int], PictureMatch]
 
 
 def match_pictures(
-    index: HashIndex, other: HashIndex, settings: DuplicateSettings,
-    images: Mapping[str, MediaRef] | None,
-) -> Matches:  # fmt: skip
+    index: HashIndex, other: HashIndex, settings: DuplicateSettings, images: Mapping[str, MediaRef] | None
+) -> Matches:
     """The pairs of pictures of two indexes that match, each by its nearest way; of an index with
     itself each pair once, the lower row first.
 
@@ -38,9 +37,7 @@ def match_pictures(
             found.setdefault((query, row), match)
 
     flags = index.column("flags")
-    for column, flag, match in (
-        ("sha256", HAS_SHA256, SAME_BYTES), ("pixels", HAS_PIXELS, SAME_PIXELS),
-    ):  # fmt: skip
+    for column, flag, match in (("sha256", HAS_SHA256, SAME_BYTES), ("pixels", HAS_PIXELS, SAME_PIXELS)):
         rows = np.flatnonzero(flags & flag)
         for query, row in other.search_digests(index.column(column)[rows], column):
             add(int(rows[query]), row, match)
@@ -66,8 +63,7 @@ class PictureGraph:
         """Digest of a picture to that of the first picture with the same pixels."""
         self.near: dict[str, dict[str, PictureMatch]] = defaultdict(dict)
         """Node to its near duplicates."""
-        pairs = [(digests[one], digests[other], match)
-                 for (one, other), match in sorted(matches.items(), key=_by_rows)]  # fmt: skip
+        pairs = [(digests[one], digests[other], match) for (one, other), match in sorted(matches.items(), key=_by_rows)]
         for left, right, match in pairs:
             if match.how in EXACT and self._node_of[right] == right:
                 self._node_of[right] = self._node_of[left]

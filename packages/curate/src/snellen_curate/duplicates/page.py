@@ -28,13 +28,7 @@ from snellen_curate.duplicates.find import DuplicateSearchResult
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.index_format import HAS_COPY, Array
 from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
-from snellen_curate.duplicates.report import (
-    DuplicateReport,
-    ItemPair,
-    OverlapMatch,
-    OverlapReport,
-    PicturePair,
-)
+from snellen_curate.duplicates.report import DuplicateReport, ItemPair, OverlapMatch, OverlapReport, PicturePair
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -124,11 +118,7 @@ def _counts(report: DuplicateReport, alike: int) -> list[tuple[str, str, str]]:
     rows = [
         (certain, "contradictions", "wrong"),
         (possible, "possible contradictions", ""),
-        (
-            len(report.exclusions),
-            f"items repeat another, in {fmt.plural(len(report.clusters), 'cluster')}",
-            "",
-        ),
+        (len(report.exclusions), f"items repeat another, in {fmt.plural(len(report.clusters), 'cluster')}", ""),
         (len(report.possible), "pairs may ask the same: to be reviewed", ""),
         (alike, "pairs of pictures alike, other questions", ""),
         (len(report.broken), "could not be compared", ""),
@@ -139,9 +129,7 @@ def _counts(report: DuplicateReport, alike: int) -> list[tuple[str, str, str]]:
 def _is_above(pair: PicturePair, paired: set[tuple[str, str]]) -> bool:
     """Whether all items of two pictures are pairs of another section."""
     return all(
-        (left, right) in paired or (right, left) in paired
-        for left in pair.left_items
-        for right in pair.right_items
+        (left, right) in paired or (right, left) in paired for left in pair.left_items for right in pair.right_items
     )
 
 
@@ -177,9 +165,7 @@ class _CardWriter:
         cards = []
         for pair in pairs[:_MAX_CARDS]:
             sides = []
-            for digest, names in (
-                (pair.left, pair.left_items), (pair.right, pair.right_items),
-            ):  # fmt: skip
+            for digest, names in ((pair.left, pair.left_items), (pair.right, pair.right_items)):
                 item = self._items.get(names[0]) if names else None
                 url = self._url(self._found.read, digest)
                 question = item.raw_question if item else ""
@@ -193,9 +179,7 @@ class _CardWriter:
         theirs = {item.id: item for item in other.items} if isinstance(other, ReadItems) else {}
         cards = []
         for match in report.matches[:_MAX_CARDS]:
-            left = self._side(
-                self._items[match.item], self._found.read, "", match.own_picture or None
-            )
+            left = self._side(self._items[match.item], self._found.read, "", match.own_picture or None)
             if isinstance(other, HashIndex):
                 right = _list_side(match, other)
             else:

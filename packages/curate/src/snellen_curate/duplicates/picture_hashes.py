@@ -85,10 +85,7 @@ def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture
         pixels.update(image.tobytes())
         for values, reduced in zip((greys, columns), reduce_image(image), strict=True):
             values.append(reduced)
-        pictures.append(
-            PictureHash(hashlib.sha256(data).digest(), pixels.digest(), *image.size,
-                        small_copy(image))
-        )  # fmt: skip
+        pictures.append(PictureHash(hashlib.sha256(data).digest(), pixels.digest(), *image.size, small_copy(image)))
     if not greys:
         return pictures
     # The transforms of many pictures at once take a tenth of the time.
@@ -96,15 +93,10 @@ def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture
     turned = turned_phashes(low_coefficients(grey)).tolist()
     dhashes = dhash(np.stack(columns)).tolist()
     hashed = zip(turned, dhashes, grey.std(axis=(1, 2)).tolist(), strict=True)
-    return [
-        one if isinstance(one, BrokenPicture) else _with_hashes(one, *next(hashed))
-        for one in pictures
-    ]
+    return [one if isinstance(one, BrokenPicture) else _with_hashes(one, *next(hashed)) for one in pictures]
 
 
-def _with_hashes(
-    one: PictureHash, turned: list[int], difference: int, contrast: float
-) -> PictureHash:
+def _with_hashes(one: PictureHash, turned: list[int], difference: int, contrast: float) -> PictureHash:
     return one._replace(phash=turned[0], dhash=difference, contrast=contrast, turned=tuple(turned))
 
 
@@ -182,7 +174,5 @@ def _pack(bits: npt.NDArray[np.bool_]) -> Hashes:
 def _cosines() -> npt.NDArray[np.float64]:
     """The rows 0..7 of the cosine transform of 32 values."""
     frequency, place = np.arange(_SIDE)[:, None], np.arange(REDUCED)[None, :]
-    cosines: npt.NDArray[np.float64] = 2 * np.cos(
-        np.pi * frequency * (2 * place + 1) / (2 * REDUCED)
-    )
+    cosines: npt.NDArray[np.float64] = 2 * np.cos(np.pi * frequency * (2 * place + 1) / (2 * REDUCED))
     return cosines

@@ -64,9 +64,7 @@ class PictureRule(Struct, frozen=True):
         known = dhash != UNKNOWN
         by_hashes = known & (phash <= self.hash_radius) & (dhash <= self.dhash_radius)
         by_phash = ~known & (phash <= self.lone_radius)
-        accepted: npt.NDArray[np.bool_] = np.where(
-            np.isnan(likeness), by_hashes | by_phash, by_picture
-        )
+        accepted: npt.NDArray[np.bool_] = np.where(np.isnan(likeness), by_hashes | by_phash, by_picture)
         return accepted
 
 
@@ -98,8 +96,7 @@ def is_plain(copies: Array) -> npt.NDArray[np.bool_]:
     pictures are alike, also in their corners, where they show something else, and an arrow turned
     is another one."""
     values = copies.astype(np.int16)
-    same = [(np.abs(np.diff(values, axis=axis)).max(axis=-1) <= 1).mean(axis=(1, 2))
-            for axis in (1, 2)]  # fmt: skip
+    same = [(np.abs(np.diff(values, axis=axis)).max(axis=-1) <= 1).mean(axis=(1, 2)) for axis in (1, 2)]
     plain: npt.NDArray[np.bool_] = (same[0] + same[1]) / 2 > _MAX_PLAIN
     return plain
 
@@ -130,9 +127,7 @@ def _centre(copies: Array) -> npt.NDArray[np.float32]:
 
 def brightness(copies: Array) -> npt.NDArray[np.float32]:
     """ITU-R BT.601, as Pillow's mode L."""
-    grey: npt.NDArray[np.float32] = copies.astype(np.float32) @ np.array(
-        [0.299, 0.587, 0.114], np.float32
-    )
+    grey: npt.NDArray[np.float32] = copies.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
     return grey
 
 

@@ -22,10 +22,29 @@ Words = tuple[str, ...]
 Verdict = Literal["same", "doubtful", "different"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？；])|\n+")
-_NEGATIONS = frozenset({
-    "not", "no", "never", "without", "except", "nicht", "kein", "keine", "keinen", "ohne", "nie",
-    "不", "没", "非", "无", "未", "pas", "sans", "sin",
-})  # fmt: skip
+_NEGATIONS = frozenset(
+    {
+        "not",
+        "no",
+        "never",
+        "without",
+        "except",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "ohne",
+        "nie",
+        "不",
+        "没",
+        "非",
+        "无",
+        "未",
+        "pas",
+        "sans",
+        "sin",
+    }
+)
 _MIN_STEM = 3
 
 
@@ -86,9 +105,7 @@ def _read(sentence: str, rules: _Rules) -> list[str]:
     words were replaced in the first."""
     words = " ".join(tokens(sentence)).replace("n't", " not").split()
     for _ in range(2):
-        words = rules.phrases.sub(
-            lambda found: rules.read_as[found[0]], f" {' '.join(words)} "
-        ).split()
+        words = rules.phrases.sub(lambda found: rules.read_as[found[0]], f" {' '.join(words)} ").split()
     return words
 
 
@@ -124,7 +141,10 @@ def _rules() -> _Rules:
     read_as |= {phrase: "" for (phrase,) in entries("drop")}
     starts, ends = (any_of(phrase for (phrase,) in entries(name)) for name in ("start", "end"))
     return _Rules(
-        read_as, re.compile(f"(?<= )(?:{any_of(read_as)})(?= )"),
+        read_as,
+        re.compile(f"(?<= )(?:{any_of(read_as)})(?= )"),
         re.compile(f"^ (?:{starts}) | (?:{ends}) $"),
-        words_of("imperatives"), words_of("instructions"), words_of("light"),
-    )  # fmt: skip
+        words_of("imperatives"),
+        words_of("instructions"),
+        words_of("light"),
+    )

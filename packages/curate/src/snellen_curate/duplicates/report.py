@@ -158,6 +158,4 @@ class DuplicateReport(Struct, frozen=True, omit_defaults=True):
     @property
     def exclusions(self) -> tuple[str, ...]:
         """Ids to leave out so that one of each cluster is left."""
-        return tuple(
-            name for cluster in self.clusters for name in cluster.items if name != cluster.kept
-        )
+        return tuple(name for cluster in self.clusters for name in cluster.items if name != cluster.kept)

@@ -46,9 +46,7 @@ _FORMULA = re.compile(
     r"|\b[A-Za-z](?:!|['′](?![A-Za-z]))"
 )
 """What makes a text a formula: there brackets, primes and "!" count, and the case of a letter."""
-_SUPERSCRIPTS = str.maketrans(
-    {sign: f"^{digit}" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"’": "'", "−": "-"}
-)
+_SUPERSCRIPTS = str.maketrans({sign: f"^{digit}" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"’": "'", "−": "-"})
 _FIRST_WITHOUT_SPACES = "\u0e00"
 _BAND_MULTIPLIERS = np.random.default_rng(20221).integers(
     1, 1 << 63, (BANDS * BAND_ROWS, 2), dtype=np.uint64
@@ -148,9 +146,7 @@ def band_keys(sets: Sequence[frozenset[str]]) -> Signatures:
     filled = [index for index, one in enumerate(sets) if one]
     if not filled:
         return keys
-    hashes = np.fromiter(
-        (_shingle_hash(shingle) for index in filled for shingle in sets[index]), np.uint64
-    )
+    hashes = np.fromiter((_shingle_hash(shingle) for index in filled for shingle in sets[index]), np.uint64)
     starts = np.cumsum([0, *(len(sets[index]) for index in filled[:-1])])
     signature = np.empty((BANDS * BAND_ROWS, len(filled)), np.uint64)
     for row, (multiplier, increment) in enumerate(_BAND_MULTIPLIERS):
@@ -175,9 +171,7 @@ def near_pairs(sets: Sequence[frozenset[str]], threshold: float) -> list[TextMat
     return [match for match in matches if match.similarity >= threshold]
 
 
-def near_across(
-    lefts: Sequence[frozenset[str]], rights: Sequence[frozenset[str]], threshold: float
-) -> list[TextMatch]:
+def near_across(lefts: Sequence[frozenset[str]], rights: Sequence[frozenset[str]], threshold: float) -> list[TextMatch]:
     """Pairs of a text of the one list and one of the other that are similar enough."""
     matches = []
     for left, right in sorted(match_bands(band_keys(lefts), band_keys(rights))):

@@ -10,12 +10,7 @@ from snellen_curate.duplicates.compare_items import TextThresholds, relate
 from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
 from snellen_curate.duplicates.match_pictures import EXACT, PictureGraph
 from snellen_curate.duplicates.question_words import Words
-from snellen_curate.duplicates.report import (
-    DuplicateCluster,
-    ItemPair,
-    PictureMatch,
-    PicturePair,
-)
+from snellen_curate.duplicates.report import DuplicateCluster, ItemPair, PictureMatch, PicturePair
 from snellen_curate.duplicates.texts import near_pairs
 
 _MAX_PAIRED = 64
@@ -23,9 +18,7 @@ _MAX_PAIRED = 64
 _NO_MEDIA = ""
 
 
-def find_item_pairs(
-    items: Sequence[ItemFacts], graph: PictureGraph, thresholds: TextThresholds
-) -> list[ItemPair]:
+def find_item_pairs(items: Sequence[ItemFacts], graph: PictureGraph, thresholds: TextThresholds) -> list[ItemPair]:
     """Pairs of items that ask the same about the same picture, in the order of the data."""
     pairs = []
     for left, right in sorted(_candidates(items, graph, thresholds.similarity)):
@@ -67,9 +60,7 @@ def match_media(one: ItemFacts, other: ItemFacts, graph: PictureGraph) -> list[P
     return matches
 
 
-def _candidates(
-    items: Sequence[ItemFacts], graph: PictureGraph, threshold: float
-) -> Iterator[tuple[int, int]]:
+def _candidates(items: Sequence[ItemFacts], graph: PictureGraph, threshold: float) -> Iterator[tuple[int, int]]:
     """Pairs of positions whose first pictures match and whose texts may be alike."""
     by_node: dict[str, list[int]] = defaultdict(list)
     for position, item in enumerate(items):
@@ -82,9 +73,7 @@ def _candidates(
                 yield from _pairs_between(items, positions, by_node[neighbour], threshold)
 
 
-def _pairs_among(
-    items: Sequence[ItemFacts], positions: Sequence[int], threshold: float
-) -> Iterator[tuple[int, int]]:
+def _pairs_among(items: Sequence[ItemFacts], positions: Sequence[int], threshold: float) -> Iterator[tuple[int, int]]:
     """Pairs of items about one picture whose texts may be alike: all pairs of few items, else those
     that MinHash finds."""
     if len(positions) <= _MAX_PAIRED:
@@ -171,7 +160,5 @@ def picture_pairs(read: ReadItems, graph: PictureGraph) -> list[PicturePair]:
     for left, others in graph.near.items():
         for right, match in others.items():
             if left < right:
-                pairs.append(
-                    PicturePair(left, right, match, tuple(users[left]), tuple(users[right]))
-                )
+                pairs.append(PicturePair(left, right, match, tuple(users[left]), tuple(users[right])))
     return sorted(pairs, key=lambda pair: (pair.match.distance, pair.left, pair.right))

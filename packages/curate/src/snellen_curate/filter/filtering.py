@@ -137,9 +137,7 @@ def _check_models(named: Mapping[ModelKind, Sequence[AnyModel]]) -> None:
         names = [model for model in models if isinstance(model, str)]
         for name, count in Counter(names).items():
             if count > 1:
-                raise UsageError(
-                    f"{MODEL_FLAGS[kind]} names {name} {count} times; each model has one vote"
-                )
+                raise UsageError(f"{MODEL_FLAGS[kind]} names {name} {count} times; each model has one vote")
 
 
 def _name(model: AnyModel) -> str:
@@ -159,9 +157,7 @@ def _check_items(index: ItemIndex, table: ItemTable, rules: FilterRules) -> None
         if index.groups[column][1] == [""]:
             raise UnknownName("column", column, table.columns)
     if not index.has_gold.any():
-        raise UsageError(
-            f"{table.path}: no item has an answer, so that no model can be right or wrong"
-        )
+        raise UsageError(f"{table.path}: no item has an answer, so that no model can be right or wrong")
     if len(index.problems) == len(index):
         why = next(iter(index.problems.values()))
         raise UsageError(f"{table.path}: no item can be asked; the first: {why}")
@@ -171,9 +167,7 @@ def _choose_rules(rules: FilterRules, counts: Mapping[ModelKind, int]) -> list[R
     """The rules that are to be applied. Raises UsageError."""
     kinds = [kind for kind in KINDS if counts[kind]]
     if not kinds:
-        raise UsageError(
-            "no model is named: name some with --text-only and -m, or stored runs with --runs"
-        )
+        raise UsageError("no model is named: name some with --text-only and -m, or stored runs with --runs")
     if rules.min_replies is not None and rules.min_replies < 1:
         raise UsageError(f"--limits min_replies={rules.min_replies}: expected at least 1")
     chosen = [parse_rule(text) for text in rules.rules] or default_rules(kinds)
@@ -197,15 +191,12 @@ def _distinct(runs: Sequence[KindedRun]) -> list[KindedRun]:
     for kind, run in runs:
         if names[run.info.name] > 1:
             raise UsageError(
-                f"{run.path} is the same {kind} run as another that is named; each model has one "
-                "vote, so name it once"
+                f"{run.path} is the same {kind} run as another that is named; each model has one vote, so name it once"
             )
     return list(runs)
 
 
-def _read_runs(
-    runs: Sequence[KindedRun], index: ItemIndex, table: ItemTable, is_circular: bool
-) -> list[RunVerdicts]:
+def _read_runs(runs: Sequence[KindedRun], index: ItemIndex, table: ItemTable, is_circular: bool) -> list[RunVerdicts]:
     names = comparison_names([run for _, run in runs])
     return [
         read_verdicts(run, name, kind, index, table.digest, "circular" if is_circular else "once")
@@ -213,9 +204,7 @@ def _read_runs(
     ]
 
 
-def _decisions(
-    judged: JudgedItems, rules: FilterRules, reader: EvidenceReader
-) -> Iterator[Decision]:
+def _decisions(judged: JudgedItems, rules: FilterRules, reader: EvidenceReader) -> Iterator[Decision]:
     """A decision about every item, in the order of the data."""
     index = judged.index
     verdicts = np.stack([run.verdicts for run in judged.runs], axis=1)  # (items, runs)
@@ -239,11 +228,7 @@ def _decisions(
 
 
 def _raise_flag(
-    judged: JudgedItems,
-    position: int,
-    judgement: Judgement,
-    action: Action,
-    reader: EvidenceReader,
+    judged: JudgedItems, position: int, judgement: Judgement, action: Action, reader: EvidenceReader
 ) -> Decision:
     """The decision about an item of which some rules say `judgement`, with what models replied."""
     rules = [each for each in judged.applied if each.judgements[position] == judgement]
@@ -265,9 +250,7 @@ def _record(step: Step, decision: Decision) -> None:
         step.decide(decision)
 
 
-def _run_notices(
-    verdicts: Sequence[RunVerdicts], made: Sequence[RunFolder], budget: str | None
-) -> Iterator[str]:
+def _run_notices(verdicts: Sequence[RunVerdicts], made: Sequence[RunFolder], budget: str | None) -> Iterator[str]:
     """Sentences about runs on other data, and about runs that ended early."""
     for run in verdicts:
         if run.changed:

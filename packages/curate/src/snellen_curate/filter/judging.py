@@ -24,13 +24,7 @@ from snellen_curate.filter.rules import (
     judge,
     parse_rule,
 )
-from snellen_curate.filter.verdicts import (
-    EvidenceReader,
-    ItemIndex,
-    ItemVerdict,
-    RunVerdicts,
-    join_pairs,
-)
+from snellen_curate.filter.verdicts import EvidenceReader, ItemIndex, ItemVerdict, RunVerdicts, join_pairs
 
 UNREADABLE, NO_PICTURE, NO_ANSWER = "unreadable", "no picture", "no answer"
 _MIN_MEDIA_SHARE = 0.9
@@ -98,19 +92,14 @@ class JudgedItems:
         """Items that no rule flags, and that one cannot judge (items,)."""
         return self._some_rule_says(Judgement.UNDECIDED) & ~self.flagged_mask()
 
-    def _some_rule_says(
-        self, judgement: Judgement, kinds: Sequence[ModelKind] = KINDS
-    ) -> NDArray[bool_]:
+    def _some_rule_says(self, judgement: Judgement, kinds: Sequence[ModelKind] = KINDS) -> NDArray[bool_]:
         says = [(each.judgements == judgement) & (each.rule.kind in kinds) for each in self.applied]
         result: NDArray[bool_] = np.logical_or.reduce(says) & self.askable
         return result
 
 
 def judge_items(
-    index: ItemIndex,
-    runs: Sequence[RunVerdicts],
-    chosen: Sequence[Rule],
-    min_replies: int | None = None,
+    index: ItemIndex, runs: Sequence[RunVerdicts], chosen: Sequence[Rule], min_replies: int | None = None
 ) -> JudgedItems:
     """Judge every item by the chosen rules, and by the papers' others to compare."""
     problems = find_problems(index, runs)
@@ -123,20 +112,13 @@ def judge_items(
 
     others = _other_rules([run.kind for run in runs], chosen)
     return JudgedItems(
-        index,
-        tuple(runs),
-        problems,
-        askable,
-        tuple(map(judge_by, chosen)),
-        tuple(map(judge_by, others)),
+        index, tuple(runs), problems, askable, tuple(map(judge_by, chosen)), tuple(map(judge_by, others))
     )
 
 
 def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, ItemProblem]:
     """Items that no model can be judged by, by position."""
-    problems = {
-        position: ItemProblem(UNREADABLE, reason) for position, reason in index.problems.items()
-    }
+    problems = {position: ItemProblem(UNREADABLE, reason) for position, reason in index.problems.items()}
     with EvidenceReader(runs) as reader:
         for run in runs:
             for position in run.media_failures:
@@ -165,10 +147,7 @@ def _other_rules(kinds: Sequence[ModelKind], chosen: Sequence[Rule]) -> Iterator
 
 
 def _judge_rule(
-    rule: Rule,
-    index: ItemIndex,
-    joined: Sequence[tuple[ModelKind, NDArray[int8]]],
-    min_replies: int | None,
+    rule: Rule, index: ItemIndex, joined: Sequence[tuple[ModelKind, NDArray[int8]]], min_replies: int | None
 ) -> JudgedRule:
     """Apply a rule to the verdicts of the models of its kind, with the chance that guesses are
     flagged. `joined` has verdicts of shape (items,)."""

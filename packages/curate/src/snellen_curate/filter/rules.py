@@ -29,9 +29,7 @@ KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
 MODEL_FLAGS: Mapping[ModelKind, str] = {"text-only": "--text-only", "vision": "-m"}
 """The flags that name models of a kind."""
 
-TEXT_MAJORITY, TEXT_MORE_THAN, TEXT_ALL, VISION_NONE = (
-    "text-majority", "text-more-than", "text-all", "vision-none"
-)  # fmt: skip
+TEXT_MAJORITY, TEXT_MORE_THAN, TEXT_ALL, VISION_NONE = ("text-majority", "text-more-than", "text-all", "vision-none")
 
 
 class Judgement(IntEnum):
@@ -57,10 +55,7 @@ class RuleForm:
 
 FORMS: dict[str, RuleForm] = {
     TEXT_MAJORITY: RuleForm(
-        "text-only",
-        Fraction(1, 2),
-        "more than {number} of the text-only models are right",
-        "MMBench Sec. 3.2",
+        "text-only", Fraction(1, 2), "more than {number} of the text-only models are right", "MMBench Sec. 3.2"
     ),
     TEXT_MORE_THAN: RuleForm(
         "text-only",
@@ -68,12 +63,8 @@ FORMS: dict[str, RuleForm] = {
         "more than {number} text-only models are right",
         "MMBench, appendix: more than two of three",
     ),
-    TEXT_ALL: RuleForm(
-        "text-only", None, "all text-only models are right", "SEED-Bench-H Sec. 3.4.1"
-    ),
-    VISION_NONE: RuleForm(
-        "vision", Fraction(0), "at most {number} vision models are right", "MMBench Sec. 3.2"
-    ),
+    TEXT_ALL: RuleForm("text-only", None, "all text-only models are right", "SEED-Bench-H Sec. 3.4.1"),
+    VISION_NONE: RuleForm("vision", Fraction(0), "at most {number} vision models are right", "MMBench Sec. 3.2"),
 }
 
 
@@ -145,8 +136,7 @@ def parse_rule(text: str) -> Rule:
     if name == TEXT_MAJORITY:
         if not 0 <= number < 1:
             raise UsageError(
-                f"rule {text!r}: expected a share of the models from 0 to below 1, such as 0.5, "
-                "2/3 or 60%"
+                f"rule {text!r}: expected a share of the models from 0 to below 1, such as 0.5, 2/3 or 60%"
             )
     elif number < 0 or number.denominator != 1:
         raise UsageError(f"rule {text!r}: expected a number of models, such as {name}:{default}")
@@ -174,11 +164,7 @@ def check_rule(rule: Rule, models: int) -> None:
 
 
 def judge(
-    rule: Rule,
-    right: NDArray[intp],
-    silent: NDArray[intp],
-    models: int,
-    min_replies: int | None = None,
+    rule: Rule, right: NDArray[intp], silent: NDArray[intp], models: int, min_replies: int | None = None
 ) -> NDArray[int8]:
     """The `Judgement` of each item, shape (items,).
 
@@ -260,10 +246,7 @@ def flag_probabilities(rule: Rule, right: NDArray[float64], models: int) -> NDAr
     threshold = rule.threshold(models)
     counts = range(threshold, models + 1) if rule.flags_right_answers else range(threshold + 1)
     values, inverse = np.unique(right, return_inverse=True)
-    flagged = [
-        sum(comb(models, k) * p**k * (1 - p) ** (models - k) for k in counts)
-        for p in values.tolist()
-    ]
+    flagged = [sum(comb(models, k) * p**k * (1 - p) ** (models - k) for k in counts) for p in values.tolist()]
     return np.array(flagged, dtype=np.float64)[inverse]
 
 

@@ -108,12 +108,7 @@ class FilterResult(Struct, frozen=True):
 
 
 def summarise(
-    judged: JudgedItems,
-    *,
-    data: str,
-    folder: str,
-    drop: Sequence[ModelKind] = (),
-    notices: Sequence[str] = (),
+    judged: JudgedItems, *, data: str, folder: str, drop: Sequence[ModelKind] = (), notices: Sequence[str] = ()
 ) -> FilterResult:
     """Count what was judged. Rules of the kinds `drop` drop what they flag."""
     index = judged.index
@@ -190,17 +185,9 @@ def _count_model(run: RunVerdicts, judged: JudgedItems) -> ModelCount:
 def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
     """A row for each value of each column, in the order of the data."""
     applied = judged.applied
-    every = {
-        "items": judged.askable,
-        "by_any": judged.flagged_mask(),
-        "undecided": judged.undecided_mask(),
-    }
-    flagged = {
-        each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable for each in applied
-    }
-    expected = {
-        each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable for each in applied
-    }
+    every = {"items": judged.askable, "by_any": judged.flagged_mask(), "undecided": judged.undecided_mask()}
+    flagged = {each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable for each in applied}
+    expected = {each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable for each in applied}
     for column, (codes, values) in judged.index.groups.items():
         sums = partial(_sums, codes, len(values))
         counts, by_rule = sums(every), sums(flagged)
@@ -215,14 +202,9 @@ def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
             )
 
 
-def _sums(
-    codes: NDArray[intp], size: int, weights: Mapping[str, NDArray[Any]]
-) -> dict[str, list[float]]:
+def _sums(codes: NDArray[intp], size: int, weights: Mapping[str, NDArray[Any]]) -> dict[str, list[float]]:
     """The sum of the weights of each code, 0 to `size`."""
-    return {
-        name: np.bincount(codes, weights=each, minlength=size).tolist()
-        for name, each in weights.items()
-    }
+    return {name: np.bincount(codes, weights=each, minlength=size).tolist() for name, each in weights.items()}
 
 
 def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
@@ -238,11 +220,7 @@ def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
 
 
 _NO_VALUE = "(none)"
-_PROBLEMS = {
-    UNREADABLE: "a row or picture that cannot be read",
-    NO_PICTURE: "no picture",
-    NO_ANSWER: "no answer",
-}
+_PROBLEMS = {UNREADABLE: "a row or picture that cannot be read", NO_PICTURE: "no picture", NO_ANSWER: "no answer"}
 _KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
 _RULE_COLUMNS = (
     Column("rule"),

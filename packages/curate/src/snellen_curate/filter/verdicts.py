@@ -104,9 +104,7 @@ class RunVerdicts:
     """Positions of items whose picture or video could not be read when they were asked."""
 
 
-def index_items(
-    table: ItemTable, columns: Sequence[str], circular: bool, pairs: bool = True
-) -> ItemIndex:
+def index_items(table: ItemTable, columns: Sequence[str], circular: bool, pairs: bool = True) -> ItemIndex:
     """Read all items once. `columns` are those that shares are reported by; with `pairs`, two
     yes/no questions of one unit are judged as one. Raises DataError, UsageError."""
     rows: list[tuple[str, float, int, bool, bool, int, str]] = []
@@ -118,8 +116,7 @@ def index_items(
         # A run holds questions of another kind in another form.
         content = content_hash(sample) if item_kind(item) == sample.kind else 0
         unit = sample.unit if pairs and sample.kind == "yes_no" else ""
-        rows.append((item.id, *guess_of(sample, circular), bool(sample.gold), bool(sample.media),
-                     content, unit))  # fmt: skip
+        rows.append((item.id, *guess_of(sample, circular), bool(sample.gold), bool(sample.media), content, unit))
         for column, known in labels.items():
             codes[column].append(known.setdefault(item.label(column), len(known)))
         if item.problem:
@@ -138,10 +135,7 @@ def index_items(
         has_gold=np.array(has_gold, dtype=np.bool_),
         has_media=np.array(has_media, dtype=np.bool_),
         contents=np.array(contents, dtype=np.int64),
-        groups={
-            column: (np.array(codes[column], dtype=np.intp), list(labels[column]))
-            for column in columns
-        },
+        groups={column: (np.array(codes[column], dtype=np.intp), list(labels[column])) for column in columns},
         problems=problems,
     )
 
@@ -245,9 +239,7 @@ def read_verdicts(
                 else "no sample id is the same; give the data that the run was made on"
             )
         )
-    return RunVerdicts(
-        name, kind, run.path, verdicts, places, changed, unknown, tuple(media_failures)
-    )
+    return RunVerdicts(name, kind, run.path, verdicts, places, changed, unknown, tuple(media_failures))
 
 
 def _check_rotated(record: _JudgedRecord, run: RunFolder) -> None:
@@ -277,9 +269,7 @@ def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
     severity = np.array([1, 0, 2], dtype=np.int8)[verdicts + 1]
     worst = np.full(len(units), 2, dtype=np.int8)
     np.minimum.at(worst, units, severity)
-    return np.array([ItemVerdict.WRONG, ItemVerdict.SILENT, ItemVerdict.RIGHT], dtype=np.int8)[
-        worst[units]
-    ]
+    return np.array([ItemVerdict.WRONG, ItemVerdict.SILENT, ItemVerdict.RIGHT], dtype=np.int8)[worst[units]]
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -34,12 +34,7 @@ from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
 from snellen_curate.metadata.distractors import WRITTEN, find_strategy, read_settings
 from snellen_curate.metadata.drafts import Drafter, MediaFiles, QuestionDraft
 from snellen_curate.metadata.draw import balance_positions, fill_evenly
-from snellen_curate.metadata.guess_check import (
-    MOST_LEFT_OUT,
-    GuessCheck,
-    check_guessing,
-    leave_out_guessable,
-)
+from snellen_curate.metadata.guess_check import MOST_LEFT_OUT, GuessCheck, check_guessing, leave_out_guessable
 from snellen_curate.metadata.options import WRITER, WriterSettings
 from snellen_curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
 from snellen_curate.metadata.record_file import RecordFiles
@@ -91,9 +86,7 @@ def build_questions(
     if options.per_subtask < 1:
         raise UsageError(f"per_subtask is {options.per_subtask}; expected 1 or more")
     if not 0 <= options.check_share <= 1:
-        raise UsageError(
-            f"the share to review is {options.check_share}; expected a share from 0 to 1"
-        )
+        raise UsageError(f"the share to review is {options.check_share}; expected a share from 0 to 1")
     template_path = Path(templates).expanduser()
     template_file = read_templates(template_path)
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)
@@ -119,17 +112,17 @@ def build_questions(
             _read(catalogue, files, options)
         models = None
         if writer is not None:
-            models = stack.enter_context(
-                open_models({WRITER: writer}, asking, step.folder, progress=progress)
-            )
+            models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder, progress=progress))
         digests = stack.enter_context(FileDigests(environment.cache))
-        folders = media_folders(
-            files.folders, environment.media_folders, environment.limits, fetched=False
-        )
+        folders = media_folders(files.folders, environment.media_folders, environment.limits, fetched=False)
         drafter = Drafter(
-            catalogue, MediaFiles(folders, digests, str(files)), files.header, trees,
-            template_file.same, options.alike_length,
-        )  # fmt: skip
+            catalogue,
+            MediaFiles(folders, digests, str(files)),
+            files.header,
+            trees,
+            template_file.same,
+            options.alike_length,
+        )
         outcomes = RecordOutcomes(catalogue)
         return _Build(files, catalogue, drafter, options, step, models, outcomes).run()
 
@@ -137,16 +130,11 @@ def build_questions(
 def _category_trees(files: RecordFiles, file: TemplateFile) -> dict[str, CategoryTree]:
     """The category spaces of records and templates. Raises UnknownName for one that there is
     not."""
-    named = {
-        name: space if isinstance(space, dict) else space_of_labels(space)
-        for name, space in file.spaces.items()
-    }
+    named = {name: space if isinstance(space, dict) else space_of_labels(space) for name, space in file.spaces.items()}
     spaces = {**files.header.spaces, **named}
     for template in file.templates:
         if template.space and template.space not in spaces:
-            raise UnknownName(
-                f"category space of the subtask {template.subtask!r}", template.space, spaces
-            )
+            raise UnknownName(f"category space of the subtask {template.subtask!r}", template.space, spaces)
     return {name: CategoryTree(space) for name, space in spaces.items()}
 
 
@@ -178,10 +166,7 @@ class _Build:
         """Draw, ask, and write the folder."""
         pools = {pool.template.subtask: pool for pool in self.catalogue.pools}
         subtasks = {name: self._draw(pool) for name, pool in pools.items()}
-        available = {
-            name: {source: len(rows) for source, rows in pool.rows.items()}
-            for name, pool in pools.items()
-        }
+        available = {name: {source: len(rows) for source, rows in pool.rows.items()} for name, pool in pools.items()}
         checks = self._check(subtasks)
         drafts = [draft for each in subtasks.values() for draft in each]
         pairs = [(draft.template.subtask, draft.size) for draft in drafts]
@@ -194,8 +179,7 @@ class _Build:
             return counts
         if not drafts:
             raise DataError(
-                f"{self.files}: no question could be made of {records} records; "
-                f"{self.outcomes.describe_reasons()}"
+                f"{self.files}: no question could be made of {records} records; {self.outcomes.describe_reasons()}"
             )
         self._decide(drafts)
         pairs_of = zip(drafts, places, strict=True)
@@ -233,10 +217,7 @@ class _Build:
                 for place in range(places[name], places[name] + count):
                     row, slot = rows[place % len(rows)], place // len(rows)
                     record = self.catalogue.record(row)
-                    job = Job(
-                        self.drafter.item_id(pool, record, slot),
-                        self.drafter.draft(pool, record, slot),
-                    )
+                    job = Job(self.drafter.item_id(pool, record, slot), self.drafter.draft(pool, record, slot))
                     jobs.append(job)
                     sources[job.id] = name, row
                 places[name] += count
@@ -258,10 +239,7 @@ class _Build:
         """Leave out what the texts alone answer, and measure the rest. Nothing is left out while
         questions are missing."""
         most = 0 if self.outcomes.failed else MOST_LEFT_OUT
-        probed = {
-            name: leave_out_guessable(drafts, self.options.seed, most)
-            for name, drafts in subtasks.items()
-        }
+        probed = {name: leave_out_guessable(drafts, self.options.seed, most) for name, drafts in subtasks.items()}
         for name, (kept, left_out, _) in probed.items():
             subtasks[name] = kept
             for draft in left_out:
@@ -311,9 +289,7 @@ class _Build:
 def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
     """One of each source after the other: a larger limit appends to a smaller one's list."""
     longest = max((len(drafts) for drafts in made.values()), default=0)
-    return [
-        drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)
-    ]
+    return [drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)]
 
 
 def _choose_checked(drafts: Sequence[QuestionDraft], options: MetadataQuestionOptions) -> set[str]:
@@ -354,9 +330,7 @@ def place_options(draft: QuestionDraft, place: int) -> Item:
     cells = {
         "source": record.source,
         # Candidates of other records have the licence of the source at most.
-        "license": join_pictures(
-            [draft.license if mine or not record.license else "" for mine in own]
-        ),
+        "license": join_pictures([draft.license if mine or not record.license else "" for mine in own]),
         AUTHOR_COLUMN: join_pictures([record.author if mine else "" for mine in own]),
         URL_COLUMN: join_pictures([record.url if mine else "" for mine in own]),
         "record": record.id,

@@ -20,11 +20,7 @@ from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
 from snellen.data_sets.decisions import Exclusion
 from snellen_curate.metadata.distractors import OtherRecords
-from snellen_curate.metadata.draw import (
-    AnswerFrequencies,
-    AnswerPlan,
-    plan_answers,
-)
+from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan, plan_answers
 from snellen_curate.metadata.perturbations import KnownBoxes
 from snellen_curate.metadata.record_file import RecordFiles
 from snellen_curate.metadata.records import MetadataRecord
@@ -206,9 +202,12 @@ class TemplatePool:
         if source not in self._plans:
             counts = self.observed.get(source, Counter()) if self._is_planned else Counter[str]()
             self._plans[source] = plan_answers(
-                counts, self.template.min_options, self.template.max_options,
-                self._several.get(source, ()), self.template.per_record,
-            )  # fmt: skip
+                counts,
+                self.template.min_options,
+                self.template.max_options,
+                self._several.get(source, ()),
+                self.template.per_record,
+            )
         return self._plans[source]
 
     def known_boxes(self, source: str) -> KnownBoxes:
@@ -231,9 +230,7 @@ class TemplatePool:
 class Catalogue:
     """The usable records of a file, and the others with their reasons."""
 
-    def __init__(
-        self, files: RecordFiles, templates: Sequence[QuestionTemplate], seed: int | str
-    ) -> None:
+    def __init__(self, files: RecordFiles, templates: Sequence[QuestionTemplate], seed: int | str) -> None:
         self._files = files
         self.seed = seed
         self.pools = [TemplatePool(template) for template in templates]
@@ -276,9 +273,7 @@ class Catalogue:
         malformed = [each for each in self.problems.values() if each.rule in ("json", "field")]
         if len(malformed) == len(self._offsets):
             row, problem = next(iter(self.problems.items()))
-            raise DataError(
-                f"{self._files} holds no metadata records: {self.names[row]}: {problem.reason}"
-            )
+            raise DataError(f"{self._files} holds no metadata records: {self.names[row]}: {problem.reason}")
         self._refuse_repeated_ids()
 
     def _add(self, row: int, record: MetadataRecord) -> int:
@@ -311,8 +306,7 @@ class Catalogue:
             name = self.record(first).id
             if name == self.record(second).id:
                 raise DataError(
-                    f"{self._files}: records {first + 1} and {second + 1} have the same id "
-                    f"{name!r}; ids must be unique"
+                    f"{self._files}: records {first + 1} and {second + 1} have the same id {name!r}; ids must be unique"
                 )
 
     def record(self, row: int) -> MetadataRecord:

@@ -142,9 +142,7 @@ def _propose_categories(context: DistractorContext, settings: CategorySettings) 
     yield from nearest[size:]
 
 
-def _shuffle(
-    context: DistractorContext, settings: CategorySettings, labels: Iterable[str]
-) -> list[str]:
+def _shuffle(context: DistractorContext, settings: CategorySettings, labels: Iterable[str]) -> list[str]:
     """The labels in random order, those that are right more often earlier."""
     if settings.seen:
         return context.frequencies.order(labels, context.rng)
@@ -158,10 +156,7 @@ def _nearest_labels(
 ) -> list[str]:
     """The labels of the category space, nearest to `label` first, without those of these keys."""
     tree = context.tree
-    if settings.near == "hierarchy":
-        ranked = tree.nearest_by_hierarchy(label)
-    else:
-        ranked = tree.nearest_by_text(label)
+    ranked = tree.nearest_by_hierarchy(label) if settings.near == "hierarchy" else tree.nearest_by_text(label)
     nearest = [other for _, other in ranked if option_key(other) not in without]
     return context.frequencies.prefer_seen(nearest) if settings.seen else nearest
 
@@ -240,9 +235,8 @@ def _propose_boxes(context: DistractorContext, settings: BoxSettings) -> Iterato
     # Another object of the same label may be meant as well; a region means itself alone.
     same = [other.corners for other in context.record.boxes if box.label == other.label != ""]
     for corners in wrong_boxes(
-        box.label, box.corners, context.size, same, context.known_boxes, settings,
-        context.plan.size - 1, context.rng,
-    ):  # fmt: skip
+        box.label, box.corners, context.size, same, context.known_boxes, settings, context.plan.size - 1, context.rng
+    ):
         yield format_box(corners)
 
 
@@ -307,10 +301,7 @@ def find_strategy(name: str) -> DistractorStrategy:
         raise UnknownName("strategy for wrong options", name, known)
     strategy = load_entry_point(entry)
     if not isinstance(strategy, DistractorStrategy):
-        raise UsageError(
-            f"the plug-in {name!r} ({entry.value}) is no DistractorStrategy; see "
-            "docs/curate/metadata.md"
-        )
+        raise UsageError(f"the plug-in {name!r} ({entry.value}) is no DistractorStrategy; see docs/curate/metadata.md")
     return strategy
 
 

@@ -20,27 +20,12 @@ from snellen.data_sets.decisions import Exclusion
 from snellen.settings import max_image_pixels
 from snellen_curate.asking import NotJson
 from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
-from snellen_curate.metadata.distractors import (
-    WRITTEN,
-    DistractorContext,
-    find_strategy,
-    read_settings,
-)
+from snellen_curate.metadata.distractors import WRITTEN, DistractorContext, find_strategy, read_settings
 from snellen_curate.metadata.draw import seeded_random
-from snellen_curate.metadata.options import (
-    OptionFilter,
-    WriterSettings,
-    choose_options,
-    write_options,
-)
+from snellen_curate.metadata.options import OptionFilter, WriterSettings, choose_options, write_options
 from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen_curate.metadata.spaces import CategoryTree
-from snellen_curate.metadata.targets import (
-    QuestionTarget,
-    ask_question,
-    find_targets,
-    question_fields,
-)
+from snellen_curate.metadata.targets import QuestionTarget, ask_question, find_targets, question_fields
 from snellen_curate.metadata.templates import QuestionTemplate
 
 
@@ -132,9 +117,7 @@ class Drafter:
     def _random(self, name: str) -> Random:
         return seeded_random(self.catalogue.seed, name)
 
-    def draft(
-        self, pool: TemplatePool, record: MetadataRecord, slot: int
-    ) -> Steps[QuestionDraft | Exclusion]:
+    def draft(self, pool: TemplatePool, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | Exclusion]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
 
         Raises AskFailed.
@@ -159,11 +142,17 @@ class Drafter:
             record = structs.replace(record, width=size[0], height=size[1])
         tree = pool.tree(record, self.spaces)
         context = DistractorContext(
-            record, pool.template, targets[slot], tree, size,
-            self.catalogue.others(pool, record.source), pool.frequencies(record.source),
-            pool.plan(record.source), pool.known_boxes(record.source),
+            record,
+            pool.template,
+            targets[slot],
+            tree,
+            size,
+            self.catalogue.others(pool, record.source),
+            pool.frequencies(record.source),
+            pool.plan(record.source),
+            pool.known_boxes(record.source),
             self._random(f"options/{name}"),
-        )  # fmt: skip
+        )
         return (yield from self._draft_target(name, media, context))
 
     def _draft_target(
@@ -175,9 +164,7 @@ class Drafter:
         if question is None:
             fields = question_fields(record, target, context.tree)
             empty = ", ".join(sorted(key for key, value in fields.items() if not value))
-            return Exclusion(
-                "placeholder", f"every phrasing mentions something that it lacks (empty: {empty})"
-            )
+            return Exclusion("placeholder", f"every phrasing mentions something that it lacks (empty: {empty})")
         used: dict[str, str] = {}
         try:
             proposals = yield from self._propose(context, name, question, media, used)
@@ -209,12 +196,7 @@ class Drafter:
         return self._with_candidates(draft) if template.answer == "picture" else draft
 
     def _propose(
-        self,
-        context: DistractorContext,
-        name: str,
-        question: str,
-        media: Sequence[MediaRef],
-        used: dict[str, str],
+        self, context: DistractorContext, name: str, question: str, media: Sequence[MediaRef], used: dict[str, str]
     ) -> Steps[Iterator[str]]:
         """What the template's strategies propose, one strategy after the other; `used` gets the
         strategy of each text. Raises AskFailed and NotJson."""
@@ -222,9 +204,7 @@ class Drafter:
         for strategy_name, given in context.template.strategy_calls():
             if strategy_name == WRITTEN:
                 settings = read_settings(WRITTEN, WriterSettings, given)
-                written = yield from write_options(
-                    name, context.template, question, context.target, media, settings
-                )
+                written = yield from write_options(name, context.template, question, context.target, media, settings)
                 texts = iter(written)
             else:
                 strategy = find_strategy(strategy_name)
@@ -246,10 +226,7 @@ class Drafter:
 
 
 def _is_of_any_length(template: QuestionTemplate) -> bool:
-    return all(
-        name == WRITTEN or find_strategy(name).of_any_length
-        for name, _ in template.strategy_calls()
-    )
+    return all(name == WRITTEN or find_strategy(name).of_any_length for name, _ in template.strategy_calls())
 
 
 def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:
@@ -266,7 +243,6 @@ def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> Exclusion | 
     if record.width and (record.width, record.height) != size:
         return Exclusion(
             "size",
-            f"its boxes are for {record.width} x {record.height} pixels and the picture has "
-            f"{size[0]} x {size[1]}",
+            f"its boxes are for {record.width} x {record.height} pixels and the picture has {size[0]} x {size[1]}",
         )
     return geometry_problem(record, *size)

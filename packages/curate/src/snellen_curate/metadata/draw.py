@@ -84,13 +84,9 @@ def balance_positions(items: Sequence[tuple[str, int]], seed: int | str) -> list
     return places
 
 
-def place_options(
-    answer: str, distractors: Sequence[str], place: int, key: str, seed: int = 0
-) -> dict[str, str]:
+def place_options(answer: str, distractors: Sequence[str], place: int, key: str, seed: int = 0) -> dict[str, str]:
     """Options by label, the answer at its place and the distractors in an order by seed."""
-    numbered = sorted(
-        enumerate(distractors), key=lambda pair: sampling_key(f"{seed}:{key}", str(pair[0]))
-    )
+    numbered = sorted(enumerate(distractors), key=lambda pair: sampling_key(f"{seed}:{key}", str(pair[0])))
     texts = [text for _, text in numbered]
     texts.insert(place, answer)
     return dict(zip(ascii_uppercase, texts, strict=False))
@@ -161,11 +157,7 @@ class AnswerPlan(NamedTuple):
         chance (M. Sampford, "On sampling without replacement with unequal probabilities of
         selection", 1967).
         """
-        chances = {
-            text: min(self.offered[text], _CERTAIN)
-            for text in texts
-            if text != gold and text in self.offered
-        }
+        chances = {text: min(self.offered[text], _CERTAIN) for text in texts if text != gold and text in self.offered}
         count = min(self.size - 1, len(chances))
         weights = {text: chance / (1 - chance) for text, chance in chances.items()}
         own = 1 - min(self.offered.get(gold, 0.0), _CERTAIN)
@@ -180,11 +172,7 @@ class AnswerPlan(NamedTuple):
 
 
 def plan_answers(
-    counts: Mapping[str, float],
-    fewest: int,
-    most: int,
-    several: Sequence[Sequence[str]] = (),
-    per_record: int = 1,
+    counts: Mapping[str, float], fewest: int, most: int, several: Sequence[Sequence[str]] = (), per_record: int = 1
 ) -> AnswerPlan:
     """The plan for answers that are right so often, with `fewest` to `most` options a question.
 
@@ -238,8 +226,7 @@ def draw_order(weights: Sequence[float], rng: Random) -> list[int]:
     weights; those without a weight come last."""
     # Exponential variables with these rates end in this order (Efraimidis and Spirakis 2006).
     times = [
-        (weight == 0, -math.log(1.0 - rng.random()) / (weight or 1.0), place)
-        for place, weight in enumerate(weights)
+        (weight == 0, -math.log(1.0 - rng.random()) / (weight or 1.0), place) for place, weight in enumerate(weights)
     ]
     return [place for _, _, place in sorted(times)]
 

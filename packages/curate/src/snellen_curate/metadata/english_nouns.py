@@ -48,9 +48,7 @@ def _plural_of_word(word: str) -> str:
 
 
 def _is_plural(word: str) -> bool:
-    return word in _PLURAL_NAMES or (
-        word not in _IRREGULAR and _ENDS_AS_PLURAL.search(word) is not None
-    )
+    return word in _PLURAL_NAMES or (word not in _IRREGULAR and _ENDS_AS_PLURAL.search(word) is not None)
 
 
 def add_article(noun: str) -> str:
@@ -63,7 +61,5 @@ def add_article(noun: str) -> str:
     if _SPELT.match(noun):
         is_vowel = _LETTERS.match(noun) is not None
     else:
-        is_vowel = bool(_SILENT.match(noun)) or (
-            noun[:1].lower() in tuple("aeiou") and not _LIKE_YOU.match(noun)
-        )
+        is_vowel = bool(_SILENT.match(noun)) or (noun[:1].lower() in tuple("aeiou") and not _LIKE_YOU.match(noun))
     return f"{'an' if is_vowel else 'a'} {noun}"

@@ -27,12 +27,7 @@ from snellen_curate.statistics.shortcuts import (
     measure_picks,
     pick_tables,
 )
-from snellen_curate.statistics.text_probe import (
-    ALL,
-    MIN_PROBED,
-    probe_texts,
-    right_option_chances,
-)
+from snellen_curate.statistics.text_probe import ALL, MIN_PROBED, probe_texts, right_option_chances
 
 MOST_LEFT_OUT = 1 / 3
 """The share of a subtask's questions that may be left out."""
@@ -89,10 +84,7 @@ class GuessCheck(Struct, omit_defaults=True):
         found = [(name, rule) for name, rule in self.rules.items() if rule.p <= 0.05]
         found.sort(key=lambda pair: -abs(pair[1].right - pair[1].expected))
         for name, rule in found[:_MOST_RULES]:
-            yield (
-                f"{name} is right in {rule.right:.1f} % of {rule.n} items, by chance "
-                f"{rule.expected:.1f} %"
-            )
+            yield (f"{name} is right in {rule.right:.1f} % of {rule.n} items, by chance {rule.expected:.1f} %")
         if len(found) > _MOST_RULES:
             yield f"{len(found) - _MOST_RULES} more rules, which step.json lists"
 
@@ -135,9 +127,7 @@ def check_guessing(subtasks: Mapping[str, ProbedDrafts]) -> dict[str, GuessCheck
             len(drafts),
             _percent(chance),
             {
-                test.rule: RuleFigures(
-                    test.n, _percent(test.share), _percent(test.expected), round(test.p_adjusted, 4)
-                )
+                test.rule: RuleFigures(test.n, _percent(test.share), _percent(test.expected), round(test.p_adjusted, 4))
                 for _, test in zip(tests[name], adjusted, strict=False)
             },
             left_out=len(left_out),

@@ -39,9 +39,7 @@ class OptionFilter:
     """Keys of labels that say the same, with one of them for all."""
 
     @classmethod
-    def for_target(
-        cls, gold: str, true: Sequence[str], same: Sequence[Sequence[str]] = ()
-    ) -> OptionFilter:
+    def for_target(cls, gold: str, true: Sequence[str], same: Sequence[Sequence[str]] = ()) -> OptionFilter:
         groups = {option_key(name): option_key(names[0]) for names in same for name in names}
         wrong = cls(set(), groups)
         for text in (gold, *true):
@@ -59,13 +57,7 @@ class OptionFilter:
 
 
 def choose_options(
-    gold: str,
-    proposals: Iterator[str],
-    wrong: OptionFilter,
-    most: int,
-    *,
-    alike_length: bool,
-    rng: Random,
+    gold: str, proposals: Iterator[str], wrong: OptionFilter, most: int, *, alike_length: bool, rng: Random
 ) -> list[str]:
     """Up to `most` wrong options; fewer if the proposals end.
 
@@ -145,9 +137,7 @@ def write_options(
         parts.append(_ask_for(example.question, example.answer, len(example.options)) + reply)
     others = [text for text in target.true if text != target.gold]
     parts.append(_ask_for(question, target.gold, number, others).rstrip())
-    message: Message = user(
-        *(Media("image", ref.digest) for ref in images), Text("\n\n".join(parts))
-    )
+    message: Message = user(*(Media("image", ref.digest) for ref in images), Text("\n\n".join(parts)))
     written = yield from ask_json(
         WRITER,
         [message],
@@ -161,9 +151,7 @@ def write_options(
 
 
 def _ask_for(question: str, gold: str, number: int, true: Sequence[str] = ()) -> str:
-    also = (
-        f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MAX_TRUE])}" if true else ""
-    )
+    also = f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MAX_TRUE])}" if true else ""
     return f"Question: {question}\nRight answer: {gold}{also}\n{number} wrong options as JSON: "
 
 

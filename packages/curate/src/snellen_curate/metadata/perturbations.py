@@ -55,11 +55,7 @@ class NumberSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def perturb_number(
-    text: str,
-    settings: NumberSettings,
-    rng: Random,
-    count: int = 3,
-    frequencies: AnswerFrequencies = NO_FREQUENCIES,
+    text: str, settings: NumberSettings, rng: Random, count: int = 3, frequencies: AnswerFrequencies = NO_FREQUENCIES
 ) -> list[str]:
     """Numbers near the first number in a text, each once, in random order; none if it has none.
 
@@ -126,12 +122,43 @@ class CharacterSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _SIMILAR = {
-    "a": "eou", "b": "dhp", "c": "eo", "d": "bcl", "e": "aco", "f": "t", "g": "pqy", "h": "bn",
-    "i": "lj", "j": "i", "k": "hx", "l": "it", "m": "nw", "n": "mru", "o": "ace", "p": "bq",
-    "q": "gp", "r": "nv", "s": "z", "t": "fl", "u": "nv", "v": "uwy", "w": "mv", "x": "k",
-    "y": "vg", "z": "s", "0": "689", "1": "47", "2": "57", "3": "58", "4": "19", "5": "23",
-    "6": "58", "7": "12", "8": "36", "9": "48",
-}  # fmt: skip
+    "a": "eou",
+    "b": "dhp",
+    "c": "eo",
+    "d": "bcl",
+    "e": "aco",
+    "f": "t",
+    "g": "pqy",
+    "h": "bn",
+    "i": "lj",
+    "j": "i",
+    "k": "hx",
+    "l": "it",
+    "m": "nw",
+    "n": "mru",
+    "o": "ace",
+    "p": "bq",
+    "q": "gp",
+    "r": "nv",
+    "s": "z",
+    "t": "fl",
+    "u": "nv",
+    "v": "uwy",
+    "w": "mv",
+    "x": "k",
+    "y": "vg",
+    "z": "s",
+    "0": "689",
+    "1": "47",
+    "2": "57",
+    "3": "58",
+    "4": "19",
+    "5": "23",
+    "6": "58",
+    "7": "12",
+    "8": "36",
+    "9": "48",
+}
 """Characters that look alike; letters stay letters, because O for 0 is no visible mistake."""
 
 
@@ -187,9 +214,7 @@ class OrderSettings(Struct, frozen=True, forbid_unknown_fields=True):
         _check_bounds("min_moves", self.min_moves, "max_moves", self.max_moves + 1)
 
 
-def perturb_order(
-    items: Sequence[str], settings: OrderSettings, rng: Random
-) -> Iterator[tuple[str, ...]]:
+def perturb_order(items: Sequence[str], settings: OrderSettings, rng: Random) -> Iterator[tuple[str, ...]]:
     """Other orders of the items, none twice."""
     hidden = tuple(items)
     for _ in range(_MAX_TRIES):
@@ -236,10 +261,7 @@ def _check_bounds(low_name: str, low: float, high_name: str, high: float) -> Non
 
 
 def perturb_keypoints(
-    points: dict[str, tuple[float, float]],
-    size: tuple[int, int],
-    settings: KeypointSettings,
-    rng: Random,
+    points: dict[str, tuple[float, float]], size: tuple[int, int], settings: KeypointSettings, rng: Random
 ) -> Iterator[dict[str, tuple[float, float]]]:
     """Keypoints of which at least half were moved by a visible distance, and those with left and
     right exchanged."""
@@ -250,10 +272,7 @@ def perturb_keypoints(
 
 
 def _move_points(
-    points: dict[str, tuple[float, float]],
-    size: tuple[int, int],
-    settings: KeypointSettings,
-    rng: Random,
+    points: dict[str, tuple[float, float]], size: tuple[int, int], settings: KeypointSettings, rng: Random
 ) -> dict[str, tuple[float, float]]:
     xs, ys = zip(*points.values(), strict=True)
     diagonal = math.hypot(max(xs) - min(xs), max(ys) - min(ys)) or 0.1 * math.hypot(*size)
@@ -276,9 +295,7 @@ def _reflect(number: float, bound: int) -> float:
 def _swap_sides(points: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
     """The points with those of the left side called right and the other way round."""
     return {
-        name: points.get(
-            name.replace("left", "\0").replace("right", "left").replace("\0", "right"), place
-        )
+        name: points.get(name.replace("left", "\0").replace("right", "left").replace("\0", "right"), place)
         for name, place in points.items()
     }
 
@@ -323,9 +340,7 @@ class KnownBoxes:
         """Whether they are enough to draw from."""
         return len(self._labels) >= _MIN_KNOWN
 
-    def draw(
-        self, label: str, gold: Corners, size: PictureSize, count: int, rng: Random
-    ) -> list[Corners]:
+    def draw(self, label: str, gold: Corners, size: PictureSize, count: int, rng: Random) -> list[Corners]:
         """Up to `count` boxes that could be in the place of a right one, in pixels."""
         scale = np.array([*size, *size])
         near = self._nearness(np.array(gold) / scale, label)
@@ -336,10 +351,7 @@ class KnownBoxes:
         weights *= np.array(self._shares) / np.maximum(self._sums, 1e-12)
         others = np.flatnonzero((weights > 1e-12) & (near > 0))
         rows = others[draw_order(weights[others].tolist(), rng)[:count]]
-        return [
-            (left, top, right, bottom)
-            for left, top, right, bottom in (self._table[rows] * scale).tolist()
-        ]
+        return [(left, top, right, bottom) for left, top, right, bottom in (self._table[rows] * scale).tolist()]
 
     @cached_property
     def _table(self) -> NDArray[float64]:
@@ -403,9 +415,7 @@ def _move_box(box: Corners, size: PictureSize, step: float, rng: Random) -> Corn
     return float(round(left)), float(round(top)), float(round(right)), float(round(bottom))
 
 
-def _move_edges(
-    low: float, high: float, bound: int, scale: float, step: float
-) -> tuple[float, float]:
+def _move_edges(low: float, high: float, bound: int, scale: float, step: float) -> tuple[float, float]:
     """The edges along one axis of a picture that ends at `bound`; 0 is an unknown end."""
     at_start, at_end = low < 0.5, bound > 0 and high > bound - 0.5
     if at_start and at_end:

@@ -91,9 +91,7 @@ class RecordOutcomes:
         """Number of records without an item, by rule."""
         catalogue = self._catalogue
         with_reason = {*self._problems, *catalogue.problems} - self._items.keys()
-        rules = Counter(
-            problem.rule for row in with_reason if (problem := self.problem(row)) is not None
-        )
+        rules = Counter(problem.rule for row in with_reason if (problem := self.problem(row)) is not None)
         unmatched = catalogue.count_unmatched()
         rules["template"] += unmatched
         rules[NOT_DRAWN.rule] = len(catalogue) - len(with_reason) - len(self._items) - unmatched
@@ -120,10 +118,7 @@ class RecordOutcomes:
         """Write `records.jsonl`. Raises StorageError."""
         encoder = msgspec.json.Encoder()
         try:
-            with (
-                atomic_file(folder / RECORDS_FILE) as part,
-                part.open("wb", buffering=1 << 20) as out,
-            ):
+            with atomic_file(folder / RECORDS_FILE) as part, part.open("wb", buffering=1 << 20) as out:
                 for row, line in enumerate(files):
                     problem = self.problem(row)
                     outcome = (
@@ -133,9 +128,7 @@ class RecordOutcomes:
                     )
                     out.write(encoder.encode(outcome) + b"\n")
         except OSError as error:
-            raise StorageError(
-                f"cannot write {folder / RECORDS_FILE}: {error.strerror or error}"
-            ) from error
+            raise StorageError(f"cannot write {folder / RECORDS_FILE}: {error.strerror or error}") from error
 
 
 class SubtaskCounts(Struct, omit_defaults=True):

@@ -168,9 +168,7 @@ def _read_header(path: Path, limits: Limits) -> MetadataHeader:
     except msgspec.DecodeError as error:
         raise DataError(f"{path}, line 1: the header cannot be used: {error}") from error
     if not 1 <= header.metadata <= VERSION:
-        raise DataError(
-            f"{path}: metadata of version {header.metadata}; this Snellen reads version {VERSION}"
-        )
+        raise DataError(f"{path}: metadata of version {header.metadata}; this Snellen reads version {VERSION}")
     return header
 
 
@@ -179,9 +177,7 @@ def _merge_headers(headers: dict[Path, MetadataHeader]) -> MetadataHeader:
     spaces: dict[str, CategorySpace] = {}
     for path, header in headers.items():
         again = [
-            f"the source {name!r}"
-            for name, facts in header.sources.items()
-            if sources.setdefault(name, facts) != facts
+            f"the source {name!r}" for name, facts in header.sources.items() if sources.setdefault(name, facts) != facts
         ] + [
             f"the category space {name!r}"
             for name, space in header.spaces.items()
@@ -189,8 +185,7 @@ def _merge_headers(headers: dict[Path, MetadataHeader]) -> MetadataHeader:
         ]
         if again:
             raise DataError(
-                f"{path} describes {again[0]} in another way than the files before it; give one of "
-                "them another name"
+                f"{path} describes {again[0]} in another way than the files before it; give one of them another name"
             )
     return MetadataHeader(sources=sources, spaces=spaces)
 

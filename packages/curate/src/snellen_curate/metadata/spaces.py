@@ -11,10 +11,28 @@ _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+")
 _PUNCTUATION = re.compile(r"[^\w\s+\-*/%=<>$€£#@&°\[\](){},.:]|(?<!\d)[.,:]|[.,:](?!\d)")
 _WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-    "nineteen", "twenty",
-)  # fmt: skip
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+)
 _VALUES = {word: str(value) for value, word in enumerate(_WORDS)}
 
 
@@ -70,9 +88,7 @@ class CategoryTree:
         """All labels with 1 - similarity of the spelling (normalised indel), nearest first."""
         from rapidfuzz.distance import Indel
 
-        return sorted(
-            (1.0 - Indel.normalized_similarity(label, other), other) for other in self.labels
-        )
+        return sorted((1.0 - Indel.normalized_similarity(label, other), other) for other in self.labels)
 
 
 def space_of_labels(labels: Iterable[str]) -> dict[str, str]:

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from snellen_curate.metadata.draw import AnswerFrequencies
-from snellen_curate.metadata.records import (
-    Keypoints,
-    MetadataRecord,
-    ObjectBox,
-    count_labels,
-    labels_of,
-)
+from snellen_curate.metadata.records import Keypoints, MetadataRecord, ObjectBox, count_labels, labels_of
 from snellen_curate.metadata.spaces import CategoryTree, option_key
 from snellen_curate.metadata.templates import QuestionTemplate, fill_placeholders
 
@@ -78,11 +72,7 @@ def has_targets(record: MetadataRecord, template: QuestionTemplate) -> bool:
 
 
 def find_targets(
-    record: MetadataRecord,
-    template: QuestionTemplate,
-    tree: CategoryTree,
-    frequencies: AnswerFrequencies,
-    rng: Random,
+    record: MetadataRecord, template: QuestionTemplate, tree: CategoryTree, frequencies: AnswerFrequencies, rng: Random
 ) -> list[QuestionTarget]:
     """All that a template can ask of a record, in an order of the generator's choice."""
     if template.answer == "presence":
@@ -96,14 +86,10 @@ def find_targets(
 def true_labels(record: MetadataRecord, tree: CategoryTree) -> tuple[str, ...]:
     """The labels of the picture with what each implies in the hierarchy."""
     labels = dict.fromkeys(labels_of(record))
-    return tuple(
-        dict.fromkeys(name for label in labels for name in (label, *tree.also_true(label)))
-    )
+    return tuple(dict.fromkeys(name for label in labels for name in (label, *tree.also_true(label))))
 
 
-def _targets(
-    record: MetadataRecord, answer: str, tree: CategoryTree, rng: Random
-) -> Iterator[QuestionTarget]:
+def _targets(record: MetadataRecord, answer: str, tree: CategoryTree, rng: Random) -> Iterator[QuestionTarget]:
     """The targets of one kind of answer; `_presence_targets` has those about presence."""
     if answer == "count":
         for label, count in count_labels(record).items():
@@ -156,10 +142,7 @@ def box_targets(record: MetadataRecord) -> Iterator[QuestionTarget]:
         fields = {"expression": expression or box.label}
         if is_only:
             fields["label"] = box.label
-        yield QuestionTarget(
-            f"box-{number}" if len(record.boxes) > 1 else "", format_box(box.corners), fields,
-            box=box,
-        )  # fmt: skip
+        yield QuestionTarget(f"box-{number}" if len(record.boxes) > 1 else "", format_box(box.corners), fields, box=box)
 
 
 def _keypoint_targets(record: MetadataRecord) -> Iterator[QuestionTarget]:
@@ -182,9 +165,7 @@ def _relation_targets(record: MetadataRecord) -> Iterator[QuestionTarget]:
         yield QuestionTarget(f"relation-{number}", predicates[0], fields, true=tuple(predicates))
 
 
-def question_fields(
-    record: MetadataRecord, target: QuestionTarget, tree: CategoryTree
-) -> dict[str, str]:
+def question_fields(record: MetadataRecord, target: QuestionTarget, tree: CategoryTree) -> dict[str, str]:
     """What the placeholders of a question stand for."""
     annotations = {
         f"annotation.{name}": str(value)
@@ -203,11 +184,7 @@ def question_fields(
 
 
 def ask_question(
-    record: MetadataRecord,
-    template: QuestionTemplate,
-    target: QuestionTarget,
-    tree: CategoryTree,
-    rng: Random,
+    record: MetadataRecord, template: QuestionTemplate, target: QuestionTarget, tree: CategoryTree, rng: Random
 ) -> str | None:
     """The question about a target in one of its phrasings; None if the record lacks what every
     phrasing mentions."""

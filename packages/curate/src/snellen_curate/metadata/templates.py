@@ -142,9 +142,7 @@ def read_templates(path: Path) -> TemplateFile:
 def check_templates(file: TemplateFile, where: str) -> None:
     """Raises DataError with one sentence about the first mistake."""
     if file.version != VERSION:
-        raise DataError(
-            f"{where}: templates of version {file.version}; this Snellen reads version {VERSION}"
-        )
+        raise DataError(f"{where}: templates of version {file.version}; this Snellen reads version {VERSION}")
     if not file.templates:
         raise DataError(f"{where} has no [[templates]]")
     seen: set[str] = set()

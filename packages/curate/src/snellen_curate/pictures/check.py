@@ -24,14 +24,7 @@ from snellen.data_sets.decisions import Decision, Evidence, count_actions
 from snellen.data_sets.items import Item, ItemTable, folder_outside
 from snellen.data_sets.step import open_step
 from snellen.settings import max_image_pixels
-from snellen_curate.attribution import (
-    AUTHOR_COLUMN,
-    LICENCE_COLUMNS,
-    URL_COLUMN,
-    licence_at,
-    licence_url,
-    own_licence,
-)
+from snellen_curate.attribution import AUTHOR_COLUMN, LICENCE_COLUMNS, URL_COLUMN, licence_at, licence_url, own_licence
 from snellen_curate.duplicates.decide import decisions as duplicate_decisions
 from snellen_curate.duplicates.find import OnPhase, find_duplicates
 from snellen_curate.duplicates.report import DuplicateSettings
@@ -46,8 +39,7 @@ STEP = "pictures"
 TABLE_FILE = "pictures.tsv"
 _LICENCE = LICENCE_COLUMNS[0]
 _OWNER = (_LICENCE, AUTHOR_COLUMN, URL_COLUMN, "source")
-_FACTS = ("size", "sharpness", "darkest", "brightest", "entropy", "camera", "position", "faces",
-          "copyright")  # fmt: skip
+_FACTS = ("size", "sharpness", "darkest", "brightest", "entropy", "camera", "position", "faces", "copyright")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +62,13 @@ def check_pictures(
 
     Raises UsageError if the folder holds something else, MissingExtra, StorageError.
     """
-    settings = {name: getattr(options, name)
-                for name in ("faces", "source", "licence", "author")}  # fmt: skip
+    settings = {name: getattr(options, name) for name in ("faces", "source", "licence", "author")}
     settings["drop"] = list(options.drop)
     roots = [table.root] if table.root else []
     count_faces = open_face_counter() if options.faces else None
     with open_step(out, STEP, settings, table) as step:
         data = table.folder or table.spec
-        found = find_duplicates(data, DuplicateSettings(), columns=options.columns,
-                                on_phase=on_phase)  # fmt: skip
+        found = find_duplicates(data, DuplicateSettings(), columns=options.columns, on_phase=on_phase)
         copies = duplicate_decisions(found.report, ())
         for item in table:
             if item.id not in step.decisions:
@@ -124,11 +114,19 @@ def _decide(
     named = [kind for kind in KINDS if kind in problems]
     is_dropped = any(kind in options.drop for kind in named)
     return Decision(
-        item.id, "drop" if is_dropped else "flag" if named else "keep", STEP,
-        ", ".join(named), "; ".join(problems[kind] for kind in named),
-        (*evidence, *(Evidence(name, verdict=value) if isinstance(value, str)
-                      else Evidence(name, score=round(value, 3)) for name, value in facts.items())),
-    )  # fmt: skip
+        item.id,
+        "drop" if is_dropped else "flag" if named else "keep",
+        STEP,
+        ", ".join(named),
+        "; ".join(problems[kind] for kind in named),
+        (
+            *evidence,
+            *(
+                Evidence(name, verdict=value) if isinstance(value, str) else Evidence(name, score=round(value, 3))
+                for name, value in facts.items()
+            ),
+        ),
+    )
 
 
 def _measure(ref: MediaRef, count_faces: Callable[[PILImage], int] | None) -> Measures:
@@ -147,9 +145,7 @@ def _measure(ref: MediaRef, count_faces: Callable[[PILImage], int] | None) -> Me
     return Measures(facts, problems)
 
 
-def _owner(
-    item: Item, facts: Mapping[str, str | float], options: PictureOptions
-) -> dict[str, str | float]:
+def _owner(item: Item, facts: Mapping[str, str | float], options: PictureOptions) -> dict[str, str | float]:
     """Licence, author, address and source: of the row, else of the file, else of the options. An
     address of a Creative Commons licence becomes its SPDX identifier."""
     cells = {name.lower(): cell for name, cell in item.cells.items()}
@@ -164,14 +160,15 @@ def _owner(
 
 def _facts(decision: Decision) -> dict[str, str]:
     """The evidence of a decision by name, as one line each."""
-    return {each.model: " ".join(each.verdict.split()) if each.score is None else f"{each.score:g}"
-            for each in decision.evidence}  # fmt: skip
+    return {
+        each.model: " ".join(each.verdict.split()) if each.score is None else f"{each.score:g}"
+        for each in decision.evidence
+    }
 
 
 def _with_owner(item: Item, decision: Decision) -> Item:
     """The item with licence, author, address and source as they were found."""
-    found = {name: text for name, text in _facts(decision).items()
-             if name in _OWNER and name not in item.sample.groups}  # fmt: skip
+    found = {name: text for name, text in _facts(decision).items() if name in _OWNER and name not in item.sample.groups}
     return replace(item, cells={**item.cells, **found})
 
 
@@ -183,8 +180,12 @@ def _as_tsv(decided: Sequence[tuple[Item, Decision]]) -> str:
     table.writeheader()
     for item, decision in decided:
         ref, facts = next(iter(item.sample.media), None), _facts(decision)
-        named = {"picture": item.id, "decision": decision.action, "kinds": decision.rule,
-                 "file": getattr(ref.source, "path", "") if ref else "",
-                 "license_url": licence_url(facts.get(_LICENCE, ""))}  # fmt: skip
+        named = {
+            "picture": item.id,
+            "decision": decision.action,
+            "kinds": decision.rule,
+            "file": getattr(ref.source, "path", "") if ref else "",
+            "license_url": licence_url(facts.get(_LICENCE, "")),
+        }
         table.writerow(facts | named)
     return text.getvalue()

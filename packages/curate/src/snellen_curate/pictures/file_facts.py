@@ -13,9 +13,7 @@ from snellen.settings import max_image_pixels
 from snellen_curate.attribution import licence_at
 from snellen_curate.pictures.quality import Measures
 
-_LICENCE_URL = re.compile(
-    r"https?://(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[A-Za-z0-9./-]+"
-)
+_LICENCE_URL = re.compile(r"https?://(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[A-Za-z0-9./-]+")
 
 
 def read_file_facts(data: bytes) -> Measures:
@@ -45,14 +43,15 @@ def read_file_facts(data: bytes) -> Measures:
     facts = {
         "camera": model if model.startswith(make) else f"{make} {model}".strip(),
         "position": position and "{:.6f}, {:.6f}".format(*position),
-        "author": author, "copyright": copyright, "license": address and licence_at(address[0]),
-    }  # fmt: skip
+        "author": author,
+        "copyright": copyright,
+        "license": address and licence_at(address[0]),
+    }
     problems = {
         "position": position and "it says where it was taken ({:.4f}, {:.4f})".format(*position),
         "animated": frames > 1 and f"of its {frames} frames only the first is looked at",
-        "16-bit": mode.startswith("I")
-        and "it has 16-bit grey values, of which most programs show all above 255 white",
-    }  # fmt: skip
+        "16-bit": mode.startswith("I") and "it has 16-bit grey values, of which most programs show all above 255 white",
+    }
     return Measures.of(facts, problems)
 
 

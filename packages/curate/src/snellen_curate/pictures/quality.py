@@ -41,8 +41,10 @@ class Measures(NamedTuple):
     @classmethod
     def of(cls, facts: Mapping[str, Any], problems: Mapping[str, str | bool | None]) -> Self:
         """Without facts that are None or "", and problems that are none."""
-        return cls({name: value for name, value in facts.items() if value not in (None, "")},
-                   {kind: str(text) for kind, text in problems.items() if text})  # fmt: skip
+        return cls(
+            {name: value for name, value in facts.items() if value not in (None, "")},
+            {kind: str(text) for kind, text in problems.items() if text},
+        )
 
 
 def measure_quality(image: PILImage) -> Measures:
@@ -58,15 +60,15 @@ def measure_quality(image: PILImage) -> Measures:
     size = f"{image.width} x {image.height}"
     short, long = sorted(image.size)
     problems = {
-        "blurred": sharpness is not None and sharpness < MIN_SHARPNESS
+        "blurred": sharpness is not None
+        and sharpness < MIN_SHARPNESS
         and f"nothing in it is sharp (sharpness {sharpness:.2f})",
         "dark": brightest < MIN_BRIGHTEST and f"its brightest grey value is {brightest:.0f} of 255",
         "bleached": darkest > MAX_DARKEST and f"its darkest grey value is {darkest:.0f} of 255",
         "empty": entropy < MIN_ENTROPY and f"it is nearly of one colour ({entropy:.1f} bits of 8)",
         "odd-size": (short < MIN_SIDE or long > MAX_RATIO * short) and f"it has {size} pixels",
-    }  # fmt: skip
-    facts = {"size": size, "sharpness": sharpness, "darkest": darkest, "brightest": brightest,
-             "entropy": entropy}  # fmt: skip
+    }
+    facts = {"size": size, "sharpness": sharpness, "darkest": darkest, "brightest": brightest, "entropy": entropy}
     return Measures.of(facts, problems)
 
 

@@ -13,8 +13,13 @@ from snellen_curate.publish.licences import hub_licences
 from snellen_curate.publish.options import PublishOptions
 from snellen_curate.publish.survey import Survey
 
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"),
-          (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"))  # fmt: skip
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+)
 _KIND_TASKS = {"choice": "multiple-choice", "multi": "multiple-choice"}
 
 
@@ -89,9 +94,7 @@ def _front_matter(facts: CardFacts) -> str:
         "configs": [
             {
                 "config_name": "default",
-                "data_files": [
-                    {"split": split, "path": path} for split, (path, _) in facts.files.items()
-                ],
+                "data_files": [{"split": split, "path": path} for split, (path, _) in facts.files.items()],
             }
         ],
         "dataset_info": {
@@ -105,9 +108,7 @@ def _front_matter(facts: CardFacts) -> str:
         },
     }
     # JSON values are YAML too, and need no rules for quoting.
-    return "".join(
-        f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in entries.items()
-    )
+    return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in entries.items())
 
 
 def _tasks(facts: CardFacts) -> list[str]:
@@ -124,8 +125,10 @@ def _body(facts: CardFacts) -> str:
     parts = [
         f"# {publication.title}\n",
         f"{options.description}\n" if options.description else "",
-        f"Version {options.release}." + (f" Paper: {options.paper}." if options.paper else "")
-        + (f" Home: {options.homepage}." if options.homepage else "") + "\n",
+        f"Version {options.release}."
+        + (f" Paper: {options.paper}." if options.paper else "")
+        + (f" Home: {options.homepage}." if options.homepage else "")
+        + "\n",
         "## Questions\n",
         _ability_table(publication.splits),
         _answers_text(publication.held_out),
@@ -138,23 +141,22 @@ def _body(facts: CardFacts) -> str:
         "licence of each picture: `ATTRIBUTION.tsv`.\n",
         _table(
             ("source", "licence", "questions", "address", "attribution"),
-            [(source or "not stated", licence or "**unknown**", *others)
-             for source, licence, *others in facts.licences],
+            [
+                (source or "not stated", licence or "**unknown**", *others)
+                for source, licence, *others in facts.licences
+            ],
         ),
         _making(facts),
         "## Checksums\n",
         "`SHA256SUMS` lists every file (`sha256sum -c SHA256SUMS`). MD5, as VLMEvalKit checks:\n",
         _table(("file", "MD5"), [(f"`{name}`", f"`{md5}`") for name, md5 in facts.tsv_md5.items()]),
-    ]  # fmt: skip
+    ]
     return "\n".join(part for part in parts if part)
 
 
 def _ability_table(splits: Mapping[str, Mapping[str, int]]) -> str:
     abilities = sorted({name for counts in splits.values() for name in counts})
-    rows = [
-        (name or "not stated", *(str(counts.get(name, 0)) for counts in splits.values()))
-        for name in abilities
-    ]
+    rows = [(name or "not stated", *(str(counts.get(name, 0)) for counts in splits.values())) for name in abilities]
     rows.append(("all", *(str(sum(counts.values())) for counts in splits.values())))
     return _table(("ability", *splits), rows)
 
@@ -167,8 +169,7 @@ def _answers_text(split: str) -> str:
 def _usage(facts: CardFacts) -> str:
     lines = ["```sh"]
     lines += [
-        f"snellen run -m MODEL -b {spec}"
-        + (" --columns gold=" if split == facts.publication.held_out else "")
+        f"snellen run -m MODEL -b {spec}" + (" --columns gold=" if split == facts.publication.held_out else "")
         for split, spec in facts.specs.items()
     ]
     lines += ["```\n", "```python", "import datasets\n"]
@@ -185,9 +186,8 @@ def _making(facts: CardFacts) -> str:
     if not made_by:
         return ""
     rows = [(step, rule, action, str(count)) for step, rule, action, count in made_by]
-    return (
-        "## How it was made\n\nDecisions of `snellen curate` about single items, counted.\n\n"
-        + _table(("step", "rule", "decision", "items"), rows)
+    return "## How it was made\n\nDecisions of `snellen curate` about single items, counted.\n\n" + _table(
+        ("step", "rule", "decision", "items"), rows
     )
 
 

@@ -99,9 +99,7 @@ _SHORTEST = 3
 _STATED = r"(?:answer|key|solution|correct(?: option| choice)?)\s*(?:is|=|:|：)\s*\(?"
 
 
-def find_giveaways(
-    sample: Sample, cells: Mapping[str, str], pictures: Mapping[str, Iterable[str]]
-) -> list[str]:
+def find_giveaways(sample: Sample, cells: Mapping[str, str], pictures: Mapping[str, Iterable[str]]) -> list[str]:
     """Clauses on where the answer is stated; empty if nowhere.
 
     `cells` are the other columns that would be published, `pictures` the texts in the files of its
@@ -128,11 +126,7 @@ def _answer_texts(sample: Sample) -> Iterator[str]:
 def _states_answer(text: str, sample: Sample) -> bool:
     """Whether a text says "the answer is B", by label or by text."""
     forms = {*sample.gold, *_answer_texts(sample)}
-    return any(
-        re.search(_STATED + re.escape(form) + r"(?!\w)", text, re.IGNORECASE)
-        for form in forms
-        if form
-    )
+    return any(re.search(_STATED + re.escape(form) + r"(?!\w)", text, re.IGNORECASE) for form in forms if form)
 
 
 def _contains_any(text: str, answers: list[str]) -> bool:

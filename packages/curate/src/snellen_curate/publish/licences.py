@@ -18,21 +18,54 @@ SOURCE_COLUMN = "source"
 ANY_SOURCE = "*"
 """Name of the table's entry for sources that have no entry of their own."""
 UNKNOWN_SOURCE = ""
-_HUB = {
-    "ODbL-1.0": "odbl",
-    "ODC-By-1.0": "odc-by",
-    "PDDL-1.0": "pddl",
-    "Etalab-2.0": "etalab-2.0",
-}
-_HUB_PLAIN = frozenset((
-    "apache-2.0", "mit", "afl-3.0", "artistic-2.0", "bsl-1.0", "bsd-2-clause", "bsd-3-clause",
-    "bsd-3-clause-clear", "c-uda", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0",
-    "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0",
-    "cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0",
-    "cc-by-nc-sa-4.0", "cdla-sharing-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0",
-    "wtfpl", "ecl-2.0", "epl-1.0", "epl-2.0", "eupl-1.1", "eupl-1.2", "isc", "lppl-1.3c",
-    "ms-pl", "mpl-2.0", "postgresql", "osl-3.0", "unlicense", "zlib", "ncsa",
-))  # fmt: skip
+_HUB = {"ODbL-1.0": "odbl", "ODC-By-1.0": "odc-by", "PDDL-1.0": "pddl", "Etalab-2.0": "etalab-2.0"}
+_HUB_PLAIN = frozenset(
+    (
+        "apache-2.0",
+        "mit",
+        "afl-3.0",
+        "artistic-2.0",
+        "bsl-1.0",
+        "bsd-2-clause",
+        "bsd-3-clause",
+        "bsd-3-clause-clear",
+        "c-uda",
+        "cc0-1.0",
+        "cc-by-2.0",
+        "cc-by-2.5",
+        "cc-by-3.0",
+        "cc-by-4.0",
+        "cc-by-sa-3.0",
+        "cc-by-sa-4.0",
+        "cc-by-nc-2.0",
+        "cc-by-nc-3.0",
+        "cc-by-nc-4.0",
+        "cc-by-nd-4.0",
+        "cc-by-nc-nd-3.0",
+        "cc-by-nc-nd-4.0",
+        "cc-by-nc-sa-2.0",
+        "cc-by-nc-sa-3.0",
+        "cc-by-nc-sa-4.0",
+        "cdla-sharing-1.0",
+        "cdla-permissive-1.0",
+        "cdla-permissive-2.0",
+        "wtfpl",
+        "ecl-2.0",
+        "epl-1.0",
+        "epl-2.0",
+        "eupl-1.1",
+        "eupl-1.2",
+        "isc",
+        "lppl-1.3c",
+        "ms-pl",
+        "mpl-2.0",
+        "postgresql",
+        "osl-3.0",
+        "unlicense",
+        "zlib",
+        "ncsa",
+    )
+)
 """Licence identifiers that cards on the Hugging Face hub may have, where they are SPDX's in lower
 case (the hub's documentation, "Licenses")."""
 _HUB_GNU = frozenset(["agpl-3.0", "gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "gfdl"])
@@ -94,9 +127,7 @@ def read_licence_table(path: str) -> LicenceTable:
             f'{path}: {error}; expected a table for each source, e.g. ["COCO"] with '
             'licence = "CC-BY-4.0", and optionally url and attribution'
         ) from error
-    return LicenceTable(
-        (source, _check_entry(entry, f"{path}, {source}")) for source, entry in entries.items()
-    )
+    return LicenceTable((source, _check_entry(entry, f"{path}, {source}")) for source, entry in entries.items())
 
 
 def _check_entry(entry: SourceLicence, where: str) -> SourceLicence:

@@ -79,16 +79,11 @@ class PublishOptions:
 def check_publish_options(options: PublishOptions) -> None:
     """Raises UsageError for values that no file or card can hold."""
     if options.name and not _NAME.fullmatch(options.name):
-        raise UsageError(
-            f"--name {options.name!r}: expected letters, digits, dots, _ and - only, as in "
-            "street-signs"
-        )
+        raise UsageError(f"--name {options.name!r}: expected letters, digits, dots, _ and - only, as in street-signs")
     for code in options.language:
         if not _LANGUAGE.fullmatch(code):
             raise UsageError(f"--facts language={code} is no language code; expected e.g. en or zh")
     if options.hold_out is not None and options.split_like:
-        raise UsageError(
-            "the split is that of another publication; leave out the share to hold out"
-        )
+        raise UsageError("the split is that of another publication; leave out the share to hold out")
     if options.seal_key and not options.keeps_back:
         raise UsageError("--seal-key encrypts answers that --hold-out keeps back; add --hold-out")

@@ -34,31 +34,14 @@ from snellen.data_sets.sealing import (
     read_key,
     seal,
 )
-from snellen.data_sets.step import (
-    STEP_FILE,
-    Step,
-    describe_source,
-    media_suffix,
-    open_step,
-    read_step,
-)
+from snellen.data_sets.step import STEP_FILE, Step, describe_source, media_suffix, open_step, read_step
 from snellen.store.runs import write_json
 from snellen_curate.attribution import licence_url
 from snellen_curate.open_data import open_items
 from snellen_curate.publish.card import CardFacts, Publication, write_card
-from snellen_curate.publish.licences import (
-    LicenceTable,
-    check_licence,
-    read_licence_table,
-    strictest_conditions,
-)
+from snellen_curate.publish.licences import LicenceTable, check_licence, read_licence_table, strictest_conditions
 from snellen_curate.publish.options import PublishOptions, check_publish_options
-from snellen_curate.publish.survey import (
-    Survey,
-    name_some,
-    read_held_out_ids,
-    survey_items,
-)
+from snellen_curate.publish.survey import Survey, name_some, read_held_out_ids, survey_items
 from snellen_curate.publish.table_files import SplitWriter, TsvWriter, public_cells, tsv_line
 
 STEP = "publish"
@@ -153,15 +136,11 @@ def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]
     return {
         "name": options.name,
         "hold_out": options.hold_out,
-        "split_like": sorted(read_held_out_ids(Path(options.split_like)))
-        if options.split_like
-        else [],
+        "split_like": sorted(read_held_out_ids(Path(options.split_like))) if options.split_like else [],
         "seed": options.seed,
         "ability": options.ability,
         "require_licence": options.require_licence,
-        "licences": {
-            source: msgspec.to_builtins(entry) for source, entry in sorted(licences.items())
-        },
+        "licences": {source: msgspec.to_builtins(entry) for source, entry in sorted(licences.items())},
     }
 
 
@@ -208,10 +187,7 @@ class _Writer:
             publication=publication,
             options=self.options,
             survey=self.survey,
-            files={
-                split: (path, (self.folder / path).stat().st_size)
-                for split, path in parquet.items()
-            },
+            files={split: (path, (self.folder / path).stat().st_size) for split, path in parquet.items()},
             tsv_md5=md5,
             licences=lines,
             specs=specs,
@@ -248,22 +224,15 @@ class _Writer:
             }
             for item, split in self._items_by_split():
                 entry = self.survey.entries[item.id]
-                cells = public_cells(
-                    item, entry.licence, split, self.options.keep, held_out=entry.is_held_out
-                )
-                images = [(ref.digest, ref.source.read())
-                          for ref in item.sample.media if ref.kind == "image"]  # fmt: skip
+                cells = public_cells(item, entry.licence, split, self.options.keep, held_out=entry.is_held_out)
+                images = [(ref.digest, ref.source.read()) for ref in item.sample.media if ref.kind == "image"]
                 video = self._copy_video(item)
-                self._names |= {
-                    digest: f"{digest}{media_suffix(data, 'image')}" for digest, data in images
-                }
+                self._names |= {digest: f"{digest}{media_suffix(data, 'image')}" for digest, data in images}
                 named = [(self._names[digest], data) for digest, data in images]
                 splits[split].write(cells, named, video)
                 file = self._tsv_name(split, entry.kind)
                 if file not in tables:
-                    tables[file] = opened.enter_context(
-                        closing(self._open_tsv(file, entry.kind, split))
-                    )
+                    tables[file] = opened.enter_context(closing(self._open_tsv(file, entry.kind, split)))
                 number = self.survey.numbers.get(item.id)
                 row = cells if number is None else {**cells, "index": number, "id": item.id}
                 tables[file].write(row, images, f"{DATA_FOLDER}/{video}" if video else "")
@@ -321,12 +290,7 @@ class _Writer:
         ]
         if self.survey.numbers:
             columns.insert(1, "id")
-        return TsvWriter(
-            self.folder / file,
-            columns,
-            images=bool(layout.max_images),
-            videos=layout.has_videos,
-        )
+        return TsvWriter(self.folder / file, columns, images=bool(layout.max_images), videos=layout.has_videos)
 
     def _decide(self, step: Step, name: str, split: str) -> None:
         if name in step.decisions:
@@ -338,9 +302,7 @@ class _Writer:
             reason = "; ".join([*(finding.reason for finding in findings), where])
             step.decide(Decision(name, "flag", STEP, findings[0].rule, reason))
         else:
-            step.decide(
-                Decision(name, "keep", STEP, "held_out" if is_held_out else "public", where)
-            )
+            step.decide(Decision(name, "keep", STEP, "held_out" if is_held_out else "public", where))
 
     def _decide_dropped(self, step: Step) -> None:
         for name, [finding, *_] in self.survey.findings.items():
@@ -423,15 +385,20 @@ class _Writer:
 
     def _attribution_rows(self) -> Iterator[list[str]]:
         """A line for each picture and video, in the order of their names, which says nothing."""
-        yield ["picture", "source", "author", "url", "licence", "licence_url", "attribution",
-               "questions"]  # fmt: skip
+        yield ["picture", "source", "author", "url", "licence", "licence_url", "attribution", "questions"]
         for digest, name in sorted(self._names.items(), key=lambda named: named[1]):
             credit = self.survey.credits[digest]
             entry = self.licences.entry(credit.source)
             yield [
-                name, credit.source, credit.author, credit.url, credit.licence,
-                licence_url(credit.licence), entry.attribution, str(credit.items),
-            ]  # fmt: skip
+                name,
+                credit.source,
+                credit.author,
+                credit.url,
+                credit.licence,
+                licence_url(credit.licence),
+                entry.attribution,
+                str(credit.items),
+            ]
 
     def _notes(self) -> Iterator[str]:
         """What the user should know about the items and columns."""
@@ -441,10 +408,7 @@ class _Writer:
                 "`snellen curate review` settles them"
             )
         if self.survey.left_out_columns:
-            yield (
-                f"columns left out: {name_some([*self.survey.left_out_columns])}; "
-                "--columns keep=NAME publishes one"
-            )
+            yield (f"columns left out: {name_some([*self.survey.left_out_columns])}; --columns keep=NAME publishes one")
         if not self.options.language:
             yield "the card states no language; --facts language=en adds it"
         if self.survey.numbers:
@@ -469,9 +433,7 @@ def _check_target(target: Path) -> None:
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target} is a file; name a folder with --out")
     if target.is_dir() and any(target.iterdir()) and not (target / PUBLICATION_FILE).is_file():
-        raise UsageError(
-            f"{target} holds files that are no publication; name a new folder with --out"
-        )
+        raise UsageError(f"{target} holds files that are no publication; name a new folder with --out")
 
 
 def _replace_folder(new: Path, target: Path) -> None:

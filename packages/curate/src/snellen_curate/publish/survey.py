@@ -15,24 +15,18 @@ from snellen.data_sets.items import Item, ItemTable, folder_outside, item_kind
 from snellen.data_sets.step import STEP_FILE, outside_before
 from snellen.report.format import plural
 from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, split_pictures
-from snellen_curate.publish.hold_out import (
-    SplitCandidate,
-    choose_held_out,
-    find_giveaways,
-    picture_texts,
-)
-from snellen_curate.publish.licences import (
-    SOURCE_COLUMN,
-    LicenceTable,
-    check_licence,
-    licences_of,
-)
+from snellen_curate.publish.hold_out import SplitCandidate, choose_held_out, find_giveaways, picture_texts
+from snellen_curate.publish.licences import SOURCE_COLUMN, LicenceTable, check_licence, licences_of
 from snellen_curate.publish.options import DROP, REFUSE, PublishOptions
 from snellen_curate.publish.table_files import Layout, LayoutBuilder, ability_of
 
 UNUSABLE, UNREADABLE, NO_LICENCE, NOT_SPDX, GIVEAWAY = (
-    "unusable_row", "unreadable_media", "no_licence", "licence_not_spdx", "states_its_answer",
-)  # fmt: skip
+    "unusable_row",
+    "unreadable_media",
+    "no_licence",
+    "licence_not_spdx",
+    "states_its_answer",
+)
 """Rules."""
 _LARGEST_NUMBER = 1_000_000
 """VLMEvalKit's files hold rotation r of a question as the row of index + r * 1,000,000."""
@@ -157,9 +151,7 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
                 findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
             digests = tuple(ref.digest for ref in sample.media)
             must_be_public = bool(places) or not sample.gold
-            candidates.append(
-                SplitCandidate(item.id, ability, sample.unit, digests, must_be_public)
-            )
+            candidates.append(SplitCandidate(item.id, ability, sample.unit, digests, must_be_public))
     outside.refuse()
     _refuse_missing_licences(findings, options)
     if not entries:
@@ -216,9 +208,7 @@ class _OutsidePictures:
             )
 
 
-def _unusable(
-    item: Item, readable: dict[str, tuple[str, ...]], *, read_texts: bool
-) -> ItemFinding | None:
+def _unusable(item: Item, readable: dict[str, tuple[str, ...]], *, read_texts: bool) -> ItemFinding | None:
     """Why an item cannot be published at all. `readable` gets the digests of media that can be
     read, with the texts in their files if these are searched."""
     problem = item.problem or _question_problem(item)
@@ -252,9 +242,7 @@ def _question_problem(item: Item) -> str:
     return ""
 
 
-def _licences(
-    item: Item, table: LicenceTable, of_questions: str
-) -> tuple[list[str], tuple[str, str] | None]:
+def _licences(item: Item, table: LicenceTable, of_questions: str) -> tuple[list[str], tuple[str, str] | None]:
     """The SPDX licence of each picture of an item, and the rule and reason if one has none. An item
     without pictures has the licence of the questions."""
     texts = licences_of(item.cells, table, len(item.sample.media))
@@ -275,21 +263,16 @@ def _licences(
 def _credit(item: Item, licences: Sequence[str], credits: dict[str, PictureCredit]) -> None:
     """Note whom each picture of an item is of."""
     media = item.sample.media
-    authors, urls = (
-        split_pictures(item.cells.get(name, ""), len(media)) for name in (AUTHOR_COLUMN, URL_COLUMN)
-    )
+    authors, urls = (split_pictures(item.cells.get(name, ""), len(media)) for name in (AUTHOR_COLUMN, URL_COLUMN))
     for ref, licence, author, url in zip(media, licences, authors, urls, strict=False):
         source = item.cells.get(SOURCE_COLUMN, "")
         credit = credits.setdefault(ref.digest, PictureCredit(source, licence, author, url))
         credit.items += 1
 
 
-def _refuse_missing_licences(
-    findings: Mapping[str, Sequence[ItemFinding]], options: PublishOptions
-) -> None:
+def _refuse_missing_licences(findings: Mapping[str, Sequence[ItemFinding]], options: PublishOptions) -> None:
     """Raises UsageError if licences are required and items have none."""
-    lacking = [name for name, [first, *_] in findings.items()
-               if first.rule in (NO_LICENCE, NOT_SPDX)]  # fmt: skip
+    lacking = [name for name, [first, *_] in findings.items() if first.rule in (NO_LICENCE, NOT_SPDX)]
     if options.require_licence == REFUSE and lacking:
         count = "1 item has" if len(lacking) == 1 else f"{len(lacking)} items have"
         raise UsageError(
@@ -299,9 +282,7 @@ def _refuse_missing_licences(
         )
 
 
-def _choose_share(
-    entries: Collection[str], items: list[SplitCandidate], share: float, seed: int
-) -> frozenset[str]:
+def _choose_share(entries: Collection[str], items: list[SplitCandidate], share: float, seed: int) -> frozenset[str]:
     """The ids that are held out. Raises UsageError if there are none."""
     chosen = choose_held_out(items, share, seed)
     if not chosen or len(chosen) == len(entries):

@@ -120,8 +120,17 @@ def _option_count(sample: Sample) -> int:
 
 
 def _always() -> Iterable[str]:
-    return ("index", "question", "hint", "answer", TYPE_COLUMN, UNIT_COLUMN, SPLIT_COLUMN,
-            *ABILITY_COLUMNS, *_CLIP_COLUMNS)  # fmt: skip
+    return (
+        "index",
+        "question",
+        "hint",
+        "answer",
+        TYPE_COLUMN,
+        UNIT_COLUMN,
+        SPLIT_COLUMN,
+        *ABILITY_COLUMNS,
+        *_CLIP_COLUMNS,
+    )
 
 
 IMAGE_COLUMN = "image"
@@ -148,18 +157,12 @@ class SplitWriter:
         finally:
             self._writer.close()
 
-    def write(
-        self, cells: Mapping[str, str], images: Sequence[tuple[str, bytes]], video: str
-    ) -> None:
+    def write(self, cells: Mapping[str, str], images: Sequence[tuple[str, bytes]], video: str) -> None:
         """Write a row. `images` are names and bytes; `video` is a path relative to the file."""
-        record: dict[str, Any] = {
-            name: cells.get(name) or None for name in self._layout.text_columns
-        }
+        record: dict[str, Any] = {name: cells.get(name) or None for name in self._layout.text_columns}
         structs = [{"bytes": data, "path": name} for name, data in images]
         if self._layout.max_images:
-            record[IMAGE_COLUMN] = (
-                structs if self._layout.max_images > 1 else next(iter(structs), None)
-            )
+            record[IMAGE_COLUMN] = structs if self._layout.max_images > 1 else next(iter(structs), None)
         if self._layout.has_videos:
             record[VIDEO_COLUMN] = video or None
         self._batch.append(record)
@@ -177,9 +180,7 @@ class SplitWriter:
 def _schema(layout: Layout, pa: Any) -> Any:
     """The Arrow schema, with the features that the library `datasets` reads from its metadata."""
     fields = [(name, pa.string()) for name in layout.text_columns]
-    features: dict[str, Any] = {
-        name: {"dtype": "string", "_type": "Value"} for name in layout.text_columns
-    }
+    features: dict[str, Any] = {name: {"dtype": "string", "_type": "Value"} for name in layout.text_columns}
     if layout.max_images > 1:
         fields.append((IMAGE_COLUMN, pa.list_(image_type())))
         features[IMAGE_COLUMN] = {"feature": {"_type": "Image"}, "_type": "Sequence"}
@@ -196,10 +197,28 @@ def _schema(layout: Layout, pa: Any) -> Any:
 VIDEO_COLUMNS = ("video", "video_path")
 _MAX_REFERENCE = 64
 """Longest image cell, in characters, that VLMEvalKit takes for the index of another row."""
-_MISSING = frozenset((
-    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
-))  # fmt: skip
+_MISSING = frozenset(
+    (
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "<NA>",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "None",
+        "n/a",
+        "nan",
+        "null",
+    )
+)
 """Texts that `pandas.read_csv` takes for missing values by default."""
 _MAX_TEXTS = 1000
 """Different numbers of a column that are looked at."""
@@ -271,21 +290,14 @@ class TsvWriter:
     def close(self) -> None:
         self._file.close()
 
-    def write(
-        self, cells: Mapping[str, str], images: Sequence[tuple[str, bytes]], video: str
-    ) -> None:
+    def write(self, cells: Mapping[str, str], images: Sequence[tuple[str, bytes]], video: str) -> None:
         """Write a row. `images` are digests and bytes; `video` is a path relative to the file."""
         media = {IMAGE_COLUMN: self._image_cell(cells["index"], images)}
         media.update(zip(VIDEO_COLUMNS, (Path(video).stem if video else "", video), strict=True))
         self.without_image += IMAGE_COLUMN in self._media and not images
         self.reading.add(cells["index"], {name: cells.get(name, "") for name in self._columns})
         self._file.write(
-            tsv_line(
-                [
-                    *(cells.get(name, "") for name in self._columns),
-                    *(media[name] for name in self._media),
-                ]
-            )
+            tsv_line([*(cells.get(name, "") for name in self._columns), *(media[name] for name in self._media)])
         )
 
     def _image_cell(self, index: str, images: Sequence[tuple[str, bytes]]) -> str:

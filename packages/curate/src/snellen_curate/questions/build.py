@@ -52,16 +52,10 @@ def make_questions(
     """
     if not options.writer:
         raise UsageError("name the model that writes the questions: -m MODEL")
-    extractors = {
-        f"extractor{index}": open_extractor(spec) for index, spec in enumerate(options.extract, 1)
-    }
+    extractors = {f"extractor{index}": open_extractor(spec) for index, spec in enumerate(options.extract, 1)}
     with ExitStack() as stack:
         source = pictures.describe()
-        files = {
-            one.name: one.recorded
-            for one in extractors.values()
-            if isinstance(one, RecordedExtractor)
-        }
+        files = {one.name: one.recorded for one in extractors.values() if isinstance(one, RecordedExtractor)}
         missing = {name: file.count_missing(pictures) for name, file in files.items()}
         recorded = {name: file.digest for name, file in files.items()}
         settings = options.settings() | {"recorded": recorded}
@@ -70,20 +64,14 @@ def make_questions(
         stack.callback(records.close)
         roles = model_roles(options, extractors)
         models = stack.enter_context(open_models(roles, asking, out, progress=progress))
-        jobs = PictureJobs(
-            FactExtraction(extractors, options.min_nouns, options.max_seconds), options
-        )
+        jobs = PictureJobs(FactExtraction(extractors, options.min_nouns, options.max_seconds), options)
         result = _PictureQuestions(pictures, jobs, step, records, models).make(source.rows)
         return replace(result, missing={name: count for name, count in missing.items() if count})
 
 
-def model_roles(
-    options: QuestionOptions, extractors: Mapping[str, Extractor]
-) -> dict[str, AnyModel]:
+def model_roles(options: QuestionOptions, extractors: Mapping[str, Extractor]) -> dict[str, AnyModel]:
     """The models by role; roles that nobody has are absent."""
-    roles: dict[str, AnyModel] = {
-        role: one.model for role, one in extractors.items() if one.model is not None
-    }
+    roles: dict[str, AnyModel] = {role: one.model for role, one in extractors.items() if one.model is not None}
     roles[WRITER] = options.writer
     roles[REASONER] = options.reasoner or options.writer
     if options.checker:
@@ -95,12 +83,7 @@ class _PictureQuestions:
     """One start of the step."""
 
     def __init__(
-        self,
-        pictures: PictureSource,
-        jobs: PictureJobs,
-        step: Step,
-        records: PictureRecords,
-        models: Models,
+        self, pictures: PictureSource, jobs: PictureJobs, step: Step, records: PictureRecords, models: Models
     ) -> None:
         self._pictures, self._jobs, self._options = pictures, jobs, jobs.options
         self._step, self._records, self._models = step, records, models
@@ -155,16 +138,11 @@ class _PictureQuestions:
             for draft in all_drafts(self._records, options.seed)
         ]
         choice = balance(
-            everything,
-            per_dimension=options.per_dimension,
-            per_picture=options.per_picture,
-            seed=options.seed,
+            everything, per_dimension=options.per_dimension, per_picture=options.per_picture, seed=options.seed
         )
         self._decide(self._final_decisions(choice.left_out))
         if choice.kept:
-            self._step.write_items(
-                build_items(self._pictures, self._records, choice.kept, options.seed)
-            )
+            self._step.write_items(build_items(self._pictures, self._records, choice.kept, options.seed))
         kept = (one.dimension for one in everything if one.id in choice.kept)
         return dict(sorted(Counter(kept).items()))
 

@@ -31,17 +31,7 @@ from snellen.data_sets.step import MediaWriter, SourceInfo, Step, open_step
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import prompt
 from snellen.settings import max_image_pixels
-from snellen_curate.asking import (
-    AskFailed,
-    Job,
-    Models,
-    Result,
-    ask,
-    ask_json,
-    ask_text,
-    model_setting,
-    open_models,
-)
+from snellen_curate.asking import AskFailed, Job, Models, Result, ask, ask_json, ask_text, model_setting, open_models
 from snellen_curate.metadata.draw import place_options
 from snellen_curate.questions.picture_job import final_rule
 from snellen_curate.questions.question_items import answer_positions, image_options_item
@@ -101,14 +91,11 @@ def open_captions(path: str | Path) -> Captions:
     place = Path(path).expanduser()
     if not place.is_file() or place.suffix.lower() not in SUFFIXES:
         raise UsageError(
-            f"{path} is no file of captions: expected one of {', '.join(SUFFIXES)} with a column "
-            "`caption`"
+            f"{path} is no file of captions: expected one of {', '.join(SUFFIXES)} with a column `caption`"
         )
     table = open_table(str(place))
     if not {*table.columns} & {*_COLUMNS}:
-        raise DataError(
-            f"{path} has no column {' or '.join(_COLUMNS)}; it has {', '.join(table.columns)}"
-        )
+        raise DataError(f"{path} has no column {' or '.join(_COLUMNS)}; it has {', '.join(table.columns)}")
     return Captions(place, table)
 
 
@@ -122,13 +109,9 @@ class RecordedDrawings(ModelDefaults):
         """Raises UsageError for a file without these columns."""
         captions = open_captions(path)
         self.identity = Identity("file", Path(path).name, {"sha256": captions.table.digest})
-        self.capabilities = Capabilities(
-            inputs=frozenset({"text"}), outputs=frozenset({"image"}), many_images=False
-        )
+        self.capabilities = Capabilities(inputs=frozenset({"text"}), outputs=frozenset({"image"}), many_images=False)
         rows = zip(captions, captions.table, strict=True)
-        self._pictures: Mapping[str, MediaRef] = {
-            caption.text: row.media[0] for caption, row in rows if row.media
-        }
+        self._pictures: Mapping[str, MediaRef] = {caption.text: row.media[0] for caption, row in rows if row.media}
         if not self._pictures:
             raise DataError(f"{path} names no pictures; give them in a column `image`")
 
@@ -223,9 +206,7 @@ def make_drawn_questions(
 class _DrawnQuestions:
     """One start of the step. Resuming asks the store: nothing is drawn twice."""
 
-    def __init__(
-        self, captions: Captions, options: DrawnOptions, step: Step, models: Models
-    ) -> None:
+    def __init__(self, captions: Captions, options: DrawnOptions, step: Step, models: Models) -> None:
         self._captions, self._options = captions, options
         self._step, self._models = step, models
         self._media = MediaWriter(step.folder)
@@ -239,9 +220,7 @@ class _DrawnQuestions:
         reason, kept = self._models.abort_reason, {}
         if not self._failed and not reason and self._pictures:
             kept[DIMENSION] = self._step.write_items(self._items())
-        return finish_questions(
-            self._step, len(self._captions), kept, self._failed, reason, "caption"
-        )
+        return finish_questions(self._step, len(self._captions), kept, self._failed, reason, "caption")
 
     def _caption(self, caption: Caption) -> Steps[_Drawings | Exclusion]:
         """Change a caption, apply the rules, and draw."""
@@ -251,9 +230,7 @@ class _DrawnQuestions:
             return Exclusion(NO_LICENSE, "the file names no licence for it")
         try:
             messages = prompt_messages("variations", caption=caption.text)
-            reply = yield from ask_json(
-                WRITER, messages, ChangedCaptions, caption.id, settings=_SETTINGS
-            )
+            reply = yield from ask_json(WRITER, messages, ChangedCaptions, caption.id, settings=_SETTINGS)
             problem = _check_changes(caption.text, reply.changed)
             if problem is not None:
                 return problem
@@ -271,10 +248,7 @@ class _DrawnQuestions:
         pictures: list[MediaRef] = []
         for number, text in enumerate(texts):
             request = Draw(
-                messages=(user(Text(text)),),
-                ref=Ref(name, number),
-                settings=self._options.drawing,
-                to=GENERATOR,
+                messages=(user(Text(text)),), ref=Ref(name, number), settings=self._options.drawing, to=GENERATOR
             )
             output = yield from ask(request)
             if not isinstance(output, Drawn) or not output.images:
@@ -295,9 +269,7 @@ class _DrawnQuestions:
             others = [text for text in texts if text != texts[number]]
             place = sampling_key("checker", item)[0] % len(texts)
             options = place_options(texts[number], others, place, item)
-            sample = Sample(
-                item, "choice", "Which description fits the picture?", (), options, (ref,)
-            )
+            sample = Sample(item, "choice", "Which description fits the picture?", (), options, (ref,))
             media = {ref.digest: ref.source}
             reply = yield from ask_text(CHECKER, prompt(sample), item, media=media, settings=_REPLY)
             answer = parse_choice(reply, options)

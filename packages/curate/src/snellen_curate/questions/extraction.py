@@ -102,8 +102,7 @@ class VisualFacts(Struct, frozen=True, omit_defaults=True):
             "caption": bool(self.captions),
             "instances": any(instance.label for instance in self.instances),
             "pair": sum(bool(instance.label) for instance in self.instances) > 1,
-            "attributes": any(instance.attributes for instance in self.instances)
-            or bool(self.dense),
+            "attributes": any(instance.attributes for instance in self.instances) or bool(self.dense),
             "dense": bool(self.dense),
             "text": bool(self.texts),
             "moments": len({moment.start for moment in self.moments}) > 1,
@@ -188,9 +187,7 @@ class View:
             if edges[2] - edges[0] < _MIN_CROP or edges[3] - edges[1] < _MIN_CROP:
                 continue
             out = io.BytesIO()
-            image.crop((int(edges[0]), int(edges[1]), int(edges[2]), int(edges[3]))).save(
-                out, "PNG"
-            )
+            image.crop((int(edges[0]), int(edges[1]), int(edges[2]), int(edges[3]))).save(out, "PNG")
             data = out.getvalue()
             yield instance, MediaRef(digest_bytes(data), InlineSource(data))
 

@@ -95,9 +95,7 @@ class FactExtraction:
         """A caption of each second's frame, and the regions of each five seconds' middle frame."""
         seconds, size = video_length(picture.medium)
         if seconds > self.max_seconds:
-            return Exclusion(
-                TOO_LONG, f"the video has {seconds:.1f} s, more than {self.max_seconds:g} s"
-            )
+            return Exclusion(TOO_LONG, f"the video has {seconds:.1f} s, more than {self.max_seconds:g} s")
         found = VisualFacts(*size, captions=picture.captions)
         for role, extractor in self.extractors.items():
             if isinstance(extractor, RecordedExtractor):
@@ -111,16 +109,12 @@ class FactExtraction:
         parts = _interval_starts(seconds, DENSE_EVERY)
         middles = [(start + min(start + DENSE_EVERY, seconds)) / 2 for start in parts]
         for start, ref in zip(parts, sample_video(picture.medium, middles), strict=True):
-            frame = yield from self._frame(
-                picture, ref, start, ("instances", "labels", "attributes", "dense")
-            )
+            frame = yield from self._frame(picture, ref, start, ("instances", "labels", "attributes", "dense"))
             found = _with_moment(found, frame, start, min(start + DENSE_EVERY, seconds))
         ordered = sorted(found.moments, key=lambda one: (one.start, one.end))
         return replace_struct(found, moments=tuple(ordered))
 
-    def _frame(
-        self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]
-    ) -> Steps[VisualFacts]:
+    def _frame(self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]) -> Steps[VisualFacts]:
         """What the extractors find in one frame, of these aspects."""
         roles = {
             role
@@ -161,9 +155,7 @@ def _name(instance: Instance) -> str:
 
 def _words(captions: Sequence[str]) -> tuple[str, ...]:
     """The distinct nouns of captions, which stand for the tags of Tag2Text."""
-    return tuple(
-        dict.fromkeys(noun.lower() for caption in captions for noun in find_nouns(caption))
-    )
+    return tuple(dict.fromkeys(noun.lower() for caption in captions for noun in find_nouns(caption)))
 
 
 def video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:

@@ -69,9 +69,7 @@ def make_next_image_questions(
     settings = {"max_seconds": max_seconds, "require_license": require_license, "seed": seed}
     videos = [one for one in pictures if one.kind == "video"]
     if not videos:
-        raise UsageError(
-            f"{pictures.path} holds no videos; --dimension next-image makes questions of them"
-        )
+        raise UsageError(f"{pictures.path} holds no videos; --dimension next-image makes questions of them")
     with open_step(out, STEP, settings, pictures.describe()) as step:
         ends: dict[str, _VideoEnds] = {}
         for video in videos:
@@ -107,8 +105,7 @@ def _read_ends(video: Picture, seconds: float, folder: Path) -> _VideoEnds:
     moments = [*(share * seconds for share in _SHOWN_FRAMES), max(0.0, seconds - _LAST_FRAME)]
     media = MediaWriter(folder)
     kept = [
-        MediaRef(ref.digest, FileSource(str(folder / media.copy(ref))))
-        for ref in sample_video(video.medium, moments)
+        MediaRef(ref.digest, FileSource(str(folder / media.copy(ref)))) for ref in sample_video(video.medium, moments)
     ]
     return _VideoEnds(tuple(kept[:-1]), kept[-1])
 
@@ -119,17 +116,14 @@ def _differ(first: MediaRef, second: MediaRef) -> bool:
 
     small = [
         numpy.asarray(
-            decode_image(ref.source.read(), max_image_pixels()).convert("L").resize((_EDGE, _EDGE)),
-            dtype=float,
+            decode_image(ref.source.read(), max_image_pixels()).convert("L").resize((_EDGE, _EDGE)), dtype=float
         )
         for ref in (first, second)
     ]
     return bool(numpy.abs(small[0] - small[1]).mean() >= _MIN_DIFFERENCE)
 
 
-def _choose_others(
-    videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], seed: int
-) -> dict[str, list[str]]:
+def _choose_others(videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], seed: int) -> dict[str, list[str]]:
     """Three other videos for each whose last frames differ from its own and from each other's,
     those of its folder or album first. Videos that have too few are absent."""
     usable = [video for video in videos if video.id in ends]
@@ -156,10 +150,7 @@ def _choose_others(
 
 
 def _items(
-    videos: Sequence[Picture],
-    ends: Mapping[str, _VideoEnds],
-    chosen: Mapping[str, Sequence[str]],
-    seed: int,
+    videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], chosen: Mapping[str, Sequence[str]], seed: int
 ) -> Iterator[Item]:
     """The items in the order of the videos, answers at each place equally often."""
     places = answer_positions(chosen, seed)
@@ -168,14 +159,7 @@ def _items(
             continue
         pictures = [ends[name].last for name in (video.id, *chosen[video.id])]
         yield image_options_item(
-            video.id,
-            DIMENSION,
-            QUESTION,
-            ends[video.id].before,
-            pictures,
-            places[video.id],
-            video.cells,
-            seed,
+            video.id, DIMENSION, QUESTION, ends[video.id].before, pictures, places[video.id], video.cells, seed
         )
 
 

@@ -56,7 +56,5 @@ class QuestionOptions:
         for name in ("writer", "reasoner", "checker"):
             values[name] = model_setting(values[name])
         values["extract"] = list(self.extract)
-        values["dimensions"] = {
-            slug: {"name": one.name, "text": one.text} for slug, one in self.dimensions.items()
-        }
+        values["dimensions"] = {slug: {"name": one.name, "text": one.text} for slug, one in self.dimensions.items()}
         return {**values, "prompts": prompt_texts().digest}

@@ -134,9 +134,7 @@ class PictureJobs:
         work.facts = found
         return (yield from self._write(work, picture.kind, (picture.medium,)))
 
-    def _write(
-        self, work: PictureWork, kind: str, media: Sequence[MediaRef]
-    ) -> Steps[PictureRecord]:
+    def _write(self, work: PictureWork, kind: str, media: Sequence[MediaRef]) -> Steps[PictureRecord]:
         """Write questions of each dimension, and decide about each, and about the picture."""
         extracted = tuple(work.asked)
         prompts = {

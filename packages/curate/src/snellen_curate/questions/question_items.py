@@ -40,11 +40,7 @@ class BalancedQuestions(NamedTuple):
 
 
 def balance(
-    candidates: Iterable[Candidate],
-    *,
-    per_dimension: int = 0,
-    per_picture: int = 0,
-    seed: int = 0,
+    candidates: Iterable[Candidate], *, per_dimension: int = 0, per_picture: int = 0, seed: int = 0
 ) -> BalancedQuestions:
     """At most so many questions of a dimension, and of a picture; 0 is no limit.
 
@@ -94,9 +90,7 @@ def all_drafts(records: PictureRecords, seed: int) -> Iterator[Draft]:
     yield from in_context_drafts(records, seed)
 
 
-def build_items(
-    pictures: PictureSource, records: PictureRecords, kept: frozenset[str], seed: int
-) -> Iterator[Item]:
+def build_items(pictures: PictureSource, records: PictureRecords, kept: frozenset[str], seed: int) -> Iterator[Item]:
     """The kept questions as items, in the order in which the last picture that each shows was
     read."""
     places = answer_positions(kept, seed)

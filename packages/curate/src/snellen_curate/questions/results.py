@@ -100,10 +100,7 @@ def _sentences(result: QuestionsResult) -> Iterator[str]:
     spending = read_spending(Path(result.folder))
     if spending.requests:
         yield f"spent so far: {spending.sentence()}"
-    yield (
-        f"{result.folder}: {plural(result.pictures, result.sources)}, "
-        f"{plural(result.items, 'question')}"
-    )
+    yield (f"{result.folder}: {plural(result.pictures, result.sources)}, {plural(result.items, 'question')}")
     if result.abort_reason:
         yield f"stopped: {result.abort_reason}; the same command goes on"
     elif result.failed:

@@ -156,15 +156,25 @@ class WrittenQuestions(Struct, frozen=True):
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s.,;:!?\"'’()\[\]–—]")
 _STOP_WORDS = frozenset(["a", "an", "the", "of", "is", "are", "it", "its", "there"])
-_TELLING = frozenset((
-    "and", "or", "not", "no", "none", "without", "neither", "nor", "than", "only", "+", "-",
-    "before", "after", "then",
-))  # fmt: skip
+_TELLING = frozenset(
+    ("and", "or", "not", "no", "none", "without", "neither", "nor", "than", "only", "+", "-", "before", "after", "then")
+)
 """Added words that make another option: "a cat" is not "a cat and a dog"."""
 _NUMBERS = {
-    "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
-    "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
-}  # fmt: skip
+    "zero": "0",
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "eleven": "11",
+    "twelve": "12",
+}
 _SPELLINGS = {"grey": "gray", "colour": "color", "coloured": "colored", "metre": "meter"}
 _DESCRIPTION = re.compile(
     r"\b(captions?|bounding box(?:es)?|boxes \[|coordinates?|"

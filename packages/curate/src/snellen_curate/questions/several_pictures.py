@@ -91,11 +91,7 @@ def restate(role: str, draft: Draft, item: str) -> Steps[RestatedCaption]:
             return f"expected a statement and {DISTRACTORS} wrong ones"
         return ""
 
-    return (
-        yield from ask_json(
-            role, messages, RestatedCaption, item, settings=_SETTINGS, check=problem
-        )
-    )
+    return (yield from ask_json(role, messages, RestatedCaption, item, settings=_SETTINGS, check=problem))
 
 
 def question_of(restated: RestatedCaption, examples: Iterable[str] = ()) -> WrittenQuestion:
@@ -128,6 +124,5 @@ def in_context_drafts(records: PictureRecords, seed: int) -> Iterator[Draft]:
                 DIMENSION,
                 (*(example for example, _ in examples), picture),
                 question_of(restated, (statement for _, (_, statement) in examples)),
-                tuple(one for key in (name, *(key for _, (key, _) in examples))
-                      for one in evidence[key]),
-            )  # fmt: skip
+                tuple(one for key in (name, *(key for _, (key, _) in examples)) for one in evidence[key]),
+            )

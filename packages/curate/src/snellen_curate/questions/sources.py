@@ -139,13 +139,11 @@ def open_pictures(path: str | Path) -> PictureSource:
         return pictures
     elif place.suffix.lower() not in SUFFIXES:
         raise UsageError(
-            f"{path} is no manifest: expected one of {', '.join(SUFFIXES)}; or give the folder "
-            "that the pictures lie in"
+            f"{path} is no manifest: expected one of {', '.join(SUFFIXES)}; or give the folder that the pictures lie in"
         )
     elif not any(row.media for row in _first_rows(place)):
         raise DataError(
-            f"{path} names no picture in its first rows; give them in a column `image`, or videos "
-            "in `video`"
+            f"{path} names no picture in its first rows; give them in a column `image`, or videos in `video`"
         )
     return pictures
 

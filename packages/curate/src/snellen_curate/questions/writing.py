@@ -82,9 +82,7 @@ def load_dimensions(path: str | None = None) -> dict[str, DimensionPrompt]:
     return own | _read_dimensions(data, path)
 
 
-def choose_dimensions(
-    dimensions: Mapping[str, DimensionPrompt], names: Sequence[str]
-) -> dict[str, DimensionPrompt]:
+def choose_dimensions(dimensions: Mapping[str, DimensionPrompt], names: Sequence[str]) -> dict[str, DimensionPrompt]:
     """Those of these slugs or names; without a name all but those that are asked about by name
     alone. Raises UnknownName."""
     by_name = {one.name.lower(): slug for slug, one in dimensions.items()}
@@ -106,10 +104,7 @@ def _read_dimensions(data: bytes, path: str) -> dict[str, DimensionPrompt]:
     for slug, one in prompts.items():
         unknown = set(one.needs) - {*NEEDS}
         if unknown:
-            raise DataError(
-                f"{path}, {slug}: needs {', '.join(sorted(unknown))}; expected some of "
-                f"{', '.join(NEEDS)}"
-            )
+            raise DataError(f"{path}, {slug}: needs {', '.join(sorted(unknown))}; expected some of {', '.join(NEEDS)}")
     return prompts
 
 
@@ -158,15 +153,11 @@ def write_questions(
         description=describe(extraction),
     )
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in shown}
-    written = yield from ask_json(
-        role, messages, WrittenQuestions, picture, media=sources, settings=_SETTINGS
-    )
+    written = yield from ask_json(role, messages, WrittenQuestions, picture, media=sources, settings=_SETTINGS)
     return written.questions[:count]
 
 
-def ask_single_frame(
-    role: str, written: WrittenQuestion, extraction: VisualFacts, item: str
-) -> Steps[str]:
+def ask_single_frame(role: str, written: WrittenQuestion, extraction: VisualFacts, item: str) -> Steps[str]:
     """Why one frame of the video answers the question, by a model that reads what each moment
     shows (Sec. 3.3.1); "" if it takes several."""
     options = (written.answer, *written.distractors)
@@ -184,10 +175,7 @@ def ask_single_frame(
 def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Steps[str]:
     """Which distractors a model finds as right as the answer; "" if none."""
     messages = prompt_messages(
-        "distractors",
-        question=written.question,
-        answer=written.answer,
-        distractors=number_lines(written.distractors),
+        "distractors", question=written.question, answer=written.answer, distractors=number_lines(written.distractors)
     )
     verdict = yield from ask_json(
         role,
@@ -196,9 +184,10 @@ def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Ste
         item,
         settings=_VERDICT,
         check=lambda value: (
-            "" if all(1 <= one <= len(written.distractors) for one in value.too_close)
+            ""
+            if all(1 <= one <= len(written.distractors) for one in value.too_close)
             else f"too_close holds numbers from 1 to {len(written.distractors)}"
         ),
-    )  # fmt: skip
+    )
     named = [repr(written.distractors[number - 1]) for number in verdict.too_close]
     return f"{', '.join(named)}: {verdict.reason or 'as right as the answer'}" if named else ""

@@ -187,9 +187,7 @@ class RecipePipeline:
                 status = "incomplete"
                 message = f"{step.label} has not ended; go on with: {self.again}"
         seconds = round(state.seconds + monotonic() - begin, 3)
-        ended = replace(
-            state, status=status, seconds=seconds, message=message, wrote_folder=folder.exists()
-        )
+        ended = replace(state, status=status, seconds=seconds, message=message, wrote_folder=folder.exists())
         write_state(self.out, step.name, ended)
         notify(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spending_of(step))}")
         return ended
@@ -209,18 +207,14 @@ class RecipePipeline:
         start = self._data(first)[0] if self.commands[first.action].protocol.reads_items else ""
         items = write_provenance(self.out / "provenance.jsonl", folders, self._lineages(), start)
         write_summary(self.out / "summary.md", self.recipe, folders)
-        return RecipeOutcome(
-            steps=self.plan(), status="complete", items=items, folder=str(self.out)
-        )
+        return RecipeOutcome(steps=self.plan(), status="complete", items=items, folder=str(self.out))
 
     def _lineages(self) -> dict[str, set[str]]:
         """The steps that no other step reads and that decided something, each with the steps that
         its data went through."""
         by_folder = {str(self._folder(step)): step for step in self.recipe.steps}
         parents = {
-            step.name: next(
-                (by_folder[each] for each in self._data(step) if each in by_folder), None
-            )
+            step.name: next((by_folder[each] for each in self._data(step) if each in by_folder), None)
             for step in self.recipe.steps
         }
         read = {parent.name for parent in parents.values() if parent}
@@ -282,20 +276,13 @@ class RecipePipeline:
         key = self.commands[step.action].protocol.step_option
         if key in options:
             named = options[key]
-            earlier = {
-                each.name: str(self._folder(each)) for each in self.recipe.steps[: step.number - 1]
-            }
+            earlier = {each.name: str(self._folder(each)) for each in self.recipe.steps[: step.number - 1]}
             folders = named if isinstance(named, list) else [named]
             options[key] = [earlier.get(str(folder), str(folder)) for folder in folders]
         return options
 
     def _words(
-        self,
-        step: RecipeStep,
-        options: Mapping[str, OptionValue],
-        phase: Sequence[str] = (),
-        *,
-        planned: bool = False,
+        self, step: RecipeStep, options: Mapping[str, OptionValue], phase: Sequence[str] = (), *, planned: bool = False
     ) -> list[str]:
         """The words behind `snellen curate ACTION`."""
         data, command = self._data(step, planned=planned), self.commands[step.action]
@@ -322,10 +309,7 @@ class RecipePipeline:
             if name in later and not Path(name).exists():
                 raise UsageError(f"{step.label} reads {name!r}, which comes later")
         if step.number == 1 and not (step.data or self.recipe.data):
-            raise UsageError(
-                f"{self.recipe.path} does not say what the first step reads; add data = "
-                '"FOLDER OR FILE"'
-            )
+            raise UsageError(f'{self.recipe.path} does not say what the first step reads; add data = "FOLDER OR FILE"')
 
     def _folder(self, step: RecipeStep) -> Path:
         return Path(step.out) if step.out else self.out / step.name
@@ -356,9 +340,7 @@ class RecipePipeline:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        lock = lock_folder(
-            self.out, f"this recipe is being run in {self.out} by another process; wait for it"
-        )
+        lock = lock_folder(self.out, f"this recipe is being run in {self.out} by another process; wait for it")
         try:
             yield
         finally:

@@ -53,9 +53,7 @@ def read_state(out: Path, folder: str) -> StepState | None:
     except FileNotFoundError:
         return None
     except (msgspec.DecodeError, OSError) as error:
-        raise DataError(f"{path} cannot be read: {error}; delete it to run the step again") from (
-            error
-        )
+        raise DataError(f"{path} cannot be read: {error}; delete it to run the step again") from (error)
 
 
 def write_state(out: Path, folder: str, state: StepState) -> None:
@@ -100,9 +98,7 @@ def digest_data(path: Path) -> str:
 
 def _digest_step(folder: Path) -> str:
     """Decisions count in any order: it depends on how fast models reply."""
-    lines = sorted(
-        msgspec.json.encode(replace(decision, at="")) for decision in read_decisions(folder)
-    )
+    lines = sorted(msgspec.json.encode(replace(decision, at="")) for decision in read_decisions(folder))
     total = hashlib.sha256(_digest_file(folder / ITEMS_FILE).encode())
     for line in lines:
         total.update(line)
@@ -111,8 +107,7 @@ def _digest_step(folder: Path) -> str:
 
 def digest_files(options: Mapping[str, Any]) -> dict[str, str]:
     """Digests of the files that options name, by the path as written."""
-    return {text: _digest_file(Path(text).expanduser()) for text in _texts(options)
-            if _is_file(text)}  # fmt: skip
+    return {text: _digest_file(Path(text).expanduser()) for text in _texts(options) if _is_file(text)}
 
 
 def _texts(options: Mapping[str, Any]) -> Iterator[str]:

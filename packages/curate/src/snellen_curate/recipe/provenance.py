@@ -85,8 +85,7 @@ def write_provenance(path: Path, folders: StepFolders, lineages: Lineages, start
         with atomic_file(path) as part, part.open("wb") as file:
             for name in names:
                 origin = origins.get(name) or ItemProvenance(name)
-                about = [replace(entry, about=origin.made_from)
-                         for entry in histories.get(origin.made_from, ())]  # fmt: skip
+                about = [replace(entry, about=origin.made_from) for entry in histories.get(origin.made_from, ())]
                 history = [*about, *histories[name]]
                 whole = replace(origin, ended=_ends(history, lineages), history=history)
                 file.write(msgspec.json.encode(whole, order="deterministic") + b"\n")
@@ -152,20 +151,14 @@ def write_summary(path: Path, recipe: CurationRecipe, folders: StepFolders) -> N
     for step, folder, private in folders:
         decisions = [*own_decisions(private)]
         count = _count_lines(folder / ITEMS_FILE)
-        lines.append(
-            f"| {step.name} | {step.action} | {count if count is not None else ''} | "
-            f"{_actions(decisions)} |"
-        )
+        lines.append(f"| {step.name} | {step.action} | {count if count is not None else ''} | {_actions(decisions)} |")
         details += _details(step.name, decisions)
     lines += ["", "Every item's history is in `provenance.jsonl`.", *details]
     save(path, "\n".join(lines) + "\n")
 
 
 def _actions(decisions: list[Decision]) -> str:
-    counts = {
-        verb: len({each.item for each in decisions if each.action == action})
-        for action, verb in _VERBS.items()
-    }
+    counts = {verb: len({each.item for each in decisions if each.action == action}) for action, verb in _VERBS.items()}
     return ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
 
 
@@ -182,10 +175,7 @@ def _details(name: str, decisions: list[Decision]) -> list[str]:
     if not counts:
         return []
     lines = [f"\n## {name}\n", "| decision | rule | by | items |", "| --- | --- | --- | ---: |"]
-    lines += [
-        f"| {verb} | {rule} | {by} | {count} |"
-        for (verb, rule, by), count in sorted(counts.items())
-    ]
+    lines += [f"| {verb} | {rule} | {by} | {count} |" for (verb, rule, by), count in sorted(counts.items())]
     if models:
         listed = ", ".join(f"{model} ({count})" for model, count in sorted(models.items()))
         lines.append(f"\nReplies as evidence: {listed}.")

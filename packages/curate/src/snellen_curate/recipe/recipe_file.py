@@ -78,9 +78,7 @@ def read_recipe(path: Path | str, actions: Iterable[str]) -> CurationRecipe:
             raise UnknownName(f"key of {file}", key, _TOP)
     steps = content.get("step", [])
     if not isinstance(steps, list) or not steps or not all(isinstance(e, dict) for e in steps):
-        raise DataError(
-            f'{file} has no steps; write each as a table: [[step]] with step = "filter"'
-        )
+        raise DataError(f'{file} has no steps; write each as a table: [[step]] with step = "filter"')
     read: list[RecipeStep] = []
     for number, entries in enumerate(steps, 1):
         read.append(_read_step(number, entries, file, list(actions), read))
@@ -95,11 +93,7 @@ def read_recipe(path: Path | str, actions: Iterable[str]) -> CurationRecipe:
 
 
 def _read_step(
-    number: int,
-    entries: dict[str, Any],
-    file: Path,
-    actions: list[str],
-    earlier: list[RecipeStep],
+    number: int, entries: dict[str, Any], file: Path, actions: list[str], earlier: list[RecipeStep]
 ) -> RecipeStep:
     """Read the table of one step; `earlier` are those before it. Raises DataError, UnknownName."""
     where = f"{file}, step {number}"

@@ -19,19 +19,7 @@ from snellen.core.errors import UnknownName, UsageError
 from snellen_curate.recipe.recipe_file import OptionValue
 
 NOT_DECIDING = frozenset(
-    (
-        "store",
-        "requests",
-        "budget",
-        "price",
-        "quiet",
-        "json",
-        "format",
-        "output",
-        "top",
-        "open",
-        "port",
-    )
+    ("store", "requests", "budget", "price", "quiet", "json", "format", "output", "top", "open", "port")
 )
 """Flags that say how models are reached and what is displayed, not what comes out."""
 
@@ -66,9 +54,7 @@ class StepProtocol:
 
 PROTOCOLS: Mapping[str, StepProtocol] = {
     "questions": StepProtocol(reads_items=False),
-    "metadata": StepProtocol(
-        positionals=("importer",), step_option="media", reads_items=False, writes_items=False
-    ),
+    "metadata": StepProtocol(positionals=("importer",), step_option="media", reads_items=False, writes_items=False),
     "statistics": StepProtocol(writes_items=False, needs_folder=False),
     # The queue is written, decisions made elsewhere are read, and the review is ended, which is
     # refused as long as people have not decided.
@@ -117,11 +103,7 @@ class StepCommand:
                 raise UnknownName(f"option of {where}", key, known)
 
     def arguments(
-        self,
-        data: Sequence[str],
-        out: str,
-        options: Mapping[str, OptionValue],
-        phase: Sequence[str] = (),
+        self, data: Sequence[str], out: str, options: Mapping[str, OptionValue], phase: Sequence[str] = ()
     ) -> list[str]:
         """The words behind `snellen curate ACTION`; no folder is given if `out` is empty."""
         positionals = self.protocol.positionals
@@ -129,9 +111,7 @@ class StepCommand:
         words += data
         if out:
             words += ["--out", out]
-        in_phases = {
-            word[1:-1] for each in self.protocol.phases for word in each if word[0] in "[{"
-        }
+        in_phases = {word[1:-1] for each in self.protocol.phases for word in each if word[0] in "[{"}
         for key, value in options.items():
             if key not in in_phases and key not in positionals:
                 words += _flag_words(self.flags()[key], f"--{key}", value)

@@ -18,19 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from snellen.data_sets.items import item_kind
-from snellen.stats.agreement import (
-    AgreementEstimate,
-    estimate_alpha,
-    estimate_kappa,
-    estimate_raw_agreement,
-)
-from snellen_curate.review.edits import (
-    DROPPED,
-    answer_choices,
-    answer_value,
-    key_value,
-    same_answer,
-)
+from snellen.stats.agreement import AgreementEstimate, estimate_alpha, estimate_kappa, estimate_raw_agreement
+from snellen_curate.review.edits import DROPPED, answer_choices, answer_value, key_value, same_answer
 from snellen_curate.review.entries import ItemReviews, ReviewEntry
 from snellen_curate.review.queue import QueuedItem, ReviewQueue, ReviewSettings
 
@@ -74,9 +63,7 @@ def measure_agreement(
     return [answers, _measure_field("ability", _ability, queue, reviews)]
 
 
-def _measure_field(
-    field: str, value: Value, queue: ReviewQueue, reviews: Mapping[str, ItemReviews]
-) -> FieldAgreement:
+def _measure_field(field: str, value: Value, queue: ReviewQueue, reviews: Mapping[str, ItemReviews]) -> FieldAgreement:
     """Agreement on one field: `value` is what an entry says of it, None for nothing."""
     rows: list[dict[str, str]] = []
     for name, queued in queue.items.items():
@@ -164,9 +151,7 @@ class _Vote(NamedTuple):
     """The likeliest value by the votes of the others; "" without any."""
 
 
-def measure_annotators(
-    queue: ReviewQueue, reviews: Mapping[str, ItemReviews], blind: bool
-) -> ReviewFigures:
+def measure_annotators(queue: ReviewQueue, reviews: Mapping[str, ItemReviews], blind: bool) -> ReviewFigures:
     """Measure the annotators by their decisions so far. Adjudicators do not count."""
     votes = [
         _Vote(queued, entry, _value(queued, entry, blind))
@@ -188,8 +173,7 @@ def measure_annotators(
         likely = values[name][int(others.argmax())] if has_others else ""
         people[vote.entry.by].append(vote._replace(likely=likely))
     chances = {
-        name: dict(zip(values[name], row.tolist(), strict=False))
-        for name, row in zip(values, found.items, strict=True)
+        name: dict(zip(values[name], row.tolist(), strict=False)) for name, row in zip(values, found.items, strict=True)
     }
     measured = [_measure(name, people[name], blind) for name in sorted(people)]
     return ReviewFigures(measured, chances)
@@ -202,10 +186,7 @@ def _posterior(votes: list[_Vote], values: Mapping[str, list[str]], blind: bool)
 
     items = {name: at for at, name in enumerate(values)}
     people = {name: at for at, name in enumerate({vote.entry.by: None for vote in votes})}
-    rows = [
-        (items[entry.item], people[entry.by], values[entry.item].index(value))
-        for _, entry, value, _ in votes
-    ]
+    rows = [(items[entry.item], people[entry.by], values[entry.item].index(value)) for _, entry, value, _ in votes]
     known = {
         items[vote.entry.item]: values[vote.entry.item].index(right)
         for vote in votes
@@ -229,9 +210,16 @@ def _measure(name: str, votes: list[_Vote], blind: bool) -> AnnotatorFigures:
     key = estimate_raw_agreement([pair for pair in keys if blind and pair[1]])
     times = [vote.entry.seconds for vote in votes if vote.entry.seconds is not None]
     return AnnotatorFigures(
-        name, len(votes), shares, kappa, {value: dict(row) for value, row in confusion.items()},
-        gold, key, median(times) if times else None, _warning(shares, kappa, gold),
-    )  # fmt: skip
+        name,
+        len(votes),
+        shares,
+        kappa,
+        {value: dict(row) for value, row in confusion.items()},
+        gold,
+        key,
+        median(times) if times else None,
+        _warning(shares, kappa, gold),
+    )
 
 
 def _warning(shares: dict[str, float], kappa: AgreementEstimate, gold: AgreementEstimate) -> str:

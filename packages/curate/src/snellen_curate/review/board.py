@@ -13,28 +13,9 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen_curate.review.annotators import (
-    FieldAgreement,
-    ReviewFigures,
-    measure_agreement,
-    measure_annotators,
-)
-from snellen_curate.review.edits import (
-    ANSWER,
-    answer_value,
-    check_changes,
-    item_fields,
-    key_value,
-    same_answer,
-)
-from snellen_curate.review.entries import (
-    DROP_REASONS,
-    ItemReviews,
-    ReviewEntry,
-    ReviewLog,
-    Role,
-    check_name,
-)
+from snellen_curate.review.annotators import FieldAgreement, ReviewFigures, measure_agreement, measure_annotators
+from snellen_curate.review.edits import ANSWER, answer_value, check_changes, item_fields, key_value, same_answer
+from snellen_curate.review.entries import DROP_REASONS, ItemReviews, ReviewEntry, ReviewLog, Role, check_name
 from snellen_curate.review.queue import Abilities, QueuedItem, ReviewQueue, ReviewSettings
 
 Status = Literal["open", "begun", "conflict", "agreed", "resolved"]
@@ -89,9 +70,7 @@ def _plain(entry: ReviewEntry) -> Literal["keep", "fix", "drop"]:
     return "keep"
 
 
-def _apply_resolution(
-    queued: QueuedItem, resolution: ReviewEntry, abilities: Abilities
-) -> ReviewOutcome:
+def _apply_resolution(queued: QueuedItem, resolution: ReviewEntry, abilities: Abilities) -> ReviewOutcome:
     changes: Mapping[str, str] = resolution.changes if resolution.action == "fix" else {}
     action = _plain(resolution)
     if resolution.action == "answer":
@@ -124,15 +103,10 @@ def _say(entry: ReviewEntry) -> str:
 
 
 def _compare_with_key(
-    queued: QueuedItem,
-    decisions: list[ReviewEntry],
-    settings: ReviewSettings,
-    abilities: Abilities,
+    queued: QueuedItem, decisions: list[ReviewEntry], settings: ReviewSettings, abilities: Abilities
 ) -> ReviewOutcome:
     """The outcome where annotators who saw no key agree."""
-    changes = blind_changes(
-        queued, next((e for e in decisions if e.ability), decisions[0]), abilities
-    )
+    changes = blind_changes(queued, next((e for e in decisions if e.ability), decisions[0]), abilities)
     if not changes:
         return ReviewOutcome("agreed", "keep", reason=join_reasons(decisions))
     fields = item_fields(queued.item)
@@ -193,11 +167,7 @@ class ReviewBoard:
     """Thread-safe. Entries that another process appends are seen with the next call."""
 
     def __init__(
-        self,
-        folder: Path,
-        queue: ReviewQueue,
-        settings: ReviewSettings,
-        clock: Callable[[], float] = monotonic,
+        self, folder: Path, queue: ReviewQueue, settings: ReviewSettings, clock: Callable[[], float] = monotonic
     ) -> None:
         """`clock` counts seconds; an item that an annotator has opened is claimed for
         `CLAIM_SECONDS`."""
@@ -267,9 +237,7 @@ class ReviewBoard:
         with self._lock:
             self._read_new()
             own = sum(by in each.decisions() for each in self._reviews.values())
-            return ReviewProgress(
-                len(self.queue.items), {name: self._counts[name] for name in STATUSES}, own
-            )
+            return ReviewProgress(len(self.queue.items), {name: self._counts[name] for name in STATUSES}, own)
 
     def next_item(self, by: str, after: str = "", role: Role = "annotator") -> NextItem:
         """The next item for somebody, from the one `after` on, and again from the first.
@@ -335,9 +303,7 @@ class ReviewBoard:
                 f"comment; {entry.action} is for adjudicators"
             )
         if entry.action == "answer" and not self.settings.blind:
-            raise UsageError(
-                f"item {entry.item}: answers are for blind reviews; here, keep, fix or drop it"
-            )
+            raise UsageError(f"item {entry.item}: answers are for blind reviews; here, keep, fix or drop it")
         if entry.action == "fix":
             changes = check_changes(queued.item, changes)
         elif changes:
@@ -353,18 +319,14 @@ class ReviewBoard:
                 f"of {', '.join(list(known)[:8])}{', ...' if len(known) > 8 else ''}"
             )
         self._check_reason(entry)
-        return replace(
-            entry, by=check_name(entry.by), changes=changes, answer=answer,
-            comment=entry.comment.strip(),
-        )  # fmt: skip
+        return replace(entry, by=check_name(entry.by), changes=changes, answer=answer, comment=entry.comment.strip())
 
     def _check_reason(self, entry: ReviewEntry) -> None:
         if entry.reason and entry.action != "drop":
             raise UsageError(f"item {entry.item}: a reason is for the action drop")
         if entry.reason and entry.reason not in DROP_REASONS:
             raise UsageError(
-                f"item {entry.item}: {entry.reason[:80]!r} is no reason; expected one of "
-                + ", ".join(DROP_REASONS)
+                f"item {entry.item}: {entry.reason[:80]!r} is no reason; expected one of " + ", ".join(DROP_REASONS)
             )
         if entry.action == "comment" and not entry.comment.strip():
             raise UsageError(f"item {entry.item}: the comment is empty")
@@ -372,8 +334,7 @@ class ReviewBoard:
     def _check_item(self, item: str) -> None:
         if item not in self.queue.items:
             raise UsageError(
-                f"the queue has no item {item[:80]!r}; it has {len(self.queue.items):,} items, "
-                "listed in queue.jsonl"
+                f"the queue has no item {item[:80]!r}; it has {len(self.queue.items):,} items, listed in queue.jsonl"
             )
 
     def _order(self, after: str) -> Iterable[str]:
@@ -398,9 +359,7 @@ class ReviewBoard:
         if is_gold:
             return 0, 0
         claims = self._claims.get(name, {})
-        held = sum(
-            until > now and who != by and who not in decisions for who, until in claims.items()
-        )
+        held = sum(until > now and who != by and who not in decisions for who, until in claims.items())
         return len(decisions), held
 
     def _read_new(self) -> None:

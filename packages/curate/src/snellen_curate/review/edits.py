@@ -37,9 +37,7 @@ def check_changes(item: Item, changes: Mapping[str, str]) -> dict[str, str]:
     fields = item_fields(item)
     unknown = [name for name in changes if name not in fields and not _may_be_option(item, name)]
     if unknown:
-        raise UsageError(
-            f"item {item.id} has no field {unknown[0]!r}; people change {', '.join(fields)}"
-        )
+        raise UsageError(f"item {item.id} has no field {unknown[0]!r}; people change {', '.join(fields)}")
     merged = fields | {name: text.strip() for name, text in changes.items()}
     changed = _without_removed_options(item, merged)
     changed_item = _with_fields(item, changed)
@@ -48,9 +46,7 @@ def check_changes(item: Item, changes: Mapping[str, str]) -> dict[str, str]:
         merged[ANSWER] = "\n".join(changed_item.sample.gold)
     different = {name: text for name, text in merged.items() if text != fields.get(name, "")}
     if not different:
-        raise UsageError(
-            f"this fix of item {item.id} changes nothing; to leave the item as it is, keep it"
-        )
+        raise UsageError(f"this fix of item {item.id} changes nothing; to leave the item as it is, keep it")
     return different
 
 
@@ -113,9 +109,7 @@ def same_answer(item: Item, first: str, second: str) -> bool:
     and blanks, and any line of a key with several accepted answers."""
     if item_kind(item) != "open":
         return first == second
-    ours, theirs = (
-        {" ".join(line.casefold().split()) for line in each.split("\n")} for each in (first, second)
-    )
+    ours, theirs = ({" ".join(line.casefold().split()) for line in each.split("\n")} for each in (first, second))
     return bool(ours & theirs)
 
 
@@ -147,11 +141,7 @@ def _with_fields(item: Item, fields: Mapping[str, str]) -> Item:
         question=fields["question"],
         hint=fields["hint"],
         options=options,
-        groups={
-            name: fields.get(name, text)
-            for name, text in sample.groups.items()
-            if fields.get(name, text)
-        },
+        groups={name: fields.get(name, text) for name, text in sample.groups.items() if fields.get(name, text)},
         # Rotations repeat the text of the options, and are made again from the item.
         rotations=() if options != sample.options else sample.rotations,
     )
@@ -161,9 +151,7 @@ def _with_fields(item: Item, fields: Mapping[str, str]) -> Item:
 def _gold(sample: Sample, text: str) -> tuple[str, ...]:
     lines = tuple(filter(None, (line.strip() for line in text.split("\n"))))
     if sample.kind == "open" and sample.options:
-        return (
-            (", ".join(sorted(part.strip().upper() for part in text.split(","))),) if text else ()
-        )
+        return (", ".join(sorted(part.strip().upper() for part in text.split(","))),) if text else ()
     if sample.kind == "choice":
         return tuple(line.upper() if line.upper() in sample.options else line for line in lines)
     if sample.kind == "yes_no":

@@ -85,9 +85,7 @@ def check_name(name: str) -> str:
     """The name of an annotator with single blanks. Raises UsageError."""
     cleaned = " ".join(name.split())
     if not cleaned or len(cleaned) > MAX_NAME or not cleaned.isprintable():
-        raise UsageError(
-            f"an annotator is named by 1 to {MAX_NAME} printable characters, got {name[:90]!r}"
-        )
+        raise UsageError(f"an annotator is named by 1 to {MAX_NAME} printable characters, got {name[:90]!r}")
     return cleaned
 
 
@@ -148,8 +146,7 @@ class ReviewLog:
                 append_line(self.path, b"\n".join(lines))
         except Timeout:
             raise StorageError(
-                f"cannot write {self.path}: another process has been writing it for "
-                f"{_LOCK_SECONDS:g} s"
+                f"cannot write {self.path}: another process has been writing it for {_LOCK_SECONDS:g} s"
             ) from None
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
@@ -179,11 +176,7 @@ class ItemReviews:
 
     def decisions(self) -> dict[str, ReviewEntry]:
         """The annotators' decisions, by name."""
-        return {
-            entry.by: entry
-            for entry in self._entries
-            if entry.is_decision and entry.role == "annotator"
-        }
+        return {entry.by: entry for entry in self._entries if entry.is_decision and entry.role == "annotator"}
 
     def resolution(self) -> ReviewEntry | None:
         """The adjudicator's last decision."""
@@ -202,6 +195,4 @@ class ItemReviews:
     def has(self, entry: ReviewEntry) -> bool:
         """Whether an entry is known: the last of its person, or an earlier one of that time."""
         own = [each for each in self._entries if each.source == entry.source]
-        return any(
-            each.says_the_same(entry) for each in own if each is own[-1] or each.at == entry.at
-        )
+        return any(each.says_the_same(entry) for each in own if each is own[-1] or each.at == entry.at)

@@ -75,8 +75,7 @@ def read_records(lines: Sequence[str], is_csv: bool) -> Iterator[tuple[str, Reco
                     yield f"line {at}", _read_line(line, at)
     except (csv.Error, msgspec.DecodeError, AttributeError, LookupError, TypeError) as error:
         raise UsageError(
-            "it is no CSV file, nor an export of Label Studio or Argilla as JSON "
-            f"({type(error).__name__}: {error})"
+            f"it is no CSV file, nor an export of Label Studio or Argilla as JSON ({type(error).__name__}: {error})"
         ) from error
 
 
@@ -100,16 +99,12 @@ def _rows(board: ReviewBoard, with_pictures: bool) -> list[_ReviewedItem]:
             "question": "\n".join(filter(None, (sample.hint, sample.question))),
             "options": "\n".join(f"{label}. {text}".rstrip(". ") for label, text in choices),
         }
-        pictures = [
-            ref.source.read() for ref in sample.media if ref.kind == "image"
-        ] * with_pictures
+        pictures = [ref.source.read() for ref in sample.media if ref.kind == "image"] * with_pictures
         decisions = []
         for entry in reviews.last_decisions():
             cells = {key: value for key, value in msgspec.to_builtins(entry).items() if value}
             changes = cells.pop("changes", {})
-            decisions.append(
-                cells | {CHANGE + key: text or REMOVED for key, text in changes.items()}
-            )
+            decisions.append(cells | {CHANGE + key: text or REMOVED for key, text in changes.items()})
         rows.append(_ReviewedItem(context, list(map(_data_address, pictures)), decisions))
     return rows
 
@@ -150,15 +145,14 @@ def _read_csv(text: str) -> Iterator[tuple[str, Record]]:
             yield f"line {rows.line_num}", {key: cell for key, cell in row.items() if cell and key}
 
 
-def _write_label_studio(
-    rows: Sequence[_ReviewedItem], questions: Questions, _: int
-) -> dict[str, bytes]:
+def _write_label_studio(rows: Sequence[_ReviewedItem], questions: Questions, _: int) -> dict[str, bytes]:
     tasks: list[Record] = [
-        {"data": {**row.context, "images": row.pictures},
-         "annotations": [{"result": _results(cells), "lead_time": cells.get("seconds")}
-                         for cells in row.decisions]}
+        {
+            "data": {**row.context, "images": row.pictures},
+            "annotations": [{"result": _results(cells), "lead_time": cells.get("seconds")} for cells in row.decisions],
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     view = ['<Image name="images" valueList="$images"/>']
     view += [f'<Text name="{name}" value="${name}"/>' for name in CONTEXT]
     for name, choices in (("by", ()), *questions.items()):
@@ -212,9 +206,7 @@ def _read_label_studio(task: Record) -> Iterator[Record]:
         yield {**record, "seconds": each.get("lead_time")}
 
 
-def _write_argilla(
-    rows: Sequence[_ReviewedItem], questions: Questions, people: int
-) -> dict[str, bytes]:
+def _write_argilla(rows: Sequence[_ReviewedItem], questions: Questions, people: int) -> dict[str, bytes]:
     records = []
     for row in rows:
         fields = {key: row.context[key] for key in CONTEXT if row.context[key]}
@@ -229,18 +221,25 @@ def _write_argilla(
             for key in [key for key in cells if key not in ("item", *PERSON)]:
                 responses[key.casefold()].append({"value": cells[key], "user_id": person})
         records.append(
-            {"id": row.context["item"], "fields": fields, "responses": responses,
-             "metadata": {"people": msgspec.json.encode(persons).decode()},
-             "suggestions": {}, "vectors": {}}
-        )  # fmt: skip
+            {
+                "id": row.context["item"],
+                "fields": fields,
+                "responses": responses,
+                "metadata": {"people": msgspec.json.encode(persons).decode()},
+                "suggestions": {},
+                "vectors": {},
+            }
+        )
     names = dict.fromkeys(name for record in records for name in record["fields"])
     settings = {
         "guidelines": "Decide about each item.",
         "fields": [_argilla_setting(name, (), name == "question") for name in names],
         "questions": [_argilla_setting(*each, each[0] == "action") for each in questions.items()],
-        "metadata": [], "vectors": [], "allow_extra_metadata": True,
+        "metadata": [],
+        "vectors": [],
+        "allow_extra_metadata": True,
         "distribution": {"strategy": "overlap", "min_submitted": people},
-    }  # fmt: skip
+    }
     return {
         "argilla-records.json": msgspec.json.encode(records),
         "argilla-settings.json": msgspec.json.encode(settings),
@@ -269,19 +268,14 @@ def _read_argilla(record: Record) -> Iterator[Record]:
     return iter(people.values())
 
 
-_WRITERS: dict[
-    ExchangeFormat, Callable[[Sequence[_ReviewedItem], Questions, int], dict[str, bytes]]
-] = {
+_WRITERS: dict[ExchangeFormat, Callable[[Sequence[_ReviewedItem], Questions, int], dict[str, bytes]]] = {
     "label-studio": _write_label_studio,
     "argilla": _write_argilla,
     "csv": _write_csv,
 }
 
 
-QUEUE_FIELDS = (
-    "kind", "question", "hint", "options", "media", "cells", "groups", "problem", "flags",
-    "replies",
-)  # fmt: skip
+QUEUE_FIELDS = ("kind", "question", "hint", "options", "media", "cells", "groups", "problem", "flags", "replies")
 """Fields of `queue.jsonl` that describe the item."""
 _FIELDS = ReviewEntry.__struct_fields__
 

@@ -69,9 +69,7 @@ def finish_review(
     for name, value in ((AGREEMENT_FILE, agreement), (ANNOTATORS_FILE, board.figures()._asdict())):
         write_json(step.folder / name, value)
     actions = Counter(step.decisions[name].action for name in outcomes)
-    result = FinishedReview(
-        written, actions["keep"], actions["fix"], actions["drop"], len(open_items), changed
-    )
+    result = FinishedReview(written, actions["keep"], actions["fix"], actions["drop"], len(open_items), changed)
     step.finish({"queue": len(outcomes), **result._asdict()})
     return result
 
@@ -80,10 +78,7 @@ def _describe_undecided(outcomes: dict[str, ReviewOutcome], names: list[str]) ->
     conflicts = sum(outcomes[name].status == "conflict" for name in names)
     parts = [
         f"{count:,} {what}"
-        for count, what in (
-            (len(names) - conflicts, "without enough decisions"),
-            (conflicts, "in conflict"),
-        )
+        for count, what in ((len(names) - conflicts, "without enough decisions"), (conflicts, "in conflict"))
         if count
     ]
     return (
@@ -92,9 +87,7 @@ def _describe_undecided(outcomes: dict[str, ReviewOutcome], names: list[str]) ->
     )
 
 
-def _decision(
-    board: ReviewBoard, name: str, outcome: ReviewOutcome, undecided: UndecidedAction
-) -> Decision:
+def _decision(board: ReviewBoard, name: str, outcome: ReviewOutcome, undecided: UndecidedAction) -> Decision:
     queued = board.queue.items[name]
     said = board.reviews(name).last_decisions()
     evidence = tuple(map(_describe, said))
@@ -105,15 +98,7 @@ def _decision(
         return Decision(name, action, STEP, UNDECIDED_RULE, reason, evidence, at=at)
     changes = changes_before_and_after(queued.item, outcome.changes)
     return Decision(
-        name,
-        outcome.action or "keep",
-        STEP,
-        RULE,
-        outcome.reason,
-        evidence,
-        changes,
-        ", ".join(outcome.by),
-        at,
+        name, outcome.action or "keep", STEP, RULE, outcome.reason, evidence, changes, ", ".join(outcome.by), at
     )
 
 
@@ -155,9 +140,7 @@ def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
     return len(rows)
 
 
-def agreement_document(
-    agreement: Sequence[FieldAgreement], annotators: Sequence[AnnotatorFigures]
-) -> Document:
+def agreement_document(agreement: Sequence[FieldAgreement], annotators: Sequence[AnnotatorFigures]) -> Document:
     """How far annotators agree on each field, and what was measured of each of them."""
     blocks: list[Block] = []
     for each in agreement:
@@ -192,11 +175,7 @@ def _agreement_table(each: FieldAgreement) -> Table:
         for pair in each.pairs
         if pair.kappa.items
     ]
-    rows = [
-        ("agreeing pairs", _value(each.raw)),
-        *kappas,
-        ("Krippendorff's alpha", _value(each.alpha)),
-    ]
+    rows = [("agreeing pairs", _value(each.raw)), *kappas, ("Krippendorff's alpha", _value(each.alpha))]
     title = f"agreement on the {each.field}, {each.raw.items} items of two or more annotators"
     return Table(title, (Column("measure"), Column("value", "number", 2)), rows)
 

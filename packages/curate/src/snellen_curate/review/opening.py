@@ -44,11 +44,7 @@ def default_folder(data: str | Path) -> Path:
 
 
 def open_review(
-    data: str | Path,
-    out: str | Path,
-    options: Mapping[str, Any] | None = None,
-    *,
-    may_be_empty: bool = False,
+    data: str | Path, out: str | Path, options: Mapping[str, Any] | None = None, *, may_be_empty: bool = False
 ) -> Review:
     """Open the review of `data` in the folder `out`, new or of an earlier start.
 

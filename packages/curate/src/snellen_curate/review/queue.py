@@ -30,14 +30,7 @@ from snellen.data_sets.decisions import Decision, Evidence, flagged_items, read_
 from snellen.data_sets.items import MULTI, Item, ItemTable, item_kind
 from snellen.data_sets.step import MediaWriter
 from snellen.store.runs import distinct_runs
-from snellen_curate.review.edits import (
-    ANSWER,
-    SPLIT_COLUMN,
-    answer_value,
-    apply_changes,
-    check_changes,
-    key_value,
-)
+from snellen_curate.review.edits import ANSWER, SPLIT_COLUMN, answer_value, apply_changes, check_changes, key_value
 from snellen_curate.review.entries import MAX_FIELDS, Text, read_lines
 
 QUEUE_FILE = "queue.jsonl"
@@ -124,9 +117,7 @@ class ReviewQueue:
     abilities: Abilities
 
 
-def read_queue(
-    table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool = False
-) -> ReviewQueue:
+def read_queue(table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool = False) -> ReviewQueue:
     """Choose the items of a review and read them. Raises UsageError, also if there are none and
     the queue may not be empty, and DataError."""
     flags = _read_flags(table)
@@ -141,8 +132,7 @@ def read_queue(
             items[item.id] = askable(item)
             if len(items) > MAX_QUEUE:
                 raise UsageError(
-                    f"the queue would have more than {MAX_QUEUE:,} items; review a part with "
-                    "--limit N or --items FILE"
+                    f"the queue would have more than {MAX_QUEUE:,} items; review a part with --limit N or --items FILE"
                 )
     _check_ids(table, settings.ids, items, "ids")
     _check_ids(table, gold, items, "gold items")
@@ -209,8 +199,7 @@ def queue_row(queued: QueuedItem, blind: bool, media: MediaWriter) -> dict[str, 
         "hint": sample.hint,
         "options": dict(sample.options),
         "media": [
-            {"kind": ref.kind, "sha256": ref.digest, "file": _file(ref) or media.copy(ref)}
-            for ref in sample.media
+            {"kind": ref.kind, "sha256": ref.digest, "file": _file(ref) or media.copy(ref)} for ref in sample.media
         ],
     }
     if not blind:
@@ -238,9 +227,7 @@ def _read_flags(table: ItemTable) -> dict[str, tuple[Decision, ...]]:
     return flagged_items(read_decisions(table.folder)) if table.folder is not None else {}
 
 
-def _chosen_ids(
-    table: ItemTable, settings: ReviewSettings, flags: Collection[str]
-) -> frozenset[str] | None:
+def _chosen_ids(table: ItemTable, settings: ReviewSettings, flags: Collection[str]) -> frozenset[str] | None:
     """Ids of the items to review; None for all of them."""
     if settings.queue == "all":
         return None
@@ -248,9 +235,7 @@ def _chosen_ids(
         return frozenset(settings.ids)
     if settings.queue == "sample":
         names = (item.id for item in table)
-        return frozenset(
-            heapq.nsmallest(settings.sample, names, lambda name: sampling_key(settings.seed, name))
-        )
+        return frozenset(heapq.nsmallest(settings.sample, names, lambda name: sampling_key(settings.seed, name)))
     return frozenset(flags)
 
 
@@ -260,18 +245,13 @@ def _check_ids(table: ItemTable, names: Iterable[str], items: Collection[str], w
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         known = ", ".join(item.id for item in islice(table, 3))
-        raise UsageError(
-            f"{table.name} has no item {unknown[0]!r}{more} of the {what}; its ids are such as "
-            f"{known}"
-        )
+        raise UsageError(f"{table.name} has no item {unknown[0]!r}{more} of the {what}; its ids are such as {known}")
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
     """Ids of a file: one a line, or objects with "item", "index" or "id". Raises UsageError."""
     names = dict.fromkeys(
-        _id_of_line(line.strip(), path, number)
-        for number, line in enumerate(read_lines(path), 1)
-        if line.strip()
+        _id_of_line(line.strip(), path, number) for number, line in enumerate(read_lines(path), 1) if line.strip()
     )
     if not names:
         raise UsageError(f"{path} is empty; expected an id a line")
@@ -314,9 +294,7 @@ class _AbilityColumn:
 
 def _abilities(columns: Mapping[str, _AbilityColumn]) -> Abilities:
     """The abilities of the finest grouping by ability."""
-    small = {
-        name: each for name, each in columns.items() if not each.is_large and name != SPLIT_COLUMN
-    }
+    small = {name: each for name, each in columns.items() if not each.is_large and name != SPLIT_COLUMN}
     if not small:
         return Abilities()
     name = ABILITY_COLUMN if ABILITY_COLUMN in small else next(iter(small))
@@ -337,9 +315,7 @@ def _read_replies(runs: Sequence[str], wanted: Collection[str]) -> dict[str, lis
             if record.id in wanted:
                 replies.setdefault(record.id, []).extend(_evidence(run.info.model, record))
         if sum(map(len, replies.values())) == before:
-            raise DataError(
-                f"{run.path} has no reply to any item of the queue; name runs over the same data"
-            )
+            raise DataError(f"{run.path} has no reply to any item of the queue; name runs over the same data")
     return replies
 
 
@@ -354,9 +330,7 @@ def _evidence(model: str, record: Record) -> Iterator[Evidence]:
             model=f"{model}, pass {number + 1}" if several else model,
             request=record.requests[number] if number < len(record.requests) else "",
             reply=text[:MAX_REPLY],
-            verdict=_pass_verdict(each.correct)
-            if several
-            else str(verdict.get(record.score, "partly right")),
+            verdict=_pass_verdict(each.correct) if several else str(verdict.get(record.score, "partly right")),
             score=None if several else record.score,
         )
 
@@ -415,9 +389,7 @@ def mix_gold(names: Sequence[str], gold: Collection[str], seed: int) -> list[str
     return [places[at] if at in places else next(others) for at in range(total)]
 
 
-def check_hidden(
-    gold: Mapping[str, GoldItem], flagged: Collection[str], names: Sequence[str]
-) -> None:
+def check_hidden(gold: Mapping[str, GoldItem], flagged: Collection[str], names: Sequence[str]) -> None:
     """Raises UsageError if annotators would recognise a gold item by its missing flag."""
     bare = [name for name, each in gold.items() if name not in flagged and not each.why]
     if bare and names and all(name in flagged for name in names):

@@ -29,27 +29,12 @@ from snellen.data_sets.items import item_kind
 from snellen.report.page.embedded import escape_json
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.settings import max_image_pixels
-from snellen.view.local_server import (
-    HTML,
-    JSON,
-    LocalServer,
-    NoSuchAddress,
-    PageAnswer,
-    PageRequest,
-)
+from snellen.view.local_server import HTML, JSON, LocalServer, NoSuchAddress, PageAnswer, PageRequest
 from snellen.view.sample_source import describe_parts, read_video_part, video_subtitles
 from snellen.view.server import SUBTITLES
 from snellen_curate.review.board import ReviewBoard, blind_changes
 from snellen_curate.review.edits import answer_choices, changes_before_and_after, item_fields
-from snellen_curate.review.entries import (
-    DROP_REASONS,
-    MAX_NAME,
-    MAX_TEXT,
-    ItemReviews,
-    ReviewEntry,
-    Role,
-    check_name,
-)
+from snellen_curate.review.entries import DROP_REASONS, MAX_NAME, MAX_TEXT, ItemReviews, ReviewEntry, Role, check_name
 from snellen_curate.review.queue import MAX_REPLY, QueuedItem, evidence_of
 
 PAGE_SLACK = 0.01
@@ -105,23 +90,26 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
     if role == "adjudicator":
         outcome = board.outcome(name)
         described["outcome"] = {
-            "status": outcome.status, "action": outcome.action, "reason": outcome.reason,
+            "status": outcome.status,
+            "action": outcome.action,
+            "reason": outcome.reason,
             "by": list(outcome.by),
-        }  # fmt: skip
+        }
         figures = board.figures(PAGE_SLACK)
         warnings = {each.annotator: each.warning for each in figures.annotators}
         described["decisions"] = [
-            {"warning": warnings.get(each.by, "") if each.role == "annotator" else "",
-             **_describe_decision(board, queued, each)} for each in reviews.last_decisions()
-        ]  # fmt: skip
+            {
+                "warning": warnings.get(each.by, "") if each.role == "annotator" else "",
+                **_describe_decision(board, queued, each),
+            }
+            for each in reviews.last_decisions()
+        ]
         described["chances"] = figures.chances.get(name, {})
         described["right"] = f"{queued.gold.action} {queued.gold.answer}" if queued.gold else ""
     return described
 
 
-def _describe_decision(
-    board: ReviewBoard, queued: QueuedItem, entry: ReviewEntry
-) -> dict[str, Any]:
+def _describe_decision(board: ReviewBoard, queued: QueuedItem, entry: ReviewEntry) -> dict[str, Any]:
     """A decision with what it would change in the item."""
     changes = dict(entry.changes)
     if entry.action == "answer":
@@ -130,8 +118,7 @@ def _describe_decision(
         **msgspec.to_builtins(entry),
         "role": entry.role,
         "changed": [
-            [field, before, after]
-            for field, (before, after) in changes_before_and_after(queued.item, changes).items()
+            [field, before, after] for field, (before, after) in changes_before_and_after(queued.item, changes).items()
         ],
         "changes": changes,
     }
@@ -189,9 +176,7 @@ def _reply(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def describe_rows(
-    board: ReviewBoard, by: str, role: Role, show: str, text: str
-) -> list[dict[str, Any]]:
+def describe_rows(board: ReviewBoard, by: str, role: Role, show: str, text: str) -> list[dict[str, Any]]:
     """The rows of the list. `show`: "all", "todo", "mine", or for an adjudicator a status."""
     needle = text.casefold().strip()
     rows = []
@@ -262,10 +247,7 @@ def read_links(folder: Path, names: Sequence[str] = ()) -> list[ReviewLink]:
     annotators = [ReviewLink("annotator", "", check_name(name)) for name in names or ()]
     wanted = [*(annotators or [ReviewLink("annotator", "")]), ReviewLink("adjudicator", "")]
     known = {(link.role, link.name): link for link in links}
-    every = [
-        known.get((link.role, link.name)) or replace(link, token=secrets.token_urlsafe(16))
-        for link in wanted
-    ]
+    every = [known.get((link.role, link.name)) or replace(link, token=secrets.token_urlsafe(16)) for link in wanted]
     missing = [link for link in every if link not in links]
     if missing:
         _write_links(path, [*links, *missing])
@@ -287,9 +269,7 @@ def _write_links(path: Path, links: list[ReviewLink]) -> None:
 class ReviewServer(LocalServer):
     """Serves the page of a review."""
 
-    def __init__(
-        self, board: ReviewBoard, links: Sequence[ReviewLink], port: int | None = None
-    ) -> None:
+    def __init__(self, board: ReviewBoard, links: Sequence[ReviewLink], port: int | None = None) -> None:
         self.board = board
         self.links = links
         self.shell = render_review_page(board).encode()
@@ -330,9 +310,7 @@ class ReviewServer(LocalServer):
         token = request.token.encode()
         links = [each for each in self.links if hmac.compare_digest(token, each.token.encode())]
         if not links:
-            raise UsageError(
-                "this link is not valid; open the one that snellen curate review printed"
-            )
+            raise UsageError("this link is not valid; open the one that snellen curate review printed")
         name = links[0].name or request.query.get("by", "")
         return Person(check_name(name) if name else "", links[0].role), request
 
@@ -421,20 +399,14 @@ def _rows(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str,
     query = request.query
     rows = describe_rows(board, *person, query.get("show", "all"), query.get("text", ""))
     start = int(query.get("from", "0"))
-    return {
-        "rows": rows[start : start + MAX_ROWS],
-        "found": len(rows),
-        "state": _state(board, person, request),
-    }
+    return {"rows": rows[start : start + MAX_ROWS], "found": len(rows), "state": _state(board, person, request)}
 
 
 def _agreement(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str, Any]:
     if person.role != "adjudicator":
         raise UsageError("agreement is for the adjudicator's link")
     people = board.figures(PAGE_SLACK).annotators
-    return {
-        "fields": board.agreement(), "annotators": people, "state": _state(board, person, request),
-    }  # fmt: skip
+    return {"fields": board.agreement(), "annotators": people, "state": _state(board, person, request)}
 
 
 def _decide(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str, Any]:

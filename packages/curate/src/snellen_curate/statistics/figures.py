@@ -51,15 +51,14 @@ def _places(statistics: DatasetStatistics) -> Figure:
     positions = statistics.positions
     n = positions.n
     found, expected = {}, {}
-    for place, (count, chance) in enumerate(
-        zip(positions.by_place, positions.chance_by_place, strict=True)
-    ):
+    for place, (count, chance) in enumerate(zip(positions.by_place, positions.chance_by_place, strict=True)):
         row = place_letter(place)
         found[row] = Value(100 * count / n, wilson(count, n).scale())
         expected[row] = Value(100 * chance / n)
     title = f"{statistics.name}: places of the right answer"
-    return dot_plot(title, {"right answers": found, "even": expected}, fit_axis=True,
-                    label=f"% of {n:,} items, with 95 % intervals")  # fmt: skip
+    return dot_plot(
+        title, {"right answers": found, "even": expected}, fit_axis=True, label=f"% of {n:,} items, with 95 % intervals"
+    )
 
 
 def _shortcuts(statistics: DatasetStatistics) -> Figure:

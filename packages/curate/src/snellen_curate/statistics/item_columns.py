@@ -16,27 +16,24 @@ from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.data.media.sources import BrokenSource
 from snellen.data_sets.items import Item, item_kind
 from snellen_curate.attribution import LICENCE_COLUMNS, own_licence
-from snellen_curate.statistics.media_facts import (
-    ImageFacts,
-    StoredVideo,
-    read_image_facts,
-    read_video_facts,
-)
-from snellen_curate.statistics.shortcut_rules import (
-    SHORTCUT_RULES,
-    ChoiceTexts,
-    choice_texts,
-    sorted_order,
-)
+from snellen_curate.statistics.media_facts import ImageFacts, StoredVideo, read_image_facts, read_video_facts
+from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES, ChoiceTexts, choice_texts, sorted_order
 from snellen_curate.statistics.words import count_words, is_unspaced, split_terms
 
 KINDS = ("choice", "multi", "yes_no", "open")
 """Kinds of questions; their index is their code."""
 SOURCE_COLUMN = "source"
 MISSING = (
-    "question", "options", "option text", "answer", "image or video", "source", "licence",
-    "readable image or video", "valid row",
-)  # fmt: skip
+    "question",
+    "options",
+    "option text",
+    "answer",
+    "image or video",
+    "source",
+    "licence",
+    "readable image or video",
+    "valid row",
+)
 """What an item may lack."""
 MAX_LABELS = 10_000
 """Groups of a column above which it is no grouping."""
@@ -84,9 +81,7 @@ _NUMBERS = {
 class ItemColumns:
     """Numbers of each item, appended one by one; see `add`."""
 
-    def __init__(
-        self, by: Sequence[str] | None = None, read_media: bool = True, sample_size: int = 0
-    ) -> None:
+    def __init__(self, by: Sequence[str] | None = None, read_media: bool = True, sample_size: int = 0) -> None:
         """`by`: columns to group by; None takes the groups of the samples, sources and licences.
         `read_media`: whether the headers of images and videos are read. `sample_size`: closed
         questions to keep for the text probe, drawn by their ids."""

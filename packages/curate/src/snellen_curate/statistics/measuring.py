@@ -41,12 +41,7 @@ from snellen_curate.statistics.results import (
     YesNoBalance,
 )
 from snellen_curate.statistics.shortcut_rules import SHORTCUT_RULES
-from snellen_curate.statistics.shortcuts import (
-    PickTable,
-    ShortcutTest,
-    adjust_tests,
-    measure_picks,
-)
+from snellen_curate.statistics.shortcuts import PickTable, ShortcutTest, adjust_tests, measure_picks
 from snellen_curate.statistics.text_probe import MIN_PROBED, probe_texts
 from snellen_curate.statistics.words import UNSPACED_SCRIPTS
 
@@ -139,8 +134,7 @@ def _notices(columns: ItemColumns, probe: int, sampled: int) -> list[str]:
         )
     if probe and 0 < sampled < MIN_PROBED:
         notices.append(
-            f"{sampled} closed questions with an answer are too few for the text probe, which "
-            f"needs {MIN_PROBED}"
+            f"{sampled} closed questions with an answer are too few for the text probe, which needs {MIN_PROBED}"
         )
     return notices
 
@@ -321,25 +315,28 @@ class ItemArrays:
     def image_statistics(self) -> MediaStatistics | None:
         """None without images."""
         facts = self.columns.images
-        width, height = (
-            np.array([getattr(one, side) for one in facts], np.float64)
-            for side in ("width", "height")
-        )
-        measures = {"width": width, "height": height, "width / height": width / height.clip(1),
-                    "megapixels": width * height / 1e6,
-                    "bytes": [one.size for one in facts]}  # fmt: skip
+        width, height = (np.array([getattr(one, side) for one in facts], np.float64) for side in ("width", "height"))
+        measures = {
+            "width": width,
+            "height": height,
+            "width / height": width / height.clip(1),
+            "megapixels": width * height / 1e6,
+            "bytes": [one.size for one in facts],
+        }
         formats = Counter(one.format for one in facts)
         return self._media_statistics("image", measures, dict(formats.most_common()))
 
     def video_statistics(self) -> MediaStatistics | None:
         """None without videos."""
         facts = self.columns.videos
-        measures = {"seconds": [one.seconds for one in facts if one.seconds is not None],
-                    "frames a second": [one.fps for one in facts if one.fps],
-                    "frames": [one.frames for one in facts],
-                    "width": [one.width for one in facts],
-                    "height": [one.height for one in facts],
-                    "bytes": [one.size for one in facts]}  # fmt: skip
+        measures = {
+            "seconds": [one.seconds for one in facts if one.seconds is not None],
+            "frames a second": [one.fps for one in facts if one.fps],
+            "frames": [one.frames for one in facts],
+            "width": [one.width for one in facts],
+            "height": [one.height for one in facts],
+            "bytes": [one.size for one in facts],
+        }
         return self._media_statistics("video", measures, {})
 
     def _media_statistics(
@@ -407,9 +404,7 @@ def _label_items(column: Any) -> list[tuple[str, NDArray[int64]]]:
     return sorted(labelled, key=lambda part: (-len(part[1]), part[0]))
 
 
-def _adjust_groups(
-    columns: Mapping[str, Sequence[GroupStatistics]],
-) -> dict[str, list[GroupStatistics]]:
+def _adjust_groups(columns: Mapping[str, Sequence[GroupStatistics]]) -> dict[str, list[GroupStatistics]]:
     """Correct the tests of all groups together: positions among themselves, and shortcuts."""
     every = [group for groups in columns.values() for group in groups]
     places = iter(holm([group.positions.p for group in every if group.positions.freedom]))

@@ -44,18 +44,14 @@ class PositionBalance(Struct, frozen=True):
     def by_place(self) -> tuple[int, ...]:
         """How many right options stand at each place, whatever the number of options."""
         places = max(self.counts, default=0)
-        return tuple(
-            sum(row[place] for row in self.counts.values() if place < len(row))
-            for place in range(places)
-        )
+        return tuple(sum(row[place] for row in self.counts.values() if place < len(row)) for place in range(places))
 
     @property
     def chance_by_place(self) -> tuple[float, ...]:
         """The same if every place of a question were equally likely."""
         places = max(self.counts, default=0)
         return tuple(
-            sum(sum(row) / len(row) for row in self.counts.values() if place < len(row))
-            for place in range(places)
+            sum(sum(row) / len(row) for row in self.counts.values() if place < len(row)) for place in range(places)
         )
 
     def is_alarm(self, level: float = 0.05) -> bool:
@@ -107,11 +103,7 @@ class AnswerArrays(NamedTuple):
 
     def take(self, which: NDArray[bool_] | NDArray[int64]) -> AnswerArrays:
         return AnswerArrays(
-            self.yes_no[which],
-            self.options[which],
-            self.accepted[which],
-            self.right[which],
-            self.clusters[which],
+            self.yes_no[which], self.options[which], self.accepted[which], self.right[which], self.clusters[which]
         )
 
 

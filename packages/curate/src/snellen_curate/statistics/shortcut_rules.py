@@ -22,9 +22,7 @@ Picks = Sequence[int]
 
 _DETAIL = re.compile(r"\d+(?:[.,:]\d+)*|(?<=\S[ ])[A-Z]\w*|[(,;\"%°$€£«“（，；]|\w-\w")
 """Numbers, capitalised words inside a text, and the signs of an aside or a unit."""
-_NUMBER = re.compile(
-    r"[^\d\s.+−-]{0,3}\s*([-+−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+−]?\d*\.?\d+)\s*([^\d\s]*)"
-)
+_NUMBER = re.compile(r"[^\d\s.+−-]{0,3}\s*([-+−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+−]?\d*\.?\d+)\s*([^\d\s]*)")
 _COORDINATE = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 _DIGIT = re.compile(r"\d")
 _ALL = re.compile(
@@ -219,9 +217,7 @@ def read_boxes(options: Sequence[str]) -> list[list[float]]:
 def sorted_order(texts: ChoiceTexts) -> int:
     """1 if the options ascend, -1 if they descend, as numbers where all are numbers, else by
     alphabet; 0 in any other order, and if two are equal or there is one."""
-    values: Sequence[float] | Sequence[str] = texts.numbers or [
-        option.strip().casefold() for option in texts.options
-    ]
+    values: Sequence[float] | Sequence[str] = texts.numbers or [option.strip().casefold() for option in texts.options]
     if len(values) < 2 or values[0] == values[1]:
         return 0
     if values[0] < values[1]:  # type: ignore[operator]
@@ -237,20 +233,13 @@ def _shared_parts(option_terms: Sequence[Sequence[str]]) -> list[float]:
         return []
     holders = Counter(word for option in words for word in option)
     others = len(words) - 1
-    return [
-        sum(holders[word] - 1 for word in option) / (others * len(option)) if option else 0.0
-        for option in words
-    ]
+    return [sum(holders[word] - 1 for word in option) / (others * len(option)) if option else 0.0 for option in words]
 
 
 def long_terms(texts: ChoiceTexts) -> list[str]:
     """The words of a question that are not, by their length, function words: of four letters or
     more, numbers, and all that are not ASCII."""
-    return [
-        term
-        for term in texts.question_terms
-        if len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()
-    ]
+    return [term for term in texts.question_terms if len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()]
 
 
 def _matching(pattern: re.Pattern[str], texts: ChoiceTexts) -> Picks:

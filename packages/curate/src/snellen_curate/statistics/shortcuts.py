@@ -91,9 +91,7 @@ def measure_shortcuts(
 
     Questions with fewer than two options are ignored. Raises KeyError for an unknown rule.
     """
-    return adjust_tests(
-        measure_picks(rule, table) for rule, table in pick_tables(questions, rules).items()
-    )
+    return adjust_tests(measure_picks(rule, table) for rule, table in pick_tables(questions, rules).items())
 
 
 def pick_tables(
@@ -134,10 +132,7 @@ def measure_picks(rule: str, table: PickTable) -> ShortcutTest:
     options, picked, right = table.options[applies], table.picked[applies], table.right[applies]
     n = len(options)
     cells, events = np.unique(np.stack((picked, options)), axis=1, return_counts=True)
-    groups = [
-        EventGroup(m / k, count)
-        for (m, k), count in zip(cells.T.tolist(), events.tolist(), strict=True)
-    ]
+    groups = [EventGroup(m / k, count) for (m, k), count in zip(cells.T.tolist(), events.tolist(), strict=True)]
     hits = int(np.count_nonzero(right))
     p = count_tails(groups, hits).two_sided
     clusters = None if table.clusters is None else table.clusters[applies]

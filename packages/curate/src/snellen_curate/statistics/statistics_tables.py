@@ -13,29 +13,15 @@ from snellen.report.document import Block, Document, Line, Space
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.stats.paired import holm
 from snellen_curate.statistics.positions import PositionBalance
-from snellen_curate.statistics.results import (
-    DatasetStatistics,
-    Distribution,
-    GroupStatistics,
-    ProbeScore,
-    TextProbe,
-)
+from snellen_curate.statistics.results import DatasetStatistics, Distribution, GroupStatistics, ProbeScore, TextProbe
 from snellen_curate.statistics.shortcuts import ShortcutTest
 from snellen_curate.statistics.text_probe import ALL
 
-KIND_NAMES = {
-    "choice": "multiple choice",
-    "multi": "several right",
-    "yes_no": "yes or no",
-    "open": "open",
-}
+KIND_NAMES = {"choice": "multiple choice", "multi": "several right", "yes_no": "yes or no", "open": "open"}
 _DISTRIBUTION_COLUMNS = (
     Column("of"),
     Column("n", "count"),
-    *(
-        Column(name, "number")
-        for name in ("mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")
-    ),
+    *(Column(name, "number") for name in ("mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max")),
 )
 NO_LABEL = "(none)"
 _MAX_NAMED = 8
@@ -113,8 +99,7 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
     positions = statistics.positions
     if positions.n and positions.is_alarm():
         yield (
-            f"the right answers are not evenly placed (p {fmt.p_clause(positions.p_adjusted)}): "
-            f"{_places(positions)}"
+            f"the right answers are not evenly placed (p {fmt.p_clause(positions.p_adjusted)}): {_places(positions)}"
         )
     for test in statistics.shortcuts:
         if test.is_alarm():
@@ -201,9 +186,7 @@ def _option_counts(statistics: DatasetStatistics) -> Table:
     if options.equal:
         counts["with equal options"] = options.equal
     rows = [(name, count, 100 * count / total) for name, count in counts.items()]
-    return Table(
-        "options", (Column("items with"), Column("items", "count"), Column("%", "points")), rows
-    )
+    return Table("options", (Column("items with"), Column("items", "count"), Column("%", "points")), rows)
 
 
 def _media_counts(statistics: DatasetStatistics) -> Table:
@@ -273,19 +256,11 @@ def _points(share: float, interval: Interval | None) -> IntervalEstimate:
 
 def _probe(probe: TextProbe) -> Table:
     of = "" if probe.items == probe.of else f" of {probe.of:,}"
-    title = (
-        f"texts alone: a classifier on {probe.items:,}{of} closed questions, {probe.folds} folds"
-    )
+    title = f"texts alone: a classifier on {probe.items:,}{of} closed questions, {probe.folds} folds"
     rows = [
-        (score.features, _points(score.share, score.interval), 100 * score.chance, score.p)
-        for score in probe.scores
+        (score.features, _points(score.share, score.interval), 100 * score.chance, score.p) for score in probe.scores
     ]
-    columns = (
-        Column("sees"),
-        Column("right %", "points"),
-        Column("chance", "points"),
-        Column("p", "p"),
-    )
+    columns = (Column("sees"), Column("right %", "points"), Column("chance", "points"), Column("p", "p"))
     return Table(title, columns, rows)
 
 
@@ -339,8 +314,7 @@ def _mean_sd(values: Distribution | None) -> str | None:
 def _places(positions: PositionBalance) -> str:
     parts = zip(positions.by_place, positions.chance_by_place, strict=True)
     return ", ".join(
-        f"{place_letter(place)} {count:,} of {expected:,.1f} expected"
-        for place, (count, expected) in enumerate(parts)
+        f"{place_letter(place)} {count:,} of {expected:,.1f} expected" for place, (count, expected) in enumerate(parts)
     )
 
 

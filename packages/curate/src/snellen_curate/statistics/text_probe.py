@@ -82,9 +82,7 @@ class OptionTerms(NamedTuple):
 
 
 def probe_texts(
-    questions: Sequence[SampledQuestion],
-    of: int | None = None,
-    parts: Sequence[str] = (ALL, *FEATURES),
+    questions: Sequence[SampledQuestion], of: int | None = None, parts: Sequence[str] = (ALL, *FEATURES)
 ) -> TextProbe:
     """Train and test the classifier, and these parts of it, on these questions, a sample `of` so
     many.
@@ -101,12 +99,7 @@ def probe_texts(
     for part in parts:
         right, _ = _cross_validated(features, folds, [names.index(name) for name in columns[part]])
         scores.append(_score(part, features.choices.sizes, right, clusters))
-    return TextProbe(
-        folds=FOLDS,
-        items=len(questions),
-        of=len(questions) if of is None else of,
-        scores=scores,
-    )
+    return TextProbe(folds=FOLDS, items=len(questions), of=len(questions) if of is None else of, scores=scores)
 
 
 def right_option_chances(questions: Sequence[SampledQuestion]) -> NDArray[float64]:
@@ -183,19 +176,13 @@ def _cross_validated(
 def _standardise(values: NDArray[float64], training: NDArray[float64]) -> NDArray[float64]:
     """Divided by the standard deviation of the training rows; features that do not vary are 0."""
     deviation = training.std(axis=0)
-    scaled: NDArray[float64] = np.where(
-        deviation > 1e-12, values / np.maximum(deviation, 1e-12), 0.0
-    )
+    scaled: NDArray[float64] = np.where(deviation > 1e-12, values / np.maximum(deviation, 1e-12), 0.0)
     return scaled
 
 
-def _score(
-    features: str, sizes: NDArray[int64], right: NDArray[bool_], clusters: NDArray[int64]
-) -> ProbeScore:
+def _score(features: str, sizes: NDArray[int64], right: NDArray[bool_], clusters: NDArray[int64]) -> ProbeScore:
     counts, events = np.unique(sizes, return_counts=True)
-    groups = [
-        EventGroup(1 / count, n) for count, n in zip(counts.tolist(), events.tolist(), strict=True)
-    ]
+    groups = [EventGroup(1 / count, n) for count, n in zip(counts.tolist(), events.tolist(), strict=True)]
     hits = int(right.sum())
     return ProbeScore(
         features=features,
@@ -222,8 +209,7 @@ class _CrossFittedFeatures:
         is_right[choices.right] = 1.0
         expected = 1 / choices.sizes[choices.question]
         self._counts = [
-            tuple(self._by_fold(terms, weights) for weights in (is_right, expected))
-            for terms in self._terms
+            tuple(self._by_fold(terms, weights) for weights in (is_right, expected)) for terms in self._terms
         ]
 
     def _by_fold(self, terms: OptionTerms, weights: NDArray[float64]) -> NDArray[float64]:
@@ -242,13 +228,9 @@ class _CrossFittedFeatures:
             sizes = np.maximum(1, np.bincount(terms.row, minlength=n))
             for fold in range(FOLDS):
                 others = [each for each in range(FOLDS) if each not in (fold, left_out)]
-                ratio = (right[others].sum(axis=0) + _PRIOR) / (
-                    expected[others].sum(axis=0) + _PRIOR
-                )
+                ratio = (right[others].sum(axis=0) + _PRIOR) / (expected[others].sum(axis=0) + _PRIOR)
                 own = self._row_folds[terms.row] == fold
-                values += np.bincount(
-                    terms.row[own], weights=np.log(ratio)[terms.term[own]], minlength=n
-                )
+                values += np.bincount(terms.row[own], weights=np.log(ratio)[terms.term[own]], minlength=n)
             columns.append((values / sizes)[:, None])
         return np.concatenate(columns, axis=1)
 
@@ -266,9 +248,7 @@ def _fold_of_question(
     return order[clusters] % FOLDS, clusters
 
 
-def _option_features(
-    questions: Sequence[SampledQuestion],
-) -> tuple[NDArray[float64], list[OptionTerms]]:
+def _option_features(questions: Sequence[SampledQuestion]) -> tuple[NDArray[float64], list[OptionTerms]]:
     """Features that need no other question (places, lengths, rules), shape (rows, features), and
     for each feature of words what is looked up in the other questions."""
     fixed: list[list[float]] = []
@@ -312,8 +292,6 @@ def _features_of_options(question: SampledQuestion) -> list[_OptionFeatures]:
             for chosen in (picks.get(rule, ()) for rule in (*_LENGTHS[2:], *_RULES))
         ]
         text = " ".join(option_terms)
-        given: Sequence[object] = (
-            [(word, text) for word in words] if len(option_terms) <= _MAX_OPTION_TERMS else ()
-        )
+        given: Sequence[object] = [(word, text) for word in words] if len(option_terms) <= _MAX_OPTION_TERMS else ()
         features.append(([*places, *length, *picked], (tuple(set(option_terms)), (text,), given)))
     return features

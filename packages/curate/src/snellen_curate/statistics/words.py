@@ -28,9 +28,7 @@ _SINGLE = (
 """Han characters, kana, and their rarer forms."""
 _LENGTH_MARKS = "\u3099-\u309f\u30fb-\u30ff\uff70\uff9e\uff9f"
 """Kana marks: they belong to the character before them."""
-_PUNCTUATION = (
-    "\u3000-\u3004\u3008-\u3020\u3030\u303d\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
-)
+_PUNCTUATION = "\u3000-\u3004\u3008-\u3020\u3030\u303d\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 """Punctuation of East Asia, which stands between words without a space."""
 _BURMESE_PUNCTUATION = "\u0e2f\u0e3f\u0e4f\u0e5a\u0e5b\u104a-\u104f\u17d4-\u17da\u0f0b-\u0f14"
 

@@ -14,14 +14,7 @@ from msgspec import Struct, convert
 from snellen.core.errors import UsageError
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
-_OTHER_NAMES = {
-    "zh-cn": "zh",
-    "zh-hans": "zh",
-    "zh-sg": "zh",
-    "cn": "zh",
-    "zh-tw": "zh-Hant",
-    "zh-hk": "zh-Hant",
-}
+_OTHER_NAMES = {"zh-cn": "zh", "zh-hans": "zh", "zh-sg": "zh", "cn": "zh", "zh-tw": "zh-Hant", "zh-hk": "zh-Hant"}
 """Tags of regions that write as another entry does; "cn" is the name of MMBench's split."""
 
 
@@ -105,9 +98,7 @@ def script_of(character: str) -> str:
 def known_languages() -> dict[str, Language]:
     """The languages of the table, by tag."""
     text = (files("snellen_curate.translate") / "languages.toml").read_text(encoding="utf-8")
-    return {
-        tag: convert({"tag": tag, **entry}, Language) for tag, entry in tomllib.loads(text).items()
-    }
+    return {tag: convert({"tag": tag, **entry}, Language) for tag, entry in tomllib.loads(text).items()}
 
 
 def open_language(tag: str) -> Language:
@@ -125,9 +116,7 @@ def open_language(tag: str) -> Language:
     if known:
         return languages[known]
     if not _TAG.fullmatch(name):
-        raise UsageError(
-            f"'{tag}' is not a language tag; expected BCP-47, such as zh, de, pt or zh-Hant"
-        )
+        raise UsageError(f"'{tag}' is not a language tag; expected BCP-47, such as zh, de, pt or zh-Hant")
     return Language(tag=name, name=f"the language with the tag {name}")
 
 

@@ -29,8 +29,16 @@ class NumberMention(NamedTuple):
 
 _HAN_DIGITS = {
     **{character: value for value, character in enumerate("〇一二三四五六七八九")},
-    "零": 0, "○": 0, "两": 2, "兩": 2, "壹": 1, "贰": 2, "叁": 3, "肆": 4, "伍": 5,
-}  # fmt: skip
+    "零": 0,
+    "○": 0,
+    "两": 2,
+    "兩": 2,
+    "壹": 1,
+    "贰": 2,
+    "叁": 3,
+    "肆": 4,
+    "伍": 5,
+}
 _HAN_TENS = {"十": 10, "拾": 10, "百": 100, "千": 1000}
 _HAN_MYRIADS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _HAN_CLASS = "".join({**_HAN_DIGITS, **_HAN_TENS, **_HAN_MYRIADS})
@@ -59,9 +67,7 @@ _SCALED_WORDS = re.compile(
     rf"\b({'|'.join((*_UNITS[1:], *_TENS))}|a|an|half a)\s"
     r"(hundred|thousand|million|billion|trillion|dozen)\b"
 )
-_AND_A_HALF = re.compile(
-    rf"\b({'|'.join((*_UNITS[1:], *_TENS))}|an?|\d+)\s(?:\w+\s)?and a half\b", re.ASCII
-)
+_AND_A_HALF = re.compile(rf"\b({'|'.join((*_UNITS[1:], *_TENS))}|an?|\d+)\s(?:\w+\s)?and a half\b", re.ASCII)
 _PER_UNIT = re.compile(r"/\s?[a-z]{3,}")
 """As in "4 gallons/minute", which is 4 gallons in 1 minute."""
 _WORD = re.compile(r"[a-z]+")
@@ -69,9 +75,7 @@ _FOLDABLE = re.compile(r"[\uff01-\uff5e\u3000٫٬]|(?![0-9])\d")
 _RANGE = re.compile(r"\s?(?:to|or|and|[-–—~至到])\s?")
 _AFTERNOON = re.compile(r"\d\s?(?:p\.?m\b|o'clock)", re.IGNORECASE)
 _SEASON = re.compile(r"\b(\d\d)\d\d\s?[-–—/~]{1,2}\s?(\d\d)\b")
-_ROMAN = re.compile(
-    r"\b(?=[IVXLC]+(?:er?|ème)?\b)(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?=(?:er?|ème)?\b)"
-)
+_ROMAN = re.compile(r"\b(?=[IVXLC]+(?:er?|ème)?\b)(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?=(?:er?|ème)?\b)")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 
 
@@ -87,11 +91,7 @@ def word_values(text: str) -> set[Decimal]:
     and are not required of it.
     """
     folded = fold_digits(text)
-    values = {
-        Decimal(value)
-        for word in _WORD.findall(folded.lower())
-        for value in _WORD_VALUES.get(word, ())
-    }
+    values = {Decimal(value) for word in _WORD.findall(folded.lower()) for value in _WORD_VALUES.get(word, ())}
     for match in _TENS_AND_UNITS.finditer(folded.lower()):
         tens, units = (_WORD_VALUES[word] for word in match.groups())
         values |= {Decimal(one) + Decimal(other) for one in tens for other in units}
@@ -156,9 +156,7 @@ def _mentions(text: str) -> Iterator[NumberMention]:
         if match["decade"]:
             # "1990s" are the 90s, "1700s" the 18th century.
             readings |= {value % 100 or value // 100 + 1 for value in readings}
-        spans.append(
-            (match.start(), NumberMention(match[0].strip(), frozenset(readings), "digits"))
-        )
+        spans.append((match.start(), NumberMention(match[0].strip(), frozenset(readings), "digits")))
         end = match.end()
         # "3亿4000万" and "2万3千" are one number as well as two.
         follow = _DIGITS.match(text, end) if scale and scale[-1] in _HAN_MYRIADS else None
@@ -166,9 +164,7 @@ def _mentions(text: str) -> Iterator[NumberMention]:
             rest = _digit_readings(follow["number"])
             factor = _scale_factor(follow["scale"]) if follow["scale"] else 1
             joined = {one + other * factor for one in readings for other in rest}
-            mention = NumberMention(
-                text[match.start() : follow.end()], frozenset(joined), "numeral"
-            )
+            mention = NumberMention(text[match.start() : follow.end()], frozenset(joined), "numeral")
             spans.append((match.start(), mention))
     for match in _HAN.finditer(text):
         if match.start() and text[match.start() - 1].isdigit():
@@ -244,9 +240,7 @@ def _han_readings(numeral: str) -> set[Decimal]:
 
 def _roman_value(numeral: str) -> int:
     values = [_ROMAN_DIGITS[digit] for digit in numeral]
-    return sum(
-        -value if value < max(values[place:]) else value for place, value in enumerate(values)
-    )
+    return sum(-value if value < max(values[place:]) else value for place, value in enumerate(values))
 
 
 def afternoon_hours(values: Iterable[Decimal], text: str) -> set[Decimal]:

@@ -157,11 +157,7 @@ class TextPair:
     @cached_property
     def fields(self) -> tuple[str, ...]:
         """Fields that both texts have and that are not empty."""
-        return tuple(
-            name
-            for name, text in self.source.items()
-            if text.strip() and self.target.get(name, "").strip()
-        )
+        return tuple(name for name, text in self.source.items() if text.strip() and self.target.get(name, "").strip())
 
     @property
     def options(self) -> list[str]:
@@ -178,11 +174,7 @@ class TextPair:
         has a word of, with the concepts of these words."""
         groups = terms_of(self.source_language, self.target_language).groups
         return {
-            name: [
-                (group, concepts)
-                for group in groups
-                if (concepts := group.source_concepts(spans.rest))
-            ]
+            name: [(group, concepts) for group in groups if (concepts := group.source_concepts(spans.rest))]
             for name, spans in self.source_spans.items()
         }
 
@@ -201,9 +193,7 @@ def bare_text(text: str) -> str:
     # A point between digits is part of the number: 1.5 is not 15.
     folded = _BETWEEN_DIGITS.sub("\u0092", folded)
     kept = [
-        character
-        for character in folded
-        if unicodedata.category(character)[0] in "LNSM" or character in _SIGNIFICANT
+        character for character in folded if unicodedata.category(character)[0] in "LNSM" or character in _SIGNIFICANT
     ]
     return "".join(kept) or "".join(folded.split())
 

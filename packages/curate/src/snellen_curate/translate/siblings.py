@@ -140,9 +140,7 @@ def term_uses(pairs: Iterable[ItemTexts]) -> list[TermUse]:
     return sorted(uses, key=lambda use: (use.is_consistent, -sum(use.translations.values())))
 
 
-def displaced_options(
-    pairs: Iterable[ItemTexts], uses: Iterable[TermUse]
-) -> Iterator[tuple[str, Mismatch]]:
+def displaced_options(pairs: Iterable[ItemTexts], uses: Iterable[TermUse]) -> Iterator[tuple[str, Mismatch]]:
     """Options whose translation is the usual one of another option of the same item: ids with what
     is wrong. A translation is usual if three items have it, and twice as many as any other."""
     usual = {bare_text(use.term): word for use in uses if (word := _usual_translation(use))}
@@ -153,8 +151,10 @@ def displaced_options(
             text = bare_text(target[label])
             if not expected[label] or text == bare_text(expected[label]):
                 continue
-            other = next((each for each in labels if expected[each] and each != label
-                          and bare_text(expected[each]) == text), None)  # fmt: skip
+            other = next(
+                (each for each in labels if expected[each] and each != label and bare_text(expected[each]) == text),
+                None,
+            )
             if other is not None:
                 clause = (
                     f"'{target[label].strip()}' is elsewhere the translation of {other}, and "

@@ -103,9 +103,7 @@ def translate_items(
         reason = ""
         pending = _count_pending(table, plan, step)
         if pending:
-            with open_models(
-                models, options or StepOptions(), step.folder, progress=progress, notify=notify
-            ) as opened:
+            with open_models(models, options or StepOptions(), step.folder, progress=progress, notify=notify) as opened:
                 opened.drive(
                     _jobs(table, plan, step),
                     partial(_decide_result, plan, step),
@@ -154,11 +152,7 @@ def check_sibling(
         )
     by_id = {pair.id: _compare(pair, plan) for pair in pairs}
     texts = [
-        ItemTexts(
-            pair.id,
-            texts_of(pair.source.sample, plan.fields),
-            texts_of(pair.target.sample, plan.fields),
-        )
+        ItemTexts(pair.id, texts_of(pair.source.sample, plan.fields), texts_of(pair.target.sample, plan.fields))
         for pair in pairs
         if pair.source and pair.target
     ]
@@ -179,9 +173,7 @@ def check_sibling(
     return summary
 
 
-def sibling_name(
-    data: str | Path, plan: TranslationPlan, columns: Mapping[str, str] | None = None
-) -> str:
+def sibling_name(data: str | Path, plan: TranslationPlan, columns: Mapping[str, str] | None = None) -> str:
     """The usual name of a sibling: `eyechart-zh`."""
     return f"{open_items(data, columns).name}-{plan.target.tag}"
 
@@ -249,13 +241,8 @@ def _decide_result(plan: TranslationPlan, step: Step, result: Result[TranslatedI
     if translated is None:
         step.decide(result.failed_decision(STEP))
         return
-    scores = (
-        Evidence(f"chrF of {name}", score=round(score, 4))
-        for name, score in translated.chrf.items()
-    )
-    changes = {
-        name: (text, translated.texts.get(name, "")) for name, text in translated.source.items()
-    }
+    scores = (Evidence(f"chrF of {name}", score=round(score, 4)) for name, score in translated.chrf.items())
+    changes = {name: (text, translated.texts.get(name, "")) for name, text in translated.source.items()}
     evidence = (*result.asked, *scores)
     step.decide(_decision(plan, result.id, translated.mismatches, evidence, changes))
 
@@ -293,14 +280,10 @@ def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
     mismatches += check_pair(plan.pair(texts, translation, source.gold))
     # Both texts of a flagged item, for whoever reviews it.
     texts_of_both = {name: (text, translation.get(name, "")) for name, text in texts.items()}
-    return _decision(
-        plan, pair.id, mismatches, changes=texts_of_both if plan.needs_review(mismatches) else None
-    )
+    return _decision(plan, pair.id, mismatches, changes=texts_of_both if plan.needs_review(mismatches) else None)
 
 
-def _sibling_items(
-    table: ItemTable, plan: TranslationPlan, decisions: Mapping[str, Decision]
-) -> Iterator[Item]:
+def _sibling_items(table: ItemTable, plan: TranslationPlan, decisions: Mapping[str, Decision]) -> Iterator[Item]:
     for item in table:
         changes = decisions[item.id].changes
         yield sibling_item(item, {name: after for name, (_, after) in changes.items()}, plan.target)
@@ -385,8 +368,7 @@ def _summarise(
         items=len(decisions),
         counts=count_actions({decision.item: decision for decision in decisions}),
         flagged_wrong=sum(
-            any(_alarm(each)[0] == "wrong" for each in decision.evidence)
-            or decision.rule in (FAILED, MISSING)
+            any(_alarm(each)[0] == "wrong" for each in decision.evidence) or decision.rule in (FAILED, MISSING)
             for decision in decisions
         ),
         wrong=dict(levels["wrong"].most_common()),
@@ -435,12 +417,7 @@ def summary_document(summary: TranslationSummary) -> Document:
         for name, about in _TITLES.items()
         if name in summary.wrong or name in summary.doubtful
     ]
-    columns = (
-        Column("rule"),
-        Column("is about"),
-        Column("wrong", "count"),
-        Column("doubtful", "count"),
-    )
+    columns = (Column("rule"), Column("is about"), Column("wrong", "count"), Column("doubtful", "count"))
     blocks: list[Block] = [Table(title, columns, rows) if rows else Line(title, "heading")]
     blocks += [Line(text, is_unbroken=True) for text in _sentences(summary)]
     return Document(blocks, summary)

@@ -83,13 +83,9 @@ def _read_words(tag: str) -> dict[str, dict[str, Any]] | None:
     return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
-def _term_group(
-    title: str, english: Words, words: Words, source: Language, target: Language
-) -> TermGroup:
+def _term_group(title: str, english: Words, words: Words, source: Language, target: Language) -> TermGroup:
     """A group of the tables; concepts are named groups of the source's pattern."""
-    named = "|".join(
-        f"(?P<{name}>{source.pattern(each)})" for name, each in english.items() if name != "title"
-    )
+    named = "|".join(f"(?P<{name}>{source.pattern(each)})" for name, each in english.items() if name != "title")
     return TermGroup(
         title,
         re.compile(named or _NOTHING, re.IGNORECASE),
@@ -114,9 +110,7 @@ def read_glossary(path: str) -> dict[str, str]:
     try:
         return msgspec.convert(read_toml(path), dict[str, str])
     except msgspec.ValidationError:
-        raise DataError(
-            f'{path}: expected a table of terms with their translation, as in cat = "猫"'
-        ) from None
+        raise DataError(f'{path}: expected a table of terms with their translation, as in cat = "猫"') from None
 
 
 def read_terms(given: Iterable[str]) -> tuple[str, ...]:

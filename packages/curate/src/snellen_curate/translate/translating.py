@@ -69,15 +69,7 @@ class TranslationPlan:
     ) -> TextPair:
         """These texts and their translation, as the rules take them."""
         return TextPair(
-            texts,
-            target,
-            self.source,
-            self.target,
-            gold,
-            self.keep,
-            self.glossary,
-            back or {},
-            self.min_chrf,
+            texts, target, self.source, self.target, gold, self.keep, self.glossary, back or {}, self.min_chrf
         )
 
     def needs_review(self, mismatches: Sequence[Mismatch]) -> bool:
@@ -106,9 +98,7 @@ def translate_texts(
     What the way back or the judge shows to be wrong is sent back once. Raises AskFailed, and
     NotJson if no reply has the right form.
     """
-    prompt = translation_prompt(
-        texts, plan.source, plan.target, keep=plan.keep, glossary=plan.glossary
-    )
+    prompt = translation_prompt(texts, plan.source, plan.target, keep=plan.keep, glossary=plan.glossary)
     first = yield from _translate_once(plan, item, texts, gold, prompt)
     if _count_wrong(first.mismatches)[0]:
         # The rules had all their attempts: a person decides, with whatever else there is to say.
@@ -129,11 +119,7 @@ def translate_texts(
 
 
 def _translate_once(
-    plan: TranslationPlan,
-    item: str,
-    texts: Mapping[str, str],
-    gold: tuple[str, ...],
-    messages: Sequence[Message],
+    plan: TranslationPlan, item: str, texts: Mapping[str, str], gold: tuple[str, ...], messages: Sequence[Message]
 ) -> Steps[TranslatedItem]:
     """The first reply that the rules have nothing against, else the best of all attempts."""
     fields = tuple(texts)
@@ -184,9 +170,7 @@ def _count_wrong(mismatches: Sequence[Mismatch]) -> tuple[int, int]:
     return wrong, len(mismatches) - wrong
 
 
-def _translate_back(
-    plan: TranslationPlan, item: str, target: Mapping[str, str]
-) -> Steps[dict[str, str]]:
+def _translate_back(plan: TranslationPlan, item: str, target: Mapping[str, str]) -> Steps[dict[str, str]]:
     texts = {name: text for name, text in target.items() if text.strip()}
     fields = tuple(texts)
     prompt = translation_prompt(texts, plan.target, plan.source)

@@ -24,15 +24,7 @@ from snellen_hub.accounts.random_secrets import TOKEN_PREFIX, find_link, new_sec
 from snellen_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen_hub.config import SessionLimits
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    AccessToken,
-    Account,
-    Attempt,
-    EmailLink,
-    Invitation,
-    OpenIdRequest,
-    SignIn,
-)
+from snellen_hub.database.tables import AccessToken, Account, Attempt, EmailLink, Invitation, OpenIdRequest, SignIn
 from snellen_hub.errors import NotThere
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
@@ -67,26 +59,25 @@ def create_account(
     """Add an account. Raises UsageError for a name that is taken or malformed, a password that is
     too short, an unknown role."""
     if not is_account_name(name):
-        raise UsageError(
-            f"an account cannot be called {name!r}; expected 2 to 63 letters, digits and . _ -"
-        )
+        raise UsageError(f"an account cannot be called {name!r}; expected 2 to 63 letters, digits and . _ -")
     if session.scalar(select(Account.id).where(func.lower(Account.name) == name.lower())):
         raise UsageError(f"there is an account called {name} already; choose another name")
     hashed = hash_password(password) if password is not None else None
-    account = Account(name=name, role=check_role(role), password_hash=hashed, subject=subject,
-                      created=now(), confirmed=now() if is_confirmed else None)  # fmt: skip
+    account = Account(
+        name=name,
+        role=check_role(role),
+        password_hash=hashed,
+        subject=subject,
+        created=now(),
+        confirmed=now() if is_confirmed else None,
+    )
     session.add(account)
     session.flush()
     return account
 
 
 def sign_in(
-    database: Database,
-    name: str,
-    password: str,
-    address: str,
-    limits: SessionLimits,
-    agent: str = "",
+    database: Database, name: str, password: str, address: str, limits: SessionLimits, agent: str = ""
 ) -> tuple[Account, NewSignIn] | None:
     """Sign in with a password; None if it is wrong, which is counted. An unknown name, an account
     that is disabled and one without a password take the same steps and as long.
@@ -177,12 +168,18 @@ def start_sign_in(
     session: Session, account: Account, limits: SessionLimits, address: str = "", agent: str = ""
 ) -> NewSignIn:
     """Sign an account in, after it has shown who it is."""
-    created = NewSignIn(
-        new_secret(), new_secret()[:43], now() + timedelta(days=limits.session_days)
+    created = NewSignIn(new_secret(), new_secret()[:43], now() + timedelta(days=limits.session_days))
+    session.add(
+        SignIn(
+            digest=secret_digest(created.secret),
+            account_id=account.id,
+            csrf=created.csrf,
+            created=now(),
+            expires=created.expires,
+            address=address[:64],
+            agent=one_line(agent, 200),
+        )
     )
-    session.add(SignIn(digest=secret_digest(created.secret), account_id=account.id,
-                       csrf=created.csrf, created=now(), expires=created.expires,
-                       address=address[:64], agent=one_line(agent, 200)))  # fmt: skip
     return created
 
 
@@ -195,9 +192,7 @@ def one_line(text: str, length: int) -> str:
 def browser_caller(session: Session, secret: str) -> tuple[Caller, SignIn] | None:
     """Whose browser sends this cookie; None if it is unknown, expired, or the account disabled."""
     row = session.scalar(
-        select(SignIn)
-        .where(SignIn.digest == secret_digest(secret))
-        .options(joinedload(SignIn.account))
+        select(SignIn).where(SignIn.digest == secret_digest(secret)).options(joinedload(SignIn.account))
     )
     if row is None or row.expires < now() or row.account.disabled is not None:
         return None
@@ -212,9 +207,7 @@ def sign_out(session: Session, secret: str) -> None:
 def sign_out_everywhere(session: Session, account_id: int, but: str = "") -> None:
     """End every sign-in of an account: after a change of its password or role. `but` is the secret
     of one that goes on."""
-    session.execute(
-        delete(SignIn).where(SignIn.account_id == account_id, SignIn.digest != secret_digest(but))
-    )
+    session.execute(delete(SignIn).where(SignIn.account_id == account_id, SignIn.digest != secret_digest(but)))
 
 
 def create_token(
@@ -230,32 +223,33 @@ def create_token(
     account's role, and for other days."""
     days = limits.token_days if days is None else days
     if not 0 < days <= limits.token_days:
-        raise UsageError(
-            f"a token lives for {days:g} days; expected more than 0 and at most "
-            f"{limits.token_days:g}"
-        )
+        raise UsageError(f"a token lives for {days:g} days; expected more than 0 and at most {limits.token_days:g}")
     unknown = scopes - frozenset(SCOPES)
     if unknown or not scopes:
         raise UsageError(
-            f"a token has the scopes {', '.join(sorted(unknown)) or 'none'}; expected some of "
-            f"{', '.join(SCOPES)}"
+            f"a token has the scopes {', '.join(sorted(unknown)) or 'none'}; expected some of {', '.join(SCOPES)}"
         )
     beyond = scopes - scopes_of(account.role)
     if beyond:
         raise UsageError(f"a {account.role} may not have the scope {', '.join(sorted(beyond))}")
     secret = new_secret(TOKEN_PREFIX)
-    session.add(AccessToken(account_id=account.id, label=one_line(label, 128),
-                            digest=secret_digest(secret), scopes=sorted(scopes), created=now(),
-                            expires=now() + timedelta(days=days)))  # fmt: skip
+    session.add(
+        AccessToken(
+            account_id=account.id,
+            label=one_line(label, 128),
+            digest=secret_digest(secret),
+            scopes=sorted(scopes),
+            created=now(),
+            expires=now() + timedelta(days=days),
+        )
+    )
     return secret
 
 
 def token_caller(session: Session, secret: str) -> Caller | None:
     """Whose token this is; None if it is unknown, expired, revoked, or the account disabled."""
     row = session.scalar(
-        select(AccessToken)
-        .where(AccessToken.digest == secret_digest(secret))
-        .options(joinedload(AccessToken.account))
+        select(AccessToken).where(AccessToken.digest == secret_digest(secret)).options(joinedload(AccessToken.account))
     )
     if row is None or row.revoked is not None or row.expires < now():
         return None
@@ -268,28 +262,29 @@ def token_caller(session: Session, secret: str) -> Caller | None:
 
 def is_use_outdated(session: Session, secret: str) -> bool:
     """Whether a token was used although its last noted use is older than five minutes."""
-    used = session.scalar(
-        select(AccessToken.used).where(AccessToken.digest == secret_digest(secret))
-    )
+    used = session.scalar(select(AccessToken.used).where(AccessToken.digest == secret_digest(secret)))
     return used is None or now() - used > _USED_EVERY
 
 
 def note_token_use(session: Session, secret: str) -> None:
     """Note that a token is used now."""
-    session.execute(
-        update(AccessToken).where(AccessToken.digest == secret_digest(secret)).values(used=now())
-    )
+    session.execute(update(AccessToken).where(AccessToken.digest == secret_digest(secret)).values(used=now()))
 
 
-def invite(
-    session: Session, role: str, invited_by: int, limits: SessionLimits, note: str = ""
-) -> str:
+def invite(session: Session, role: str, invited_by: int, limits: SessionLimits, note: str = "") -> str:
     """Add an invitation; returns its secret, once. `note` says whom it is for."""
     secret = new_secret()
     expires = now() + timedelta(days=limits.invitation_days)
-    session.add(Invitation(digest=secret_digest(secret), role=check_role(role),
-                           invited_by=invited_by, created=now(), expires=expires,
-                           note=one_line(note, 200)))  # fmt: skip
+    session.add(
+        Invitation(
+            digest=secret_digest(secret),
+            role=check_role(role),
+            invited_by=invited_by,
+            created=now(),
+            expires=expires,
+            note=one_line(note, 200),
+        )
+    )
     return secret
 
 

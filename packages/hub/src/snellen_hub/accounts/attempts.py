@@ -47,7 +47,5 @@ def count_attempt(session: Session, *limits: AttemptLimit) -> Sequence[int] | No
 
 def is_reached(session: Session, limit: AttemptLimit) -> bool:
     """Whether an event has happened as often as it may."""
-    query = select(func.count()).where(
-        Attempt.key == limit.key[:200], Attempt.at > datetime.now(UTC) - limit.window
-    )
+    query = select(func.count()).where(Attempt.key == limit.key[:200], Attempt.at > datetime.now(UTC) - limit.window)
     return (session.scalar(query) or 0) >= limit.most

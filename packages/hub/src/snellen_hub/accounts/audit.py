@@ -11,14 +11,11 @@ from snellen_hub.database.tables import AuditEntry
 
 
 def note_action(
-    session: Session,
-    action: str,
-    *,
-    account_id: int | None = None,
-    address: str = "",
-    subject: str = "",
-    **detail: Any,
+    session: Session, action: str, *, account_id: int | None = None, address: str = "", subject: str = "", **detail: Any
 ) -> None:
     """Add an entry, in the transaction of the action itself. `detail` must hold no secret."""
-    session.add(AuditEntry(at=now(), account_id=account_id, address=address[:64], action=action,
-                           subject=subject[:200], detail=detail))  # fmt: skip
+    session.add(
+        AuditEntry(
+            at=now(), account_id=account_id, address=address[:64], action=action, subject=subject[:200], detail=detail
+        )
+    )

@@ -87,14 +87,10 @@ def delete_account(session: Session, account: Account) -> list[str]:
 def _clear_submissions(session: Session, account: Account) -> list[str]:
     """Empty the submissions that are not published. Their rows stay, because scores, jobs and
     replacements refer to them."""
-    query = select(Submission).where(
-        Submission.account_id == account.id, Submission.visibility != "published"
-    )
+    query = select(Submission).where(Submission.account_id == account.id, Submission.visibility != "published")
     keys: set[str] = set()
     for row in session.scalars(query).all():
-        scores = session.scalars(
-            select(SubmissionScore).where(SubmissionScore.submission_id == row.id)
-        ).all()
+        scores = session.scalars(select(SubmissionScore).where(SubmissionScore.submission_id == row.id)).all()
         keys.add(row.file or "")
         keys |= {key or "" for score in scores for key in (score.records, score.replies)}
         for score in scores:
@@ -119,10 +115,6 @@ def _end_access(session: Session, account: Account) -> None:
 
 def _check_other_owner(session: Session, account: Account) -> None:
     """Raises UsageError if this is the last owner who can sign in."""
-    query = select(func.count()).where(
-        Account.role == "owner", Account.disabled.is_(None), Account.id != account.id
-    )
+    query = select(func.count()).where(Account.role == "owner", Account.disabled.is_(None), Account.id != account.id)
     if account.disabled is None and not session.scalar(query):
-        raise UsageError(
-            f"{account.name} is the only owner of this hub; make another account an owner first"
-        )
+        raise UsageError(f"{account.name} is the only owner of this hub; make another account an owner first")

@@ -58,8 +58,7 @@ def create_email_link(session: Session, account: Account, email: str) -> str:
     if count_attempt(session, *limits) is None:
         raise TooManyLetters("too many letters were sent; try again tomorrow")
     secret = new_secret()
-    session.add(EmailLink(digest=secret_digest(secret), account_id=account.id, email=email,
-                          expires=now() + LIFETIME))  # fmt: skip
+    session.add(EmailLink(digest=secret_digest(secret), account_id=account.id, email=email, expires=now() + LIFETIME))
     return secret
 
 
@@ -68,8 +67,7 @@ def open_email_link(session: Session, secret: str) -> EmailLink:
     unknown."""
     row = find_link(session, EmailLink, secret)
     if row is None or row.account.disabled is not None:
-        raise AccessDenied("this link is unknown, used or expired; ask for a new one on the page "
-                           "of your account")  # fmt: skip
+        raise AccessDenied("this link is unknown, used or expired; ask for a new one on the page of your account")
     return row
 
 
@@ -109,9 +107,7 @@ def send_email_link(config: HubConfig, account: str, email: str, secret: str) ->
 def _deliver(server: MailServer, letter: EmailMessage) -> None:
     tls = ssl.create_default_context()
     if server.encryption == "tls":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(
-            server.host, server.port, timeout=_SECONDS, context=tls
-        )
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=_SECONDS, context=tls)
     else:
         connection = smtplib.SMTP(server.host, server.port, timeout=_SECONDS)
     with connection:

@@ -10,13 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import (
-    AccessDenied,
-    account_called,
-    create_account,
-    is_account_name,
-    now,
-)
+from snellen_hub.accounts.access import AccessDenied, account_called, create_account, is_account_name, now
 from snellen_hub.accounts.random_secrets import find_link, new_secret, secret_digest
 from snellen_hub.config import OpenIdProvider
 from snellen_hub.database.tables import Account, OpenIdRequest
@@ -29,8 +23,9 @@ _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
 def start_request(session: Session, next_path: str) -> str:
     """Note that a browser goes to the provider; returns the secret for its cookie."""
     secret = new_secret()
-    session.add(OpenIdRequest(digest=secret_digest(secret), next_path=next_path[:500],
-                              created=now(), expires=now() + LIFETIME))  # fmt: skip
+    session.add(
+        OpenIdRequest(digest=secret_digest(secret), next_path=next_path[:500], created=now(), expires=now() + LIFETIME)
+    )
     return secret
 
 
@@ -44,9 +39,7 @@ def take_request(session: Session, secret: str) -> str | None:
     return row.next_path
 
 
-def account_of_claims(
-    session: Session, provider: OpenIdProvider, claims: Mapping[str, Any]
-) -> Account:
+def account_of_claims(session: Session, provider: OpenIdProvider, claims: Mapping[str, Any]) -> Account:
     """The account of the person that a provider speaks of; made at the first sign-in.
 
     Raises AccessDenied for a person whom the hub does not take, and a disabled account.

@@ -26,8 +26,7 @@ from snellen.core.secret import Secret
 from snellen_hub.config import OpenIdProvider
 
 SECRET_VARIABLE = "SNELLEN_HUB_OIDC_SECRET"
-_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
-               "EdDSA", "Ed25519"]  # fmt: skip
+_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 """Of signatures with a public key: `none` and those with a shared secret are not among them."""
 _TIMEOUT = 10.0
 _KEPT = 3600.0
@@ -85,8 +84,7 @@ class _Application(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
     def _check(self, metadata: dict[str, Any]) -> None:
         if metadata["issuer"] != self.name:
             raise OpenIdUnavailable(
-                f"the provider calls itself {metadata['issuer']!r}, and hub.toml {self.name!r}; "
-                "they must be equal"
+                f"the provider calls itself {metadata['issuer']!r}, and hub.toml {self.name!r}; they must be equal"
             )
         for name in (*_ENDPOINTS, "userinfo_endpoint"):
             if name in _ENDPOINTS or metadata.get(name):
@@ -100,9 +98,7 @@ class _Application(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
 class OpenIdClient:
     """One hub at one provider. May be used by several threads."""
 
-    def __init__(
-        self, provider: OpenIdProvider, redirect_uri: str, secret: Secret | None = None
-    ) -> None:
+    def __init__(self, provider: OpenIdProvider, redirect_uri: str, secret: Secret | None = None) -> None:
         self._provider = provider
         self._redirect_uri = redirect_uri
         self._secret = secret
@@ -114,9 +110,8 @@ class OpenIdClient:
         """Where the browser goes to sign in. Raises OpenIdUnavailable."""
         with self._answers() as application:
             made = application.create_authorization_url(
-                self._redirect_uri, state=secrets.state, nonce=secrets.nonce,
-                code_verifier=secrets.verifier,
-            )  # fmt: skip
+                self._redirect_uri, state=secrets.state, nonce=secrets.nonce, code_verifier=secrets.verifier
+            )
         return str(made["url"])
 
     def check_issuer(self, issuer: str | None) -> None:
@@ -137,26 +132,19 @@ class OpenIdClient:
         with self._answers() as application:
             try:
                 tokens = application.fetch_access_token(
-                    self._redirect_uri, code=code, code_verifier=secrets.verifier,
-                    grant_type="authorization_code",
-                )  # fmt: skip
+                    self._redirect_uri, code=code, code_verifier=secrets.verifier, grant_type="authorization_code"
+                )
             except OAuthError as error:
                 raise OpenIdRefused(
                     f"the provider does not accept this sign-in ({_word(error.error)}); start again"
                 ) from error
             if not isinstance(tokens.get("id_token"), str):
-                raise OpenIdRefused(
-                    "the provider sent no identity token; tell an owner of this hub"
-                )
+                raise OpenIdRefused("the provider sent no identity token; tell an owner of this hub")
             claims = self._check_token(application, tokens, secrets)
-            if application.load_server_metadata().get("userinfo_endpoint") and not self._has_all(
-                claims
-            ):
+            if application.load_server_metadata().get("userinfo_endpoint") and not self._has_all(claims):
                 user = application.userinfo(token=tokens)
                 if user.get("sub") != claims["sub"]:
-                    raise OpenIdRefused(
-                        "the provider speaks of two persons; tell an owner of this hub"
-                    )
+                    raise OpenIdRefused("the provider speaks of two persons; tell an owner of this hub")
                 claims = dict(user) | claims
         return claims
 
@@ -164,8 +152,10 @@ class OpenIdClient:
         self, application: _Application, tokens: Mapping[str, Any], secrets: SignInSecrets
     ) -> dict[str, Any]:
         """The claims of the identity token. Raises OpenIdRefused."""
-        expected = {"iss": {"essential": True, "value": self._provider.issuer},
-                    "aud": {"essential": True, "value": self._provider.client_id}}  # fmt: skip
+        expected = {
+            "iss": {"essential": True, "value": self._provider.issuer},
+            "aud": {"essential": True, "value": self._provider.client_id},
+        }
         application.fetch_jwk_set()
         try:
             claims = application.parse_id_token(tokens, secrets.nonce, expected, leeway=_LEEWAY)
@@ -205,14 +195,15 @@ class OpenIdClient:
 
     def _make(self) -> _Application:
         provider = self._provider
-        settings = {"scope": " ".join(provider.scopes), "code_challenge_method": "S256",
-                    "timeout": _TIMEOUT}  # fmt: skip
+        settings = {"scope": " ".join(provider.scopes), "code_challenge_method": "S256", "timeout": _TIMEOUT}
         return _Application(
-            None, provider.issuer, client_id=provider.client_id,
+            None,
+            provider.issuer,
+            client_id=provider.client_id,
             client_secret=None if self._secret is None else self._secret.reveal(),
             client_kwargs=settings,
             server_metadata_url=f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration",
-        )  # fmt: skip
+        )
 
 
 def _derive(secret: str, name: str) -> str:

@@ -27,8 +27,16 @@ def create_reset(session: Session, account: Account, made_by: int) -> str:
         .values(used=now())
     )
     secret = new_secret()
-    session.add(PasswordReset(digest=secret_digest(secret), account_id=account.id, made_by=made_by,
-                              created=now(), expires=now() + LIFETIME, used=None))  # fmt: skip
+    session.add(
+        PasswordReset(
+            digest=secret_digest(secret),
+            account_id=account.id,
+            made_by=made_by,
+            created=now(),
+            expires=now() + LIFETIME,
+            used=None,
+        )
+    )
     return secret
 
 

@@ -21,9 +21,7 @@ _turns = BoundedSemaphore(4)
 def hash_password(password: str) -> str:
     """The hash to store. Raises UsageError for a password that is too short or too long."""
     if not SHORTEST <= len(password) <= LONGEST:
-        raise UsageError(
-            f"a password has {SHORTEST} to {LONGEST} characters; this one has {len(password)}"
-        )
+        raise UsageError(f"a password has {SHORTEST} to {LONGEST} characters; this one has {len(password)}")
     with _turns:
         return _hasher.hash(_encode(password))
 

@@ -163,6 +163,4 @@ class BackupReader:
             raise self._damage_error(f"{name}: {error}") from error
 
     def _damage_error(self, why: str) -> DataError:
-        return DataError(
-            f"{self._path} is no complete backup of a hub: {why}; use another copy of it"
-        )
+        return DataError(f"{self._path} is no complete backup of a hub: {why}; use another copy of it")

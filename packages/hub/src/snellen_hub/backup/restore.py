@@ -152,8 +152,7 @@ def _restore_rows(reader: BackupReader, database: Database) -> dict[str, int]:
             rows[name] = count_rows(connection, table)
             if rows[name] != reader.manifest.rows[name]:
                 raise DataError(
-                    f"the table {name} has {rows[name]:,} rows; {reader.manifest.rows[name]:,} "
-                    "were backed up"
+                    f"the table {name} has {rows[name]:,} rows; {reader.manifest.rows[name]:,} were backed up"
                 )
             continue_numbers(connection, table)
     return rows

@@ -75,10 +75,7 @@ def load_rows(connection: Connection, table: Table, lines: Iterable[bytes]) -> i
     count, batch = 0, []
     for line in iterator:
         values = json.loads(line)
-        batch.append(
-            {name: _value(value, kind, is_naive)
-             for value, (name, kind) in zip(values, columns, strict=True)}
-        )  # fmt: skip
+        batch.append({name: _value(value, kind, is_naive) for value, (name, kind) in zip(values, columns, strict=True)})
         if len(batch) == _BATCH:
             connection.execute(insert(table), batch)
             count, batch = count + len(batch), []

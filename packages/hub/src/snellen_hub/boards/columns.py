@@ -17,26 +17,32 @@ _SMALL = 10
 _DIGITS = 9
 """Decimals to which numbers are compared, so that equal sums are equal."""
 
-RANK = BoardColumn("rank", "Rank", "rank", note="1 + the number of models with a higher number",
-                   digits=0)  # fmt: skip
-TIER = BoardColumn("tier", "Tier", "rank", note="models of a tier cannot be told apart from its "
-                   "best one", digits=0)  # fmt: skip
+RANK = BoardColumn("rank", "Rank", "rank", note="1 + the number of models with a higher number", digits=0)
+TIER = BoardColumn("tier", "Tier", "rank", note="models of a tier cannot be told apart from its best one", digits=0)
 MODEL_COLUMNS = (
     BoardColumn("size", "Parameters", unit="billions"),
     BoardColumn("weights", "Weights", "text", note="open or closed"),
     BoardColumn("released", "Released", "date"),
     BoardColumn("organisation", "Organisation", "text", is_default=False),
-    BoardColumn("route", "Route", "text", note="how it was asked: local weights, an API, ...",
-                is_default=False),
-    BoardColumn("capability", "Capability", "text", note="the level of SEED-Bench-H that its "
-                "submitter declares", is_default=False),
-    BoardColumn("evidence", "Evidence", "text", note="verified: a run of this hub's owner; "
-                "submitted: scored here from a file; reported: a number from elsewhere"),
+    BoardColumn("route", "Route", "text", note="how it was asked: local weights, an API, ...", is_default=False),
+    BoardColumn(
+        "capability",
+        "Capability",
+        "text",
+        note="the level of SEED-Bench-H that its submitter declares",
+        is_default=False,
+    ),
+    BoardColumn(
+        "evidence",
+        "Evidence",
+        "text",
+        note="verified: a run of this hub's owner; "
+        "submitted: scored here from a file; reported: a number from elsewhere",
+    ),
     BoardColumn("account", "Submitted by", "text", is_default=False),
     BoardColumn("published", "Published", "date", is_default=False),
-    BoardColumn("version", "Version", note="of the benchmark's data and protocol",
-                is_default=False, digits=0),
-)  # fmt: skip
+    BoardColumn("version", "Version", note="of the benchmark's data and protocol", is_default=False, digits=0),
+)
 """After the numbers of a table."""
 
 
@@ -67,8 +73,7 @@ def digits_of(top: float) -> int:
 
 def number_cell(number: PublicNumber, mark: str = "") -> BoardCell:
     """The cell of a number."""
-    return BoardCell(number.value, number.low, number.high, number.n or None, mark=mark,
-                     note=number.note)  # fmt: skip
+    return BoardCell(number.value, number.low, number.high, number.n or None, mark=mark, note=number.note)
 
 
 def model_cells(facts: Mapping[str, Any], **texts: str) -> dict[str, BoardCell]:
@@ -84,9 +89,7 @@ def model_cells(facts: Mapping[str, Any], **texts: str) -> dict[str, BoardCell]:
 
 def row_of(row: BoardRow, cells: Mapping[str, BoardCell], level: str = "") -> TableRow:
     """The row of a submission, with cells about the model beside its numbers."""
-    described = model_cells(
-        row.facts, evidence=row.evidence, account=row.account, published=row.published
-    )
+    described = model_cells(row.facts, evidence=row.evidence, account=row.account, published=row.published)
     return TableRow(
         model=row.model,
         cells={**cells, **described, "version": BoardCell(float(row.score.version))},

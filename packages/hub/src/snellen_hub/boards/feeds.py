@@ -42,9 +42,7 @@ class _FeedEntry(NamedTuple):
     changes: int
 
 
-def change_feed(
-    session: Session, config: HubConfig, board: HostedBenchmark | HostedSuite | None = None
-) -> ChangeFeed:
+def change_feed(session: Session, config: HubConfig, board: HostedBenchmark | HostedSuite | None = None) -> ChangeFeed:
     """The latest changes of a benchmark's board, of those of a suite's members, or of all."""
     query = changes_of(board, _CHANGES).where(BoardChange.benchmark_id.is_not(None))
     changes = session.scalars(query).all()
@@ -54,11 +52,13 @@ def change_feed(
         place, title = f"/{folder}/{board.name}", f"{config.title}: {board.title}"
     updated = max((change.at for change in changes), default=_BEGINNING)
     text = _template().render(
-        title=title, config=config, place=place, updated=iso_time(updated),
+        title=title,
+        config=config,
+        place=place,
+        updated=iso_time(updated),
         host=urlsplit(config.url).hostname or "localhost",
-        entries=[(entry.change, iso_time(entry.change.at), _line(entry))
-                 for entry in _entries(changes)[:_ENTRIES]],
-    )  # fmt: skip
+        entries=[(entry.change, iso_time(entry.change.at), _line(entry)) for entry in _entries(changes)[:_ENTRIES]],
+    )
     # XML 1.0 cannot hold these characters.
     content = _INVALID.sub("", text).encode()
     return ChangeFeed(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"', updated)
@@ -71,9 +71,7 @@ def _template() -> Template:
     return template
 
 
-def describe_change(
-    kind: str, model: str, before: dict[str, Any], after: dict[str, Any], title: str
-) -> str:
+def describe_change(kind: str, model: str, before: dict[str, Any], after: dict[str, Any], title: str) -> str:
     """A change as one line of plain text."""
     if kind == "data-replaced":
         return f"{title}: other questions, answers or protocol, version {after.get('version', '?')}"
@@ -87,10 +85,7 @@ def describe_change(
         return f"{title}: {model} is withdrawn"
     if kind == "scored":
         version = after.get("version", "?")
-        return (
-            f"{title}: {model} has {_number(after)} on version {version} of the benchmark; "
-            f"{_number(before)} before"
-        )
+        return f"{title}: {model} has {_number(after)} on version {version} of the benchmark; {_number(before)} before"
     number = "a reported number" if kind == "imported" else "a new score"
     return f"{title}: {model}, {number}: {_number(after)}"
 

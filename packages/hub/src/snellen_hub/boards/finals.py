@@ -48,17 +48,13 @@ def read_finals(
         if not final.summary:
             continue
         headline = msgspec.convert(final.summary, Summary).headline
-        score = PublicScore(headline.name, public_number(headline), benchmark.version,
-                            final.scored_by)  # fmt: skip
+        score = PublicScore(headline.name, public_number(headline), benchmark.version, final.scored_by)
         finals.append(Final(final.part, final.submission.public_id, score))
     return finals
 
 
 def final_tables(
-    session: Session,
-    benchmark: HostedBenchmark,
-    published: Sequence[PublishedScore],
-    moment: BoardMoment | None,
+    session: Session, benchmark: HostedBenchmark, published: Sequence[PublishedScore], moment: BoardMoment | None
 ) -> list[BoardTable]:
     """A table for each part that was revealed, of the submissions that are published."""
     rows = {one.row.submission: one.row for one in published}
@@ -68,14 +64,18 @@ def final_tables(
             tables.setdefault(final.part, []).append(final)
     return [
         msgspec.structs.replace(
-            table_with_tiers(plain_table("Final scores", [
-                msgspec.structs.replace(rows[each.submission], score=each.score, earlier=(),
-                                        is_outdated=False)
-                for each in finals
-            ])),
+            table_with_tiers(
+                plain_table(
+                    "Final scores",
+                    [
+                        msgspec.structs.replace(rows[each.submission], score=each.score, earlier=(), is_outdated=False)
+                        for each in finals
+                    ],
+                )
+            ),
             name=f"final-{part}",
             title="Final scores" if len(tables) == 1 else f"Final scores {part}",
             section="",
         )
         for part, finals in tables.items()
-    ]  # fmt: skip
+    ]

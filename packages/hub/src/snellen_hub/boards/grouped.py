@@ -14,15 +14,7 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.hierarchy import Hierarchy
 from snellen.scoring.mmt_bench import average_meta_ranks
-from snellen_hub.boards.columns import (
-    MODEL_COLUMNS,
-    RANK,
-    TIER,
-    mark_of,
-    number_cell,
-    rank_rows,
-    row_of,
-)
+from snellen_hub.boards.columns import MODEL_COLUMNS, RANK, TIER, mark_of, number_cell, rank_rows, row_of
 from snellen_hub.boards.published import BoardRow
 from snellen_hub.boards.tables import BoardCell, BoardColumn, BoardTable, TableRow
 from snellen_hub.public_scores import PublicNumber, PublicScore
@@ -125,9 +117,7 @@ def grouped_tables(title: str, rows: Sequence[BoardRow], layout: BoardLayout) ->
     """The table of the whole, if the layout has one, then those of its groups."""
     numbers = [_ScoreNumbers(row.score, layout) for row in rows]
     standings = {
-        table.name: [
-            _standing(row, own, table, layout) for row, own in zip(rows, numbers, strict=True)
-        ]
+        table.name: [_standing(row, own, table, layout) for row, own in zip(rows, numbers, strict=True)]
         for table in layout.tables
     }
     levels = [_level(row, at, layout, standings) for at, row in enumerate(rows)]
@@ -162,11 +152,7 @@ class _ScoreNumbers:
         if group not in self._layout.hierarchy.larger:
             return _with_value(shown)
         members = self._layout.hierarchy.larger[group][label]
-        return (
-            self._number_of(shown, label)
-            or self._from_smallest(members)
-            or self._from_subgroups(group, members)
-        )
+        return self._number_of(shown, label) or self._from_smallest(members) or self._from_subgroups(group, members)
 
     def whole(self, name: str, members: Sequence[str]) -> PublicNumber | None:
         return self._number_of(None, name) or self._from_smallest(members)
@@ -202,9 +188,7 @@ def _with_value(number: PublicNumber | None) -> PublicNumber | None:
     return None if number is None or number.value is None else number
 
 
-def _standing(
-    row: BoardRow, own: _ScoreNumbers, table: GroupRanking, layout: BoardLayout
-) -> _Standing:
+def _standing(row: BoardRow, own: _ScoreNumbers, table: GroupRanking, layout: BoardLayout) -> _Standing:
     """The number of a row in a group, or why it is not on its table."""
     members = layout.hierarchy.members(table.group)[table.label]
     smallest = own.by_label(layout.hierarchy.column)
@@ -214,23 +198,20 @@ def _standing(
             return _Standing(None, f"declares {declared}")
         for name in members:
             one = smallest.get(name)
-            if one is not None and not (
-                one.value is not None and layout.has_valid_answers(one.note)
-            ):
+            if one is not None and not (one.value is not None and layout.has_valid_answers(one.note)):
                 return _Standing(None, f"has no valid answer to {name}")
     number = own.number(table.group, table.label)
     missing = next((name for name in members if name not in smallest), table.label)
     return _Standing(number, "" if number else f"has no number for {missing}")
 
 
-def _level(
-    row: BoardRow, at: int, layout: BoardLayout, standings: Mapping[str, Sequence[_Standing]]
-) -> str:
+def _level(row: BoardRow, at: int, layout: BoardLayout, standings: Mapping[str, Sequence[_Standing]]) -> str:
     """The level that a model is declared to have, else the highest on whose table it stands."""
     if not layout.has_valid_answers:
         return ""
-    observed = [table.label for table in layout.tables
-                if table.is_always and standings[table.name][at].number is not None]  # fmt: skip
+    observed = [
+        table.label for table in layout.tables if table.is_always and standings[table.name][at].number is not None
+    ]
     return str(row.facts.get("capability") or max(observed, default=""))
 
 
@@ -260,20 +241,21 @@ def _group_table(
     else:
         absent = len(rows) - len(lines)
         notices = (f"{absent} of {len(rows)} models have no number here",) if absent else ()
-    return BoardTable(table.name, table.title.format(board=title), table.section, columns,
-                      tuple(rank_rows(lines, "score")), notices=notices,
-                      models=len(lines))  # fmt: skip
+    return BoardTable(
+        table.name,
+        table.title.format(board=title),
+        table.section,
+        columns,
+        tuple(rank_rows(lines, "score")),
+        notices=notices,
+        models=len(lines),
+    )
 
 
-def _gate_notices(
-    level: str, size: int, rows: Sequence[BoardRow], standings: Sequence[_Standing]
-) -> tuple[str, ...]:
+def _gate_notices(level: str, size: int, rows: Sequence[BoardRow], standings: Sequence[_Standing]) -> tuple[str, ...]:
     """What gates the table, and whom it leaves out."""
     where = "its dimension" if size == 1 else f"all {size} dimensions"
-    gate = (
-        f"a model stands here if it declares {level} or more, or declares nothing, and has valid "
-        f"answers in {where}"
-    )
+    gate = f"a model stands here if it declares {level} or more, or declares nothing, and has valid answers in {where}"
     absent: dict[str, list[str]] = {}
     for row, standing in zip(rows, standings, strict=True):
         if standing.number is None:
@@ -287,11 +269,7 @@ def _gate_notices(
 
 
 def _whole_table(
-    title: str,
-    rows: Sequence[BoardRow],
-    numbers: Sequence[_ScoreNumbers],
-    layout: BoardLayout,
-    whole: WholeRanking,
+    title: str, rows: Sequence[BoardRow], numbers: Sequence[_ScoreNumbers], layout: BoardLayout, whole: WholeRanking
 ) -> BoardTable:
     lines = []
     for row, own in zip(rows, numbers, strict=True):
@@ -309,8 +287,7 @@ def _whole_table(
         lines.append(row_of(row, cells))
     guesses = _guess_rows(rows, whole)
     lines = _with_average_ranks([*lines, *guesses], whole)
-    columns = [column for one in whole.wholes for column in (one.column, one.average_rank)
-               if column is not None]  # fmt: skip
+    columns = [column for one in whole.wholes for column in (one.column, one.average_rank) if column is not None]
     return BoardTable(
         name=whole.name,
         title=title,
@@ -331,8 +308,7 @@ def _guess_rows(rows: Sequence[BoardRow], whole: WholeRanking) -> list[TableRow]
         if source is None or name.casefold() in names:
             continue
         labels = source.score.groups[group]
-        cells = {part.column.key: number_cell(labels[part.label]) for part in whole.parts
-                 if part.label in labels}  # fmt: skip
+        cells = {part.column.key: number_cell(labels[part.label]) for part in whole.parts if part.label in labels}
         lines.append(TableRow(model=name, cells=cells, evidence="baseline"))
     return lines
 
@@ -343,8 +319,11 @@ def _with_average_ranks(lines: Sequence[TableRow], whole: WholeRanking) -> list[
     means = {}
     for at, line in enumerate(lines):
         cells = [line.cells.get(key, BoardCell()) for key in keys.values()]
-        values = {label: cell.value for label, cell in zip(keys, cells, strict=True)
-                  if cell.value is not None and not cell.mark}  # fmt: skip
+        values = {
+            label: cell.value
+            for label, cell in zip(keys, cells, strict=True)
+            if cell.value is not None and not cell.mark
+        }
         if len(values) == len(keys):
             means[str(at)] = values
     added: dict[str, dict[str, BoardCell]] = {}
@@ -353,21 +332,15 @@ def _with_average_ranks(lines: Sequence[TableRow], whole: WholeRanking) -> list[
             ranks = average_meta_ranks(means, [label for label in keys if label != one.without])
             for name, rank in ranks.items():
                 added.setdefault(name, {})[one.average_rank.key] = BoardCell(rank)
-    return [
-        structs.replace(line, cells=line.cells | added.get(str(at), {}))
-        for at, line in enumerate(lines)
-    ]
+    return [structs.replace(line, cells=line.cells | added.get(str(at), {})) for at, line in enumerate(lines)]
 
 
-def _rank_notices(
-    lines: Iterable[TableRow], whole: WholeRanking, has_guesses: bool
-) -> tuple[str, ...]:
+def _rank_notices(lines: Iterable[TableRow], whole: WholeRanking, has_guesses: bool) -> tuple[str, ...]:
     column = whole.wholes[0].average_rank
     if column is None:
         return ()
     has_rank = [column.key in line.cells for line in lines]
-    notices = [f"R and R* are among the {sum(has_rank)} rows that have all {len(whole.parts)} "
-               "meta-tasks"]  # fmt: skip
+    notices = [f"R and R* are among the {sum(has_rank)} rows that have all {len(whole.parts)} meta-tasks"]
     if not all(has_rank):
         notices.append(f"{has_rank.count(False)} rows lack a meta-task and have neither")
     if has_guesses:

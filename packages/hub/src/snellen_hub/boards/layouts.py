@@ -24,15 +24,7 @@ from snellen.benchmarks.abilities.seedbench.levels import dimensions
 from snellen.benchmarks.abilities.seedbench.rows import DIMENSION, PART, SUBPART
 from snellen.scoring.mmt_bench import VISUAL_RECOGNITION
 from snellen_hub.boards.columns import distinct_keys
-from snellen_hub.boards.grouped import (
-    BoardLayout,
-    GroupRanking,
-    PartColumn,
-    WholeColumn,
-    WholeRanking,
-    mean_of,
-    sum_of,
-)
+from snellen_hub.boards.grouped import BoardLayout, GroupRanking, PartColumn, WholeColumn, WholeRanking, mean_of, sum_of
 from snellen_hub.boards.tables import BoardColumn
 
 _LAYOUT_OF_SPEC = {"mme": "mme", "seedbench": "seed", "mmt-bench": "mmt"}
@@ -64,40 +56,51 @@ def _mme_layout() -> BoardLayout:
         group, top = mme.SUBTASK, mme.TOP
         if name in mme.AREAS:
             group, top = mme.ABILITY, mme.TOP * len(mme.AREAS[name])
-        return PartColumn(group, name, BoardColumn(keys[name], _mme_title(name), unit="points",
-                                                   is_default=is_default, digits=2,
-                                                   top=top))  # fmt: skip
+        return PartColumn(
+            group,
+            name,
+            BoardColumn(keys[name], _mme_title(name), unit="points", is_default=is_default, digits=2, top=top),
+        )
 
     def table(name: str, section: str, parts: Iterable[PartColumn]) -> GroupRanking:
         one = column(name)
         top = int(one.column.top)
-        score = BoardColumn("score", "Score", unit="points", digits=2, top=top,
-                            note=f"accuracy + accuracy+, 0 to {top}")  # fmt: skip
-        return GroupRanking(one.group, name, keys[name], _mme_title(name), section, score,
-                          tuple(parts))  # fmt: skip
+        score = BoardColumn(
+            "score", "Score", unit="points", digits=2, top=top, note=f"accuracy + accuracy+, 0 to {top}"
+        )
+        return GroupRanking(one.group, name, keys[name], _mme_title(name), section, score, tuple(parts))
 
     def shares(name: str) -> Iterator[PartColumn]:
-        for key, label, note in (("accuracy", "Accuracy", "of questions"),
-                                 ("accuracy_plus", "Accuracy+",
-                                  "of images with both questions right")):  # fmt: skip
-            yield PartColumn(key, name, BoardColumn(key, label, unit="percent", note=note,
-                                                    digits=2))  # fmt: skip
+        for key, label, note in (
+            ("accuracy", "Accuracy", "of questions"),
+            ("accuracy_plus", "Accuracy+", "of images with both questions right"),
+        ):
+            yield PartColumn(key, name, BoardColumn(key, label, unit="percent", note=note, digits=2))
 
     areas = mme.AREAS.items()
-    total = BoardColumn("score", "Total", unit="points", note="perception + cognition, 0 to 2800",
-                        digits=2, top=mme.TOP * len(mme.SUBTASKS))  # fmt: skip
+    total = BoardColumn(
+        "score",
+        "Total",
+        unit="points",
+        note="perception + cognition, 0 to 2800",
+        digits=2,
+        top=mme.TOP * len(mme.SUBTASKS),
+    )
     return BoardLayout(
         mme.hierarchy(),
         mme.SUBTASK,
         (
             *(table(area, "Sums", map(column, names)) for area, names in areas),
-            *(table(name, area.capitalize(), shares(name)) for area, names in areas
-              for name in names),
+            *(table(name, area.capitalize(), shares(name)) for area, names in areas for name in names),
         ),
         sum_of,
-        WholeRanking("total", "Total", (WholeColumn("total", total),), (
-            *(column(area, is_default=True) for area in mme.AREAS), *map(column, mme.SUBTASKS))),
-    )  # fmt: skip
+        WholeRanking(
+            "total",
+            "Total",
+            (WholeColumn("total", total),),
+            (*(column(area, is_default=True) for area in mme.AREAS), *map(column, mme.SUBTASKS)),
+        ),
+    )
 
 
 def _mme_title(name: str) -> str:
@@ -112,34 +115,34 @@ def _mmt_layout() -> BoardLayout:
     tables, columns = [], []
     for short, _, title in meta_tasks():
         members = hierarchy.larger[mmt.META_TASK][short]
-        columns.append(PartColumn(mmt.META_TASK, short, BoardColumn(
-            keys[short], short, unit="percent", note=title, is_default=False)))  # fmt: skip
-        score = BoardColumn("score", short, unit="percent",
-                            note=f"plain mean over {len(members)} subtasks")  # fmt: skip
+        columns.append(
+            PartColumn(
+                mmt.META_TASK, short, BoardColumn(keys[short], short, unit="percent", note=title, is_default=False)
+            )
+        )
+        score = BoardColumn("score", short, unit="percent", note=f"plain mean over {len(members)} subtasks")
         parts = tuple(
-            PartColumn(mmt.SUBTASK, name, BoardColumn(key, name.replace("_", " "), unit="percent",
-                                                      is_default=False))
+            PartColumn(mmt.SUBTASK, name, BoardColumn(key, name.replace("_", " "), unit="percent", is_default=False))
             for name, key in distinct_keys(members, "subtask.").items()
-        )  # fmt: skip
-        tables.append(GroupRanking(mmt.META_TASK, short, keys[short], title, "Meta-tasks", score,
-                                 parts, is_always=False))  # fmt: skip
+        )
+        tables.append(
+            GroupRanking(mmt.META_TASK, short, keys[short], title, "Meta-tasks", score, parts, is_always=False)
+        )
     wholes = (
         WholeColumn(
             mmt.OVERALL,
-            BoardColumn("score", "Overall", unit="percent",
-                        note="plain mean over the 162 subtasks"),
-            average_rank=BoardColumn("average-rank", "R", "rank",
-                                     note="mean of the ranks over the 32 meta-tasks"),
+            BoardColumn("score", "Overall", unit="percent", note="plain mean over the 162 subtasks"),
+            average_rank=BoardColumn("average-rank", "R", "rank", note="mean of the ranks over the 32 meta-tasks"),
         ),
         WholeColumn(
             mmt.WITHOUT_RECOGNITION,
-            BoardColumn("without-recognition", "Overall*", unit="percent",
-                        note="without visual recognition"),
+            BoardColumn("without-recognition", "Overall*", unit="percent", note="without visual recognition"),
             VISUAL_RECOGNITION,
-            BoardColumn("average-rank-without-recognition", "R*", "rank",
-                        note="mean of the ranks without visual recognition"),
+            BoardColumn(
+                "average-rank-without-recognition", "R*", "rank", note="mean of the ranks without visual recognition"
+            ),
         ),
-    )  # fmt: skip
+    )
     guesses = {mmt.RANDOM_GUESS: "Random Guess", mmt.FREQUENCY_GUESS: "Frequency Guess"}
     return BoardLayout(
         hierarchy,
@@ -154,23 +157,19 @@ def _mmt_layout() -> BoardLayout:
 @cache
 def _seed_layout() -> BoardLayout:
     hierarchy = seed.hierarchy()
-    groups = [(group, label) for group, labels in hierarchy.larger.items() for label in labels
-              if label != "part-1"]  # fmt: skip
+    groups = [(group, label) for group, labels in hierarchy.larger.items() for label in labels if label != "part-1"]
     keys = distinct_keys(label for _, label in groups)
     return BoardLayout(
         hierarchy,
         SUBPART,
-        tuple(_seed_table(group, label, hierarchy.larger[group][label], keys)
-              for group, label in groups),
+        tuple(_seed_table(group, label, hierarchy.larger[group][label], keys) for group, label in groups),
         mean_of,
         has_valid_answers=seed.has_valid_answers,
         subgroup=SUBPART,
-    )  # fmt: skip
+    )
 
 
-def _seed_table(
-    group: str, label: str, names: Sequence[str], keys: Mapping[str, str]
-) -> GroupRanking:
+def _seed_table(group: str, label: str, names: Sequence[str], keys: Mapping[str, str]) -> GroupRanking:
     members = [one for one in dimensions() if one.name in names]
     dimension_keys = distinct_keys((one.name for one in dimensions()), "dimension.")
     is_level = group == seed.LEVEL
@@ -182,9 +181,13 @@ def _seed_table(
             yield PartColumn(SUBPART, name, BoardColumn(keys[name], name, unit="percent"))
         is_default = group == SUBPART and len(members) < 8
         for one in members:
-            yield PartColumn(DIMENSION, one.name, BoardColumn(
-                dimension_keys[one.name], one.name, unit="percent", note=one.subpart,
-                is_default=is_default))  # fmt: skip
+            yield PartColumn(
+                DIMENSION,
+                one.name,
+                BoardColumn(
+                    dimension_keys[one.name], one.name, unit="percent", note=one.subpart, is_default=is_default
+                ),
+            )
 
     return GroupRanking(
         group,
@@ -192,16 +195,13 @@ def _seed_table(
         keys[label],
         f"{{board}}, {label}" if is_level else label,
         {seed.LEVEL: "Levels", PART: "Parts", SUBPART: "Subparts"}[group],
-        BoardColumn("score", label if is_level else "Score", unit="percent",
-                    note=f"plain mean over {len(members)} dimensions"),
+        BoardColumn(
+            "score", label if is_level else "Score", unit="percent", note=f"plain mean over {len(members)} dimensions"
+        ),
         tuple(parts()),
         max(one.level for one in members),
         is_level,
-    )  # fmt: skip
+    )
 
 
-_LAYOUTS: Mapping[str, Callable[[], BoardLayout]] = {
-    "mme": _mme_layout,
-    "seed": _seed_layout,
-    "mmt": _mmt_layout,
-}
+_LAYOUTS: Mapping[str, Callable[[], BoardLayout]] = {"mme": _mme_layout, "seed": _seed_layout, "mmt": _mmt_layout}

@@ -46,9 +46,7 @@ def find_moment(session: Session, text: str) -> BoardMoment:
             raise UsageError(f"as-of={text}: this hub has no change of that number")
         return BoardMoment(text, row.at, row.id, _versions(session, row.id))
     at = _end_of(text)
-    change = session.scalar(
-        select(BoardChange.id).where(BoardChange.at <= at).order_by(BoardChange.id.desc()).limit(1)
-    )
+    change = session.scalar(select(BoardChange.id).where(BoardChange.at <= at).order_by(BoardChange.id.desc()).limit(1))
     return BoardMoment(text, at, change or 0, _versions(session, change or 0))
 
 
@@ -89,9 +87,7 @@ def version_at(benchmark: HostedBenchmark, moment: BoardMoment | None) -> int:
     return versions.get(benchmark.id, benchmark.version)
 
 
-def visible_submissions(
-    session: Session, benchmark: HostedBenchmark, moment: BoardMoment
-) -> Sequence[int]:
+def visible_submissions(session: Session, benchmark: HostedBenchmark, moment: BoardMoment) -> Sequence[int]:
     """Ids of the submissions that were on the board of a benchmark."""
     query = select(BoardChange.submission_id, BoardChange.kind).where(
         BoardChange.benchmark_id == benchmark.id,

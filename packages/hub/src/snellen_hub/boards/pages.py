@@ -26,9 +26,7 @@ from snellen_hub.storage import Storage
 _NOT_HEADLINE = "samples are kept for headlines only"
 
 
-def read_tables(
-    session: Session, hub: Hub, board: HostedBenchmark | HostedSuite, as_of: str = ""
-) -> BoardPage:
+def read_tables(session: Session, hub: Hub, board: HostedBenchmark | HostedSuite, as_of: str = "") -> BoardPage:
     """The tables of a benchmark's or a suite's board, complete: `apply_query_to_page` filters,
     sorts and chooses columns.
 
@@ -40,9 +38,7 @@ def read_tables(
     return _benchmark_page(session, hub, board, moment)
 
 
-def _benchmark_page(
-    session: Session, hub: Hub, benchmark: HostedBenchmark, moment: BoardMoment | None
-) -> BoardPage:
+def _benchmark_page(session: Session, hub: Hub, benchmark: HostedBenchmark, moment: BoardMoment | None) -> BoardPage:
     published = read_published(session, benchmark, moment)
     latest = _latest_change(session, [benchmark.id], moment)
     return BoardPage(
@@ -74,27 +70,20 @@ def _benchmark_tables(
     """The tables by layout, with tiers: the first, which is of headlines, by paired tests."""
     rows = [one.row for one in published]
     layout = find_layout(layout_name(benchmark.layout, benchmark.spec))
-    if layout is None:
-        tables = [plain_table(benchmark.title, rows)]
-    else:
-        tables = grouped_tables(benchmark.title, rows, layout)
+    tables = [plain_table(benchmark.title, rows)] if layout is None else grouped_tables(benchmark.title, rows, layout)
     is_headline = layout is None or layout.whole is not None
     p_values = headline_p_values(storage, published) if is_headline else None
     scored_here = sum(row.evidence != "reported" for row in rows)
     other_why = _NOT_HEADLINE if scored_here > 1 else ""
     return [
         table_with_tiers(
-            table,
-            p_values if position == 0 else None,
-            why="" if position == 0 and is_headline else other_why,
+            table, p_values if position == 0 else None, why="" if position == 0 and is_headline else other_why
         )
         for position, table in enumerate(tables)
     ]
 
 
-def _suite_page(
-    session: Session, hub: Hub, suite: HostedSuite, moment: BoardMoment | None
-) -> BoardPage:
+def _suite_page(session: Session, hub: Hub, suite: HostedSuite, moment: BoardMoment | None) -> BoardPage:
     members = suite_members(session, suite, moment)
     names = [member.benchmark for member in members]
     query = select(HostedBenchmark).where(HostedBenchmark.name.in_(names))
@@ -133,9 +122,7 @@ def _suite_page(
     )
 
 
-def _latest_change(
-    session: Session, benchmarks: Sequence[int], moment: BoardMoment | None
-) -> BoardChange | None:
+def _latest_change(session: Session, benchmarks: Sequence[int], moment: BoardMoment | None) -> BoardChange | None:
     query = select(BoardChange).where(BoardChange.benchmark_id.in_(benchmarks))
     if moment is not None:
         query = query.where(BoardChange.id <= moment.change)

@@ -53,9 +53,7 @@ class PairedSamples(NamedTuple):
         columns = np.empty((len(self.clusters), len(numbers)))
         for index, number in enumerate(numbers):
             rows, headline = self.rows[number], self.headlines[number]
-            columns[:, index] = headline_parts(
-                rows.scores, rows.influences, headline.value or 0.0, headline.top
-            )
+            columns[:, index] = headline_parts(rows.scores, rows.influences, headline.value or 0.0, headline.top)
         return columns
 
 
@@ -80,9 +78,7 @@ def paired_tests(
     return tests
 
 
-def _test_columns(
-    table: PairedSamples, published: Sequence[PublishedScore], level: float
-) -> dict[Pair, PairedMean]:
+def _test_columns(table: PairedSamples, published: Sequence[PublishedScore], level: float) -> dict[Pair, PairedMean]:
     """The tests of all pairs of columns of a table, those that are cached from the cache."""
     keys = [published[position].stored.records or "" for position in table.positions]
     tests: dict[Pair, PairedMean] = {}
@@ -134,8 +130,7 @@ def _paired_samples(storage: Storage, published: Sequence[PublishedScore]) -> li
         numbers = np.unique(names, return_inverse=True)[1]
         positions = tuple(position for position, _ in members)
         headlines = tuple(published[position].row.score.headline for position in positions)
-        tables.append(PairedSamples(positions, tuple(rows for _, rows in members), headlines,
-                                  numbers))  # fmt: skip
+        tables.append(PairedSamples(positions, tuple(rows for _, rows in members), headlines, numbers))
     return tables
 
 

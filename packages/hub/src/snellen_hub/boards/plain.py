@@ -51,19 +51,32 @@ def plain_table(title: str, rows: Sequence[BoardRow]) -> BoardTable:
     top = main.headline.top if main else 100.0
     columns = [
         RANK,
-        BoardColumn("score", main.name if main else "score",
-                    unit=main.headline.unit if main else "percent",
-                    top=top, digits=digits_of(top)),
+        BoardColumn(
+            "score",
+            main.name if main else "score",
+            unit=main.headline.unit if main else "percent",
+            top=top,
+            digits=digits_of(top),
+        ),
         BoardColumn("n", "n", note="samples behind the score", digits=0),
         TIER,
-        *(BoardColumn(keys[place], place.label, unit=sample.unit, note=place.column,
-                      is_default=is_seen and bool(place.column), top=sample.top,
-                      digits=digits_of(sample.top))
-          for place, sample in places.items()),
-    ]  # fmt: skip
+        *(
+            BoardColumn(
+                keys[place],
+                place.label,
+                unit=sample.unit,
+                note=place.column,
+                is_default=is_seen and bool(place.column),
+                top=sample.top,
+                digits=digits_of(sample.top),
+            )
+            for place, sample in places.items()
+        ),
+    ]
     if any(row.earlier for row in rows):
-        columns.append(BoardColumn(_EARLIER, "Before", note="the score on the version of the "
-                                   "benchmark before this one"))  # fmt: skip
+        columns.append(
+            BoardColumn(_EARLIER, "Before", note="the score on the version of the benchmark before this one")
+        )
     lines = []
     for row in rows:
         mark = mark_of(row)

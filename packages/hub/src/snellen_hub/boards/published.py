@@ -59,9 +59,7 @@ def read_published(
         query = query.where(Submission.id.in_(visible_submissions(session, benchmark, moment)))
     submissions = session.scalars(query.options(joinedload(Submission.account))).all()
     at = None if moment is None else moment.at
-    return sorted(
-        public_rows(session, submissions, version_at(benchmark, moment), at), key=_rank_key
-    )
+    return sorted(public_rows(session, submissions, version_at(benchmark, moment), at), key=_rank_key)
 
 
 def public_rows(
@@ -100,9 +98,7 @@ def _row(submission: Submission, scores: Sequence[PublicScore], version: int) ->
     )
 
 
-def scores_by_submission(
-    session: Session, submissions: Sequence[int]
-) -> Mapping[int, list[SubmissionScore]]:
+def scores_by_submission(session: Session, submissions: Sequence[int]) -> Mapping[int, list[SubmissionScore]]:
     """The scores of each submission by its id, those on the latest version last."""
     scores: dict[int, list[SubmissionScore]] = {}
     if submissions:

@@ -23,20 +23,16 @@ _FORMS = {
     "order": ("up|down", "up or down"),
     "columns": (rf",*({_KEY}(,+{_KEY})*)?,*", "keys of columns, separated by commas"),
     "table": (_KEY, "the name of a table"),
-    "size": (rf"({_NUMBER})?\.\.({_NUMBER})?|{_NUMBER}",
-             "billions of parameters such as 7, ..7, 7.. or 7..13"),
+    "size": (rf"({_NUMBER})?\.\.({_NUMBER})?|{_NUMBER}", "billions of parameters such as 7, ..7, 7.. or 7..13"),
     "since": (_DATE, "a date such as 2024-05"),
     "until": (_DATE, "a date such as 2024-05"),
-    "as-of": (r"@\d{1,18}|\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d)?Z)?)?)?",
-              "a date such as 2026-05-31, a time such as 2026-05-31T12:00Z, or @ and the number of "
-              "a change"),
-}  # fmt: skip
-"""Patterns of values in a link, and what a sentence says of them."""
-_CHOICES = {
-    "weights": ("open", "closed"),
-    "evidence": EVIDENCE,
-    "capability": ("L1", "L2", "L3", "L4"),
+    "as-of": (
+        r"@\d{1,18}|\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d)?Z)?)?)?",
+        "a date such as 2026-05-31, a time such as 2026-05-31T12:00Z, or @ and the number of a change",
+    ),
 }
+"""Patterns of values in a link, and what a sentence says of them."""
+_CHOICES = {"weights": ("open", "closed"), "evidence": EVIDENCE, "capability": ("L1", "L2", "L3", "L4")}
 
 
 class BoardFilters(Struct, frozen=True, omit_defaults=True):
@@ -83,8 +79,14 @@ class BoardQuery(Struct, frozen=True, omit_defaults=True):
         """The query of a permanent link: the same view has the same text."""
         order = "" if self.descending is None else "down" if self.descending else "up"
         columns = ",".join(self.columns)
-        values = {"table": self.table, **self.filters.in_use(), "sort": self.sort, "order": order,
-                  "columns": columns, "as-of": self.as_of}  # fmt: skip
+        values = {
+            "table": self.table,
+            **self.filters.in_use(),
+            "sort": self.sort,
+            "order": order,
+            "columns": columns,
+            "as-of": self.as_of,
+        }
         return urlencode({name: value for name, value in values.items() if value}, safe=",@:")
 
 
@@ -135,9 +137,7 @@ def apply_query(table: BoardTable, query: BoardQuery) -> BoardTable:
     if query.columns != (ALL_COLUMNS,):
         wanted = tuple(column for column in columns if column.key in query.columns)
         columns = wanted or tuple(column for column in columns if column.is_default)
-    return msgspec.structs.replace(
-        table, rows=tuple(_sort_rows(table, rows, query)), columns=columns
-    )
+    return msgspec.structs.replace(table, rows=tuple(_sort_rows(table, rows, query)), columns=columns)
 
 
 def apply_query_to_page(page: BoardPage, query: BoardQuery) -> BoardPage:
@@ -153,8 +153,7 @@ def apply_query_to_page(page: BoardPage, query: BoardQuery) -> BoardPage:
     for key in (*query.columns, query.sort):
         if key and key not in known and key not in (ALL_COLUMNS, "model"):
             raise UsageError(
-                f"no table of {page.name} has a column {key}; expected one of "
-                f"{', '.join(sorted(known)[:40])}"
+                f"no table of {page.name} has a column {key}; expected one of {', '.join(sorted(known)[:40])}"
             )
     return msgspec.structs.replace(page, tables=tuple(apply_query(one, query) for one in tables))
 
@@ -228,9 +227,7 @@ def _is_in_time(released: str, since: str, until: str) -> bool:
     if not released:
         return False
     # Digits of shorter dates stand for their first or last day: ISO dates compare as texts.
-    return (not since or _last_day(released) >= since) and (
-        not until or released <= _last_day(until)
-    )
+    return (not since or _last_day(released) >= since) and (not until or released <= _last_day(until))
 
 
 def _last_day(date: str) -> str:

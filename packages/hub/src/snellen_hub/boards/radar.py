@@ -85,8 +85,7 @@ def radar_chart(page: BoardPage, models: Sequence[str], axes: Sequence[str] = ()
     unknown = [key for key in keys if key not in columns]
     if unknown:
         raise UsageError(
-            f"{page.name} has no axis {unknown[0]}; expected some of "
-            f"{', '.join(list(columns)[:_MOST_AXES]) or 'none'}"
+            f"{page.name} has no axis {unknown[0]}; expected some of {', '.join(list(columns)[:_MOST_AXES]) or 'none'}"
         )
     if len(keys) > _MOST_AXES:
         raise UsageError(f"got {len(keys)} axes; expected at most {_MOST_AXES}")
@@ -106,9 +105,7 @@ def _columns(page: BoardPage) -> dict[str, _AxisColumn]:
     layout = find_layout(page.layout)
     if layout is not None and layout.whole is None:
         return {
-            table.name: _AxisColumn(
-                BoardColumn(table.name, table.title, unit="percent"), _cells(table, table.main)
-            )
+            table.name: _AxisColumn(BoardColumn(table.name, table.title, unit="percent"), _cells(table, table.main))
             for table in page.tables
         }
     table = page.tables[0]
@@ -152,8 +149,9 @@ def group_keys(keys: Iterable[str]) -> dict[str, list[str]]:
 def _axis(one: _AxisColumn) -> ComparedAxis:
     values = [cell.value for cell in one.cells.values() if cell.value is not None]
     column = one.column
-    return ComparedAxis(column.key, column.label, column.unit, column.top,
-                     min(values, default=None), max(values, default=None))  # fmt: skip
+    return ComparedAxis(
+        column.key, column.label, column.unit, column.top, min(values, default=None), max(values, default=None)
+    )
 
 
 def _find_row(page: BoardPage, name: str) -> TableRow:
@@ -165,9 +163,7 @@ def _find_row(page: BoardPage, name: str) -> TableRow:
     raise UsageError(f"{page.name} has no model {name[:200]}")
 
 
-def _model(
-    row: TableRow, columns: Mapping[str, _AxisColumn], axes: Mapping[str, ComparedAxis]
-) -> RadarModel:
+def _model(row: TableRow, columns: Mapping[str, _AxisColumn], axes: Mapping[str, ComparedAxis]) -> RadarModel:
     points = []
     for key, axis in axes.items():
         cell = columns[key].cells.get(_row_key(row))
@@ -176,6 +172,5 @@ def _model(
         low, high = axis.lowest or 0.0, axis.highest or 0.0
         relative = (cell.value - low) / (high - low) if high > low else 1.0
         share = min(1.0, max(0.0, cell.value / axis.top))
-        points.append(AxisValue(key, cell.value, cell.low, cell.high, cell.n, share, relative,
-                                 cell.mark))  # fmt: skip
+        points.append(AxisValue(key, cell.value, cell.low, cell.high, cell.n, share, relative, cell.mark))
     return RadarModel(row.model, row.submission, row.evidence, tuple(points))

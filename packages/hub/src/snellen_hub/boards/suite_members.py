@@ -52,14 +52,18 @@ def create_suite(session: Session, new: NewSuite) -> HostedSuite:
     do not exist or come twice."""
     if not _NAME.fullmatch(new.name):
         raise UsageError(
-            f"a suite cannot be called {new.name!r}; expected up to 63 lower-case letters, digits, "
-            "- and _"
+            f"a suite cannot be called {new.name!r}; expected up to 63 lower-case letters, digits, - and _"
         )
     if find_hosted_suite(session, new.name) is not None:
         raise UsageError(f"the hub has a suite called {new.name} already")
     _check_members(session, new.members)
-    row = HostedSuite(name=new.name, title=new.title or new.name, description=new.description,
-                      members=_member_list(new.members), created=now())  # fmt: skip
+    row = HostedSuite(
+        name=new.name,
+        title=new.title or new.name,
+        description=new.description,
+        members=_member_list(new.members),
+        created=now(),
+    )
     session.add(row)
     session.flush()
     note_suite_change(session, new.name, {}, {"members": row.members})
@@ -86,16 +90,12 @@ def find_hosted_suite(session: Session, name: str) -> HostedSuite | None:
     return session.scalar(select(HostedSuite).where(HostedSuite.name == name))
 
 
-def suite_members(
-    session: Session, suite: HostedSuite, moment: BoardMoment | None = None
-) -> tuple[MemberColumn, ...]:
+def suite_members(session: Session, suite: HostedSuite, moment: BoardMoment | None = None) -> tuple[MemberColumn, ...]:
     """The members of a suite, now or at a moment."""
     members: list[Any] = suite.members
     if moment is not None:
         query = select(BoardChange).where(BoardChange.kind == "suite").order_by(BoardChange.id)
-        own = [
-            change for change in session.scalars(query) if change.after.get("suite") == suite.name
-        ]
+        own = [change for change in session.scalars(query) if change.after.get("suite") == suite.name]
         earlier = [change for change in own if change.id <= moment.change]
         later = [change for change in own if change.id > moment.change]
         if earlier:
@@ -126,6 +126,4 @@ def _check_members(session: Session, members: tuple[MemberColumn, ...]) -> None:
             raise UsageError(f"the suite has {member.key} twice; name each once")
         for name, number in (("weight", member.weight), ("scale", member.scale)):
             if number is not None and not (math.isfinite(number) and 0 < number <= 1e6):
-                raise UsageError(
-                    f"the {name} of {member.benchmark} is {number}; expected a positive number"
-                )
+                raise UsageError(f"the {name} of {member.benchmark} is {number}; expected a positive number")

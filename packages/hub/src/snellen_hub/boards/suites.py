@@ -37,9 +37,7 @@ from snellen_hub.database.tables import HostedBenchmark
 from snellen_hub.public_scores import PublicNumber, PublicScore
 from snellen_hub.storage import Storage
 
-_ALL_MODEL_COLUMNS = tuple(
-    column for column in MODEL_COLUMNS if column.key not in ("account", "published", "version")
-)
+_ALL_MODEL_COLUMNS = tuple(column for column in MODEL_COLUMNS if column.key not in ("account", "published", "version"))
 
 
 class SuiteColumn(NamedTuple):
@@ -98,13 +96,12 @@ def suite_table(title: str, columns: Sequence[SuiteColumn], storage: Storage) ->
         name="main",
         title=title,
         section="",
-        columns=(RANK, *_average_columns(columns), TIER, *map(_member_column, columns),
-                 *_ALL_MODEL_COLUMNS),
+        columns=(RANK, *_average_columns(columns), TIER, *map(_member_column, columns), *_ALL_MODEL_COLUMNS),
         rows=tuple(rank_rows(finished, "average")),
         main="average",
         notices=tuple(_notices(columns, entries)),
         models=len(finished),
-    )  # fmt: skip
+    )
     p_values, why = _paired_p_values(columns, plain, storage)
     return table_with_tiers(table, p_values, why=why)
 
@@ -174,9 +171,7 @@ def _averages(entries: Entries, weights: Mapping[str, float]) -> dict[str, Suite
         name: {key: ends for key, entry in own.items() if (ends := entry.interval) is not None}
         for name, own in entries.items()
     }
-    values = {
-        name: {key: entry.percent for key, entry in own.items()} for name, own in entries.items()
-    }
+    values = {name: {key: entry.percent for key, entry in own.items()} for name, own in entries.items()}
     rows = suite_rows(list(weights), values, intervals=intervals, weights=weights)
     return {row.model: row for row in rows}
 
@@ -189,9 +184,7 @@ def _average_cell(row: SuiteRow, own: Mapping[str, _MemberNumber]) -> BoardCell:
     return BoardCell(row.average, ends.low, ends.high, mark=mark)
 
 
-def _available(
-    own: Mapping[str, _MemberNumber], columns: Sequence[SuiteColumn]
-) -> BoardCell | None:
+def _available(own: Mapping[str, _MemberNumber], columns: Sequence[SuiteColumn]) -> BoardCell | None:
     """The mean of the members that a model has, with a mark that says so; None if it has all."""
     if len(own) == len(columns):
         return None
@@ -206,14 +199,20 @@ def _average_columns(columns: Sequence[SuiteColumn]) -> tuple[BoardColumn, ...]:
     weights = {column.member.weight for column in columns}
     what = "plain mean" if len(weights) == 1 else "weighted mean"
     return (
-        BoardColumn("average", "Average", unit="percent",
-                    note=f"{what} of all {len(columns)} benchmarks, each from 0 to 100"),
-        BoardColumn("average-rank", "Average rank", "rank",
-                    note="mean of the ranks among the models that have every benchmark"),
-        BoardColumn("average-available", "Average of what there is", unit="percent",
-                    note="of models that lack a benchmark; no two need be of the same ones",
-                    is_default=False),
-    )  # fmt: skip
+        BoardColumn(
+            "average", "Average", unit="percent", note=f"{what} of all {len(columns)} benchmarks, each from 0 to 100"
+        ),
+        BoardColumn(
+            "average-rank", "Average rank", "rank", note="mean of the ranks among the models that have every benchmark"
+        ),
+        BoardColumn(
+            "average-available",
+            "Average of what there is",
+            unit="percent",
+            note="of models that lack a benchmark; no two need be of the same ones",
+            is_default=False,
+        ),
+    )
 
 
 def member_scale(column: SuiteColumn) -> float:
@@ -248,9 +247,7 @@ def _notices(columns: Sequence[SuiteColumn], entries: Entries) -> list[str]:
     notices = []
     incomplete = sum(len(own) < len(columns) for own in entries.values())
     if incomplete:
-        notices.append(
-            f"{incomplete} of {len(entries)} models lack a benchmark and have no average"
-        )
+        notices.append(f"{incomplete} of {len(entries)} models lack a benchmark and have no average")
     numbers = sum(
         metric_number(one.row.score, column.member.metric) is not None
         for column in columns
@@ -274,9 +271,8 @@ def _paired_p_values(
     if any(column.member.metric for column in columns):
         return {}, "a benchmark counts by a metric that samples are not kept for"
     tested: list[Mapping[tuple[int, int], PairedMean]] = [
-        paired_tests(storage, [entries[name][column.member.key].one for name in names])
-        for column in columns
-    ]  # fmt: skip
+        paired_tests(storage, [entries[name][column.member.key].one for name in names]) for column in columns
+    ]
     p_values = {}
     for first, second in combinations(range(len(names)), 2):
         parts = [tests.get((first, second)) for tests in tested]

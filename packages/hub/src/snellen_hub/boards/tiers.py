@@ -55,9 +55,9 @@ def table_with_tiers(
             paired[first, second] = p
     found = column_tiers(cells, paired)
     tier_of = {id(rows[position]): tier for position, tier in found.tiers.items()}
-    untested = sum(
-        table.main in row.cells and row.cells[table.main].value is not None for row in table.rows
-    ) - len(cells)
+    untested = sum(table.main in row.cells and row.cells[table.main].value is not None for row in table.rows) - len(
+        cells
+    )
     notices = [note for note in (found.notice, why if found.notice else "") if note]
     if found.notice and untested:
         notices.append(
@@ -73,9 +73,7 @@ def table_with_tiers(
     )
 
 
-def headline_p_values(
-    storage: Storage, published: Sequence[PublishedScore]
-) -> dict[tuple[str, str], float]:
+def headline_p_values(storage: Storage, published: Sequence[PublishedScore]) -> dict[tuple[str, str], float]:
     """p of each pair of submissions whose headlines a paired test compares, by their public ids."""
     names = [one.row.submission for one in published[:MOST_ROWS]]
     return {
@@ -85,21 +83,16 @@ def headline_p_values(
     }
 
 
-def column_tiers(
-    cells: Sequence[BoardCell], paired: Mapping[Pair, float], level: float = DEFAULT_LEVEL
-) -> ColumnTiers:
+def column_tiers(cells: Sequence[BoardCell], paired: Mapping[Pair, float], level: float = DEFAULT_LEVEL) -> ColumnTiers:
     """The tiers of numbers with intervals, the highest first; `paired` has the p-values of paired
     tests."""
     if len(cells) < 2:
         return ColumnTiers({}, "")
     pairs = list(combinations(range(len(cells)), 2))
     p_values = [
-        paired[pair] if pair in paired else interval_p_value(cells[pair[0]], cells[pair[1]], level)
-        for pair in pairs
+        paired[pair] if pair in paired else interval_p_value(cells[pair[0]], cells[pair[1]], level) for pair in pairs
     ]
-    different = {
-        pair for pair, adjusted in zip(pairs, holm(p_values), strict=True) if adjusted < 1 - level
-    }
+    different = {pair for pair, adjusted in zip(pairs, holm(p_values), strict=True) if adjusted < 1 - level}
     tiers: dict[int, int] = {}
     tier = 0
     for best in range(len(cells)):

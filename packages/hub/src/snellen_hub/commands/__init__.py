@@ -28,10 +28,7 @@ ACTIONS: dict[str, str] = {
 """Actions and their help lines, in the order in which one needs them. `NAME.py` in this folder
 is the action NAME."""
 
-REPLACE = (
-    "replace one of this name that exists; the submissions to a benchmark are scored again on the "
-    "new data"
-)
+REPLACE = "replace one of this name that exists; the submissions to a benchmark are scored again on the new data"
 """Help line of `--replace`."""
 
 OWNER = "account of an owner: the first one of a new hub, or who imports"

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
     from snellen_hub.database.tables import Account
 
 
-_DONE = {
-    "disable": "disabled",
-    "enable": "enabled",
-    "confirm": "confirmed",
-    "password": "has a new password",
-}
+_DONE = {"disable": "disabled", "enable": "enabled", "confirm": "confirmed", "password": "has a new password"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,30 +29,31 @@ class Options(FormatOptions):
     """What `snellen hub account` takes: at most one of `role`, `change`, `manage` and `token`."""
 
     folder: str = hub_folder()
-    name: str | None = argument(
-        "NAME", "name of the account; without it, all accounts are listed", "?"
-    )
-    role: str | None = option(
-        None, "--role", "owner, submitter (default) or viewer", metavar="ROLE"
-    )
+    name: str | None = argument("NAME", "name of the account; without it, all accounts are listed", "?")
+    role: str | None = option(None, "--role", "owner, submitter (default) or viewer", metavar="ROLE")
     change: str | None = option(
-        None, "--change",
+        None,
+        "--change",
         "disable: end its sign-ins and tokens; enable: let it sign in again; confirm: let an "
         "account that signed up submit where answers are hidden; password: give it a new password, "
         "and end its sign-ins",
         choices=tuple(_DONE),
-    )  # fmt: skip
+    )
     manage: str | None = option(
-        None, "--manage",
+        None,
+        "--manage",
         "let it manage one benchmark, as host, who sets the phases (default), or owner, who names "
-        "hosts too; with the role none no longer", metavar="BENCHMARK[:ROLE]",
-    )  # fmt: skip
+        "hosts too; with the role none no longer",
+        metavar="BENCHMARK[:ROLE]",
+    )
     token: str | None = option(
-        None, "--token",
+        None,
+        "--token",
         "print a new token, with which programs submit, this once; LABEL says what it is for, and "
         "SCOPE is read, submit or admin (default: read+submit)",
-        metavar="LABEL[:SCOPE+...]", bare_value="",
-    )  # fmt: skip
+        metavar="LABEL[:SCOPE+...]",
+        bare_value="",
+    )
 
 
 def main(options: Options) -> int:
@@ -67,8 +63,7 @@ def main(options: Options) -> int:
     asked = [options.role, options.change, options.manage, options.token]
     if sum(value is not None for value in asked) > (0 if options.name is None else 1):
         raise UsageError(
-            "give NAME with one of --role, --change, --manage and --token; without both, hub "
-            "account lists the accounts"
+            "give NAME with one of --role, --change, --manage and --token; without both, hub account lists the accounts"
         )
     password = read_password() if options.change == "password" else ""
     with open_hub(options.folder) as hub:
@@ -122,9 +117,7 @@ def _set_account(session: Session, options: Options, name: str, password: str) -
         changes.set_role(session, account, options.role)
         done = f"is a {options.role} now"
     else:
-        raise UsageError(
-            f"there is an account called {name} already; change it with --role or --change"
-        )
+        raise UsageError(f"there is an account called {name} already; change it with --role or --change")
     note_action(session, "account", account_id=account.id, subject=account.name, done=done)
     return done
 
@@ -146,8 +139,7 @@ def _make_token(session: Session, account: Account, text: str, limits: SessionLi
     label, _, named = text.partition(":")
     scopes = frozenset(named.split("+") if named else ["read", "submit"])
     secret = create_token(session, account, label, scopes, limits)
-    note_action(session, "token", account_id=account.id, subject=account.name,
-                scopes=sorted(scopes))  # fmt: skip
+    note_action(session, "token", account_id=account.id, subject=account.name, scopes=sorted(scopes))
     return secret
 
 
@@ -178,11 +170,15 @@ def _list_accounts(session: Session) -> Document:
         hosts.setdefault(host.account_id, []).append(f"{benchmark}:{host.role}")
     columns = [Column(name) for name in ("account", "role", "state", "manages", "since")]
     rows = [
-        [account.name, account.role, _state(account), ", ".join(hosts.get(account.id, [])),
-         account.created.date().isoformat()]
-        for account in session.scalars(
-            select(Account).where(Account.deleted.is_(None)).order_by(Account.id))
-    ]  # fmt: skip
+        [
+            account.name,
+            account.role,
+            _state(account),
+            ", ".join(hosts.get(account.id, [])),
+            account.created.date().isoformat(),
+        ]
+        for account in session.scalars(select(Account).where(Account.deleted.is_(None)).order_by(Account.id))
+    ]
     return Document([Table("accounts", columns, rows)])
 
 

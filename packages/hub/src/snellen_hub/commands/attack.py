@@ -27,10 +27,7 @@ class Options(OutputOptions):
 
     folder: str = hub_folder()
     name: str = argument("BENCHMARK", "a benchmark whose answers are hidden")
-    draws: int = option(
-        5, "--draws", "boards with other answers that each attack is tried on", metavar="N",
-        parse=int,
-    )  # fmt: skip
+    draws: int = option(5, "--draws", "boards with other answers that each attack is tried on", metavar="N", parse=int)
     seed: int = option(0, "--seed")
 
 
@@ -49,10 +46,7 @@ def main(options: Options) -> int:
     with open_hub(options.folder) as hub, hub.database.reading() as session:
         board = copy_board(hub.storage, find_hosted_benchmark(session, options.name))
     draws = np.random.default_rng(options.seed)
-    found = {
-        accounts: [attack_board(board, accounts, draws) for _ in range(options.draws)]
-        for accounts in _ACCOUNTS
-    }
+    found = {accounts: [attack_board(board, accounts, draws) for _ in range(options.draws)] for accounts in _ACCOUNTS}
     public = int(board.is_public.sum())
     line = (
         f"{options.name}: {public:,} public and {len(board.options) - public:,} private "
@@ -68,11 +62,11 @@ def _table(board: BoardCopy, found: Mapping[int, Sequence[Recovered]]) -> Table:
     def rows() -> Iterator[list[str | float]]:
         for part in ("public", "private"):
             for place, attack in enumerate(_ATTACKS):
-                yield [f"{attack}, {part}", *(
-                    _percent([getattr(each, part)[place] for each in found[n]]) for n in _ACCOUNTS
-                )]  # fmt: skip
-        yield ["finals alone, private",
-               *(_percent([each.finals for each in found[n]]) for n in _ACCOUNTS)]  # fmt: skip
+                yield [
+                    f"{attack}, {part}",
+                    *(_percent([getattr(each, part)[place] for each in found[n]]) for n in _ACCOUNTS),
+                ]
+        yield ["finals alone, private", *(_percent([each.finals for each in found[n]]) for n in _ACCOUNTS)]
 
     chance = 100 * (1 / board.options).mean()
     columns = [Column("accounts"), *(Column(f"{each:,}", "points") for each in _ACCOUNTS)]

@@ -52,8 +52,7 @@ def _parse_parts(text: str) -> int:
 HIDDEN_KEYS: Mapping[str, FlagKey] = {
     "public": FlagKey("the data without answers, for download", Path),
     "share": FlagKey(
-        "the share of questions whose scores are shown at once; the others are scored at a reveal "
-        f"({PUBLIC_SHARE:g})",
+        f"the share of questions whose scores are shown at once; the others are scored at a reveal ({PUBLIC_SHARE:g})",
         _parse_public_share,
     ),
     "parts": FlagKey("parts of the private questions, each for a reveal (1)", _parse_parts),
@@ -76,9 +75,8 @@ class Options(FormatOptions):
 
     folder: str = hub_folder()
     name: str | None = argument(
-        "NAME",
-        "its name in addresses, such as signs; without it, the benchmarks are listed", "?",
-    )  # fmt: skip
+        "NAME", "its name in addresses, such as signs; without it, the benchmarks are listed", "?"
+    )
     data: str | None = option(None, "--data")
     """The complete data: a file, or a data set folder of `snellen curate`. None: a board of
     reported numbers only, until data are added with `replace`."""
@@ -89,9 +87,14 @@ class Options(FormatOptions):
     """The benchmark of Snellen that the data are of. None: the data alone; for the first data of a
     board without data, that of the board."""
     hidden: HiddenAnswers | None = option(
-        None, "--hidden", "keep the answers hidden", metavar="KEY=VALUE,...", keys=HIDDEN_KEYS,
-        parse=parse_hidden, bare_value="",
-    )  # fmt: skip
+        None,
+        "--hidden",
+        "keep the answers hidden",
+        metavar="KEY=VALUE,...",
+        keys=HIDDEN_KEYS,
+        parse=parse_hidden,
+        bare_value="",
+    )
     seal_key: str | None = option(None, "--seal-key")
     """Of the kept back answers; None: that of the environment."""
     rule: str | None = option(None, "--rule")
@@ -126,18 +129,30 @@ def _list_benchmarks(session: Session) -> Document:
     from snellen.report.table import Column, Table
     from snellen_hub.database.tables import HostedBenchmark, Submission
 
-    counts = dict(session.execute(
-        select(Submission.benchmark_id, func.count())
-        .where(Submission.visibility == "published").group_by(Submission.benchmark_id)
-    ).all())  # fmt: skip
+    counts = dict(
+        session.execute(
+            select(Submission.benchmark_id, func.count())
+            .where(Submission.visibility == "published")
+            .group_by(Submission.benchmark_id)
+        ).all()
+    )
     rows: list[list[Any]] = [
-        [row.name, row.title,
-         ("hidden" if row.is_hidden else "open") if row.has_data else "no data",
-         row.rows, row.version, counts.get(row.id, 0)]
+        [
+            row.name,
+            row.title,
+            ("hidden" if row.is_hidden else "open") if row.has_data else "no data",
+            row.rows,
+            row.version,
+            counts.get(row.id, 0),
+        ]
         for row in session.scalars(select(HostedBenchmark).order_by(HostedBenchmark.name))
-    ]  # fmt: skip
-    columns = [Column("benchmark"), Column("title", is_optional=True), Column("answers"),
-               *(Column(name, "count") for name in ("items", "version", "published"))]  # fmt: skip
+    ]
+    columns = [
+        Column("benchmark"),
+        Column("title", is_optional=True),
+        Column("answers"),
+        *(Column(name, "count") for name in ("items", "version", "published")),
+    ]
     return Document([Table("benchmarks", columns, rows)])
 
 
@@ -146,10 +161,7 @@ def _write_flags(hub: Hub, name: str, out: str) -> None:
     from snellen_hub.samples.review_folder import write_review_folder
 
     written = write_review_folder(hub, name, Path(out))
-    print_line(
-        f"{out}: {written.items:,} items, {written.flagged:,} of them flagged "
-        f"({written.flags:,} flags)"
-    )
+    print_line(f"{out}: {written.items:,} items, {written.flagged:,} of them flagged ({written.flags:,} flags)")
     print_line(f"review them with: snellen curate review {out}")
 
 
@@ -187,13 +199,19 @@ def _new_benchmark(options: Options, name: str) -> NewBenchmark:
     if data is None and options.replace:
         raise UsageError("--replace needs --data DATA: data cannot be taken away")
     return NewBenchmark(
-        name=name, title=options.title or name, data=data,
-        description=options.description, spec=options.benchmark or "",
+        name=name,
+        title=options.title or name,
+        data=data,
+        description=options.description,
+        spec=options.benchmark or "",
         is_hidden=options.hidden is not None,
         protocol=Protocol(rule=options.rule, columns=dict(options.columns)),
-        public_data=hidden.public, answers=hidden.answers, seal_key=seal_key,
-        public_share=hidden.share, private_parts=hidden.parts,
-    )  # fmt: skip
+        public_data=hidden.public,
+        answers=hidden.answers,
+        seal_key=seal_key,
+        public_share=hidden.share,
+        private_parts=hidden.parts,
+    )
 
 
 def _check(session: Session, new: NewBenchmark, *, replace: bool) -> HostedBenchmark | None:
@@ -212,9 +230,7 @@ def _check(session: Session, new: NewBenchmark, *, replace: bool) -> HostedBench
     return row
 
 
-def _write(
-    session: Session, hub: Hub, row: HostedBenchmark | None, new: NewBenchmark, stored: StoredData
-) -> str:
+def _write(session: Session, hub: Hub, row: HostedBenchmark | None, new: NewBenchmark, stored: StoredData) -> str:
     """Add or replace; returns what was done."""
     from snellen_hub.accounts.audit import note_action
     from snellen_hub.hosting import add_benchmark, replace_data

@@ -24,14 +24,13 @@ class Options(FormatOptions):
     folder: str = hub_folder()
     repair: bool = option(False, "--repair")
     """Delete old files that nothing refers to, and queue stuck submissions again."""
-    quick: bool = option(
-        False, "--quick", "do not read every file to see whether it is intact", is_switch=True
-    )
+    quick: bool = option(False, "--quick", "do not read every file to see whether it is intact", is_switch=True)
     upgrade: bool = option(
-        False, "--upgrade",
+        False,
+        "--upgrade",
         "only bring the database to the schema of this version; stop servers and workers before",
         is_switch=True,
-    )  # fmt: skip
+    )
 
 
 def main(options: Options) -> int:

@@ -32,9 +32,7 @@ FACT_KEYS: Mapping[str, FlagKey] = {
     "url": FlagKey("address of the source"),
     "table": FlagKey("which table of the source"),
     "note": FlagKey("what readers must know of it"),
-    "protocol": FlagKey(
-        "how the numbers were made, if otherwise than the benchmark's protocol says"
-    ),
+    "protocol": FlagKey("how the numbers were made, if otherwise than the benchmark's protocol says"),
     "highest": FlagKey("the highest value that a score can have (100); 1 for shares"),
 }
 
@@ -64,7 +62,7 @@ class Options(FormatOptions):
         "tables of a paper (mme, mmbench, mmt, seed, vlmevalkit or all); a run folder or a folder "
         "of them; with --name a file of predictions",
         "*",
-    )  # fmt: skip
+    )
     benchmark: str | None = option(None, "--benchmark")
     """The board that the sources belong to, but for papers."""
     name: str | None = option(None, "--name")
@@ -78,9 +76,7 @@ class Options(FormatOptions):
     """Score the runs that wait here and now, and publish them."""
     owner: str | None = option(None, "--owner", OWNER, metavar="NAME")
     """None: the first owner."""
-    dry_run: bool = option(
-        False, "--dry-run", "say what would change; write nothing", is_switch=True
-    )
+    dry_run: bool = option(False, "--dry-run", "say what would change; write nothing", is_switch=True)
     withdraw: str | None = option(None, "--withdraw")
     """Take the reported numbers of a source off the boards: its title, or how it begins."""
 
@@ -144,17 +140,13 @@ def _withdraw(hub: Hub, options: Options, source: str) -> int:
     return COMPLETE
 
 
-def _document(
-    boards: Sequence[ImportedBoard], runs: Sequence[ImportedRun], problems: Sequence[str]
-) -> Document:
+def _document(boards: Sequence[ImportedBoard], runs: Sequence[ImportedRun], problems: Sequence[str]) -> Document:
     from snellen.report.document import Document
     from snellen.report.table import Column, Table
     from snellen_hub.reported_numbers.importing import OUTCOMES
 
     counts = [Column(name, "count") for name in OUTCOMES]
-    numbers: list[list[Any]] = [
-        [each.board, *(each.rows.get(name, 0) for name in OUTCOMES)] for each in boards
-    ]
+    numbers: list[list[Any]] = [[each.board, *(each.rows.get(name, 0) for name in OUTCOMES)] for each in boards]
     columns = [Column(name) for name in _RUN_COLUMNS]
     rows = [[run.model, run.submission, run.state, str(run.path)] for run in runs]
     data = {
@@ -167,9 +159,7 @@ def _document(
     return Document(tables, data=data)
 
 
-def _import_numbers(
-    hub: Hub, options: Options, papers: Sequence[str], files: Sequence[Path]
-) -> list[ImportedBoard]:
+def _import_numbers(hub: Hub, options: Options, papers: Sequence[str], files: Sequence[Path]) -> list[ImportedBoard]:
     from snellen_hub.reported_numbers.importing import import_tables
 
     boards = []
@@ -197,9 +187,7 @@ def _papers(options: Options, papers: Sequence[str]) -> list[ReportedTables]:
     return [read_paper(name, options.facts.get("protocol", "")) for name in chosen]
 
 
-def _files(
-    session: Session, hub: Hub, options: Options, files: Sequence[Path]
-) -> list[ReportedTables]:
+def _files(session: Session, hub: Hub, options: Options, files: Sequence[Path]) -> list[ReportedTables]:
     if not files:
         return []
     from snellen_hub.reported_numbers.importing import headline_of, hosted_benchmark
@@ -208,24 +196,25 @@ def _files(
 
     facts = options.facts
     if not facts.get("source"):
-        raise UsageError(
-            "give --facts source=TITLE: where these numbers are from, as readers see it"
-        )
+        raise UsageError("give --facts source=TITLE: where these numbers are from, as readers see it")
     source = make_source(*(facts.get(name, "") for name in ("source", "url", "table", "note")))
     columns = map_columns(options.columns, facts.get("highest", 100.0))
     benchmark = hosted_benchmark(session, hub, options.benchmark or "")
     return [
         read_table_file(
-            path, board=benchmark.name, headline=headline_of(benchmark), columns=columns,
-            source=source, other_protocol=facts.get("protocol", ""), limits=hub.config.submissions,
+            path,
+            board=benchmark.name,
+            headline=headline_of(benchmark),
+            columns=columns,
+            source=source,
+            other_protocol=facts.get("protocol", ""),
+            limits=hub.config.submissions,
         )
         for path in files
-    ]  # fmt: skip
+    ]
 
 
-def _import_runs(
-    hub: Hub, options: Options, paths: Sequence[Path]
-) -> tuple[list[ImportedRun], list[str]]:
+def _import_runs(hub: Hub, options: Options, paths: Sequence[Path]) -> tuple[list[ImportedRun], list[str]]:
     """Submit runs, and with `publish` score and publish them; a sentence for each that could not
     be."""
     from snellen_hub.jobs.worker import Worker
@@ -236,8 +225,7 @@ def _import_runs(
         account = _owner(session, options.owner)
         benchmark = hosted_benchmark(session, hub, options.benchmark or "")
         done = [
-            import_run(session, hub, benchmark, path, account, options.name, options.allow_missing)
-            for path in paths
+            import_run(session, hub, benchmark, path, account, options.name, options.allow_missing) for path in paths
         ]
         if options.dry_run:
             session.rollback()
@@ -261,13 +249,10 @@ def _owner(session: Session, name: str | None) -> int:
     from snellen_hub.database.tables import Account
 
     owners = session.scalars(
-        select(Account)
-        .where(Account.role == "owner", Account.disabled.is_(None))
-        .order_by(Account.id)
+        select(Account).where(Account.role == "owner", Account.disabled.is_(None)).order_by(Account.id)
     ).all()
     chosen = [owner for owner in owners if name is None or owner.name == name]
     if not chosen:
         who = f"no owner called {name}" if name else "no owner"
-        raise UsageError(f"this hub has {who}; add one with: snellen hub account HUB NAME --role "
-                         "owner")  # fmt: skip
+        raise UsageError(f"this hub has {who}; add one with: snellen hub account HUB NAME --role owner")
     return chosen[0].id

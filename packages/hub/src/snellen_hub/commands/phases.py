@@ -22,24 +22,26 @@ NOW, NONE = "now", "none"
 class Options(FormatOptions):
     """What `snellen hub phases` takes."""
 
-    hub: str = argument(
-        "HUB", "the hub's folder, or its address, with a token of a host in SNELLEN_HUB_TOKEN"
-    )
+    hub: str = argument("HUB", "the hub's folder, or its address, with a token of a host in SNELLEN_HUB_TOKEN")
     name: str = argument("BENCHMARK", "a benchmark of the hub")
     phases: Sequence[str] = option(
-        (), "--phase",
+        (),
+        "--phase",
         "a phase, in the place of all earlier ones; times in UTC, such as 2027-03-01T12:00. At the "
         "end of a final phase a private part is revealed. Once for each phase; `none`: submissions "
         "are taken at any time again",
-        metavar="NAME,OPENS,CLOSES[,SUBMISSIONS][,final]", is_repeatable=True,
-    )  # fmt: skip
+        metavar="NAME,OPENS,CLOSES[,SUBMISSIONS][,final]",
+        is_repeatable=True,
+    )
     reveals: Sequence[str] = option(
-        (), "--reveal",
+        (),
+        "--reveal",
         "score the next private part of a hidden benchmark without phases: `now`, or on a date, in "
         "UTC, such as 2027-03-01T12:00; a worker does it. Once for each part that is left; `none` "
         "forgets the dates",
-        metavar="now|DATE|none", is_repeatable=True,
-    )  # fmt: skip
+        metavar="now|DATE|none",
+        is_repeatable=True,
+    )
 
 
 def main(options: Options) -> int:
@@ -109,9 +111,7 @@ def _reveal(folder: str, benchmark: str, texts: Sequence[str]) -> str:
     with open_hub(folder) as hub, hub.database.writing() as session:
         row = find_hosted_benchmark(session, benchmark, lock=True)
         if row.phases:
-            raise UsageError(
-                f"the phases of {row.name} say when it is revealed; change them with --phase"
-            )
+            raise UsageError(f"the phases of {row.name} say when it is revealed; change them with --phase")
         if is_now:
             revealed = reveal_part(session, row, now())
             done = (

@@ -16,9 +16,11 @@ class Options(FormatOptions):
 
     folder: str = hub_folder()
     name: str | None = argument(
-        "BENCHMARK", "score all of its submissions again (default: of every benchmark those whose "
-        "scores are of another version of Snellen)", "?",
-    )  # fmt: skip
+        "BENCHMARK",
+        "score all of its submissions again (default: of every benchmark those whose "
+        "scores are of another version of Snellen)",
+        "?",
+    )
 
 
 def main(options: Options) -> int:

@@ -26,9 +26,7 @@ def main(options: Options) -> int:
 
     restored = restore_backup(Path(options.file), Path(options.folder).expanduser())
     restored.hub.close()
-    print_line(
-        f"{options.folder}: {restored.rows['submissions']:,} submissions, {restored.files:,} files"
-    )
+    print_line(f"{options.folder}: {restored.rows['submissions']:,} submissions, {restored.files:,} files")
     if not restored.is_key_checked:
         print_line(f"{KEY_VARIABLE} is not set: whether it opens the hidden files was not checked")
     for key in restored.missing:

@@ -30,8 +30,7 @@ def main(options: Options) -> int:
 
     with open_hub(options.folder) as hub:
         if not check_key(hub):
-            print_line(f"{KEY_VARIABLE} is not set: submissions to hidden splits are refused",
-                       error=True)  # fmt: skip
+            print_line(f"{KEY_VARIABLE} is not set: submissions to hidden splits are refused", error=True)
         with bind_socket(options.host, options.port) as bound:
             port = bound.getsockname()[1]
             host = f"[{options.host}]" if ":" in options.host else options.host

@@ -23,16 +23,19 @@ class Options:
     folder: str = hub_folder()
     name: str = argument("NAME", "its name in addresses, such as openvlm")
     members: str | None = option(
-        None, "--members",
+        None,
+        "--members",
         "its benchmarks in the order of the columns, e.g. mmstar,ocrbench=2,mme:perception",
         metavar="BENCHMARK[:METRIC][=WEIGHT],...",
-    )  # fmt: skip
+    )
     scales: Mapping[str, str] = option(
-        {}, "--scales",
+        {},
+        "--scales",
         "what numbers are multiplied by to run from 0 to 100, e.g. ocrbench=0.1 (default: 100 "
         "divided by the highest value that the scores declare)",
-        metavar="BENCHMARK=NUMBER,...", parse=parse_pairs,
-    )  # fmt: skip
+        metavar="BENCHMARK=NUMBER,...",
+        parse=parse_pairs,
+    )
     title: str = option("", "--title")
     """Empty: its name."""
     description: str = option("", "--description")
@@ -43,21 +46,13 @@ class Options:
 def main(options: Options) -> int:
     """Add, change or delete a suite."""
     from snellen_hub.accounts.audit import note_action
-    from snellen_hub.boards.suite_members import (
-        NewSuite,
-        change_suite,
-        create_suite,
-        delete_suite,
-        find_hosted_suite,
-    )
+    from snellen_hub.boards.suite_members import NewSuite, change_suite, create_suite, delete_suite, find_hosted_suite
     from snellen_hub.hub import open_hub
 
     members = _parse_members(options.members or "", options.scales)
     if options.delete == bool(members):
         raise UsageError("hub suite needs either --members BENCHMARK,... or --delete")
-    new = NewSuite(
-        name=options.name, members=members, title=options.title, description=options.description
-    )
+    new = NewSuite(name=options.name, members=members, title=options.title, description=options.description)
     with open_hub(options.folder) as hub, hub.database.writing() as session:
         row = find_hosted_suite(session, options.name)
         if not (options.delete or options.replace):

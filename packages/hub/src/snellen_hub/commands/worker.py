@@ -22,12 +22,8 @@ class Options:
     """What `snellen hub worker` takes."""
 
     folder: str = hub_folder()
-    processes: int = option(
-        1, "--processes", "workers to run, a process each", metavar="N", parse=int
-    )
-    until_empty: bool = option(
-        False, "--until-empty", "end once no submission waits to be scored", is_switch=True
-    )
+    processes: int = option(1, "--processes", "workers to run, a process each", metavar="N", parse=int)
+    until_empty: bool = option(False, "--until-empty", "end once no submission waits to be scored", is_switch=True)
 
 
 def main(options: Options) -> int:
@@ -39,9 +35,7 @@ def main(options: Options) -> int:
     from snellen_hub.key_check import check_key
 
     if not 1 <= options.processes <= _MOST_PROCESSES:
-        raise UsageError(
-            f"--processes {options.processes}: expected a number from 1 to {_MOST_PROCESSES}"
-        )
+        raise UsageError(f"--processes {options.processes}: expected a number from 1 to {_MOST_PROCESSES}")
     with open_hub(options.folder) as hub:
         check_key(hub, is_needed=True)
         if options.processes == 1:

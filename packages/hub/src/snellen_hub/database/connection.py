@@ -177,17 +177,14 @@ def check_references(connection: Connection) -> None:
     row = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
     if row is not None:
         raise UsageError(
-            f"a row of the table {row[0]} refers to one of {row[2]} that does not exist; nothing "
-            "was changed"
+            f"a row of the table {row[0]} refers to one of {row[2]} that does not exist; nothing was changed"
         )
 
 
 def unreachable(error: SQLAlchemyError) -> HubUnavailable:
     """The error as a sentence, without the password of the URL."""
     lines = str(getattr(error, "orig", None) or error).strip().splitlines()
-    return HubUnavailable(
-        f"the database of this hub cannot be used: {lines[0] if lines else error}"
-    )
+    return HubUnavailable(f"the database of this hub cannot be used: {lines[0] if lines else error}")
 
 
 @contextmanager
@@ -221,8 +218,7 @@ def _create_engine(url: str) -> Engine:
         engine = create_engine(parsed, **settings)
     except (ArgumentError, NoSuchModuleError) as error:
         raise UsageError(
-            "the URL of the database cannot be read; expected sqlite:///PATH or "
-            "postgresql://USER:PASSWORD@HOST/NAME"
+            "the URL of the database cannot be read; expected sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME"
         ) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)

@@ -268,10 +268,7 @@ class Team(HubTable):
     """Accounts that submit to a benchmark as one: they share limits, submissions and final."""
 
     __tablename__ = "teams"
-    __table_args__ = (
-        UniqueConstraint("benchmark_id", "name"),
-        UniqueConstraint("benchmark_id", "founder_id"),
-    )
+    __table_args__ = (UniqueConstraint("benchmark_id", "name"), UniqueConstraint("benchmark_id", "founder_id"))
 
     id: Mapped[int] = mapped_column(primary_key=True)
     benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))

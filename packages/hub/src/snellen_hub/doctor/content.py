@@ -42,14 +42,11 @@ def check_rows(hub: Hub) -> Iterator[HubFinding]:
             yield problem("database", f"the file is damaged ({said}); restore the latest backup")
             return
     with hub.database.reading() as session:
-        owners = session.scalar(
-            select(func.count()).where(Account.role == "owner", Account.disabled.is_(None))
-        )
+        owners = session.scalar(select(func.count()).where(Account.role == "owner", Account.disabled.is_(None)))
     if owners:
         yield fine("database", f"intact, {owners:,} owner{'s' if owners > 1 else ''}")
     else:
-        yield problem("owner", "no account owns this hub; make one with: snellen hub account HUB "
-                               "NAME --role owner")  # fmt: skip
+        yield problem("owner", "no account owns this hub; make one with: snellen hub account HUB NAME --role owner")
 
 
 def check_clock(hub: Hub) -> Iterator[HubFinding]:
@@ -82,16 +79,16 @@ def check_files(hub: Hub, *, fix: bool, quick: bool) -> Iterator[HubFinding]:
         yield finding
     missing = sorted(required - set(stored))
     if missing:
-        yield problem("files", f"{len(missing):,} that rows name are missing: "
-                               f"{list_some(missing)}; restore them from a backup")  # fmt: skip
+        yield problem(
+            "files", f"{len(missing):,} that rows name are missing: {list_some(missing)}; restore them from a backup"
+        )
     there = sorted(required & set(stored))
-    readable = [
-        key for key in there if not key.endswith(SEALED) or (can_open and hub.storage.has_key)
-    ]
+    readable = [key for key in there if not key.endswith(SEALED) or (can_open and hub.storage.has_key)]
     damaged = [] if quick else [key for key in readable if not _is_intact(hub, key)]
     if damaged:
-        yield problem("files", f"{len(damaged):,} are damaged: {list_some(damaged)}; delete them "
-                               "and restore them from a backup")  # fmt: skip
+        yield problem(
+            "files", f"{len(damaged):,} are damaged: {list_some(damaged)}; delete them and restore them from a backup"
+        )
     if not missing and not damaged:
         how = "there" if quick else "there and intact"
         unread = len(there) - len(readable)
@@ -115,8 +112,10 @@ def _read_keys(hub: Hub) -> tuple[set[str], set[str]]:
 def _check_key(hub: Hub, sealed: list[str]) -> Iterator[HubFinding]:
     if not hub.storage.has_key:
         if sealed:
-            yield problem("key", f"{KEY_VARIABLE} is not set: hidden answers cannot be read; set "
-                                 "the key with which the hub was filled")  # fmt: skip
+            yield problem(
+                "key",
+                f"{KEY_VARIABLE} is not set: hidden answers cannot be read; set the key with which the hub was filled",
+            )
         else:
             yield fine("key", f"{KEY_VARIABLE} is not set; only hidden answers need it")
         return
@@ -126,11 +125,15 @@ def _check_key(hub: Hub, sealed: list[str]) -> Iterator[HubFinding]:
     except UsageError:
         opened = False
     if not opened:
-        yield problem("key", f"{KEY_VARIABLE} does not open the hidden answers; set the key with "
-                             "which the hub was filled")  # fmt: skip
+        yield problem(
+            "key", f"{KEY_VARIABLE} does not open the hidden answers; set the key with which the hub was filled"
+        )
     elif hub.storage.key_length < _SHORTEST_KEY:
-        yield warning("key", f"{KEY_VARIABLE} has {hub.storage.key_length} characters and might be "
-                             "guessed; openssl rand -base64 32 makes one of 44")  # fmt: skip
+        yield warning(
+            "key",
+            f"{KEY_VARIABLE} has {hub.storage.key_length} characters and might be "
+            "guessed; openssl rand -base64 32 makes one of 44",
+        )
     else:
         yield fine("key", f"{KEY_VARIABLE} opens the hidden answers" if sealed else "set")
 
@@ -159,7 +162,8 @@ def _check_orphans(hub: Hub, keys: list[str], *, fix: bool) -> Iterator[HubFindi
     if deleted:
         yield fine("orphans", f"deleted {deleted:,} files, {size / 1e6:,.1f} MB")
     elif old:
-        yield warning("orphans", f"no row names {old:,} files, {size / 1e6:,.1f} MB, older than a "
-                                 "day; delete them with --repair")  # fmt: skip
+        yield warning(
+            "orphans", f"no row names {old:,} files, {size / 1e6:,.1f} MB, older than a day; delete them with --repair"
+        )
     else:
         yield fine("orphans", f"{len(keys):,} young files that no row names yet")

@@ -30,8 +30,9 @@ def check_rights(hub: Hub) -> Iterator[HubFinding]:
     paths += [path for path in (hub.database.file, hub.storage.folder) if path is not None]
     for path in paths:
         if path.exists() and not os.access(path, os.R_OK | os.W_OK):
-            yield problem("rights", f"{path} cannot be written by this user; run as its owner, or "
-                                    f"give it to this user with chown")  # fmt: skip
+            yield problem(
+                "rights", f"{path} cannot be written by this user; run as its owner, or give it to this user with chown"
+            )
     open_paths = [
         str(path)
         for path in paths[1:]
@@ -79,8 +80,7 @@ def check_left_copies(*, fix: bool) -> Iterator[HubFinding]:
             shutil.rmtree(path, ignore_errors=True)
         yield fine("clear copies", f"deleted {names}")
     else:
-        yield warning("clear copies", f"a worker that was killed left {names}, with answers; "
-                                      "delete them with --repair")  # fmt: skip
+        yield warning("clear copies", f"a worker that was killed left {names}, with answers; delete them with --repair")
 
 
 def check_settings(hub: Hub) -> Iterator[HubFinding]:
@@ -88,8 +88,11 @@ def check_settings(hub: Hub) -> Iterator[HubFinding]:
     config = hub.config
     parts = urlsplit(config.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        yield problem("url", f"{config.url!r} is no address; set url in {CONFIG_FILE} to the one "
-                             "that people use, such as https://boards.example.org")  # fmt: skip
+        yield problem(
+            "url",
+            f"{config.url!r} is no address; set url in {CONFIG_FILE} to the one "
+            "that people use, such as https://boards.example.org",
+        )
     elif parts.scheme == "http" and parts.hostname not in _OWN_MACHINE:
         yield warning(
             "url",
@@ -105,6 +108,9 @@ def check_settings(hub: Hub) -> Iterator[HubFinding]:
             f"failed sign-ins; set it in {CONFIG_FILE} to the address of the proxy",
         )
     if config.openid is not None and read_secret([SECRET_VARIABLE]) is None:
-        yield warning("openid", f"{SECRET_VARIABLE} is not set: nobody can sign in by "
-                                f"{config.openid.issuer}, unless it knows hubs without a "
-                                "secret")  # fmt: skip
+        yield warning(
+            "openid",
+            f"{SECRET_VARIABLE} is not set: nobody can sign in by "
+            f"{config.openid.issuer}, unless it knows hubs without a "
+            "secret",
+        )

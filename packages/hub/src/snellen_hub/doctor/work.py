@@ -23,38 +23,40 @@ def check_workers(hub: Hub) -> Iterator[HubFinding]:
     """Which workers live, and whether jobs wait for one."""
     with hub.database.reading() as session:
         workers = read_workers(session)
-        waiting = session.scalar(
-            select(func.min(ScoringJob.created)).where(ScoringJob.status == "queued")
-        )
+        waiting = session.scalar(select(func.min(ScoringJob.created)).where(ScoringJob.status == "queued"))
         count = session.scalar(select(func.count()).where(ScoringJob.status == "queued")) or 0
         failed = session.scalar(select(func.count()).where(ScoringJob.status == "failed")) or 0
         last = session.scalar(
-            select(ScoringJob.problem)
-            .where(ScoringJob.problem != "")
-            .order_by(ScoringJob.id.desc())
-            .limit(1)
+            select(ScoringJob.problem).where(ScoringJob.problem != "").order_by(ScoringJob.id.desc()).limit(1)
         )
     alive = [worker for worker in workers if is_alive(worker)]
     dead = [worker.name for worker in workers if not is_alive(worker)]
     if alive:
         yield fine("workers", f"{len(alive):,}: {list_some([worker.name for worker in alive])}")
     elif count:
-        yield problem("workers", f"none lives, and {count:,} submissions wait; start one with: "
-                                 f"snellen hub worker {hub.folder}")  # fmt: skip
+        yield problem(
+            "workers", f"none lives, and {count:,} submissions wait; start one with: snellen hub worker {hub.folder}"
+        )
     else:
         yield warning("workers", f"none lives; start one with: snellen hub worker {hub.folder}")
     if dead:
-        yield warning("workers", f"{list_some(dead)} died within a day without a stop; look at "
-                                 "their logs, and at the machine's memory")  # fmt: skip
+        yield warning(
+            "workers",
+            f"{list_some(dead)} died within a day without a stop; look at their logs, and at the machine's memory",
+        )
     other = sorted({worker.version for worker in alive} - {__version__})
     if other:
-        yield warning("workers", f"some run Snellen {', '.join(other)}, and this is {__version__}; "
-                                 "start them again after an upgrade")  # fmt: skip
+        yield warning(
+            "workers",
+            f"some run Snellen {', '.join(other)}, and this is {__version__}; start them again after an upgrade",
+        )
     if alive and waiting is not None and now() - waiting > _LONG:
         minutes = (now() - waiting).total_seconds() / 60
-        yield warning("queue", f"{count:,} submissions wait, the oldest for {minutes:.0f} minutes; "
-                               "start more workers"
-                               + (f" (last trouble: {last})" if last else ""))  # fmt: skip
+        yield warning(
+            "queue",
+            f"{count:,} submissions wait, the oldest for {minutes:.0f} minutes; "
+            "start more workers" + (f" (last trouble: {last})" if last else ""),
+        )
     if failed:
         yield warning("queue", f"{failed:,} jobs failed; the last trouble: {last}")
     elif count == 0:
@@ -69,22 +71,17 @@ def check_stuck_jobs(hub: Hub, *, fix: bool) -> Iterator[HubFinding]:
         scores = select(SubmissionScore.submission_id)
         waiting = session.scalars(
             select(Submission.public_id).where(
-                Submission.status == "queued",
-                Submission.visibility != "withdrawn",
-                Submission.id.not_in(jobs),
+                Submission.status == "queued", Submission.visibility != "withdrawn", Submission.id.not_in(jobs)
             )
         ).all()
         unscored = session.scalars(
-            select(Submission.public_id).where(
-                Submission.status == "scored", Submission.id.not_in(scores)
-            )
+            select(Submission.public_id).where(Submission.status == "scored", Submission.id.not_in(scores))
         ).all()
-        late = session.scalars(
-            select(ScoringJob.id).where(ScoringJob.leased_until > now() + timedelta(hours=1))
-        ).all()
+        late = session.scalars(select(ScoringJob.id).where(ScoringJob.leased_until > now() + timedelta(hours=1))).all()
     if unscored:
-        yield problem("submissions", f"{list_some(list(unscored))} are said to be scored and have "
-                                     "no score; restore a backup")  # fmt: skip
+        yield problem(
+            "submissions", f"{list_some(list(unscored))} are said to be scored and have no score; restore a backup"
+        )
     stuck = list(waiting)
     if not stuck and not late:
         yield fine("leases", "none is stuck")
@@ -92,9 +89,12 @@ def check_stuck_jobs(hub: Hub, *, fix: bool) -> Iterator[HubFinding]:
         _queue_again(hub, stuck, list(late))
         yield fine("leases", f"queued {len(stuck) + len(late):,} submissions again")
     else:
-        yield problem("leases", f"{len(stuck):,} submissions wait without a job, and {len(late):,} "
-                                "leases end more than an hour from now, as if a clock was wrong; "
-                                "queue them again with --repair")  # fmt: skip
+        yield problem(
+            "leases",
+            f"{len(stuck):,} submissions wait without a job, and {len(late):,} "
+            "leases end more than an hour from now, as if a clock was wrong; "
+            "queue them again with --repair",
+        )
 
 
 def _queue_again(hub: Hub, public_ids: list[str], jobs: list[int]) -> None:

@@ -46,13 +46,20 @@ class LeasedJob(NamedTuple):
 
 def add_job(session: Session, submission_id: int, version: int) -> None:
     """Queue the scoring of a submission on a version of its benchmark, unless it is queued."""
-    existing = select(ScoringJob.id).where(
-        ScoringJob.submission_id == submission_id, ScoringJob.version == version
-    )
+    existing = select(ScoringJob.id).where(ScoringJob.submission_id == submission_id, ScoringJob.version == version)
     if session.scalar(existing) is None:
-        session.add(ScoringJob(submission_id=submission_id, version=version, status="queued",
-                               attempts=0, worker="", lease="", problem="",
-                               created=now()))  # fmt: skip
+        session.add(
+            ScoringJob(
+                submission_id=submission_id,
+                version=version,
+                status="queued",
+                attempts=0,
+                worker="",
+                lease="",
+                problem="",
+                created=now(),
+            )
+        )
 
 
 def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> LeasedJob | None:
@@ -88,8 +95,7 @@ def return_job(database: Database, job: LeasedJob, delay: timedelta, problem: st
     storage that does not answer: it waits again, from `delay` on, and the attempt does not count.
     Raises LeaseLost."""
     with database.writing() as session:
-        _change(session, job, status="queued", leased_until=now() + delay, problem=problem,
-                attempts=job.attempt - 1)  # fmt: skip
+        _change(session, job, status="queued", leased_until=now() + delay, problem=problem, attempts=job.attempt - 1)
 
 
 def renew_lease(database: Database, job: LeasedJob, lease: timedelta = LEASE) -> None:
@@ -107,12 +113,7 @@ def finish_job(database: Database, job: LeasedJob, write: Callable[[Session], No
 
 
 def fail_job(
-    database: Database,
-    job: LeasedJob,
-    problem: str,
-    write: Callable[[Session], None],
-    *,
-    may_retry: bool,
+    database: Database, job: LeasedJob, problem: str, write: Callable[[Session], None], *, may_retry: bool
 ) -> None:
     """End an attempt that failed: the job waits again, or fails for good, and then `write` is
     called. Raises LeaseLost."""
@@ -140,9 +141,7 @@ def _change(session: Session, job: LeasedJob, **values: object) -> None:
     """Change a job that this worker has the lease of. Raises LeaseLost."""
     changed = session.execute(
         update(ScoringJob)
-        .where(
-            ScoringJob.id == job.id, ScoringJob.lease == job.lease, ScoringJob.status == "leased"
-        )
+        .where(ScoringJob.id == job.id, ScoringJob.lease == job.lease, ScoringJob.status == "leased")
         .values(**values)
         .execution_options(synchronize_session=False)
     )

@@ -16,23 +16,12 @@ from snellen_hub.accounts.access import now
 from snellen_hub.benchmark_data import Protocol, scoring_file
 from snellen_hub.boards.changes import note_change
 from snellen_hub.database.connection import Database
-from snellen_hub.database.tables import (
-    FinalScore,
-    HostedBenchmark,
-    HostedItem,
-    Submission,
-    SubmissionScore,
-)
+from snellen_hub.database.tables import FinalScore, HostedBenchmark, HostedItem, Submission, SubmissionScore
 from snellen_hub.errors import HubUnavailable
 from snellen_hub.hub import Hub
 from snellen_hub.jobs.clear_copies import clear_copy_folder
 from snellen_hub.jobs.queue import LeasedJob, fail_job, finish_job
-from snellen_hub.jobs.scoring_process import (
-    REPLIES_FILE,
-    ScoringResult,
-    ScoringTask,
-    score_in_process,
-)
+from snellen_hub.jobs.scoring_process import REPLIES_FILE, ScoringResult, ScoringTask, score_in_process
 from snellen_hub.public_scores import score_columns
 from snellen_hub.question_parts import read_draw
 from snellen_hub.reveals import read_pending_finals
@@ -50,9 +39,7 @@ class _Work(NamedTuple):
     """Revealed parts that are to be scored with this submission."""
 
 
-def score_submission(
-    hub: Hub, job: LeasedJob, is_abandoned: Callable[[], bool] = lambda: False
-) -> None:
+def score_submission(hub: Hub, job: LeasedJob, is_abandoned: Callable[[], bool] = lambda: False) -> None:
     """Do a job: score its submission and write the numbers, or why there are none.
 
     Raises LeaseLost if another worker has taken the job meanwhile, HubUnavailable if database or
@@ -67,8 +54,10 @@ def score_submission(
         result, replies = _score(hub, work, is_abandoned)
         content = msgspec.json.encode(result.samples)
         # Where scores of samples are stored, and of a public split the replies.
-        files = {"records": hub.storage.put(content, seal=work.benchmark.is_hidden),
-                 "replies": None if replies is None else hub.storage.put(replies)}  # fmt: skip
+        files = {
+            "records": hub.storage.put(content, seal=work.benchmark.is_hidden),
+            "replies": None if replies is None else hub.storage.put(replies),
+        }
     except HubUnavailable:
         raise
     except StorageError as error:
@@ -92,9 +81,7 @@ def _read_work(database: Database, job: LeasedJob) -> _Work | None:
         return _Work(submission, benchmark, read_pending_finals(session, submission))
 
 
-def _score(
-    hub: Hub, work: _Work, is_abandoned: Callable[[], bool]
-) -> tuple[ScoringResult, bytes | None]:
+def _score(hub: Hub, work: _Work, is_abandoned: Callable[[], bool]) -> tuple[ScoringResult, bytes | None]:
     """The score of a submission, and of a public split the file of its replies. The data are on the
     disk, readable by this user alone, only while this runs."""
     benchmark, submission = work.benchmark, work.submission
@@ -122,9 +109,7 @@ def _score(
         raise HubUnavailable(f"this worker's temporary folder cannot be used: {error}") from error
 
 
-def _question_ids(
-    hub: Hub, work: _Work
-) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...]]:
+def _question_ids(hub: Hub, work: _Work) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...]]:
     """The questions that a score is of, None for all, and those of each final. Raises UsageError
     for a hidden split whose questions were not divided."""
     if not work.benchmark.is_hidden:
@@ -146,17 +131,16 @@ def _item_names(database: Database, benchmark: HostedBenchmark) -> tuple[str, ..
 
 
 def _write_score(
-    session: Session,
-    job: LeasedJob,
-    result: ScoringResult,
-    files: Mapping[str, str | None],
-    work: _Work,
+    session: Session, job: LeasedJob, result: ScoringResult, files: Mapping[str, str | None], work: _Work
 ) -> None:
     """Write the score of a submission, and of the private parts that it was chosen for."""
     submission = session.get_one(Submission, job.submission_id)
     columns = score_columns(msgspec.convert(result.summary, Summary))
-    session.add(SubmissionScore(submission_id=submission.id, version=job.version, created=now(),
-                                scored_by=__version__, **files, **columns))  # fmt: skip
+    session.add(
+        SubmissionScore(
+            submission_id=submission.id, version=job.version, created=now(), scored_by=__version__, **files, **columns
+        )
+    )
     for final, summary in zip(work.finals, result.parts, strict=True):
         row = session.get_one(FinalScore, final.id)
         row.summary, row.scored_by, row.created = summary, __version__, now()

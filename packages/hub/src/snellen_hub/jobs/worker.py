@@ -167,8 +167,7 @@ class Worker:
             try:
                 with self._hub.database.writing() as session:
                     job = self._job
-                    note_worker(session, self.name, self._started, self._done,
-                                None if job is None else job.id)  # fmt: skip
+                    note_worker(session, self.name, self._started, self._done, None if job is None else job.id)
                     if cleaned is None or now() - cleaned > _HOUSEKEEPING:
                         delete_expired(session)
                         cleaned = now()

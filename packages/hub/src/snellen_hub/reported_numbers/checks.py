@@ -18,10 +18,7 @@ def clean_model_name(text: str, where: str) -> str:
     if not name:
         raise DataError(f"{where}: the model has no name")
     if len(name) > _LONGEST_NAME:
-        raise DataError(
-            f"{where}: the model's name has {len(name)} characters; expected at most "
-            f"{_LONGEST_NAME}"
-        )
+        raise DataError(f"{where}: the model's name has {len(name)} characters; expected at most {_LONGEST_NAME}")
     if not name.isprintable() or "\ufffd" in name:
         raise DataError(f"{where}: the model is called {name!r}; expected printable characters")
     return name

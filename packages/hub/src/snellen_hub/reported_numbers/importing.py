@@ -27,12 +27,7 @@ from snellen_hub.hub import Hub
 from snellen_hub.public_scores import score_columns
 from snellen_hub.publishing import withdraw_submission
 from snellen_hub.reported_numbers.checks import changed_numbers, check_rows, values_of
-from snellen_hub.reported_numbers.numbers import (
-    ReportedBoard,
-    ReportedRow,
-    ReportedSuite,
-    ReportedTables,
-)
+from snellen_hub.reported_numbers.numbers import ReportedBoard, ReportedRow, ReportedSuite, ReportedTables
 
 _EXAMPLES = 10
 """Sources that a sentence names."""
@@ -68,9 +63,7 @@ _WORDS: Mapping[RowOutcome, str] = {
 }
 
 
-def import_tables(
-    session: Session, hub: Hub, tables: ReportedTables, account_id: int
-) -> list[ImportedBoard]:
+def import_tables(session: Session, hub: Hub, tables: ReportedTables, account_id: int) -> list[ImportedBoard]:
     """Write reported numbers as published submissions of an account. Boards and suites that the hub
     lacks are made. A row of the same source and model is not added twice.
 
@@ -81,9 +74,13 @@ def import_tables(
     done = [_import_board(session, hub, board, account_id) for board in tables.boards]
     for suite in tables.suites:
         _add_suite(session, suite)
-    note_action(session, "import", account_id=account_id,
-                subject=", ".join(board.board for board in done),
-                rows=sum(sum(board.rows.values()) for board in done))  # fmt: skip
+    note_action(
+        session,
+        "import",
+        account_id=account_id,
+        subject=", ".join(board.board for board in done),
+        rows=sum(sum(board.rows.values()) for board in done),
+    )
     return done
 
 
@@ -110,9 +107,7 @@ def withdraw_source(session: Session, source: str, board: str | None = None) -> 
     """Take every reported number of a source off the boards, or off one; their history is kept.
     `source` is its title, the beginning of a title, or its address. Returns the number of rows.
     Raises UsageError if it names no source, or several."""
-    query = select(Submission).where(
-        Submission.kind == "reported", Submission.visibility == "published"
-    )
+    query = select(Submission).where(Submission.kind == "reported", Submission.visibility == "published")
     if board is not None:
         query = query.join(HostedBenchmark).where(HostedBenchmark.name == board)
     published = session.scalars(query).all()
@@ -137,18 +132,20 @@ def _is_of(stored: Mapping[str, Any], source: str) -> bool:
     return str(stored.get("title", "")).lower().startswith(wanted) or wanted == stored.get("url")
 
 
-def _import_board(
-    session: Session, hub: Hub, board: ReportedBoard, account_id: int
-) -> ImportedBoard:
+def _import_board(session: Session, hub: Hub, board: ReportedBoard, account_id: int) -> ImportedBoard:
     benchmark = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == board.name))
     is_new = benchmark is None
     if benchmark is None:
-        new = NewBenchmark(name=board.name, title=board.title, data=None, spec=board.spec,
-                           description=board.description, layout=board.layout)  # fmt: skip
+        new = NewBenchmark(
+            name=board.name,
+            title=board.title,
+            data=None,
+            spec=board.spec,
+            description=board.description,
+            layout=board.layout,
+        )
         benchmark = add_benchmark(session, hub.storage, new)
-    query = select(Submission).where(
-        Submission.benchmark_id == benchmark.id, Submission.kind == "reported"
-    )
+    query = select(Submission).where(Submission.benchmark_id == benchmark.id, Submission.kind == "reported")
     existing = {_key_of(row.source, row.model): row for row in session.scalars(query)}
     counts: Counter[RowOutcome] = Counter()
     changes: list[str] = []
@@ -169,28 +166,43 @@ def _key_of(source: Mapping[str, Any], model: str) -> tuple[str, str, str]:
     return (str(source.get("title", "")), str(source.get("table", "")), model)
 
 
-def _add_row(
-    session: Session, benchmark: HostedBenchmark, row: ReportedRow, account_id: int
-) -> None:
+def _add_row(session: Session, benchmark: HostedBenchmark, row: ReportedRow, account_id: int) -> None:
     when = now()
     submission = Submission(
-        public_id=token_hex(8), account_id=account_id, benchmark_id=benchmark.id, model=row.model,
-        facts=msgspec.to_builtins(row.facts), kind="reported", status="scored",
-        visibility="published", problem="", file=None, file_name="", digest="", size=0, run={},
-        source=msgspec.to_builtins(row.source), other_protocol=row.other_protocol, created=when,
-        published=when)  # fmt: skip
+        public_id=token_hex(8),
+        account_id=account_id,
+        benchmark_id=benchmark.id,
+        model=row.model,
+        facts=msgspec.to_builtins(row.facts),
+        kind="reported",
+        status="scored",
+        visibility="published",
+        problem="",
+        file=None,
+        file_name="",
+        digest="",
+        size=0,
+        run={},
+        source=msgspec.to_builtins(row.source),
+        other_protocol=row.other_protocol,
+        created=when,
+        published=when,
+    )
     session.add(submission)
     session.flush()
-    score = SubmissionScore(submission_id=submission.id, version=benchmark.version, created=when,
-                            scored_by=__version__, **score_columns(row.summary))  # fmt: skip
+    score = SubmissionScore(
+        submission_id=submission.id,
+        version=benchmark.version,
+        created=when,
+        scored_by=__version__,
+        **score_columns(row.summary),
+    )
     session.add(score)
     session.flush()
     note_change(session, submission, "imported")
 
 
-def _update_row(
-    session: Session, stored: Submission, row: ReportedRow, changes: list[str]
-) -> RowOutcome:
+def _update_row(session: Session, stored: Submission, row: ReportedRow, changes: list[str]) -> RowOutcome:
     """Bring a row to what the source says now; its numbers before stay in the changes of the
     board."""
     described = {
@@ -233,5 +245,6 @@ def _add_suite(session: Session, suite: ReportedSuite) -> None:
     """Add a suite, unless the hub has one of that name: its owner may have changed it."""
     if find_hosted_suite(session, suite.name) is None:
         members = tuple(MemberColumn(name) for name in suite.members)
-        create_suite(session, NewSuite(name=suite.name, title=suite.title, members=members,
-                                       description=suite.description))  # fmt: skip
+        create_suite(
+            session, NewSuite(name=suite.name, title=suite.title, members=members, description=suite.description)
+        )

@@ -29,11 +29,7 @@ def facts_of_model(model: str, **known: str) -> ModelFacts:
         facts = {name: value for name, value in listed.items() if value} | facts
     entry = find_entry(model)
     if entry is not None:
-        catalogued = {
-            "parameters": entry.parameters,
-            "weights": entry.access,
-            "released": entry.released[:10],
-        }
+        catalogued = {"parameters": entry.parameters, "weights": entry.access, "released": entry.released[:10]}
         facts = {name: value for name, value in catalogued.items() if value} | facts
     return msgspec.convert(facts, ModelFacts)
 

@@ -34,9 +34,7 @@ def make_source(title: str, url: str = "", table: str = "", note: str = "") -> R
     """A source that somebody typed. Raises UsageError for an address that is none."""
     texts = [" ".join(text.split()) for text in (title, table, note)]
     if not all(text.isprintable() and len(text) <= _LONGEST_TEXT for text in texts):
-        raise UsageError(
-            f"a source is described in printable characters, at most {_LONGEST_TEXT} a field"
-        )
+        raise UsageError(f"a source is described in printable characters, at most {_LONGEST_TEXT} a field")
     if url and not _ADDRESS.fullmatch(url):
         raise UsageError(f"url={url}: expected an address such as https://arxiv.org/abs/...")
     return ReportSource(texts[0], url, texts[1], texts[2])
@@ -92,8 +90,9 @@ def make_summary(
     """A summary of numbers without records."""
     named = {metric.name: metric for metric in (headline, *metrics)}
     held = {column: dict(labels) for column, labels in (groups or {}).items() if labels}
-    return Summary(headline=headline, metrics=named, groups=held, outcomes={},
-                   n=headline.n, total=headline.n, notices=notices)  # fmt: skip
+    return Summary(
+        headline=headline, metrics=named, groups=held, outcomes={}, n=headline.n, total=headline.n, notices=notices
+    )
 
 
 def read_paper_table(name: str) -> list[dict[str, str]]:

@@ -41,9 +41,7 @@ def read_other_numbers(session: Session, submission: Submission) -> tuple[OtherN
     same = [row for row in session.scalars(query) if _same_model(row.model, submission.model)]
     scores = latest_scores(session, [row.id for row in same])
     return tuple(
-        OtherNumber(
-            row.public_id, row.kind, score.name, score.headline, row.source, row.other_protocol
-        )
+        OtherNumber(row.public_id, row.kind, score.name, score.headline, row.source, row.other_protocol)
         for row in same
         if row.id in scores
         for score in [public_score(scores[row.id])]
@@ -65,8 +63,7 @@ class BothNumbers(Struct, frozen=True):
 
 _SENTENCES = {
     False: "Reported {reported} in {source}; scored here {scored}.",
-    True: "Reported {reported} in {source}, by another protocol ({protocol}); scored here "
-    "{scored}.",
+    True: "Reported {reported} in {source}, by another protocol ({protocol}); scored here {scored}.",
 }
 
 

@@ -185,17 +185,19 @@ def read_paper(name: str, other_protocol: str = "") -> ReportedTables:
         wrong = list(_wrong_averages(suite, boards))
         warnings += [f"{suite.name}: {problem}" for problem in wrong]
         listed = find_suite(suite.name)
-        suites.append(ReportedSuite(name=suite.name, title=listed.title, members=suite.members,
-                                    description="; ".join((listed.source, *wrong))))  # fmt: skip
-    return ReportedTables(
-        boards=tuple(boards.values()), suites=tuple(suites), warnings=tuple(warnings)
-    )
+        suites.append(
+            ReportedSuite(
+                name=suite.name,
+                title=listed.title,
+                members=suite.members,
+                description="; ".join((listed.source, *wrong)),
+            )
+        )
+    return ReportedTables(boards=tuple(boards.values()), suites=tuple(suites), warnings=tuple(warnings))
 
 
 def _wrong_averages(suite: PaperSuite, boards: Mapping[str, ReportedBoard]) -> Iterator[str]:
-    columns = [
-        {row.model: row.summary.headline for row in boards[name].rows} for name in suite.members
-    ]
+    columns = [{row.model: row.summary.headline for row in boards[name].rows} for name in suite.members]
     for row in read_paper_table(suite.file):
         numbers = [column[row["model"]] for column in columns]
         mean = sum(as_percent(one.value or 0.0, one.top) for one in numbers) / len(numbers)
@@ -225,21 +227,31 @@ class _BoardReader:
             table = facts.pop("table", self._sources[model])
             source = ReportSource(title, url, table, board.note.format_map(cells))
             protocol = facts.pop("other_protocol", "")
-            rows.append(ReportedRow(
-                model=model, source=source, other_protocol=other_protocol or protocol,
-                summary=_RowReader(self, self._hierarchy, model, cells).read(),
-                facts=facts_of_model(model, **facts)))  # fmt: skip
+            rows.append(
+                ReportedRow(
+                    model=model,
+                    source=source,
+                    other_protocol=other_protocol or protocol,
+                    summary=_RowReader(self, self._hierarchy, model, cells).read(),
+                    facts=facts_of_model(model, **facts),
+                )
+            )
         for remark in board.remarks:
             self.warnings += [
-                remark.warning.format(board=board.name, model=model, note=remark.note)
-                for model in remark.models
+                remark.warning.format(board=board.name, model=model, note=remark.note) for model in remark.models
             ]
         description = board.description.format(about=board.about)
         if board.size:
             size = published_sizes()[board.size]
             description += f" Intervals are over {size.questions:,} questions ({size.source})."
-        return ReportedBoard(name=board.name, title=board.title, description=description,
-                             spec=board.spec, layout=board.layout, rows=tuple(rows))  # fmt: skip
+        return ReportedBoard(
+            name=board.name,
+            title=board.title,
+            description=description,
+            spec=board.spec,
+            layout=board.layout,
+            rows=tuple(rows),
+        )
 
     def _join_tables(self) -> dict[str, Cells]:
         joined: dict[str, Cells] = {}
@@ -250,8 +262,9 @@ class _BoardReader:
                 cells = joined.setdefault(model, {})
                 for name in numbers & cells.keys() & printed.keys():
                     if parse_cell(cells[name]) != parse_cell(printed[name]):
-                        self.warnings.append(f"{self.board.name}: {model}: {table.label} prints "
-                                             f"another number than {first}")  # fmt: skip
+                        self.warnings.append(
+                            f"{self.board.name}: {model}: {table.label} prints another number than {first}"
+                        )
                 joined[model] = cells | printed | cells
         return joined
 
@@ -272,9 +285,7 @@ class _BoardReader:
 class _RowReader:
     """Reads the numbers of a model."""
 
-    def __init__(
-        self, reader: _BoardReader, hierarchy: Hierarchy, model: str, cells: Cells
-    ) -> None:
+    def __init__(self, reader: _BoardReader, hierarchy: Hierarchy, model: str, cells: Cells) -> None:
         self._board, self._warnings = reader.board, reader.warnings
         self._hierarchy, self._model, self._cells = hierarchy, model, cells
         self._leaves = {name: self._leaf(name, size) for name, size in hierarchy.sizes.items()}
@@ -345,26 +356,24 @@ class _RowReader:
         notes += [leaf.note for leaf in leaves.values() if number.group == self._hierarchy.column]
         n = sum(leaf.sums[max(0, number.part)].total.n for leaf in leaves.values() if leaf.sums)
         interval = None
-        if (
-            n
-            and self._model not in self._board.no_interval
-            and (remark is None or remark.has_interval)
-        ):
+        if n and self._model not in self._board.no_interval and (remark is None or remark.has_interval):
             interval = _interval(number, list(leaves.values()), value or 0.0, n, top)
         metric = Metric(number.metric or label, value, n, interval, "; ".join(filter(None, notes)))
         if number.unit == "percent":
             return metric
         return structs.replace(metric, unit=number.unit, top=top)
 
-    def _check(
-        self, number: PaperNumber, label: str, value: float, leaves: Mapping[str, _Leaf]
-    ) -> str:
+    def _check(self, number: PaperNumber, label: str, value: float, leaves: Mapping[str, _Leaf]) -> str:
         """The note of a number that its parts contradict, which is also warned of."""
         values = {name: leaf.value for name, leaf in leaves.items()}
         for other in self._board.numbers:
             if other.group == number.check:
-                values |= {name: other.read(self._cells, one) for one in self._labels(other)
-                           for name in self._members(other, one) if name in values}  # fmt: skip
+                values |= {
+                    name: other.read(self._cells, one)
+                    for one in self._labels(other)
+                    for name in self._members(other, one)
+                    if name in values
+                }
         present = [one for one in values.values() if one is not None]
         if not present or len(present) < len(values):
             return ""
@@ -375,9 +384,16 @@ class _RowReader:
         if abs(mean - value) <= self._board.tolerance:
             return ""
         cell = number.cell_of(label)
-        places = {"board": self._board.name, "model": self._model, "cell": cell, "label": label,
-                  "printed": self._cells[cell], "mean": mean, "parts": len(present),
-                  "table": number.table}  # fmt: skip
+        places = {
+            "board": self._board.name,
+            "model": self._model,
+            "cell": cell,
+            "label": label,
+            "printed": self._cells[cell],
+            "mean": mean,
+            "parts": len(present),
+            "table": number.table,
+        }
         self._warnings.append(self._board.contradiction.format(**places))
         return self._board.contradiction_note.format(**places)
 
@@ -395,9 +411,7 @@ class _RowReader:
         return None
 
 
-def _interval(
-    number: PaperNumber, leaves: Sequence[_Leaf], value: float, n: int, top: float
-) -> Interval | None:
+def _interval(number: PaperNumber, leaves: Sequence[_Leaf], value: float, n: int, top: float) -> Interval | None:
     part = number.part
     sums = [one for leaf in leaves for one in (leaf.sums if part < 0 else leaf.sums[part:][:1])]
     if number.interval == "mean":

@@ -71,17 +71,20 @@ def import_run(
     )
     if same is not None:
         return ImportedRun(path, name, same.public_id, is_new=False)
-    new = NewSubmission(model=name, file_name=upload.file_name, content=upload.content,
-                        facts=facts_of_model(name), run=upload.run,
-                        kind="verified" if upload.run else "submitted",
-                        allow_missing=allow_missing)  # fmt: skip
+    new = NewSubmission(
+        model=name,
+        file_name=upload.file_name,
+        content=upload.content,
+        facts=facts_of_model(name),
+        run=upload.run,
+        kind="verified" if upload.run else "submitted",
+        allow_missing=allow_missing,
+    )
     try:
-        made = take_submission(session, hub.storage, benchmark, account_id, new,
-                               hub.config.submissions, by_owner=True)  # fmt: skip
+        made = take_submission(session, hub.storage, benchmark, account_id, new, hub.config.submissions, by_owner=True)
     except UsageError as error:
         raise type(error)(f"{path}: {error}") from error
-    note_action(session, "import-run", account_id=account_id, subject=made.public_id,
-                benchmark=benchmark.name)  # fmt: skip
+    note_action(session, "import-run", account_id=account_id, subject=made.public_id, benchmark=benchmark.name)
     return ImportedRun(path, name, made.public_id, is_new=True)
 
 

@@ -37,9 +37,7 @@ from snellen_hub.uploaded_replies import strict_settings
 _MOST_ROWS = 10_000
 _MOST_SAMPLES = 1_000_000_000
 _FACT_COLUMNS = ("parameters", "weights", "released", "organisation", "link", "notes")
-_SHARE_WARNING = (
-    "every score is at most 1: if they are shares, give --facts highest=1; boards show percentages"
-)
+_SHARE_WARNING = "every score is at most 1: if they are shares, give --facts highest=1; boards show percentages"
 
 
 class ScoreColumn(NamedTuple):
@@ -75,16 +73,11 @@ def map_columns(named: Mapping[str, str], top: float) -> ColumnMap:
             continue
         group, slash, label = role.partition("/")
         if not column or (slash and not (group and label)):
-            raise UsageError(
-                f"--columns {role}={column}: expected score=COLUMN, METRIC=COLUMN or "
-                "GROUP/LABEL=COLUMN"
-            )
+            raise UsageError(f"--columns {role}={column}: expected score=COLUMN, METRIC=COLUMN or GROUP/LABEL=COLUMN")
         metric = label if slash else "" if role == "score" else role
         scores.append(ScoreColumn(column, metric, group if slash else ""))
     if scores and scores[0].group:
-        raise UsageError(
-            f"--columns: the first number is the headline, and {scores[0].column} is one of a group"
-        )
+        raise UsageError(f"--columns: the first number is the headline, and {scores[0].column} is one of a group")
     return ColumnMap(
         scores=tuple(scores) or (ScoreColumn("score"),),
         model=named.get("model", "model"),
@@ -128,8 +121,7 @@ def read_table_file(
     values = [row.summary.headline.value for row in rows]
     low = columns.top == 100 and all(value is not None and value <= 1 for value in values)
     return ReportedTables(
-        boards=(ReportedBoard(name=board, rows=tuple(rows)),),
-        warnings=(f"{path}: {_SHARE_WARNING}",) if low else (),
+        boards=(ReportedBoard(name=board, rows=tuple(rows)),), warnings=(f"{path}: {_SHARE_WARNING}",) if low else ()
     )
 
 
@@ -150,9 +142,7 @@ def _check_columns(path: Path, existing: list[str], columns: ColumnMap) -> dict[
     for name in asked:
         names[name] = column_name(name, 0)
         if names[name] not in existing:
-            raise DataError(
-                f"{path} has no column {name!r}; its columns are {', '.join(existing[:20])}"
-            )
+            raise DataError(f"{path} has no column {name!r}; its columns are {', '.join(existing[:20])}")
     return names
 
 
@@ -172,8 +162,7 @@ def _row(
     metrics: list[Metric] = []
     groups: Groups = {}
     for place, score in enumerate(columns.scores):
-        value = _parse_number(row.cells.get(names[score.column], ""), where, score.column,
-                              columns.top)  # fmt: skip
+        value = _parse_number(row.cells.get(names[score.column], ""), where, score.column, columns.top)
         name = score.metric or (headline_name if place == 0 else score.column)
         # A count is known of the whole row, not of its groups.
         metric = _make_metric(name, value, 0 if score.group else n, columns.top)
@@ -213,8 +202,10 @@ def _parse_number(cell: str, where: str, column: str, top: float) -> float | Non
     if not math.isfinite(value):
         raise DataError(f"{where}, column {column}: {text[:60]!r} is not a number")
     if not 0 <= value <= top:
-        raise DataError(f"{where}, column {column}: {text} is out of range; expected 0 to {top:g} "
-                        "(--facts highest=N sets the highest value)")  # fmt: skip
+        raise DataError(
+            f"{where}, column {column}: {text} is out of range; expected 0 to {top:g} "
+            "(--facts highest=N sets the highest value)"
+        )
     return value
 
 
@@ -227,9 +218,7 @@ def _parse_count(cell: str, where: str, column: str) -> int:
     return int(text)
 
 
-def _parse_facts(
-    row: Row, where: str, model: str, names: Mapping[str, str], columns: ColumnMap
-) -> ModelFacts:
+def _parse_facts(row: Row, where: str, model: str, names: Mapping[str, str], columns: ColumnMap) -> ModelFacts:
     """Facts from the columns that were named, and from columns that are called as a fact."""
     known: dict[str, Any] = {}
     for fact in _FACT_COLUMNS:
@@ -242,9 +231,7 @@ def _parse_facts(
             try:
                 known[fact] = float(cell)
             except ValueError as error:
-                raise DataError(
-                    f"{where}: parameters are {cell!r}; expected billions, such as 7 or 7B"
-                ) from error
+                raise DataError(f"{where}: parameters are {cell!r}; expected billions, such as 7 or 7B") from error
         else:
             known[fact] = cell.lower() if fact == "weights" else cell
     try:

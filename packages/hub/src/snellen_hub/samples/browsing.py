@@ -106,9 +106,7 @@ def check_public(benchmark: HostedBenchmark) -> None:
         raise NoSuchItem(f"the answers of {benchmark.name} are hidden, and so are its samples")
 
 
-def read_page(
-    session: Session, reader: RepliesReader, benchmark: HostedBenchmark, query: SampleQuery
-) -> ItemsPage:
+def read_page(session: Session, reader: RepliesReader, benchmark: HostedBenchmark, query: SampleQuery) -> ItemsPage:
     """A page of questions. Raises NoSuchItem for a hidden split and for an unknown submission,
     StorageError."""
     check_public(benchmark)
@@ -133,32 +131,20 @@ def read_page(
     )
 
 
-def read_item(
-    session: Session, reader: RepliesReader, benchmark: HostedBenchmark, name: str
-) -> ItemReplies:
+def read_item(session: Session, reader: RepliesReader, benchmark: HostedBenchmark, name: str) -> ItemReplies:
     """A question with every reply to it. Raises NoSuchItem and StorageError."""
     check_public(benchmark)
     row = find_item(session, benchmark, name)
     submissions, left_out = compared_submissions(session, benchmark)
     results = {each.public_id: reader.results(each.replies) for each in submissions}
-    replies = [
-        (each, reader.replies(each.replies, [row.position]).get(row.position))
-        for each in submissions
-    ]
+    replies = [(each, reader.replies(each.replies, [row.position]).get(row.position)) for each in submissions]
     neighbours = session.execute(
         select(HostedItem.position, HostedItem.name).where(
-            HostedItem.benchmark_id == benchmark.id,
-            HostedItem.position.in_([row.position - 1, row.position + 1]),
+            HostedItem.benchmark_id == benchmark.id, HostedItem.position.in_([row.position - 1, row.position + 1])
         )
     ).all()
     names = {each[0]: each[1] for each in neighbours}
-    return ItemReplies(
-        _item(row, results),
-        replies,
-        left_out,
-        names.get(row.position - 1),
-        names.get(row.position + 1),
-    )
+    return ItemReplies(_item(row, results), replies, left_out, names.get(row.position - 1), names.get(row.position + 1))
 
 
 def read_replies(reader: RepliesReader, page: ItemsPage) -> Mapping[str, Mapping[int, StoredReply]]:
@@ -169,18 +155,14 @@ def read_replies(reader: RepliesReader, page: ItemsPage) -> Mapping[str, Mapping
     replies = {}
     for each in first[:MAX_REPLIES]:
         read = reader.replies(each.replies, positions)
-        replies[each.public_id] = {
-            position: shorten(reply, MAX_PREVIEW) for position, reply in read.items()
-        }
+        replies[each.public_id] = {position: shorten(reply, MAX_PREVIEW) for position, reply in read.items()}
     return replies
 
 
 def find_item(session: Session, benchmark: HostedBenchmark, name: str) -> HostedItem:
     """Raises NoSuchItem, for a hidden split whichever item is asked for."""
     check_public(benchmark)
-    query = select(HostedItem).where(
-        HostedItem.benchmark_id == benchmark.id, HostedItem.name == name
-    )
+    query = select(HostedItem).where(HostedItem.benchmark_id == benchmark.id, HostedItem.name == name)
     # No database takes a text with this character.
     row = None if "\x00" in name else session.scalar(query)
     if row is None:
@@ -192,9 +174,7 @@ def find_medium(session: Session, benchmark: HostedBenchmark, digest: str) -> Ho
     """A medium of a public split by its digest. Raises NoSuchItem: for a hidden split whatever the
     digest, so that nobody can find out whether it holds a picture."""
     check_public(benchmark)
-    query = select(HostedMedium).where(
-        HostedMedium.benchmark_id == benchmark.id, HostedMedium.digest == digest
-    )
+    query = select(HostedMedium).where(HostedMedium.benchmark_id == benchmark.id, HostedMedium.digest == digest)
     # No database takes a text with the character 0.
     row = session.scalar(query) if _DIGEST.fullmatch(digest) else None
     if row is None:
@@ -213,17 +193,13 @@ def count_categories(session: Session, benchmark: HostedBenchmark) -> dict[str, 
     return {row[0]: row[1] for row in session.execute(query) if row[0]}
 
 
-def compared_submissions(
-    session: Session, benchmark: HostedBenchmark
-) -> tuple[list[ComparedSubmission], int]:
+def compared_submissions(session: Session, benchmark: HostedBenchmark) -> tuple[list[ComparedSubmission], int]:
     """The published submissions with replies to the present data, the highest first, and how many
     are left out."""
     query = (
         select(Submission)
         .where(
-            Submission.benchmark_id == benchmark.id,
-            Submission.visibility == "published",
-            Submission.file.is_not(None),
+            Submission.benchmark_id == benchmark.id, Submission.visibility == "published", Submission.file.is_not(None)
         )
         .options(joinedload(Submission.benchmark))
     )
@@ -233,9 +209,7 @@ def compared_submissions(
     for each in published:
         score = scores.get(each.id)
         if score is not None and score.version == benchmark.version and score.replies is not None:
-            found.append(
-                ComparedSubmission(each.public_id, each.model, score.headline, score.replies)
-            )
+            found.append(ComparedSubmission(each.public_id, each.model, score.headline, score.replies))
     found.sort(key=lambda each: (each.score is None, -(each.score or 0.0), each.model))
     shown = found[:MAX_SUBMISSIONS]
     return shown, len(published) - len(shown)
@@ -274,9 +248,7 @@ def _positions(
 
 def _count_items(session: Session, benchmark: HostedBenchmark) -> int:
     # Positions have no gaps, and the last one is found at once.
-    last = session.scalar(
-        select(func.max(HostedItem.position)).where(HostedItem.benchmark_id == benchmark.id)
-    )
+    last = session.scalar(select(func.max(HostedItem.position)).where(HostedItem.benchmark_id == benchmark.id))
     return 0 if last is None else last + 1
 
 
@@ -290,10 +262,8 @@ def _like_pattern(search: str) -> str:
 
 def _item(row: HostedItem, results: Mapping[str, NDArray[np.uint8]]) -> ItemOnPage:
     own: dict[str, ReplyResult] = {
-        name: RESULTS[codes[row.position]] if row.position < len(codes) else "none"
-        for name, codes in results.items()
+        name: RESULTS[codes[row.position]] if row.position < len(codes) else "none" for name, codes in results.items()
     }
     right = sum(result == "right" for result in own.values())
     known = sum(result not in ("none", "unscored") for result in own.values())
-    return ItemOnPage(row.position, row.name, row.category, read_content(row), right,
-                      known - right, own)  # fmt: skip
+    return ItemOnPage(row.position, row.name, row.category, read_content(row), right, known - right, own)

@@ -59,10 +59,7 @@ def index_sample(sample: Sample, link_media: LinkMedia) -> IndexedItem:
     """The item of a sample; `link_media` stores its media. Raises DataError for an id that is too
     long to stand in an address."""
     if len(sample.id) > MAX_NAME:
-        raise DataError(
-            f"the id {sample.id[:40]!r}... has {len(sample.id):,} characters; expected at most "
-            f"{MAX_NAME}"
-        )
+        raise DataError(f"the id {sample.id[:40]!r}... has {len(sample.id):,} characters; expected at most {MAX_NAME}")
     content = ItemContent(
         kind=sample.kind,
         question=_clean(sample.question),
@@ -72,11 +69,7 @@ def index_sample(sample: Sample, link_media: LinkMedia) -> IndexedItem:
         groups={column: _clean(text) for column, text in sample.groups.items()},
         unit=_clean(sample.unit),
         media=link_media(sample.media),
-        option_images={
-            label: link.digest
-            for label, ref in sample.option_images.items()
-            for link in link_media([ref])
-        },
+        option_images={label: link.digest for label, ref in sample.option_images.items() for link in link_media([ref])},
     )
     return IndexedItem(_clean(sample.id), _category(content)[:_MAX_CATEGORY], content)
 
@@ -88,8 +81,7 @@ def without_media(content: ItemContent) -> ItemContent:
 def item_row(benchmark_id: int, position: int, item: IndexedItem) -> dict[str, Any]:
     """The item as values of the table of items."""
     content = item.content
-    searched = (item.name, content.question, content.hint, *content.options.values(),
-                *content.gold)  # fmt: skip
+    searched = (item.name, content.question, content.hint, *content.options.values(), *content.gold)
     return {
         "benchmark_id": benchmark_id,
         "position": position,
@@ -106,11 +98,7 @@ def read_content(row: HostedItem) -> ItemContent:
 
 def changed_fields(before: ItemContent, after: ItemContent) -> tuple[str, ...]:
     """Names of the fields in which two contents differ."""
-    return tuple(
-        name
-        for name in ItemContent.__struct_fields__
-        if getattr(before, name) != getattr(after, name)
-    )
+    return tuple(name for name in ItemContent.__struct_fields__ if getattr(before, name) != getattr(after, name))
 
 
 def _category(content: ItemContent) -> str:

@@ -63,28 +63,27 @@ def raise_flag(
     UsageError for an unknown kind, a reason that is missing or too long, or a second flag."""
     found = find_item(session, benchmark, item)
     if kind not in FLAG_KINDS:
-        raise UsageError(f"the kind of the flag is {kind[:40]!r}; expected one of "
-                         f"{', '.join(FLAG_KINDS)}")  # fmt: skip
+        raise UsageError(f"the kind of the flag is {kind[:40]!r}; expected one of {', '.join(FLAG_KINDS)}")
     text = " ".join("".join(sign if sign.isprintable() else " " for sign in reason).split())
     if not text or len(text) > MAX_REASON:
-        raise UsageError(
-            f"the reason has {len(text):,} characters; expected a sentence of up to {MAX_REASON}"
-        )
+        raise UsageError(f"the reason has {len(text):,} characters; expected a sentence of up to {MAX_REASON}")
     # Until the transaction ends: flags at the same time count each other.
     session.get_one(Account, account_id, with_for_update=True)
     if open_flag(session, benchmark, account_id, item) is not None:
         raise _twice(item)
-    query = select(func.count()).where(
-        WrongLabelFlag.account_id == account_id, WrongLabelFlag.created > now() - _DAY
-    )
+    query = select(func.count()).where(WrongLabelFlag.account_id == account_id, WrongLabelFlag.created > now() - _DAY)
     if (session.scalar(query) or 0) >= FLAGS_PER_DAY:
-        raise TooManyFlags(
-            f"{FLAGS_PER_DAY} flags in 24 hours are all that an account may raise; try again later"
-        )
+        raise TooManyFlags(f"{FLAGS_PER_DAY} flags in 24 hours are all that an account may raise; try again later")
     flag = WrongLabelFlag(
-        benchmark_id=benchmark.id, account_id=account_id, item=found.name, kind=kind, reason=text,
-        version=benchmark.version, created=now(), outcome="",
-    )  # fmt: skip
+        benchmark_id=benchmark.id,
+        account_id=account_id,
+        item=found.name,
+        kind=kind,
+        reason=text,
+        version=benchmark.version,
+        created=now(),
+        outcome="",
+    )
     session.add(flag)
     try:
         session.flush()
@@ -94,9 +93,7 @@ def raise_flag(
     return flag
 
 
-def open_flag(
-    session: Session, benchmark: HostedBenchmark, account_id: int, item: str
-) -> WrongLabelFlag | None:
+def open_flag(session: Session, benchmark: HostedBenchmark, account_id: int, item: str) -> WrongLabelFlag | None:
     """The open flag of an account about an item."""
     query = _open_flags(benchmark.id, item).where(WrongLabelFlag.account_id == account_id)
     return session.scalar(query)
@@ -104,9 +101,7 @@ def open_flag(
 
 def _open_flags(benchmark_id: int, item: str) -> Select[WrongLabelFlag]:
     return select(WrongLabelFlag).where(
-        WrongLabelFlag.benchmark_id == benchmark_id,
-        WrongLabelFlag.item == item,
-        WrongLabelFlag.settled.is_(None),
+        WrongLabelFlag.benchmark_id == benchmark_id, WrongLabelFlag.item == item, WrongLabelFlag.settled.is_(None)
     )
 
 
@@ -136,10 +131,7 @@ def settle_flags(session: Session, benchmark_id: int, item: str, outcome: str) -
 
 
 def settle_by_data(
-    session: Session,
-    benchmark: HostedBenchmark,
-    changes: VersionChanges,
-    decisions: Iterable[Decision],
+    session: Session, benchmark: HostedBenchmark, changes: VersionChanges, decisions: Iterable[Decision]
 ) -> int:
     """Close the flags that replaced data answer: of items that a person decided about after they
     were flagged, and of items that changed or are gone. Returns the number of closed flags."""

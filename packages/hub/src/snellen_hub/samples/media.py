@@ -26,11 +26,8 @@ from snellen_hub.storage import Storage
 _MAX_FRAMES = 64
 """Frames of a video in a folder that a page shows."""
 DISPLAYABLE_TYPES = frozenset(
-    {
-        "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif",
-        "video/mp4", "video/webm",
-    }
-)  # fmt: skip
+    {"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif", "video/mp4", "video/webm"}
+)
 """Formats that a browser may show: pictures and videos that hold no script and no markup."""
 
 
@@ -66,8 +63,7 @@ class MediaStore:
     def rows(self, benchmark_id: int) -> list[dict[str, Any]]:
         """The media as values of their table."""
         described = map(msgspec.structs.asdict, self.media.values())
-        return [{**each, "benchmark_id": benchmark_id, "paths": sorted(each["paths"])}
-                for each in described]  # fmt: skip
+        return [{**each, "benchmark_id": benchmark_id, "paths": sorted(each["paths"])} for each in described]
 
     def _links(self, ref: MediaRef) -> list[MediumLink]:
         source = ref.source
@@ -100,9 +96,7 @@ class MediaStore:
     def _put(self, data: bytes, kind: str, path: str | None) -> str:
         place = None if path is None else self._place(path)
         digest = self._storage.put(data)
-        stored = self.media.setdefault(
-            digest, StoredMedium(digest, kind, displayable_type(data), len(data), [])
-        )
+        stored = self.media.setdefault(digest, StoredMedium(digest, kind, displayable_type(data), len(data), []))
         if place is not None and place not in stored.paths:
             stored.paths.append(place)
         return digest

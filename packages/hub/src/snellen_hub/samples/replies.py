@@ -109,9 +109,7 @@ def shorten(reply: StoredReply, longest: int) -> StoredReply:
     passes = tuple(
         turn
         if len(turn.reply) <= longest
-        else msgspec.structs.replace(
-            turn, reply=turn.reply[:longest], span=None, length=turn.length or len(turn.reply)
-        )
+        else msgspec.structs.replace(turn, reply=turn.reply[:longest], span=None, length=turn.length or len(turn.reply))
         for turn in reply.passes
     )
     return msgspec.structs.replace(reply, passes=passes)
@@ -217,6 +215,5 @@ def _reduce_pass(turn: Pass, longest: int) -> StoredPass:
     if span is not None and not 0 <= span[0] < span[1] <= min(len(text), longest):
         span = None
     return StoredPass(
-        text[:longest], _reduce_answer(value), rule, span, turn.correct,
-        len(text) if is_cut else 0, turn.row or "",
-    )  # fmt: skip
+        text[:longest], _reduce_answer(value), rule, span, turn.correct, len(text) if is_cut else 0, turn.row or ""
+    )

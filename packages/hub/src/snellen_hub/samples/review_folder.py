@@ -43,9 +43,7 @@ def write_review_folder(hub: Hub, name: str, out: Path) -> WrittenFlags:
         row = find_hosted_benchmark(session, name)
         check_public(row)
         flagged = read_flags(session, row.id)
-        media = session.scalars(
-            select(HostedMedium).where(HostedMedium.benchmark_id == row.id)
-        ).all()
+        media = session.scalars(select(HostedMedium).where(HostedMedium.benchmark_id == row.id)).all()
     if not flagged:
         raise UsageError(f"no item of {name} is flagged; there is nothing to review")
     with TemporaryDirectory(prefix="snellen-flags-") as folder:
@@ -63,9 +61,7 @@ def _open_table(row: HostedBenchmark, path: Path) -> ItemTable:
     return ItemTable(benchmark.name, row.spec, table, benchmark, is_own=is_own)
 
 
-def _write(
-    hub: Hub, row: HostedBenchmark, table: ItemTable, flagged: Sequence[FlaggedItem], out: Path
-) -> WrittenFlags:
+def _write(hub: Hub, row: HostedBenchmark, table: ItemTable, flagged: Sequence[FlaggedItem], out: Path) -> WrittenFlags:
     address = f"{hub.config.url}/benchmarks/{row.name}"
     source = SourceInfo(row.name, address, table.digest, len(table))
     settings = {
@@ -88,7 +84,5 @@ def _decision(flagged: FlaggedItem) -> Decision:
     reason = "readers of the hub: " + "; ".join(
         f"{FLAG_KINDS.get(kind, kind)} ({count})" for kind, count in kinds.items()
     )
-    evidence = tuple(
-        Evidence(flag.account.name, reply=flag.reason, verdict=flag.kind) for flag in flagged.flags
-    )
+    evidence = tuple(Evidence(flag.account.name, reply=flag.reason, verdict=flag.kind) for flag in flagged.flags)
     return Decision(flagged.item, "flag", STEP, next(iter(kinds)), reason, evidence)

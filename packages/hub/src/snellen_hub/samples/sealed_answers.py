@@ -10,14 +10,7 @@ import msgspec
 
 from snellen.core.errors import DataError, UsageError
 from snellen.data_sets.items import ItemTable, item_record, open_items
-from snellen.data_sets.sealing import (
-    DATA_FOLDER,
-    HELD_OUT,
-    PUBLICATION_FILE,
-    SealedAnswers,
-    open_sealed,
-    read_key,
-)
+from snellen.data_sets.sealing import DATA_FOLDER, HELD_OUT, PUBLICATION_FILE, SealedAnswers, open_sealed, read_key
 from snellen_hub.samples.media import named_media
 
 _EXAMPLES = 3
@@ -62,8 +55,9 @@ def _check_match(table: ItemTable, questions: Path, sealed: SealedAnswers, answe
     items = list(table)
     named = next((item.id for item in items if item.sample.gold), None)
     if named is not None:
-        raise DataError(f"{questions}: item {named} has an answer, so these are not the questions "
-                        f"whose answers {answers} holds")  # fmt: skip
+        raise DataError(
+            f"{questions}: item {named} has an answer, so these are not the questions whose answers {answers} holds"
+        )
     ids = {item.id for item in items}
     missing = sorted(ids - sealed.answers.keys()) or sorted(sealed.answers.keys() - ids)
     if missing:

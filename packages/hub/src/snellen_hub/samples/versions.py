@@ -75,9 +75,7 @@ def compare_items(
     )
 
 
-def compare_settings(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> dict[str, tuple[str, str]]:
+def compare_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """The settings that differ, with their values as text."""
     return {
         name: (str(before.get(name, "")), str(after.get(name, "")))
@@ -86,9 +84,7 @@ def compare_settings(
     }
 
 
-def note_version(
-    session: Session, row: HostedBenchmark, reason: str, changes: VersionChanges
-) -> None:
+def note_version(session: Session, row: HostedBenchmark, reason: str, changes: VersionChanges) -> None:
     """Record the version that a benchmark has now."""
     session.add(
         BenchmarkVersion(
@@ -108,9 +104,7 @@ def note_version(
 def read_versions(session: Session, benchmark_id: int) -> dict[int, BenchmarkVersion]:
     """The recorded versions of a benchmark, by number."""
     query = (
-        select(BenchmarkVersion)
-        .where(BenchmarkVersion.benchmark_id == benchmark_id)
-        .order_by(BenchmarkVersion.version)
+        select(BenchmarkVersion).where(BenchmarkVersion.benchmark_id == benchmark_id).order_by(BenchmarkVersion.version)
     )
     return {row.version: row for row in session.scalars(query)}
 

@@ -39,12 +39,10 @@ def client_address(request: Request) -> str:
 
 
 def note_request(
-    session: Session, request: Request, action: str, account_id: int | None, subject: str = "",
-    **detail: Any,
-) -> None:  # fmt: skip
+    session: Session, request: Request, action: str, account_id: int | None, subject: str = "", **detail: Any
+) -> None:
     """Add what a request did to the audit log, as `note_action`."""
-    note_action(session, action, account_id=account_id, address=client_address(request),
-                subject=subject, **detail)  # fmt: skip
+    note_action(session, action, account_id=account_id, address=client_address(request), subject=subject, **detail)
 
 
 def token_of(request: Request) -> str:
@@ -88,8 +86,9 @@ def identify(request: Request) -> Caller | None:
 def check_token(found: Caller | None) -> Caller:
     """Raises 401 without a caller."""
     if found is None:
-        raise HTTPException(401, "this needs a token in the header Authorization: Bearer ...",
-                            {"WWW-Authenticate": "Bearer"})  # fmt: skip
+        raise HTTPException(
+            401, "this needs a token in the header Authorization: Bearer ...", {"WWW-Authenticate": "Bearer"}
+        )
     return found
 
 
@@ -99,8 +98,9 @@ def require(scope: Scope) -> Callable[..., Any]:
     def identity(found: Annotated[Caller | None, Depends(identify)]) -> Caller:
         found = check_token(found)
         if not found.may(scope):
-            raise HTTPException(403, f"this token may not {scope}; its scopes are "
-                                     f"{', '.join(sorted(found.scopes)) or 'none'}")  # fmt: skip
+            raise HTTPException(
+                403, f"this token may not {scope}; its scopes are {', '.join(sorted(found.scopes)) or 'none'}"
+            )
         return found
 
     return identity

@@ -25,14 +25,7 @@ from snellen_hub.reported_numbers.other_numbers import read_other_numbers
 from snellen_hub.samples.versions import score_history
 from snellen_hub.web.access import client_address
 from snellen_hub.web.downloads import send_data
-from snellen_hub.web.own_submissions import (
-    Change,
-    change_own,
-    find_own,
-    find_visible,
-    own_submissions,
-    submit_replies,
-)
+from snellen_hub.web.own_submissions import Change, change_own, find_own, find_visible, own_submissions, submit_replies
 from snellen_hub.web.parameters import AnyToken, BoardName, HubOf, PublicId, SubmitToken
 
 router = APIRouter(prefix="/api/v1")

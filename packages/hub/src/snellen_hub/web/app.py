@@ -45,8 +45,9 @@ _API_ROUTERS = (api_router, board_router, samples_router, token_router, feed_rou
 
 def create_app(hub: Hub) -> FastAPI:
     """The application of a hub. The hub is closed by whoever opened it."""
-    app = FastAPI(title=hub.config.title, version=__version__, docs_url=None, redoc_url=None,
-                  openapi_url="/api/v1/openapi.json")  # fmt: skip
+    app = FastAPI(
+        title=hub.config.title, version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json"
+    )
     app.state.hub = hub
     for router in (*_API_ROUTERS, *ROUTERS):
         app.include_router(router)
@@ -62,9 +63,7 @@ def create_app(hub: Hub) -> FastAPI:
 def _add_errors(app: FastAPI) -> None:
     """Every error is one sentence: on a page for browsers, else in the field `detail`."""
 
-    def answer(
-        request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None
-    ) -> Response:
+    def answer(request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
         if wants_page(request):
             response = error_page(request, status, sentence)
             response.headers.update(headers or {})
@@ -77,9 +76,7 @@ def _add_errors(app: FastAPI) -> None:
 
     def answer_invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        problems = [
-            f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()
-        ]
+        problems = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
         return answer(request, 422, "; ".join(problems))
 
     def answer_usage_error(request: Request, error: Exception) -> Response:

@@ -69,12 +69,7 @@ def show_history(name: BoardName, hub: HubOf) -> Response:
 @board_router.get("/benchmarks/{name}/radar")
 @board_router.get("/suites/{name}/radar")
 def show_radar(
-    request: Request,
-    name: BoardName,
-    hub: HubOf,
-    models: ModelNames,
-    axes: AxisKeys = "",
-    as_of: Moment = "",
+    request: Request, name: BoardName, hub: HubOf, models: ModelNames, axes: AxisKeys = "", as_of: Moment = ""
 ) -> Response:
     """Chosen models on the same axes, as shares and with the real values."""
     moment = parse_query({"as-of": as_of}).as_of
@@ -93,9 +88,7 @@ def show_model(hub: HubOf, name: ModelName) -> Response:
 
 @board_router.get("/changes")
 def list_changes(
-    hub: HubOf,
-    after: Annotated[int, Query(ge=0, lt=2**31)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    hub: HubOf, after: Annotated[int, Query(ge=0, lt=2**31)] = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Response:
     """The changes of all boards after one of them, the earliest first."""
     with hub.database.reading() as session:
@@ -103,12 +96,7 @@ def list_changes(
 
 
 def describe_suite(row: HostedSuite) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "title": row.title,
-        "description": row.description,
-        "members": row.members,
-    }
+    return {"name": row.name, "title": row.title, "description": row.description, "members": row.members}
 
 
 def find_board(session: Session, request: Request, name: str) -> HostedBenchmark | HostedSuite:
@@ -125,9 +113,7 @@ def find_suite_row(session: Session, name: str) -> HostedSuite:
     return row
 
 
-def _board(
-    request: Request, session: Session, hub: Hub, board: HostedBenchmark | HostedSuite, form: str
-) -> Response:
+def _board(request: Request, session: Session, hub: Hub, board: HostedBenchmark | HostedSuite, form: str) -> Response:
     query = parse_query(request.query_params.multi_items())
     # The same changes, query and code give the same bytes.
     state = f"{__version__} {change_count(session)} {form} {board.name} {query.text()}"

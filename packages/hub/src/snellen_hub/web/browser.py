@@ -71,8 +71,7 @@ def require_browser(scope: Scope) -> Callable[..., Any]:
             # What a form held is lost, and its address may not be a page.
             raise SignInNeeded(local_target(request) if request.method == "GET" else "/account")
         if not found.caller.may(scope):
-            raise HTTPException(403, f"an account with the role {found.caller.role} may not "
-                                     f"{scope}")  # fmt: skip
+            raise HTTPException(403, f"an account with the role {found.caller.role} may not {scope}")
         return found
 
     return browser
@@ -101,8 +100,7 @@ def require_visitor_form(request: Request, csrf: Annotated[str, Form()] = "") ->
     found, secret = browser_of(request), read_hub_cookie(request, _VISITOR_COOKIE)
     expected = _visitor_csrf(secret) if found is None else found.csrf
     if (found is None and not secret) or not _are_equal(csrf, expected):
-        raise HTTPException(403, "this form is out of date, or your browser takes no cookies; load "
-                                 "the page again")  # fmt: skip
+        raise HTTPException(403, "this form is out of date, or your browser takes no cookies; load the page again")
 
 
 def visitor_csrf(request: Request) -> str:
@@ -148,12 +146,17 @@ def sign_out_browser(request: Request, response: Response) -> None:
     delete_hub_cookie(request, response, SIGN_IN_COOKIE)
 
 
-def set_hub_cookie(
-    request: Request, response: Response, name: str, secret: str, expires: datetime
-) -> None:
+def set_hub_cookie(request: Request, response: Response, name: str, secret: str, expires: datetime) -> None:
     """A cookie that scripts cannot read and other sites' forms do not carry."""
-    response.set_cookie(_cookie_name(request, name), secret, expires=expires, path="/",
-                        httponly=True, samesite="lax", secure=is_https(request))  # fmt: skip
+    response.set_cookie(
+        _cookie_name(request, name),
+        secret,
+        expires=expires,
+        path="/",
+        httponly=True,
+        samesite="lax",
+        secure=is_https(request),
+    )
 
 
 def read_hub_cookie(request: Request, name: str) -> str:
@@ -161,8 +164,9 @@ def read_hub_cookie(request: Request, name: str) -> str:
 
 
 def delete_hub_cookie(request: Request, response: Response, name: str) -> None:
-    response.delete_cookie(_cookie_name(request, name), path="/", httponly=True, samesite="lax",
-                           secure=is_https(request))  # fmt: skip
+    response.delete_cookie(
+        _cookie_name(request, name), path="/", httponly=True, samesite="lax", secure=is_https(request)
+    )
 
 
 def local_target(request: Request) -> str:

@@ -65,23 +65,15 @@ def send_data(storage: Storage, row: HostedBenchmark, media: Sequence[HostedMedi
     name = (row.public_name if is_public_copy else row.data_name) or f"{row.name}.data"
     beside = [medium for medium in media if medium.paths]
     if not beside:
-        return Response(
-            storage.get(key), media_type="application/octet-stream", headers=_as_file(name)
-        )
-    return StreamingResponse(
-        _zip(storage, name, key, beside), 200, _as_file(f"{row.name}.zip"), "application/zip"
-    )
+        return Response(storage.get(key), media_type="application/octet-stream", headers=_as_file(name))
+    return StreamingResponse(_zip(storage, name, key, beside), 200, _as_file(f"{row.name}.zip"), "application/zip")
 
 
 def _as_file(name: str) -> dict[str, str]:
     """Headers by which a browser saves a file under its name (RFC 6266)."""
     name = PurePosixPath(name).name
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)
-    return {
-        "Content-Disposition": (
-            f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
-        )
-    }
+    return {"Content-Disposition": (f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}")}
 
 
 def _asked_part(asked: str | None, size: int) -> tuple[int, int] | None:

@@ -30,7 +30,5 @@ def show_board_feed(request: Request, name: BoardName, hub: HubOf) -> Response:
 
 def _answer(request: Request, feed: ChangeFeed) -> Response:
     return not_modified(request, feed.etag, feed.updated) or Response(
-        feed.content,
-        media_type="application/atom+xml; charset=utf-8",
-        headers=validators(feed.etag, feed.updated),
+        feed.content, media_type="application/atom+xml; charset=utf-8", headers=validators(feed.etag, feed.updated)
     )

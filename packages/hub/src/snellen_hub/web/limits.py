@@ -29,9 +29,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        declared = next(
-            (value for name, value in scope["headers"] if name == b"content-length"), b"0"
-        )
+        declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not declared.isdigit() or int(declared) > self._limit:
             refusal = JSONResponse({"detail": self._too_long()}, 413)
             await refusal(scope, receive, send)

@@ -36,12 +36,15 @@ class RequestCounts:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter("snellen_hub_requests", "Requests", ["route", "method", "status"],
-                                registry=self.registry)  # fmt: skip
-        self.seconds = Histogram("snellen_hub_request_seconds", "Seconds of a request", ["route"],
-                                 registry=self.registry)  # fmt: skip
-        self.going_on = Gauge("snellen_hub_requests_going_on", "Requests that are being answered",
-                              registry=self.registry)  # fmt: skip
+        self.requests = Counter(
+            "snellen_hub_requests", "Requests", ["route", "method", "status"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "snellen_hub_request_seconds", "Seconds of a request", ["route"], registry=self.registry
+        )
+        self.going_on = Gauge(
+            "snellen_hub_requests_going_on", "Requests that are being answered", registry=self.registry
+        )
 
 
 class RequestObserver:
@@ -81,8 +84,15 @@ class RequestObserver:
             self._counts.requests.labels(route, method, status).inc()
             self._counts.seconds.labels(route).observe(duration)
             address = client_address(Request(scope))
-            log_line("request", request=name, method=method, route=route, status=status,
-                     ms=round(1000 * duration, 1), address=address)  # fmt: skip
+            log_line(
+                "request",
+                request=name,
+                method=method,
+                route=route,
+                status=status,
+                ms=round(1000 * duration, 1),
+                address=address,
+            )
 
 
 def add_operation(app: FastAPI, hub: Hub, headers: dict[str, str]) -> None:
@@ -148,8 +158,7 @@ class _HubGauges:
         self._workers = gauge("workers", "Workers that live")
         self._submissions = gauge("submissions", "Submissions by status", "status")
         self._uploaded = gauge("uploaded_bytes", "Bytes of all submissions")
-        self._stored = gauge("storage_bytes", "Bytes in the storage, counted every ten minutes; "
-                                              "of a folder only")  # fmt: skip
+        self._stored = gauge("storage_bytes", "Bytes in the storage, counted every ten minutes; of a folder only")
         self._free = gauge("storage_free_bytes", "Bytes free on its disk")
 
     def read(self) -> None:

@@ -33,9 +33,7 @@ def own_submissions(caller: Caller) -> Select[Submission]:
     """A query of the submissions of an account and its teams, with their benchmarks, the latest
     first."""
     query = select(Submission).where(is_shared_with(caller.account_id))
-    return query.options(joinedload(Submission.benchmark, innerjoin=True)).order_by(
-        Submission.id.desc()
-    )
+    return query.options(joinedload(Submission.benchmark, innerjoin=True)).order_by(Submission.id.desc())
 
 
 def find_own(session: Session, public_id: str, caller: Caller, *, lock: bool = False) -> Submission:
@@ -57,9 +55,7 @@ def find_visible(session: Session, public_id: str, account_id: int | None) -> Su
     return row
 
 
-def change_own(
-    session: Session, request: Request, caller: Caller, public_id: str, change: Change
-) -> Submission:
+def change_own(session: Session, request: Request, caller: Caller, public_id: str, change: Change) -> Submission:
     """Publish, choose or withdraw a submission. Raises 404 and PublicationRefused."""
     row = find_own(session, public_id, caller, lock=True)
     _CHANGES[change](session, row)
@@ -68,12 +64,7 @@ def change_own(
 
 
 def find_replaced(
-    session: Session,
-    benchmark: HostedBenchmark,
-    caller: Caller,
-    public_id: str,
-    *,
-    lock: bool = False,
+    session: Session, benchmark: HostedBenchmark, caller: Caller, public_id: str, *, lock: bool = False
 ) -> Submission | None:
     """The submission that another one is to replace; None for an empty id. Raises 404."""
     if not public_id:
@@ -98,8 +89,16 @@ def submit_replies(
     with hub.database.writing() as session:
         benchmark = find_hosted_benchmark(session, name)
         earlier = find_replaced(session, benchmark, caller, replaces, lock=True)
-        row = take_submission(session, hub.storage, benchmark, caller.account_id, new, limits,
-                              stored=stored, replaces=earlier, hidden=hidden)  # fmt: skip
-        note_request(session, request, "submit", caller.account_id, row.public_id,
-                     benchmark=name, size=row.size)  # fmt: skip
+        row = take_submission(
+            session,
+            hub.storage,
+            benchmark,
+            caller.account_id,
+            new,
+            limits,
+            stored=stored,
+            replaces=earlier,
+            hidden=hidden,
+        )
+        note_request(session, request, "submit", caller.account_id, row.public_id, benchmark=name, size=row.size)
         return row

@@ -66,17 +66,14 @@ def sample_query(
     page: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
 ) -> SampleQuery:
     """The questions that a query string asks for."""
-    return SampleQuery(q.replace("\x00", ""), category.replace("\x00", ""), submission, result,
-                       page)  # fmt: skip
+    return SampleQuery(q.replace("\x00", ""), category.replace("\x00", ""), submission, result, page)
 
 
 Asked = Annotated[SampleQuery, Depends(sample_query)]
 
 
 @samples_router.get("/api/v1/benchmarks/{name}/samples")
-def list_samples(
-    name: BoardName, hub: HubOf, reader: Reader, query: Asked, replies: bool = False
-) -> Response:
+def list_samples(name: BoardName, hub: HubOf, reader: Reader, query: Asked, replies: bool = False) -> Response:
     """Questions of a public split, 50 a page, each with what the published submissions made of it;
     with `replies` also how the replies of the best 20 begin. `q` searches, `category` selects,
     `submission` and `result` (right or wrong) select by how one submission did."""
@@ -89,9 +86,7 @@ def list_samples(
     for item in page.items:
         value = item_json(name, item)
         if replies:
-            value["replies"] = {
-                name: reply_json(read.get(item.position)) for name, read in texts.items()
-            }
+            value["replies"] = {name: reply_json(read.get(item.position)) for name, read in texts.items()}
         items.append(value)
     return json_response(
         {
@@ -116,8 +111,7 @@ def show_sample(name: BoardName, item: str, hub: HubOf, reader: Reader) -> Respo
         read = read_item(session, reader, benchmark, item)
     value = item_json(name, read.item)
     value["replies"] = [
-        {**_submission_json(submission), "reply": reply_json(reply)}
-        for submission, reply in read.replies
+        {**_submission_json(submission), "reply": reply_json(reply)} for submission, reply in read.replies
     ]
     about = {"benchmark": name, "version": benchmark.version, "left_out": read.left_out}
     return json_response(about | value)
@@ -132,9 +126,7 @@ def show_medium(request: Request, name: BoardName, digest: str, hub: HubOf) -> R
 
 
 @samples_router.post("/api/v1/benchmarks/{name}/flags", status_code=201)
-def add_flag(
-    request: Request, name: BoardName, hub: HubOf, identity: SubmitToken, flag: NewFlag
-) -> dict[str, Any]:
+def add_flag(request: Request, name: BoardName, hub: HubOf, identity: SubmitToken, flag: NewFlag) -> dict[str, Any]:
     """Flag an item of a public split: `kind` is `wrong-answer`, `ambiguous`, `broken-image`,
     `text-only` or `duplicate`, `reason` a short sentence. Once per account and item."""
     with hub.database.writing() as session:
@@ -154,16 +146,13 @@ def list_flags(name: BoardName, hub: HubOf, identity: SubmitToken) -> Response:
                 {
                     "item": each.item,
                     "kinds": each.kinds(),
-                    "flags": [
-                        {"account": flag.account.name, **flag_json(flag)} for flag in each.flags
-                    ],
+                    "flags": [{"account": flag.account.name, **flag_json(flag)} for flag in each.flags],
                 }
                 for each in read_flags(session, benchmark.id)
             ]
         else:
             query = select(WrongLabelFlag).where(
-                WrongLabelFlag.benchmark_id == benchmark.id,
-                WrongLabelFlag.account_id == identity.account_id,
+                WrongLabelFlag.benchmark_id == benchmark.id, WrongLabelFlag.account_id == identity.account_id
             )
             rows = session.scalars(query.order_by(WrongLabelFlag.id.desc()).limit(500))
             value = list(map(flag_json, rows))
@@ -175,9 +164,7 @@ def store_flag(
 ) -> WrongLabelFlag:
     """Raise a flag and note it in the audit log. Raises as `raise_flag`."""
     row = raise_flag(session, benchmark, caller.account_id, flag.item, flag.kind, flag.reason)
-    note_request(
-        session, request, "flag", caller.account_id, f"{benchmark.name} {flag.item}", kind=flag.kind
-    )
+    note_request(session, request, "flag", caller.account_id, f"{benchmark.name} {flag.item}", kind=flag.kind)
     return row
 
 

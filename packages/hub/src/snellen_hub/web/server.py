@@ -64,11 +64,19 @@ def serve_app(app: ASGIApp, bound: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; requests that are going on have 20 seconds to end."""
     _allow_files()
     config = uvicorn.Config(
-        app, http=PatientProtocol, access_log=False, log_config=None, log_level="warning",
-        timeout_graceful_shutdown=_GRACE, timeout_keep_alive=_IDLE_SECONDS,
-        h11_max_incomplete_event_size=64_000, server_header=False, backlog=_BACKLOG,
-        limit_concurrency=_CONNECTIONS, proxy_headers=False,
-    )  # fmt: skip
+        app,
+        http=PatientProtocol,
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=_IDLE_SECONDS,
+        h11_max_incomplete_event_size=64_000,
+        server_header=False,
+        backlog=_BACKLOG,
+        limit_concurrency=_CONNECTIONS,
+        proxy_headers=False,
+    )
     # It raises the signal once more after it has ended the requests.
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[bound])

@@ -61,7 +61,9 @@ def delete_token(request: Request, hub: HubOf, identity: AnyToken, number: Token
         row = find_token(session, number, identity.account_id)
         is_own = row.digest == secret_digest(token_of(request))
         if not is_own and not identity.may("submit"):
-            raise HTTPException(403, "this token may revoke itself alone; its scopes are "
-                                     f"{', '.join(sorted(identity.scopes)) or 'none'}")  # fmt: skip
+            raise HTTPException(
+                403,
+                f"this token may revoke itself alone; its scopes are {', '.join(sorted(identity.scopes)) or 'none'}",
+            )
         row.revoked = row.revoked or now()
         note_request(session, request, "token revoked", identity.account_id, row.label)

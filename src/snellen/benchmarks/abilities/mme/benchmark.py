@@ -60,8 +60,7 @@ def mme_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         ids[sample.id] += 1
         if ids[sample.id] > (1 if _has_own_id(row) else 2):
             raise DataError(
-                f"{path}, row {row.index + 1}: the id {sample.id!r} stands there already; "
-                "ids must be unique"
+                f"{path}, row {row.index + 1}: the id {sample.id!r} stands there already; ids must be unique"
             )
         area = area_of(subtask)
         yield replace(
@@ -100,10 +99,7 @@ BENCHMARK = Declaration(
     title="MME, perception and cognition by pairs of yes/no questions",
     paper="https://arxiv.org/abs/2306.13394",
     provenance="MME, for academic research only, as VLMEvalKit's TSV",
-    data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/MME.tsv",
-        "b36b43c3f09801f5d368627fb92187c3",
-    ),
+    data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/MME.tsv", "b36b43c3f09801f5d368627fb92187c3"),
     samples=mme_samples,
     scoring=YesNo(
         parsers={rule: partial(_parse, rule) for rule in _REPORTED_RULES},

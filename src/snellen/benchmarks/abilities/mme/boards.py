@@ -33,11 +33,7 @@ def build_boards(scores: SubtaskScores, ranks: int = 10) -> list[Leaderboard]:
         for area, subtasks in AREAS.items()
     }
     each = {
-        subtask: {
-            model: model_scores[subtask]
-            for model, model_scores in scores.items()
-            if subtask in model_scores
-        }
+        subtask: {model: model_scores[subtask] for model, model_scores in scores.items() if subtask in model_scores}
         for subtask in SUBTASKS
     }
     return [rank_models(name, ranked, ranks) for name, ranked in {**sums, **each}.items()]
@@ -57,9 +53,7 @@ def parse_printed_scores(table: DataTable) -> PrintedScores:
         model = _required_cell(row.cells, ("model",), where)
         subtask = subtask_name(_required_cell(row.cells, ("subtask", "category"), where))
         if subtask not in IMAGES:
-            raise DataError(
-                f"{where}: {subtask!r} is no subtask of MME; expected {', '.join(SUBTASKS)}"
-            )
+            raise DataError(f"{where}: {subtask!r} is no subtask of MME; expected {', '.join(SUBTASKS)}")
         if subtask in scores.setdefault(model, {}):
             raise DataError(f"{where}: {subtask} of {model} stands there already")
         accuracy = _required_percentage(row.cells, _ACCURACY, where)
@@ -80,8 +74,7 @@ def _required_cell(cells: Mapping[str, str], names: tuple[str, ...], where: str)
         if name in cells:
             return cells[name].strip()
     raise DataError(
-        f"{where}: no {names[0]}; got the columns {', '.join(cells)}; expected model, subtask, "
-        "acc and acc_plus"
+        f"{where}: no {names[0]}; got the columns {', '.join(cells)}; expected model, subtask, acc and acc_plus"
     )
 
 

@@ -9,13 +9,19 @@ from snellen.benchmarks.declaration.hierarchy import Hierarchy
 ABILITY, SUBTASK = "l2-category", "category"
 AREAS: Mapping[str, tuple[str, ...]] = {
     "perception": (
-        "existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark",
-        "artwork", "OCR",
+        "existence",
+        "count",
+        "position",
+        "color",
+        "posters",
+        "celebrity",
+        "scene",
+        "landmark",
+        "artwork",
+        "OCR",
     ),
-    "cognition": (
-        "commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning",
-    ),
-}  # fmt: skip
+    "cognition": ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning"),
+}
 SUBTASKS = tuple(subtask for area in AREAS.values() for subtask in area)
 IMAGES: Mapping[str, int] = dict(
     zip(SUBTASKS, (30, 30, 30, 30, 147, 170, 200, 200, 200, 20, 70, 20, 20, 20), strict=True)

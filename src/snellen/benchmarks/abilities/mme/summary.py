@@ -8,14 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.benchmarks.abilities.mme.subtasks import (
-    ABILITY,
-    AREAS,
-    SUBTASK,
-    SUBTASKS,
-    TOP,
-    area_of,
-)
+from snellen.benchmarks.abilities.mme.subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, TOP, area_of
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
@@ -49,46 +42,29 @@ class _SubtaskSums(NamedTuple):
     @property
     def tallies(self) -> tuple[GroupSums, ...]:
         """Accuracy and accuracy+, of which the score is the sum."""
-        return tuple(
-            group_sums(*zip(*scores, strict=True))
-            for scores in (self.by_question, self.by_image)
-            if scores
-        )
+        return tuple(group_sums(*zip(*scores, strict=True)) for scores in (self.by_question, self.by_image) if scores)
 
 
 def summarise_mme(
-    records: Sequence[Record],
-    *,
-    parsing_rule: str,
-    parsing_rules: Sequence[str],
-    failures: FailurePolicy = "exclude",
+    records: Sequence[Record], *, parsing_rule: str, parsing_rules: Sequence[str], failures: FailurePolicy = "exclude"
 ) -> Summary:
     """Headline: perception + cognition, 0..2800. Perception, cognition and their sum are given
     only where every subtask of theirs has a score."""
     by_subtask = _group_by_subtask(records)
-    cluster_of_id = dict(
-        zip((record.id for record in records), cluster_samples(records), strict=True)
-    )
+    cluster_of_id = dict(zip((record.id for record in records), cluster_samples(records), strict=True))
     owed = any(record.is_retryable for record in records)
     withheld = failures == "withhold" and owed
     tables = {
         name: {
             subtask: _subtask_sums(
-                [
-                    (_yes_no_item(record, name, parsing_rule, failures), cluster_of_id[record.id])
-                    for record in members
-                ]
+                [(_yes_no_item(record, name, parsing_rule, failures), cluster_of_id[record.id]) for record in members]
             )
             for subtask, members in by_subtask.items()
         }
         for name in _all_rules(records, parsing_rule, parsing_rules)
     }
     headline_table = tables[parsing_rule]
-    sums = (
-        _withhold_sums(dict(_area_sums(headline_table)))
-        if withheld
-        else dict(_area_sums(headline_table))
-    )
+    sums = _withhold_sums(dict(_area_sums(headline_table))) if withheld else dict(_area_sums(headline_table))
     sums["total"] = _add_note(sums["total"], f"replies read by the {parsing_rule} reading")
     return Summary(
         headline=sums["total"],
@@ -109,9 +85,7 @@ def summarise_mme(
     )
 
 
-def total_sums(
-    parsing_rule: str, failures: FailurePolicy, records: Sequence[Record]
-) -> HeadlineSums | None:
+def total_sums(parsing_rule: str, failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The total as a function of sums: of each subtask the right answers over the questions, and
     the images with both right over those with two."""
     judged = [_yes_no_item(record, parsing_rule, parsing_rule, failures) for record in records]
@@ -138,14 +112,11 @@ def total_sums(
 def _withhold_sums(sums: Mapping[str, Metric]) -> dict[str, Metric]:
     note = "withheld: samples failed or are missing"
     return {
-        name: Metric(name, None, metric.n, note=note, unit="points", top=metric.top)
-        for name, metric in sums.items()
+        name: Metric(name, None, metric.n, note=note, unit="points", top=metric.top) for name, metric in sums.items()
     }
 
 
-def _other_rules(
-    tables: Mapping[str, Mapping[str, _SubtaskSums]], parsing_rule: str
-) -> Iterator[tuple[str, Metric]]:
+def _other_rules(tables: Mapping[str, Mapping[str, _SubtaskSums]], parsing_rule: str) -> Iterator[tuple[str, Metric]]:
     """Sums under the readings that did not make the headline, e.g. `perception_paper`; the total
     without an LLM extractor is `by_rules`."""
     for other, table in tables.items():
@@ -166,23 +137,17 @@ def _group_by_subtask(records: Sequence[Record]) -> dict[str, list[Record]]:
     for record in records:
         by_subtask.setdefault(record.groups[SUBTASK], []).append(record)
     order = {name: index for index, name in enumerate(SUBTASKS)}
-    return {
-        name: by_subtask[name] for name in sorted(by_subtask, key=lambda n: (order.get(n, 99), n))
-    }
+    return {name: by_subtask[name] for name in sorted(by_subtask, key=lambda n: (order.get(n, 99), n))}
 
 
-def _all_rules(
-    records: Sequence[Record], parsing_rule: str, parsing_rules: Sequence[str]
-) -> list[str]:
+def _all_rules(records: Sequence[Record], parsing_rule: str, parsing_rules: Sequence[str]) -> list[str]:
     """The headline's first; with an LLM extractor also what the rules alone would give."""
     extracted = any(_BY_RULES in record.values for record in records)
     others = [name for name in parsing_rules if name != parsing_rule]
     return [parsing_rule, *others, *([_BY_RULES] if extracted else ())]
 
 
-def _yes_no_item(
-    record: Record, name: str, parsing_rule: str, failures: FailurePolicy
-) -> YesNoItem:
+def _yes_no_item(record: Record, name: str, parsing_rule: str, failures: FailurePolicy) -> YesNoItem:
     unit = record.unit or record.id
     if record.score is None:
         lost = counts_wrong(record.unscored, failures)
@@ -260,9 +225,7 @@ def _guess_metrics(by_subtask: Mapping[str, list[Record]]) -> Iterator[tuple[str
 
 
 def _group_metrics(
-    by_subtask: Mapping[str, list[Record]],
-    table: Mapping[str, _SubtaskSums],
-    cluster_of_id: Mapping[str, str],
+    by_subtask: Mapping[str, list[Record]], table: Mapping[str, _SubtaskSums], cluster_of_id: Mapping[str, str]
 ) -> dict[str, dict[str, Metric]]:
     """Scores by area and subtask, and accuracy, accuracy+ and yes rate by subtask."""
     areas = {area: _sum_metric(area, subtasks, table) for area, subtasks in AREAS.items()}
@@ -276,9 +239,7 @@ def _group_metrics(
     for subtask, sums in table.items():
         counts = sums.counts
         interval = interval_of_mean(sums.tallies, top=TOP) if counts.images else None
-        groups[SUBTASK][subtask] = Metric(
-            "score", counts.score, counts.questions, interval, unit="points", top=TOP
-        )
+        groups[SUBTASK][subtask] = Metric("score", counts.score, counts.questions, interval, unit="points", top=TOP)
         if counts.questions:
             groups["accuracy"][subtask] = _mean_metric("accuracy", sums.by_question)
         if counts.images:
@@ -299,9 +260,7 @@ def _yes_rate(records: Sequence[Record], cluster_of_id: Mapping[str, str]) -> Me
     if not answered:
         return None
     gold = 100 * sum(YES in record.gold for record in answered) / len(answered)
-    metric = _mean_metric(
-        "yes_rate", [(float(record.answer == YES), cluster_of_id[record.id]) for record in answered]
-    )
+    metric = _mean_metric("yes_rate", [(float(record.answer == YES), cluster_of_id[record.id]) for record in answered])
     bias = (metric.value or 0.0) - gold
     return _add_note(metric, f"gold {gold:.1f}, bias {bias:+.1f}")
 
@@ -315,9 +274,7 @@ def _bounds(by_subtask: Mapping[str, list[Record]]) -> Bounds | None:
                 count_by_image(
                     YesNoItem(
                         record.unit or record.id,
-                        (owed if record.is_retryable else None)
-                        if record.score is None
-                        else record.score == 1.0,
+                        (owed if record.is_retryable else None) if record.score is None else record.score == 1.0,
                     )
                     for record in by_subtask.get(subtask, ())
                 )
@@ -335,15 +292,10 @@ def _notices(table: Mapping[str, _SubtaskSums]) -> Iterator[str]:
     halves = sum(count.incomplete for count in counts)
     pictures = halves + sum(count.images for count in counts)
     if halves:
-        yield (
-            f"{halves} of {pictures} images have only one question with a score and are left out "
-            "of accuracy+"
-        )
+        yield (f"{halves} of {pictures} images have only one question with a score and are left out of accuracy+")
     absent = [name for name in SUBTASKS if name not in table or table[name].counts.score is None]
     if absent:
-        examples = ", ".join(absent[:4]) + (
-            f" and {len(absent) - 4} more" if len(absent) > 4 else ""
-        )
+        examples = ", ".join(absent[:4]) + (f" and {len(absent) - 4} more" if len(absent) > 4 else "")
         yield f"no total: {len(absent)} of {len(SUBTASKS)} subtasks have no score ({examples})"
     strange = [name for name in table if area_of(name) is None]
     if strange:

@@ -36,23 +36,9 @@ from snellen.benchmarks.abilities.mmt_bench.prompts import (
     variant_samples,
 )
 from snellen.benchmarks.abilities.mmt_bench.steps import add_step_rates
-from snellen.benchmarks.abilities.mmt_bench.summary import (
-    MICRO,
-    OVERALL,
-    overall_sums,
-    summarise_mmt,
-)
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    Headline,
-    ResolvedVariant,
-    ScoringParts,
-)
-from snellen.benchmarks.declaration.published import (
-    Published,
-    PublishedFile,
-    published_tsv,
-)
+from snellen.benchmarks.abilities.mmt_bench.summary import MICRO, OVERALL, overall_sums, summarise_mmt
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
+from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -103,9 +89,7 @@ def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
     )
 
 
-def _summarise(
-    prompt_variant: MMTPromptVariant, context: SummaryContext, records: Sequence[Record]
-) -> Summary:
+def _summarise(prompt_variant: MMTPromptVariant, context: SummaryContext, records: Sequence[Record]) -> Summary:
     summary = summarise_mmt(records, failures=context.failures)
     notices = (*summary.notices, *prompt_notices(records, prompt_variant))
     return msgspec.structs.replace(summary, notices=notices)

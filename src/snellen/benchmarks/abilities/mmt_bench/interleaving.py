@@ -43,9 +43,7 @@ def interleave_images(sample: Sample, subtask: str) -> Sample:
     match = rewording.images_first.search(sample.question) if rewording else None
     if rewording is None or match is None or len(sample.media) < 2:
         return put_images_first(sample)
-    rewritten = _fill_template(
-        rewording.interleaved, len(sample.media), match.groupdict().get("words", "")
-    )
+    rewritten = _fill_template(rewording.interleaved, len(sample.media), match.groupdict().get("words", ""))
     if rewritten.count(_IMAGE) != len(sample.media):
         return put_images_first(sample)
     question = sample.question[: match.start()] + rewritten + sample.question[match.end() :]
@@ -57,9 +55,7 @@ def interleave_images(sample: Sample, subtask: str) -> Sample:
 def _fill_template(template: str, images: int, text: str) -> str:
     remaining = max(0, images - template.count(_IMAGE))
     lists = {
-        "{candidates}": ", ".join(
-            f"Candidate {index}: {_IMAGE}" for index in range(1, remaining + 1)
-        ),
+        "{candidates}": ", ".join(f"Candidate {index}: {_IMAGE}" for index in range(1, remaining + 1)),
         "{indexed}": ", ".join(f"Image {index}: {_IMAGE}" for index in range(remaining)),
         "{images}": _IMAGE * remaining,
     }
@@ -72,10 +68,7 @@ def _fill_template(template: str, images: int, text: str) -> str:
 def _rewordings() -> Mapping[str, Rewording]:
     table = files("snellen.benchmarks") / "data" / "mmt_interleaved.csv"
     rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
-    return {
-        row["subtask"]: Rewording(_compile_words(row["images_first"]), row["interleaved"])
-        for row in rows
-    }
+    return {row["subtask"]: Rewording(_compile_words(row["images_first"]), row["interleaved"]) for row in rows}
 
 
 def _compile_words(text: str) -> re.Pattern[str]:

@@ -29,13 +29,7 @@ from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.model import Capabilities
 from snellen.core.record import Record
 from snellen.core.sample import Region, Row, Sample
-from snellen.prompts.coordinates import (
-    Coordinates,
-    ImageSize,
-    has_other_format,
-    rewrite_coordinates,
-    size_in_question,
-)
+from snellen.prompts.coordinates import Coordinates, ImageSize, has_other_format, rewrite_coordinates, size_in_question
 from snellen.prompts.derived_images import load_image
 from snellen.prompts.referring import Referring, apply_referring
 from snellen.prompts.stitch import default_names, keep_first_image, stitch_images
@@ -83,15 +77,9 @@ def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> It
 
     for sample in rows_to_samples(rows, path=path, adjust=with_regions):
         task = _subtask_of(sample)
-        if prompt_variant.tasks != "all" and (
-            task is None or prompt_variant.tasks not in task.studies
-        ):
+        if prompt_variant.tasks != "all" and (task is None or prompt_variant.tasks not in task.studies):
             continue
-        if (
-            prompt_variant.referring != "box"
-            and not sample.regions
-            and _in_study(task, "referring")
-        ):
+        if prompt_variant.referring != "box" and not sample.regions and _in_study(task, "referring"):
             raise DataError(
                 f"{path}: the question {sample.id} has no {BOXES}; "
                 f"referring={prompt_variant.referring} writes them into the text, and the "
@@ -130,17 +118,10 @@ def check_variant(prompt_variant: MMTPromptVariant, shots: str) -> None:
     if prompt_variant.prompt != PAPER and prompt_variant.placing != PLACINGS[0]:
         raise UsageError(f"mmt-bench:placing={prompt_variant.placing} is for prompt=paper")
     plain = MMTPromptVariant(
-        prompt_variant.prompt,
-        prompt_variant.images,
-        PLACINGS[0],
-        REFERRING[0],
-        COORDS[0],
-        prompt_variant.tasks,
+        prompt_variant.prompt, prompt_variant.images, PLACINGS[0], REFERRING[0], COORDS[0], prompt_variant.tasks
     )
     is_as_published = (
-        prompt_variant == plain
-        and prompt_variant.images in ("native", "single")
-        and prompt_variant.prompt != PAPER
+        prompt_variant == plain and prompt_variant.images in ("native", "single") and prompt_variant.prompt != PAPER
     )
     if shots != "0" and not is_as_published:
         raise UsageError(
@@ -156,11 +137,7 @@ def prompt_notices(records: Sequence[Record], prompt_variant: MMTPromptVariant) 
             "images=first: questions of several images were asked with the first alone, which "
             "is no support of several images"
         )
-    if (
-        prompt_variant.prompt == PAPER
-        and prompt_variant.placing == "text"
-        and prompt_variant.images == "native"
-    ):
+    if prompt_variant.prompt == PAPER and prompt_variant.placing == "text" and prompt_variant.images == "native":
         several = [record for record in records if len(record.media) > 1]
         among = sum(not record.question.startswith("<image") for record in several)
         yield (

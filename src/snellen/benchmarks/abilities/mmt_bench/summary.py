@@ -30,14 +30,7 @@ from snellen.benchmarks.declaration.hierarchy import Hierarchy
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import (
-    FailurePolicy,
-    chance_of,
-    cluster_samples,
-    counts_wrong,
-    mean_metric,
-    summarise,
-)
+from snellen.scoring.accuracy import FailurePolicy, chance_of, cluster_samples, counts_wrong, mean_metric, summarise
 from snellen.scoring.grouped import interval_of_mean, mean_of_all, small_group_notice
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.mmt_bench import VISUAL_RECOGNITION
@@ -78,16 +71,11 @@ def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclu
     """Headline: the plain mean of all subtasks' accuracies."""
     cluster_ids = cluster_samples(records)
     base = summarise(records, headline=MICRO, failures=failures, cluster_ids=cluster_ids)
-    scored = {
-        id(record): 0.0 if counts_wrong(record.unscored, failures) else record.score
-        for record in records
-    }
+    scored = {id(record): 0.0 if counts_wrong(record.unscored, failures) else record.score for record in records}
     subtask_scores = _subtask_scores(records, cluster_ids, lambda one: scored[id(one)])
     members = _members(records)
     all_names = [task for names in members.values() for task in names]
-    without_recognition = [
-        task for meta, names in members.items() if meta != VISUAL_RECOGNITION for task in names
-    ]
+    without_recognition = [task for meta, names in members.items() if meta != VISUAL_RECOGNITION for task in names]
     headline = subtask_scores.mean(OVERALL, all_names)
     withheld = failures == "withhold" and base.bounds is not None
     if withheld:
@@ -95,25 +83,14 @@ def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclu
     kept = {name: metric for name, metric in base.metrics.items() if name not in (CHANCE, FREQUENT)}
     counted = [record for record in records if scored[id(record)] is not None]
     guesses = _guess_scores(counted)
-    without = (
-        {}
-        if withheld
-        else {WITHOUT_RECOGNITION: subtask_scores.mean(WITHOUT_RECOGNITION, without_recognition)}
-    )
+    without = {} if withheld else {WITHOUT_RECOGNITION: subtask_scores.mean(WITHOUT_RECOGNITION, without_recognition)}
     return msgspec.structs.replace(
         base,
         headline=headline,
-        metrics={
-            OVERALL: headline,
-            **kept,
-            **without,
-            **dict(_guess_metrics(counted, guesses, all_names)),
-        },
+        metrics={OVERALL: headline, **kept, **without, **dict(_guess_metrics(counted, guesses, all_names))},
         groups={}
         if withheld
-        else _group_metrics(
-            base, subtask_scores, members, _guess_groups(counted, guesses, members)
-        ),
+        else _group_metrics(base, subtask_scores, members, _guess_groups(counted, guesses, members)),
         bounds=_bounds(records, all_names) if base.bounds else None,
         notices=(*base.notices, *_notices(subtask_scores)),
         beside=(MICRO, WITHOUT_RECOGNITION),
@@ -168,18 +145,14 @@ def _members(records: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _group_metrics(
-    base: Summary,
-    subtask_scores: _SubtaskScores,
-    members: Members,
-    guesses: dict[str, dict[str, Metric]],
+    base: Summary, subtask_scores: _SubtaskScores, members: Members, guesses: dict[str, dict[str, Metric]]
 ) -> dict[str, dict[str, Metric]]:
     """Scores by meta-task, subtask, image type, capability and prompt study, then the data's own
     groups."""
     titles = {meta.abbreviation: meta.title for meta in meta_tasks()}
     groups = {
         META_TASK: {
-            meta: subtask_scores.mean("accuracy", names, titles.get(meta, ""))
-            for meta, names in members.items()
+            meta: subtask_scores.mean("accuracy", names, titles.get(meta, "")) for meta, names in members.items()
         },
         SUBTASK: dict(subtask_scores.means),
         "image type": _mean_metrics(subtask_scores, by_image_type()),
@@ -214,10 +187,7 @@ def _guess_scores(records: Sequence[Record]) -> _GuessScores | None:
     for record in records:
         by_subtask.setdefault(_subtask_name(record), []).append(record)
     return _GuessScores(
-        {
-            name: _mean([chance_of(record) for record in members])
-            for name, members in by_subtask.items()
-        },
+        {name: _mean([chance_of(record) for record in members]) for name, members in by_subtask.items()},
         {
             name: Counter(record.gold[0] for record in members).most_common(1)[0][1] / len(members)
             for name, members in by_subtask.items()
@@ -289,9 +259,7 @@ def guess_totals(records: Iterable[Record]) -> dict[str, GuessTotals]:
         others = [share for task, share in shares.items() if task not in recognised]
         right = sum(share * sizes[task] for task, share in shares.items())
         totals[name] = GuessTotals(
-            100 * _mean(list(shares.values())),
-            100 * right / len(counted),
-            100 * _mean(others) if others else None,
+            100 * _mean(list(shares.values())), 100 * right / len(counted), 100 * _mean(others) if others else None
         )
     return totals
 

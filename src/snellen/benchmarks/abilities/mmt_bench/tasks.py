@@ -51,8 +51,7 @@ class Subtask(NamedTuple):
 def meta_tasks() -> tuple[MetaTask, ...]:
     """All 32, in the order of Table 2."""
     return tuple(
-        MetaTask(row["abbreviation"], row["meta_task"], row["name"])
-        for row in _read_rows("mmt_meta_tasks.csv")
+        MetaTask(row["abbreviation"], row["meta_task"], row["name"]) for row in _read_rows("mmt_meta_tasks.csv")
     )
 
 

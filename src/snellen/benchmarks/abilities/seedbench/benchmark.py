@@ -23,30 +23,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, cast, get_args
 
-from snellen.benchmarks.abilities.seedbench.image_answers import (
-    drawing_flow,
-    text_then_drawing_flow,
-)
+from snellen.benchmarks.abilities.seedbench.image_answers import drawing_flow, text_then_drawing_flow
 from snellen.benchmarks.abilities.seedbench.levels import LEVELS, CapabilityLevel, Version
-from snellen.benchmarks.abilities.seedbench.rows import (
-    DRAWN,
-    PART,
-    SUBPART,
-    TEXT_AND_DRAWN,
-    seed_samples,
-)
-from snellen.benchmarks.abilities.seedbench.summary import (
-    headline_name,
-    headline_sums,
-    summarise_seed,
-)
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    Headline,
-    ResolvedVariant,
-    ScoringParts,
-    Video,
-)
+from snellen.benchmarks.abilities.seedbench.rows import DRAWN, PART, SUBPART, TEXT_AND_DRAWN, seed_samples
+from snellen.benchmarks.abilities.seedbench.summary import headline_name, headline_sums, summarise_seed
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts, Video
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.declaration.rows import AdjustSample
@@ -57,11 +38,7 @@ from snellen.benchmarks.protocol.ask_config import (
     few_shot_requirements,
     max_reply_tokens,
 )
-from snellen.benchmarks.protocol.drawing_options import (
-    allow_drawing_options,
-    drawing_options,
-    split_drawing_options,
-)
+from snellen.benchmarks.protocol.drawing_options import allow_drawing_options, drawing_options, split_drawing_options
 from snellen.benchmarks.protocol.flows import AskConfig, parse_yes_no_by_words, single_pass_flow
 from snellen.benchmarks.protocol.parsers import (
     OWN,
@@ -119,9 +96,7 @@ def _requirements(protocol: Protocol) -> Requirement:
     return missing_requirement
 
 
-def unsupported_reason(
-    sample: Sample, capabilities: Capabilities, *, protocol: Protocol, clip: bool
-) -> str | None:
+def unsupported_reason(sample: Sample, capabilities: Capabilities, *, protocol: Protocol, clip: bool) -> str | None:
     """Why a model cannot take a question of some dimension; such a dimension has no value."""
     subpart = sample.groups.get(SUBPART, "")
     if subpart in (DRAWN, TEXT_AND_DRAWN):
@@ -176,9 +151,7 @@ class SeedScoring:
         own = {**declaration.data.options, **declaration.options}
         return {**own, **few_shot_options(), **drawing_options()}
 
-    def allowed_options(
-        self, options: Mapping[str, Sequence[str]], variant: Variant
-    ) -> Mapping[str, Sequence[str]]:
+    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         return allow_drawing_options(options, variant)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
@@ -195,11 +168,7 @@ class SeedScoring:
         return ScoringParts(
             flow=self._flow(config, drawing.settings),
             summarise=partial(
-                summarise_seed,
-                version=self.version,
-                level=self.level,
-                ranking=ranking,
-                failures=resolved.failures,
+                summarise_seed, version=self.version, level=self.level, ranking=ranking, failures=resolved.failures
             ),
             sums=headline_sums(self.version, self.level, resolved.failures),
             headline=headline_name(self.version, self.level),
@@ -220,21 +189,13 @@ class SeedScoring:
     def _check(self, drawing: Mapping[str, str], examples: Mapping[str, str]) -> None:
         """Raises UsageError for options that do not go together."""
         if drawing and self.level != "L3":
-            raise UsageError(
-                f"seedbench:{', '.join(drawing)}: pictures are drawn in the questions of level=L3 "
-                "alone"
-            )
+            raise UsageError(f"seedbench:{', '.join(drawing)}: pictures are drawn in the questions of level=L3 alone")
         if self.protocol == "ranking" and examples:
-            raise UsageError(
-                "seedbench ranks texts: shots and cot are for replies, with protocol=generate"
-            )
+            raise UsageError("seedbench ranks texts: shots and cot are for replies, with protocol=generate")
 
     def _flow(self, config: AskConfig, drawing: Drawing) -> Callable[[Sample], Flow]:
         text = ranked_flow if self.protocol == "ranking" else single_pass_flow(config)
-        by_subpart = {
-            DRAWN: drawing_flow(drawing),
-            TEXT_AND_DRAWN: text_then_drawing_flow(text, drawing),
-        }
+        by_subpart = {DRAWN: drawing_flow(drawing), TEXT_AND_DRAWN: text_then_drawing_flow(text, drawing)}
 
         def flow(sample: Sample) -> Flow:
             return by_subpart.get(sample.groups.get(SUBPART, ""), text)(sample)
@@ -272,9 +233,7 @@ def _for_version(declaration: Declaration, variant: Variant) -> Declaration:
     )
 
 
-def _seed_samples(
-    version: Version, level: CapabilityLevel, rows: Iterable[Row]
-) -> Iterator[Sample]:
+def _seed_samples(version: Version, level: CapabilityLevel, rows: Iterable[Row]) -> Iterator[Sample]:
     path = str(getattr(rows, "path", "seedbench"))
     return seed_samples(rows, version=version, level=level, path=path)
 
@@ -289,19 +248,12 @@ BENCHMARK = Declaration(
     data=SeedFiles(
         {"version": ("1", "2", "2-plus", "H")},
         {
-            ("1",): published_tsv(
-                f"{_COMPASS}/SEEDBench_IMG.tsv", "68017231464752261a2526d6ca3a10c0"
-            ),
+            ("1",): published_tsv(f"{_COMPASS}/SEEDBench_IMG.tsv", "68017231464752261a2526d6ca3a10c0"),
             ("2",): published_tsv(
-                f"{_HUB}/VLMEval/SEEDBench2/resolve/main/SEEDBench2.tsv",
-                "4ec15cf864c4f16274112284f531813e",
+                f"{_HUB}/VLMEval/SEEDBench2/resolve/main/SEEDBench2.tsv", "4ec15cf864c4f16274112284f531813e"
             ),
-            ("2-plus",): published_tsv(
-                f"{_COMPASS}/SEEDBench2_Plus.tsv", "e32d3216dc4f452b0fe497a52015d1fd"
-            ),
-            ("H",): PublishedFile(
-                _H, RemoteFile(urls=(f"{_HUB}/AILab-CVC/SEED-Bench-H/resolve/main/{_H}",))
-            ),
+            ("2-plus",): published_tsv(f"{_COMPASS}/SEEDBench2_Plus.tsv", "e32d3216dc4f452b0fe497a52015d1fd"),
+            ("H",): PublishedFile(_H, RemoteFile(urls=(f"{_HUB}/AILab-CVC/SEED-Bench-H/resolve/main/{_H}",))),
         },
     ),
     aliases={

@@ -48,9 +48,7 @@ def drawing_flow(settings: Drawing) -> Callable[[Sample], Flow]:
     return flow
 
 
-def text_then_drawing_flow(
-    text: Callable[[Sample], Flow], settings: Drawing
-) -> Callable[[Sample], Flow]:
+def text_then_drawing_flow(text: Callable[[Sample], Flow], settings: Drawing) -> Callable[[Sample], Flow]:
     """Answer by `text` first; draw only after a right answer."""
 
     def flow(sample: Sample) -> Flow:
@@ -61,18 +59,14 @@ def text_then_drawing_flow(
         if text_record.score == 0.0:
             # Two requests, drawing and comparing, became unnecessary.
             return structs.replace(text_record, values=values, saved=text_record.saved + 2)
-        drawing = yield from draw_and_compare(
-            sample, illustration_messages(sample, text_record), settings
-        )
+        drawing = yield from draw_and_compare(sample, illustration_messages(sample, text_record), settings)
         passes = (*text_record.passes, *drawing.passes)
         return build_ranked_record(sample, passes, values=values, drawn_images=drawing.digests)
 
     return flow
 
 
-def draw_and_compare(
-    sample: Sample, messages: tuple[Message, ...], settings: Drawing
-) -> Steps[DrawnImage]:
+def draw_and_compare(sample: Sample, messages: tuple[Message, ...], settings: Drawing) -> Steps[DrawnImage]:
     """Two passes: the drawing, and CLIP's choice among the candidate images.
 
     A reply in words (`Generated`) refuses the drawing, or is a recorded letter.
@@ -80,9 +74,7 @@ def draw_and_compare(
     ref = Ref(sample.id)
     output = yield Draw(messages=messages, ref=ref, settings=settings, media=sample.sources())
     if isinstance(output, Generated):
-        answer = non_answer(output) or parse_choice(
-            output.text, sample.options, stop_reason=output.stop_reason
-        )
+        answer = non_answer(output) or parse_choice(output.text, sample.options, stop_reason=output.stop_reason)
         value = answer.value if isinstance(answer, ParsedAnswer) else None
         correct = value in sample.gold if sample.gold else None
         return DrawnImage((Pass(messages, output, answer, sample.gold, correct),))
@@ -104,12 +96,7 @@ def draw_and_compare(
     label = max(sorted(similarity), key=similarity.__getitem__)
     correct = label in sample.gold if sample.gold else None
     choice = Pass(
-        compare.messages,
-        compared,
-        ParsedAnswer(label, RULE),
-        sample.gold,
-        correct,
-        options=dict(sample.options),
+        compare.messages, compared, ParsedAnswer(label, RULE), sample.gold, correct, options=dict(sample.options)
     )
     return DrawnImage((drawing, choice), output.images)
 

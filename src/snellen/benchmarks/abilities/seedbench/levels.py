@@ -81,9 +81,7 @@ def dimension_by_type(version: Version, number: int) -> Dimension | None:
         return next((dimension for dimension in dimensions() if dimension.number == number), None)
     if version == "2-plus":
         return dimensions_of_version(version)[0]
-    return next(
-        (dimension for dimension in dimensions() if dimension.types.get(version) == number), None
-    )
+    return next((dimension for dimension in dimensions() if dimension.types.get(version) == number), None)
 
 
 def dimension_by_name(name: str) -> Dimension | None:
@@ -93,11 +91,7 @@ def dimension_by_name(name: str) -> Dimension | None:
 
 @functools.cache
 def _dimensions_by_name() -> dict[str, Dimension]:
-    return {
-        _key(name): dimension
-        for dimension in dimensions()
-        for name in (dimension.name, *dimension.other_names)
-    }
+    return {_key(name): dimension for dimension in dimensions() for name in (dimension.name, *dimension.other_names)}
 
 
 def _key(name: str) -> str:
@@ -147,17 +141,12 @@ def group_by_level(selected: Sequence[Dimension]) -> list[DimensionGroup]:
         if any(dimension.level == level for dimension in selected):
             below = LEVELS[: index + 1]
             groups.append(
-                DimensionGroup(
-                    level,
-                    tuple(dimension.name for dimension in selected if dimension.level in below),
-                )
+                DimensionGroup(level, tuple(dimension.name for dimension in selected if dimension.level in below))
             )
     return groups
 
 
-def _group_dimensions(
-    selected: Iterable[Dimension], label: Callable[[Dimension], str]
-) -> list[DimensionGroup]:
+def _group_dimensions(selected: Iterable[Dimension], label: Callable[[Dimension], str]) -> list[DimensionGroup]:
     members: dict[str, list[str]] = {}
     for dimension in selected:
         members.setdefault(label(dimension), []).append(dimension.name)

@@ -35,9 +35,7 @@ _NUMBERED_ID = re.compile(r"(\d+)_\d+(?: \(row \d+\))?")
 """Ids of version 2 and H: the number of the dimension and that of the question."""
 
 
-def seed_samples(
-    rows: Iterable[Row], *, version: Version, level: CapabilityLevel, path: str
-) -> Iterator[Sample]:
+def seed_samples(rows: Iterable[Row], *, version: Version, level: CapabilityLevel, path: str) -> Iterator[Sample]:
     """Samples of the dimensions up to `level`, and of unknown dimensions.
 
     Raises DataError for a row without a question, a gold answer that is no option, or a duplicate
@@ -53,8 +51,7 @@ def seed_samples(
         first = seen.setdefault(sample.id, row.index)
         if first != row.index:
             raise DataError(
-                f"{path}: rows {first + 1} and {row.index + 1} have the same id "
-                f"{sample.id!r}; ids must be unique"
+                f"{path}: rows {first + 1} and {row.index + 1} have the same id {sample.id!r}; ids must be unique"
             )
         groups = groups_of(sample, row.cells, dimension, version)
         yield replace(_with_image_options(sample, row, path), groups=groups)
@@ -95,10 +92,7 @@ def _with_image_options(sample: Sample, row: Row, path: str) -> Sample:
         return sample
     if count > len(row.media):
         raise DataError(
-            f"{path}, row {row.index + 1}: {count} options are pictures, but the row names "
-            f"{len(row.media)} files"
+            f"{path}, row {row.index + 1}: {count} options are pictures, but the row names {len(row.media)} files"
         )
     question_media, options = row.media[:-count], row.media[-count:]
-    return replace(
-        sample, media=question_media, option_images=dict(zip(sample.options, options, strict=True))
-    )
+    return replace(sample, media=question_media, option_images=dict(zip(sample.options, options, strict=True)))

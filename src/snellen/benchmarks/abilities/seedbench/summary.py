@@ -31,12 +31,7 @@ from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, cluster_samples, summarise
-from snellen.scoring.grouped import (
-    interval_of_mean,
-    mean_of_all,
-    small_group_notice,
-    sums_by_label,
-)
+from snellen.scoring.grouped import interval_of_mean, mean_of_all, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups
 from snellen.stats.stratified import GroupSums
 
@@ -53,12 +48,7 @@ def headline_name(version: Version, level: CapabilityLevel) -> str:
 
 
 def summarise_seed(
-    records: Sequence[Record],
-    *,
-    version: Version,
-    level: CapabilityLevel,
-    ranking: bool,
-    failures: FailurePolicy,
+    records: Sequence[Record], *, version: Version, level: CapabilityLevel, ranking: bool, failures: FailurePolicy
 ) -> Summary:
     """Accuracy over questions, each dimension's accuracy, and the averages over dimensions.
 
@@ -73,14 +63,10 @@ def summarise_seed(
     averages = {
         LEVEL: [group for group in group_by_level(dimensions) if group.name <= level],
         PART: group_by_part([dimension for dimension in dimensions if dimension.level <= level]),
-        SUBPART: group_by_subpart(
-            [dimension for dimension in dimensions if dimension.level <= level]
-        ),
+        SUBPART: group_by_subpart([dimension for dimension in dimensions if dimension.level <= level]),
     }
     groups = {
-        column: {
-            group.name: _group_mean(group, metrics_by_dimension, sums) for group in groups_of_column
-        }
+        column: {group.name: _group_mean(group, metrics_by_dimension, sums) for group in groups_of_column}
         for column, groups_of_column in averages.items()
     }
     has_dimensions = bool(metrics_by_dimension)
@@ -90,13 +76,9 @@ def summarise_seed(
         metrics |= {name: metric for name, metric in groups[PART].items() if name != "part-1"}
     metrics |= base.groups.get(MEDIA, {})
     head = headline_name(version, level)
-    headline = metrics.get(head) or Metric(
-        head, None, 0, note="the questions' dimensions are unknown"
-    )
+    headline = metrics.get(head) or Metric(head, None, 0, note="the questions' dimensions are unknown")
     other_groups = {
-        column: labels
-        for column, labels in base.groups.items()
-        if column not in (DIMENSION, PART, SUBPART)
+        column: labels for column, labels in base.groups.items() if column not in (DIMENSION, PART, SUBPART)
     }
     known_groups = {**groups, DIMENSION: metrics_by_dimension} if has_dimensions else {}
     level_group = next((group for group in averages[LEVEL] if group.name == head), None)
@@ -120,25 +102,16 @@ def summarise_seed(
     )
 
 
-def headline_sums(
-    version: Version, level: CapabilityLevel, failures: FailurePolicy
-) -> SumsOf | None:
+def headline_sums(version: Version, level: CapabilityLevel, failures: FailurePolicy) -> SumsOf | None:
     """The level's average as a function of sums; None for the versions headed by accuracy."""
     head = headline_name(version, level)
     group = next(
-        (
-            dimension
-            for dimension in group_by_level(dimensions_of_version(version))
-            if dimension.name == head
-        ),
-        None,
+        (dimension for dimension in group_by_level(dimensions_of_version(version)) if dimension.name == head), None
     )
     return group and partial(_level_sums, group, failures)
 
 
-def _level_sums(
-    group: DimensionGroup, failures: FailurePolicy, records: Sequence[Record]
-) -> HeadlineSums | None:
+def _level_sums(group: DimensionGroup, failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     def dimension(record: Record) -> str | None:
         name = record.groups.get(DIMENSION)
         return name if name in group.members else None
@@ -147,9 +120,7 @@ def _level_sums(
     return sums if sums and sums.rows.shape[1] == 2 * len(group.members) else None
 
 
-def _dimension_metrics(
-    records: Sequence[Record], base: Summary, version: Version
-) -> dict[str, Metric]:
+def _dimension_metrics(records: Sequence[Record], base: Summary, version: Version) -> dict[str, Metric]:
     """Every dimension that was asked, in the paper's order, with what was not valid in it."""
     by_name: dict[str, list[Record]] = {}
     for record in records:
@@ -160,9 +131,7 @@ def _dimension_metrics(
     for dimension in dimensions_of_version(version):
         if dimension.name in by_name:
             metric = scored.get(dimension.name) or Metric(base.headline.name, None, 0)
-            cells[dimension.name] = structs.replace(
-                metric, note=validity_note(by_name[dimension.name])
-            )
+            cells[dimension.name] = structs.replace(metric, note=validity_note(by_name[dimension.name]))
     return cells
 
 
@@ -174,9 +143,7 @@ def validity_note(records: Sequence[Record]) -> str:
     valid = sum(record.outcome == "answered" for record in records)
     if valid == len(records):
         return ""
-    reasons = Counter(
-        record.failure or record.outcome for record in records if record.outcome != "answered"
-    )
+    reasons = Counter(record.failure or record.outcome for record in records if record.outcome != "answered")
     listed = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in reasons.items())
     mark = f"{MARK} " if 0 < 2 * valid <= len(records) else ""
     return f"{mark}{valid} of {len(records)} answers valid: {listed}"
@@ -194,9 +161,7 @@ def _group_mean(
     none."""
     values = {name: cell.value for name, cell in metrics_by_dimension.items()}
     value = mean_of_all(values, group.members)
-    scored = sum(
-        metrics_by_dimension[name].n for name in group.members if name in metrics_by_dimension
-    )
+    scored = sum(metrics_by_dimension[name].n for name in group.members if name in metrics_by_dimension)
     if value is None:
         absent = [name for name in group.members if values.get(name) is None]
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
@@ -219,9 +184,7 @@ def _level_bounds(records: Sequence[Record], group: DimensionGroup) -> Bounds | 
     return Bounds(averages[0], averages[1])
 
 
-def _average_with_failures(
-    records: Sequence[Record], group: DimensionGroup, failed_score: float
-) -> float | None:
+def _average_with_failures(records: Sequence[Record], group: DimensionGroup, failed_score: float) -> float | None:
     scores: dict[str, list[float]] = {}
     for record in records:
         if record.is_retryable:
@@ -233,11 +196,7 @@ def _average_with_failures(
 
 
 def _validity_notices(metrics_by_dimension: Mapping[str, Metric]) -> list[str]:
-    return [
-        f"{name} {metric.note}"
-        for name, metric in metrics_by_dimension.items()
-        if metric.note.startswith(MARK)
-    ]
+    return [f"{name} {metric.note}" for name, metric in metrics_by_dimension.items() if metric.note.startswith(MARK)]
 
 
 def _form_notices(metrics_by_dimension: Mapping[str, Metric]) -> list[str]:
@@ -265,12 +224,10 @@ def hierarchy() -> Hierarchy:
     """Levels, parts and subparts are plain means of dimensions, whose sizes the paper prints in a
     picture alone."""
     every = dimensions_of_version("H")
-    larger = {LEVEL: group_by_level(every), PART: group_by_part(every),
-              SUBPART: group_by_subpart(every)}  # fmt: skip
+    larger = {LEVEL: group_by_level(every), PART: group_by_part(every), SUBPART: group_by_subpart(every)}
     return Hierarchy(
         DIMENSION,
         {dimension.name: 0 for dimension in every},
-        {column: {group.name: group.members for group in groups}
-         for column, groups in larger.items()},
+        {column: {group.name: group.members for group in groups} for column, groups in larger.items()},
         lambda name: found.name if (found := dimension_by_name(name)) else name,
-    )  # fmt: skip
+    )

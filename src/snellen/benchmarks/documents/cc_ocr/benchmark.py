@@ -25,18 +25,9 @@ from dataclasses import replace
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import (
-    BARE,
-    open_answers,
-    open_rules,
-    parse_whole_reply,
-)
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules, parse_whole_reply
 from snellen.benchmarks.declaration.published import Published
-from snellen.benchmarks.documents.cc_ocr.grading import (
-    DOCUMENT_TASKS,
-    grade_as_vlmevalkit,
-    grade_transcript,
-)
+from snellen.benchmarks.documents.cc_ocr.grading import DOCUMENT_TASKS, grade_as_vlmevalkit, grade_transcript
 from snellen.benchmarks.documents.cc_ocr.subsets import (
     ALL,
     DOCUMENTS,
@@ -70,10 +61,7 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     if track not in TRACKS or (track == DOCUMENTS and task not in DOCUMENT_TASKS):
         known = (TASK, task, DOCUMENT_TASKS) if track == DOCUMENTS else (TRACK, track, TRACKS)
         column, value, values = known
-        raise DataError(
-            f"the column {column} is {value!r}; expected one of "
-            f"{', '.join(values)}, as in CCOCR.tsv"
-        )
+        raise DataError(f"the column {column} is {value!r}; expected one of {', '.join(values)}, as in CCOCR.tsv")
     subset = f"{track}/{sample.groups.get('split', '')}"
     column = gold_column(row.cells) or ""
     gold = row.cells.get(column, "")
@@ -106,8 +94,7 @@ BENCHMARK = Declaration(
     template=BARE,
     max_new_tokens=_MAX_NEW_TOKENS,
     scoring=open_answers(
-        "score",
-        open_rules(grade_transcript, vlmevalkit=grade_as_vlmevalkit, parse=parse_whole_reply),
+        "score", open_rules(grade_transcript, vlmevalkit=grade_as_vlmevalkit, parse=parse_whole_reply)
     ),
     headline=Headline(name=HEADLINE, summarise=summarise_tracks, sums=track_sums),
     counts_missing=(OFFICIAL,),

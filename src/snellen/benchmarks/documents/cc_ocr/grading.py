@@ -9,26 +9,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from snellen.benchmarks.documents.cc_ocr.fields import (
-    FieldCounts,
-    count_fields,
-    field_similarity,
-    parse_fields,
-)
-from snellen.benchmarks.documents.cc_ocr.subsets import (
-    DOCUMENTS,
-    FIELDS,
-    SCENE,
-    SUBSET,
-    TASK,
-    TRACK,
-)
+from snellen.benchmarks.documents.cc_ocr.fields import FieldCounts, count_fields, field_similarity, parse_fields
+from snellen.benchmarks.documents.cc_ocr.subsets import DOCUMENTS, FIELDS, SCENE, SUBSET, TASK, TRACK
 from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
-from snellen.benchmarks.documents.cc_ocr.word_overlap import (
-    WordOverlap,
-    count_tokens,
-    transcript_tokens,
-)
+from snellen.benchmarks.documents.cc_ocr.word_overlap import WordOverlap, count_tokens, transcript_tokens
 from snellen.core.limits import is_too_deep
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
@@ -104,9 +88,7 @@ def compare_tokens(answer: str, gold: str, subset: str) -> WordOverlap:
     space; ASCII letters and digits alone for scene text in words."""
     track, _, name = subset.partition("/")
     characters = name in _CHARACTER_LANGUAGES or _CHINESE_SUBSETS in name
-    tokens = partial(
-        transcript_tokens, characters=characters, alphanumeric=track == SCENE and not characters
-    )
+    tokens = partial(transcript_tokens, characters=characters, alphanumeric=track == SCENE and not characters)
     return count_tokens(tokens(answer), tokens(gold))
 
 

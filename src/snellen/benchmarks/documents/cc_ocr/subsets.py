@@ -34,54 +34,14 @@ class SubsetFile(NamedTuple):
 
 
 _SUBSETS = (
-    SubsetFile(
-        "doc_parsing/doc/doc_photo_chn",
-        75,
-        "DocParsing_DocPhotoChn",
-        "9039dcbb31830d413261a95cfa29d97f",
-    ),
-    SubsetFile(
-        "doc_parsing/doc/doc_photo_eng",
-        75,
-        "DocParsing_DocPhotoEng",
-        "2ca0824881e1d7317626f2a19d902989",
-    ),
-    SubsetFile(
-        "doc_parsing/doc/doc_scan_chn",
-        75,
-        "DocParsing_DocScanChn",
-        "9e265c8aa760ebdf5c3bf9e892d55492",
-    ),
-    SubsetFile(
-        "doc_parsing/doc/doc_scan_eng",
-        75,
-        "DocParsing_DocScanEng",
-        "77d04637be3def86dbc2ce37ba64a704",
-    ),
-    SubsetFile(
-        "doc_parsing/table/table_photo_chn",
-        75,
-        "DocParsing_TablePhotoChn",
-        "c4dc85252ddad2b43a03a67b1d1ae983",
-    ),
-    SubsetFile(
-        "doc_parsing/table/table_photo_eng",
-        75,
-        "DocParsing_TablePhotoEng",
-        "02ab75d6169da0cd2ece9ce0ae14a479",
-    ),
-    SubsetFile(
-        "doc_parsing/table/table_scan_chn",
-        75,
-        "DocParsing_TableScanChn",
-        "f1f79959fdd01127df7377c9d46722f2",
-    ),
-    SubsetFile(
-        "doc_parsing/table/table_scan_eng",
-        75,
-        "DocParsing_TableScanEng",
-        "794903c7acf52bfe956eefba2166d14b",
-    ),
+    SubsetFile("doc_parsing/doc/doc_photo_chn", 75, "DocParsing_DocPhotoChn", "9039dcbb31830d413261a95cfa29d97f"),
+    SubsetFile("doc_parsing/doc/doc_photo_eng", 75, "DocParsing_DocPhotoEng", "2ca0824881e1d7317626f2a19d902989"),
+    SubsetFile("doc_parsing/doc/doc_scan_chn", 75, "DocParsing_DocScanChn", "9e265c8aa760ebdf5c3bf9e892d55492"),
+    SubsetFile("doc_parsing/doc/doc_scan_eng", 75, "DocParsing_DocScanEng", "77d04637be3def86dbc2ce37ba64a704"),
+    SubsetFile("doc_parsing/table/table_photo_chn", 75, "DocParsing_TablePhotoChn", "c4dc85252ddad2b43a03a67b1d1ae983"),
+    SubsetFile("doc_parsing/table/table_photo_eng", 75, "DocParsing_TablePhotoEng", "02ab75d6169da0cd2ece9ce0ae14a479"),
+    SubsetFile("doc_parsing/table/table_scan_chn", 75, "DocParsing_TableScanChn", "f1f79959fdd01127df7377c9d46722f2"),
+    SubsetFile("doc_parsing/table/table_scan_eng", 75, "DocParsing_TableScanEng", "794903c7acf52bfe956eefba2166d14b"),
     SubsetFile(
         "doc_parsing/molecular/molecular_handwriting",
         100,
@@ -94,30 +54,12 @@ _SUBSETS = (
         "DocParsing_FormulaHandwriting",
         "e03047776ce5e79a61ae1c057e2a348e",
     ),
-    SubsetFile(
-        "kie/constrained_category/sroie2019_word",
-        347,
-        "Kie_Sroie2019Word",
-        "3287d99a8e86a99b74171fa5a70f9acb",
-    ),
-    SubsetFile(
-        "kie/constrained_category/CORD", 100, "Kie_Cord", "ab297cadcbc7158884a301c366f3330a"
-    ),
-    SubsetFile(
-        "kie/constrained_category/EPHOIE_SCUT",
-        311,
-        "Kie_EphoieScut",
-        "bb8fa3ba7ea91cbf17be0904956ad3f3",
-    ),
-    SubsetFile(
-        "kie/constrained_category/POIE", 250, "Kie_Poie", "882b64317989ecbfed6518051cdffb14"
-    ),
-    SubsetFile(
-        "kie/open_category/COLD_SIBR", 400, "Kie_ColdSibr", "109d5dad8b7081fb6a2f088e963196d4"
-    ),
-    SubsetFile(
-        "kie/open_category/COLD_CELL", 600, "Kie_ColdCell", "7b44c45b4d7d768d1dbdc08872fe7d3a"
-    ),
+    SubsetFile("kie/constrained_category/sroie2019_word", 347, "Kie_Sroie2019Word", "3287d99a8e86a99b74171fa5a70f9acb"),
+    SubsetFile("kie/constrained_category/CORD", 100, "Kie_Cord", "ab297cadcbc7158884a301c366f3330a"),
+    SubsetFile("kie/constrained_category/EPHOIE_SCUT", 311, "Kie_EphoieScut", "bb8fa3ba7ea91cbf17be0904956ad3f3"),
+    SubsetFile("kie/constrained_category/POIE", 250, "Kie_Poie", "882b64317989ecbfed6518051cdffb14"),
+    SubsetFile("kie/open_category/COLD_SIBR", 400, "Kie_ColdSibr", "109d5dad8b7081fb6a2f088e963196d4"),
+    SubsetFile("kie/open_category/COLD_CELL", 600, "Kie_ColdCell", "7b44c45b4d7d768d1dbdc08872fe7d3a"),
     *(
         SubsetFile(f"multi_lan_ocr/{language}/{language}", 150, f"MultiLanOcr_{language}", md5)
         for language, md5 in (
@@ -133,30 +75,10 @@ _SUBSETS = (
             ("Vietnamese", "bf1cd4e83d91767f4906f81550cec8b9"),
         )
     ),
-    SubsetFile(
-        "multi_scene_ocr/document_text/CORD",
-        100,
-        "MultiSceneOcr_Cord",
-        "92943f0ccb4c5a196c574222e76759a0",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/document_text/FUNSD",
-        50,
-        "MultiSceneOcr_Funsd",
-        "229cc38d193edd00f4383610e98ee873",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/document_text/IAM",
-        50,
-        "MultiSceneOcr_Iam",
-        "d897a6d6c3880c65e752ec11b211204c",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/document_text/zh_doc",
-        100,
-        "MultiSceneOcr_ZhDoc",
-        "303682cc16c8bb51b2b896f8ceb8bd38",
-    ),
+    SubsetFile("multi_scene_ocr/document_text/CORD", 100, "MultiSceneOcr_Cord", "92943f0ccb4c5a196c574222e76759a0"),
+    SubsetFile("multi_scene_ocr/document_text/FUNSD", 50, "MultiSceneOcr_Funsd", "229cc38d193edd00f4383610e98ee873"),
+    SubsetFile("multi_scene_ocr/document_text/IAM", 50, "MultiSceneOcr_Iam", "d897a6d6c3880c65e752ec11b211204c"),
+    SubsetFile("multi_scene_ocr/document_text/zh_doc", 100, "MultiSceneOcr_ZhDoc", "303682cc16c8bb51b2b896f8ceb8bd38"),
     SubsetFile(
         "multi_scene_ocr/document_text/zh_handwriting",
         50,
@@ -164,52 +86,20 @@ _SUBSETS = (
         "faa298d366bc05e5cfb39e334afb8eff",
     ),
     SubsetFile(
-        "multi_scene_ocr/scene_text/Hieragent",
-        100,
-        "MultiSceneOcr_Hieragent",
-        "6f132cdd0473d7cc145c3e3a08957dd6",
+        "multi_scene_ocr/scene_text/Hieragent", 100, "MultiSceneOcr_Hieragent", "6f132cdd0473d7cc145c3e3a08957dd6"
+    ),
+    SubsetFile("multi_scene_ocr/scene_text/IC15", 500, "MultiSceneOcr_Ic15", "3d94869f312a41d53d0578a06a2fb1f2"),
+    SubsetFile(
+        "multi_scene_ocr/scene_text/InverseText", 500, "MultiSceneOcr_Inversetext", "e141d424a0c4cf9579064428a270f13d"
     ),
     SubsetFile(
-        "multi_scene_ocr/scene_text/IC15",
-        500,
-        "MultiSceneOcr_Ic15",
-        "3d94869f312a41d53d0578a06a2fb1f2",
+        "multi_scene_ocr/scene_text/TotalText", 300, "MultiSceneOcr_Totaltext", "ca1daf81d49eeb57ef844b72a23c2e62"
     ),
+    SubsetFile("multi_scene_ocr/scene_text/zh_scene", 450, "MultiSceneOcr_ZhScene", "9295152a66e6f117db8bfbb20a9013e6"),
+    SubsetFile("multi_scene_ocr/ugc_text/ugc_laion", 400, "MultiSceneOcr_UgcLaion", "8e9ea1fbf9d56532157e807eabf39b21"),
+    SubsetFile("multi_scene_ocr/ugc_text/zh_dense", 50, "MultiSceneOcr_ZhDense", "de8f48ee0c8a2cf8ed7f2b3a81e6322d"),
     SubsetFile(
-        "multi_scene_ocr/scene_text/InverseText",
-        500,
-        "MultiSceneOcr_Inversetext",
-        "e141d424a0c4cf9579064428a270f13d",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/scene_text/TotalText",
-        300,
-        "MultiSceneOcr_Totaltext",
-        "ca1daf81d49eeb57ef844b72a23c2e62",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/scene_text/zh_scene",
-        450,
-        "MultiSceneOcr_ZhScene",
-        "9295152a66e6f117db8bfbb20a9013e6",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/ugc_text/ugc_laion",
-        400,
-        "MultiSceneOcr_UgcLaion",
-        "8e9ea1fbf9d56532157e807eabf39b21",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/ugc_text/zh_dense",
-        50,
-        "MultiSceneOcr_ZhDense",
-        "de8f48ee0c8a2cf8ed7f2b3a81e6322d",
-    ),
-    SubsetFile(
-        "multi_scene_ocr/ugc_text/zh_vertical",
-        100,
-        "MultiSceneOcr_ZhVertical",
-        "4892b4aec6e7fd11e39aaea23712709b",
+        "multi_scene_ocr/ugc_text/zh_vertical", 100, "MultiSceneOcr_ZhVertical", "4892b4aec6e7fd11e39aaea23712709b"
     ),
 )
 
@@ -220,8 +110,7 @@ PARTS = (ALL, *TRACKS, *(subset.part for subset in _SUBSETS))
 def subset_files() -> dict[tuple[str, ...], PublishedFile | HubSplit]:
     """The file or data set of each value of `part`."""
     everything = published_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/CCOCR.tsv",
-        "f8927b76510ffe04e59d45e3f8e8b620",
+        "https://opencompass.openxlab.space/utils/VLMEval/CCOCR.tsv", "f8927b76510ffe04e59d45e3f8e8b620"
     )
     return {
         (ALL,): everything,

@@ -8,14 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import structs
 
 from snellen.benchmarks.documents.cc_ocr.grading import compare_fields, compare_tokens
-from snellen.benchmarks.documents.cc_ocr.subsets import (
-    DOCUMENTS,
-    FIELDS,
-    SUBSET,
-    SUBSET_COUNT,
-    TASK,
-    TRACK,
-)
+from snellen.benchmarks.documents.cc_ocr.subsets import DOCUMENTS, FIELDS, SUBSET, SUBSET_COUNT, TASK, TRACK
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
@@ -102,9 +95,7 @@ def _sums(terms: Terms, records: Sequence[Record]) -> HeadlineSums | None:
     for record, of_record in zip(records, terms, strict=True):
         for term in of_record:
             subsets[_track(record)].add(term.ratio)
-    weights = {
-        name: 100 / len(subsets) / len(names) for names in subsets.values() for name in names
-    }
+    weights = {name: 100 / len(subsets) / len(names) for names in subsets.values() for name in names}
     return sum_of_ratios(terms, weights, strata=[_subset(record) for record in records])
 
 
@@ -116,18 +107,14 @@ def _metric(name: str, terms: Terms, records: Sequence[Record]) -> Metric:
     return Metric(name, sums.of_all(), count, headline_interval(sums, records))
 
 
-def _metrics_by(
-    label: Callable[[Record], str], terms: Terms, records: Sequence[Record]
-) -> dict[str, Metric]:
+def _metrics_by(label: Callable[[Record], str], terms: Terms, records: Sequence[Record]) -> dict[str, Metric]:
     """The metric of the records of each label that have terms."""
     cells: dict[str, list[int]] = defaultdict(list)
     for index, record in enumerate(records):
         if terms[index]:
             cells[label(record)].append(index)
     return {
-        name: _metric(
-            HEADLINE, [terms[index] for index in rows], [records[index] for index in rows]
-        )
+        name: _metric(HEADLINE, [terms[index] for index in rows], [records[index] for index in rows])
         for name, rows in sorted(cells.items())
     }
 

@@ -27,11 +27,7 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    ResolvedVariant,
-    ScoringParts,
-)
+from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, ScoringParts
 from snellen.benchmarks.declaration.judged import Judged
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.documents.chartmimic.comparison import PARTS
@@ -88,9 +84,7 @@ class ProgramScoring(Judged):
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
         parts = super().parts(resolved)
         headline = OVERALL if parts.panel else LOW_LEVEL
-        options = GradedSummaryOptions(
-            headline=headline, panel=parts.panel, failures=resolved.failures
-        )
+        options = GradedSummaryOptions(headline=headline, panel=parts.panel, failures=resolved.failures)
         may_run = resolved.options[RUN_CODE] != "no"
         program = partial(program_model, resolved.options[RUN_CODE] == UNPROTECTED)
         return replace(
@@ -127,10 +121,7 @@ def _check_if_run(declaration: Declaration, variant: Variant) -> Declaration:
 
 
 def _aliases() -> Mapping[str, Mapping[str, str]]:
-    return {
-        _table_name(*values): dict(zip(("version", "task", "part"), values, strict=True))
-        for values in _MD5
-    }
+    return {_table_name(*values): dict(zip(("version", "task", "part"), values, strict=True)) for values in _MD5}
 
 
 BENCHMARK = Declaration(

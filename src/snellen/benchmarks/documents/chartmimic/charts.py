@@ -52,8 +52,7 @@ def colours_f1(generated: Sequence[Colour], reference: Sequence[Colour]) -> floa
     ours, theirs = distinct_colours(generated), distinct_colours(reference)
     by_function = _by_function(ours)
     matched = sum(
-        best_total(by_function.get(function, []), colours)
-        for function, colours in _by_function(theirs).items()
+        best_total(by_function.get(function, []), colours) for function, colours in _by_function(theirs).items()
     )
     return f1_of(matched, len(ours), len(theirs))
 
@@ -133,11 +132,7 @@ class Lab(NamedTuple):
     b: float
 
 
-_TO_XYZ = (
-    (0.412424, 0.357579, 0.180464),
-    (0.212656, 0.715158, 0.0721856),
-    (0.0193324, 0.119193, 0.950444),
-)
+_TO_XYZ = ((0.412424, 0.357579, 0.180464), (0.212656, 0.715158, 0.0721856), (0.0193324, 0.119193, 0.950444))
 _WHITE = (0.95047, 1.0, 1.08883)
 _DARK = 216 / 24389
 
@@ -145,10 +140,7 @@ _DARK = 216 / 24389
 def to_lab(colour: str) -> Lab:
     """`#RRGGBB` in CIELAB; opacity is ignored."""
     channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [
-        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
-        for channel in channels
-    ]
+    linear = [channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in channels]
     x, y, z = (
         _compress(sum(weight * value for weight, value in zip(row, linear, strict=True)) / white)
         for row, white in zip(_TO_XYZ, _WHITE, strict=True)

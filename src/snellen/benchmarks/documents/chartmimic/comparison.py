@@ -35,9 +35,7 @@ def until_drawn(program: str) -> str:
     return _FROM_SHOWING.sub("", _FROM_SAVING.sub("", program)).strip() + _CURRENT_FIGURE
 
 
-def compare_charts(
-    generated: ChartContents, reference: ChartContents, *, is_graph: bool
-) -> dict[str, float]:
+def compare_charts(generated: ChartContents, reference: ChartContents, *, is_graph: bool) -> dict[str, float]:
     """The four scores, 0..1. Of networks (`is_graph`) the axes count alone, wherever they are."""
     if is_graph:
         layout = calls_f1({"axes": generated.axes}, {"axes": reference.axes})

@@ -22,26 +22,9 @@ from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, un
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import InlineSource
-from snellen.core.output import (
-    Answer,
-    Drawn,
-    Failure,
-    Generated,
-    NoMatch,
-    Output,
-    ParsedAnswer,
-)
+from snellen.core.output import Answer, Drawn, Failure, Generated, NoMatch, Output, ParsedAnswer
 from snellen.core.record import Pass, Record, Verdict
-from snellen.core.request import (
-    Draw,
-    Generate,
-    Generation,
-    Media,
-    Message,
-    Ref,
-    Text,
-    user,
-)
+from snellen.core.request import Draw, Generate, Generation, Media, Message, Ref, Text, user
 from snellen.core.sample import MediaRef, Sample
 from snellen.extract.unanswered import non_answer
 from snellen.generated_code.charts import ChartContents
@@ -73,9 +56,7 @@ class _Chart(NamedTuple):
     failure: ProgramFailure | Failure | None = None
 
 
-def build_flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def build_flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask for a program; where programs may run, compare its chart with the reference's, and have
     judges compare the pictures."""
     may_run = options[RUN_CODE] != "no"
@@ -87,9 +68,7 @@ def build_flow(
             return build_record(sample, (Pass(messages, output),))
         program = find_program(output.text)
         silent = non_answer(output) if program is None else None
-        answer: Answer = silent or (
-            NoMatch(_FENCE) if program is None else ParsedAnswer(program.strip(), _FENCE)
-        )
+        answer: Answer = silent or (NoMatch(_FENCE) if program is None else ParsedAnswer(program.strip(), _FENCE))
         result = Pass(messages, output, answer)
         if not may_run:
             return build_record(sample, (result,))
@@ -192,9 +171,7 @@ def _judge(sample: Sample, program: str, reference: str, panel: JudgePanel) -> S
         digest = drawn.images[0]
         shown.append(MediaRef(digest, InlineSource(drawn.data.get(digest, b""))))
     pictures = (stored or shown[-1], shown[0])
-    return (
-        yield from ask_judges(panel, RUBRIC, {}, parse_chart_grade, Ref(sample.id), media=pictures)
-    )
+    return (yield from ask_judges(panel, RUBRIC, {}, parse_chart_grade, Ref(sample.id), media=pictures))
 
 
 def _without_chart(sample: Sample, result: Pass, end: str, panel: JudgePanel) -> Record:

@@ -109,9 +109,7 @@ def _data_code(program: str, where: str) -> str:
             f"{where}: the reference's program of a customised task has no part "
             "'Part 2: Data Preparation' before a part 3; expected the authors' file"
         )
-    further = "".join(
-        f"try:\n    {statement}\nexcept ImportError:\n    pass\n" for statement in _IMPORTS_IF_THERE
-    )
+    further = "".join(f"try:\n    {statement}\nexcept ImportError:\n    pass\n" for statement in _IMPORTS_IF_THERE)
     return f"{_IMPORTS}{further}{match[1].strip()}\n"
 
 

@@ -23,12 +23,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.documents import (
-    PAGES,
-    adapt_to_extractor,
-    add_extraction,
-    parse_document_answer,
-)
+from snellen.benchmarks.declaration.documents import PAGES, adapt_to_extractor, add_extraction, parse_document_answer
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.documents.mmlongbench_doc.summary import (
@@ -44,8 +39,7 @@ from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.typed_answer import parse_items, typed_score, typed_score_by_script
 
 TEMPLATE = PromptTemplate(
-    open="Answer with a single word or phrase. If the answer is not in the document, answer "
-    "'Not answerable'."
+    open="Answer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'."
 )
 """lmms-eval's; without an LLM to extract the answer the reply has to be short."""
 
@@ -67,9 +61,7 @@ def _add_evidence(sample: Sample, row: Row) -> Sample:
     pages = len(parse_items(row.cells.get("evidence_pages", "")))
     counts = "unanswerable" if pages == 0 else "single page" if pages == 1 else "several pages"
     gold = row.cells.get("answer", "")
-    evidence_groups = (
-        {PAGE_COUNT: counts, EVIDENCE: sources} if "evidence_pages" in row.cells else {}
-    )
+    evidence_groups = {PAGE_COUNT: counts, EVIDENCE: sources} if "evidence_pages" in row.cells else {}
     return structs.replace(
         sample,
         gold=(gold,) if gold else (),
@@ -85,8 +77,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2407.01523",
     provenance="MMLongBench-Doc (Apache-2.0), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/MMLongBench_DOC.tsv",
-        "75f5d29965d0db68254993f6170da7c2",
+        "https://opencompass.openxlab.space/utils/VLMEval/MMLongBench_DOC.tsv", "75f5d29965d0db68254993f6170da7c2"
     ),
     aliases={"MMLongBench_DOC": {}},
     for_variant=adapt_to_extractor,

@@ -106,9 +106,6 @@ def _metrics_by_source(scored: Sequence[tuple[Record, float]]) -> dict[str, Metr
         for source in filter(None, record.groups.get(EVIDENCE, "").split(",")):
             cells[source].append((score, record.unit))
     return {
-        source: mean_metric(
-            "accuracy", [score for score, _ in cells[source]],
-            [unit for _, unit in cells[source]],
-        )
+        source: mean_metric("accuracy", [score for score, _ in cells[source]], [unit for _, unit in cells[source]])
         for source in sorted(cells)
-    }  # fmt: skip
+    }

@@ -18,18 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.documents import (
-    PAGES,
-    adapt_to_extractor,
-    add_extraction,
-    parse_document_answer,
-)
-from snellen.benchmarks.declaration.open_questions import (
-    BARE,
-    against_gold,
-    open_answers,
-    open_rules,
-)
+from snellen.benchmarks.declaration.documents import PAGES, adapt_to_extractor, add_extraction, parse_document_answer
+from snellen.benchmarks.declaration.open_questions import BARE, against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.documents.slidevqa.slide_answers import equal_authors, f1_authors
@@ -68,9 +58,7 @@ BENCHMARK = Declaration(
         {"set": ("full", "mini")},
         {
             ("full",): published_tsv(f"{_HOME}/SLIDEVQA.tsv", "5e822c2f800e94c1e23badfd478326b6"),
-            ("mini",): published_tsv(
-                f"{_HOME}/SLIDEVQA_MINI.tsv", "6d9a8d8814fa5b7669deb2af3a3208eb"
-            ),
+            ("mini",): published_tsv(f"{_HOME}/SLIDEVQA_MINI.tsv", "6d9a8d8814fa5b7669deb2af3a3208eb"),
         },
     ),
     aliases={"SLIDEVQA_MINI": {"set": "mini"}},

@@ -15,16 +15,43 @@ from collections import Counter
 _DIGITS = {
     word: str(number)
     for number, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-         "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-         "nineteen")
+        (
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        )
     )
-}  # fmt: skip
+}
 _REPLACED = (
-    ("this is ", ""), ("it is ", ""), ("&", ","), ("and", ","), ("percent", ""),
-    ("organisation", "organization"), ("because of", ""), ("because", ""), ("due to", ""),
-    ("hours", "hrs"), ("minites", "min"),
-)  # fmt: skip
+    ("this is ", ""),
+    ("it is ", ""),
+    ("&", ","),
+    ("and", ","),
+    ("percent", ""),
+    ("organisation", "organization"),
+    ("because of", ""),
+    ("because", ""),
+    ("due to", ""),
+    ("hours", "hrs"),
+    ("minites", "min"),
+)
 _NO_SIGNS = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 

@@ -27,11 +27,7 @@ import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import (
-    BARE,
-    open_answers,
-    open_rules,
-)
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.documents.tablevqabench.table_answers import (
     is_statement_correct,
@@ -141,20 +137,13 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
         notices = (*notices, *small_group_notice({name: sums[name] for name in PARTS}))
     metrics = {HEADLINE: mean, **summary.metrics}
     return msgspec.structs.replace(
-        summary,
-        headline=mean,
-        metrics=metrics,
-        bounds=None,
-        notices=notices,
-        beside=("accuracy", *summary.beside),
+        summary, headline=mean, metrics=metrics, bounds=None, notices=notices, beside=("accuracy", *summary.beside)
     )
 
 
 def _part_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     sums = mean_of_groups(
-        records,
-        lambda one: part if (part := one.groups.get("split")) in PARTS else None,
-        context.failures,
+        records, lambda one: part if (part := one.groups.get("split")) in PARTS else None, context.failures
     )
     # Two columns for each part that has a score: all of them, or the one that is scored alone.
     return sums if sums is not None and sums.rows.shape[1] in (2, 2 * len(PARTS)) else None
@@ -167,8 +156,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2404.19205",
     provenance="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/"
-        "tablevqa-bench.tsv",
+        "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/tablevqa-bench.tsv",
         "2550adc61bdc82d8e62f3b003de7c62d",
     ),
     group_by=("split",),

@@ -30,12 +30,7 @@ _UNITS = re.compile(
     r"\b(?:dollar|gallons|square feet|shares|mbtu|mbpd|mbbls|mmbtu|unit|gwh|year|mmcf|mile|mboe)"
     r"s?\b"
 )
-_SCALES = (
-    (r" ?\bthousand\b", "e3"),
-    (r" ?\bmillion\b", "e6"),
-    (r" ?\bbillion\b", "e9"),
-    (r" ?%", "e-2"),
-)
+_SCALES = ((r" ?\bthousand\b", "e3"), (r" ?\bmillion\b", "e6"), (r" ?\bbillion\b", "e9"), (r" ?%", "e-2"))
 
 
 def is_statement_correct(answer: str, gold: str) -> bool:

@@ -27,11 +27,7 @@ import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import (
-    open_answers,
-    open_rules,
-    parse_whole_reply,
-)
+from snellen.benchmarks.declaration.open_questions import open_answers, open_rules, parse_whole_reply
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.documents.vcr_wiki.text_restoration import (
     RestorationScore,
@@ -77,8 +73,7 @@ def _published_file(lang: str, level: str, rows: str) -> PublishedFile:
     part = "" if rows == "all" else f"-{rows}"
     name = f"VCR-wiki-{lang}-{level}-test{part}"
     return published_tsv(
-        f"https://huggingface.co/datasets/vcr-org/{name}/resolve/main/{name}.tsv",
-        _MD5[lang, level, rows],
+        f"https://huggingface.co/datasets/vcr-org/{name}/resolve/main/{name}.tsv", _MD5[lang, level, rows]
     )
 
 
@@ -93,11 +88,7 @@ class _Restorer(Protocol):
 
 
 def _mean_over_texts(
-    restore: _Restorer,
-    part: Callable[[RestorationScore], float],
-    chinese: bool,
-    answer: str,
-    sample: Sample,
+    restore: _Restorer, part: Callable[[RestorationScore], float], chinese: bool, answer: str, sample: Sample
 ) -> float:
     texts = sample.gold[0].split("\n")
     scores = (restore(answer, text, chinese=chinese) for text in texts)
@@ -110,13 +101,9 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     if summary.headline.value is None:
         return summary
     exact = _text_metric(HEADLINE, _text_sums(context, records), records)
-    jaccard = weighted_mean(
-        records, _text_count, context.failures, lambda record, _: record.values.get(JACCARD, 0.0)
-    )
+    jaccard = weighted_mean(records, _text_count, context.failures, lambda record, _: record.values.get(JACCARD, 0.0))
     metrics = {HEADLINE: exact, JACCARD: _text_metric(JACCARD, jaccard, records)}
-    return msgspec.structs.replace(
-        summary, headline=exact, metrics={**summary.metrics, **metrics}, bounds=None
-    )
+    return msgspec.structs.replace(summary, headline=exact, metrics={**summary.metrics, **metrics}, bounds=None)
 
 
 def _text_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
@@ -179,15 +166,10 @@ BENCHMARK = Declaration(
         {key: _published_file(*key) for key in _MD5},
     ),
     aliases={
-        f"VCR_{lang}_{level}_{rows}".upper(): {"lang": lang, "level": level, "rows": rows}
-        for lang, level, rows in _MD5
+        f"VCR_{lang}_{level}_{rows}".upper(): {"lang": lang, "level": level, "rows": rows} for lang, level, rows in _MD5
     }
     | {
-        f"vcr_wiki_{lang}_{level}{'' if rows == 'all' else f'_{rows}'}": {
-            "lang": lang,
-            "level": level,
-            "rows": rows,
-        }
+        f"vcr_wiki_{lang}_{level}{'' if rows == 'all' else f'_{rows}'}": {"lang": lang, "level": level, "rows": rows}
         for lang, level, rows in _MD5
     },
     adjust=_join_golds,

@@ -52,10 +52,7 @@ _IP_ADDRESS = re.compile(
     r"(?!(?:10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.)"
     r"(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.\d{1,3}){3}"
 )
-_VERBS = (
-    "ca could do does did had may might must need ought sha should wo would ai are is was were "
-    "have has dare"
-)
+_VERBS = "ca could do does did had may might must need ought sha should wo would ai are is was were have has dare"
 """What n't may stand behind."""
 _PAIRS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     (("I",), ("'m", "m")),
@@ -69,12 +66,9 @@ _PAIRS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
     ),
     (("that", "this"), ("'s", "s", "'ll", "ll", "'d", "d")),
     (("these", "those"), ("'ll", "ll", "'re", "re", "'ve", "ve", "'d", "d")),
-    (
-        _VERBS.split(),
-        ("n't", "nt"),
-    ),
+    (_VERBS.split(), ("n't", "nt")),
     (("could", "might", "must", "should", "would"), ("'ve", "ve")),
-)  # fmt: skip
+)
 """Words, and what may stand behind one of them."""
 _THIRD = {"'ll": "'ve", "ll": "ve", "'d": "'ve", "d": "ve", "n't": "'ve", "nt": "ve"}
 """What may stand behind that."""
@@ -107,9 +101,7 @@ _FACES = (
 
 def _known_words() -> Mapping[str, tuple[str, ...]]:
     """Pieces that are not cut by the signs in them, with their words."""
-    known: dict[str, tuple[str, ...]] = {
-        word: (word,) for word in (*_WHOLE.split(), *_FACES.split())
-    }
+    known: dict[str, tuple[str, ...]] = {word: (word,) for word in (*_WHOLE.split(), *_FACES.split())}
     known |= {f"{letter}.": (f"{letter}.",) for letter in "abcdefghijklmnopqrstuvwxyz"}
     known |= {part.replace(" ", ""): tuple(part.split()) for part in _SPLIT.split("|")}
     for firsts, seconds in _PAIRS:
@@ -121,8 +113,7 @@ def _known_words() -> Mapping[str, tuple[str, ...]]:
                     known[word + second + third] = (word, second, third)
     for hour, period in product(range(1, 13), ("a.m.", "am", "p.m.", "pm")):
         known[f"{hour}{period}"] = (str(hour), period)
-    curly = {piece.replace("'", "’"): tuple(word.replace("'", "’") for word in words)
-             for piece, words in known.items()}  # fmt: skip
+    curly = {piece.replace("'", "’"): tuple(word.replace("'", "’") for word in words) for piece, words in known.items()}
     return {one: words for one, words in (known | curly).items() if one not in _NOT_SPLIT.split()}
 
 
@@ -227,10 +218,7 @@ def _cuts(piece: str) -> list[tuple[int, int]]:
     """Where signs part words: a dot only between a small and a big letter, or quotes."""
     found = [(at, at + 1) for at, sign in enumerate(piece) if sign > "\x7f" and _is_symbol(sign)]
     for match in _INFIX.finditer(piece):
-        before, behind = (
-            piece[max(0, match.start() - 1) : match.start()],
-            piece[match.end() : match.end() + 1],
-        )
+        before, behind = (piece[max(0, match.start() - 1) : match.start()], piece[match.end() : match.end() + 1])
         if match[0] != "." or (
             (_is_small(before) or (before and before in _QUOTES))
             and (_is_big(behind) or (behind and behind in _QUOTES))
@@ -272,8 +260,6 @@ def _is_symbol(sign: str) -> bool:
     return sign != "" and unicodedata.category(sign) == "So"
 
 
-_CUT = {
-    cut: words for piece, words in _KNOWN.items() if len(cut := tuple(_split_piece(piece, {}))) > 1
-}
+_CUT = {cut: words for piece, words in _KNOWN.items() if len(cut := tuple(_split_piece(piece, {}))) > 1}
 """Known words as they would be cut if they were not."""
 _LONGEST = max(map(len, _CUT))

@@ -47,15 +47,11 @@ def score_restoration(reply: str, gold: str, *, chinese: bool = False) -> Restor
     rule = _CHINESE if chinese else _ENGLISH
     reply_words, gold_words = rule.findall(reply), rule.findall(gold)
     separator = "" if chinese else " "
-    best = _nearest_window(
-        _windows(reply_words, gold_words, or_less=True), separator.join(gold_words), separator
-    )
+    best = _nearest_window(_windows(reply_words, gold_words, or_less=True), separator.join(gold_words), separator)
     return _compare(best, gold_words)
 
 
-def score_restoration_published(
-    reply: str, gold: str, *, chinese: bool = False
-) -> RestorationScore:
+def score_restoration_published(reply: str, gold: str, *, chinese: bool = False) -> RestorationScore:
     """Score as the authors' code, but for Chinese words (see above)."""
     said = reply.rpartition(_SPEAKER)[2]
     if any(phrase in said for phrase in _DECLINES_PUBLISHED) or "sorry" in said.lower():

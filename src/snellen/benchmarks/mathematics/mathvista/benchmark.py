@@ -92,9 +92,7 @@ def mathvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _question_with_hint(
-    cells: Mapping[str, str], options: Mapping[str, str], kind: str, gold: str
-) -> str:
+def _question_with_hint(cells: Mapping[str, str], options: Mapping[str, str], kind: str, gold: str) -> str:
     """The question as the TSV has it, with hint and choices; built the same way from the
     authors' JSON, which has them apart."""
     question = first_cell(cells, "query", "question")
@@ -120,9 +118,7 @@ def _question_with_hint(
     return "\n".join(lines)
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     official = options[RULE] == OFFICIAL
     return extracted_flow(
         ExtractedScoring(
@@ -200,19 +196,11 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2310.02255",
     provenance="MathVista (CC BY-SA 4.0), as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv",
-        "f199b98e178e5a2a20e7048f5dcb0464",
+        "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv", "f199b98e178e5a2a20e7048f5dcb0464"
     ),
-    aliases={
-        "MathVista_MINI": {},
-        "MathVista": {},
-        "mathvista_testmini": {},
-        "mathvista_testmini_format": {},
-    },
+    aliases={"MathVista_MINI": {}, "MathVista": {}, "mathvista_testmini": {}, "mathvista_testmini_format": {}},
     samples=mathvista_samples,
     max_new_tokens=1024,
-    scoring=Judged(
-        flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rule_names=(OWN_RULE, OFFICIAL)
-    ),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rule_names=(OWN_RULE, OFFICIAL)),
     coverage="generic type",
 )

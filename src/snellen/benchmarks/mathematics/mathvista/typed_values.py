@@ -31,11 +31,7 @@ def same_value(answer: str, gold: str, kind: AnswerType) -> bool:
     """Whether a free-form answer has the value of the gold."""
     if kind == "list":
         answer_numbers, gold_numbers = parse_number_list(answer), parse_number_list(gold)
-        return (
-            answer_numbers is not None
-            and gold_numbers is not None
-            and _all_close(answer_numbers, gold_numbers)
-        )
+        return answer_numbers is not None and gold_numbers is not None and _all_close(answer_numbers, gold_numbers)
     value, right = parse_number(strip_markup(answer)), parse_number(strip_markup(gold))
     if value is None or right is None:
         return strip_markup(answer) != "" and strip_markup(answer) == strip_markup(gold)
@@ -44,9 +40,7 @@ def same_value(answer: str, gold: str, kind: AnswerType) -> bool:
     return abs(value - right) < _TOLERANCE
 
 
-def normalise_extraction(
-    extraction: str, kind: AnswerType, gold: str, choices: Sequence[str]
-) -> str | None:
+def normalise_extraction(extraction: str, kind: AnswerType, gold: str, choices: Sequence[str]) -> str | None:
     """Convert the extraction to the question's form; None if that is impossible. `choices` are
     those of a multiple-choice question."""
     text = extraction.strip()

@@ -25,20 +25,10 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import option_cells
-from snellen.benchmarks.mathematics.wemath.mastery import (
-    MODES,
-    WORTH,
-    CompositeProblem,
-    Mode,
-    dimension,
-    mastery,
-)
+from snellen.benchmarks.mathematics.wemath.mastery import MODES, WORTH, CompositeProblem, Mode, dimension, mastery
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
@@ -67,8 +57,7 @@ def wemath_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample
         gold = first_cell(row.cells, "answer").strip().upper()
         groups = {name: row.cells[name] for name in (KEY, CONCEPT) if name in row.cells}
         yield Sample(
-            id=row.cells.get("index")
-            or f"{row.cells.get('id', row.index)}/{row.cells.get(KEY, '')}",
+            id=row.cells.get("index") or f"{row.cells.get('id', row.index)}/{row.cells.get(KEY, '')}",
             kind="choice",
             question=first_cell(row.cells, "question"),
             gold=(gold,) if gold else (),
@@ -98,12 +87,7 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
 
 def _fields(rules: Mapping[str, str], sample: Sample, reply: str) -> Mapping[str, str]:
     listed = " ".join(f"{label}. {text}" for label, text in sample.options.items())
-    return {
-        "question": sample.question,
-        "choices": f"Choices: {listed}\n",
-        "reply": reply,
-        "form": rules["choice"],
-    }
+    return {"question": sample.question, "choices": f"Choices: {listed}\n", "reply": reply, "form": rules["choice"]}
 
 
 def summarise_wemath(context: SummaryContext, records: Sequence[Record]) -> Summary:
@@ -122,9 +106,7 @@ def summarise_wemath(context: SummaryContext, records: Sequence[Record]) -> Summ
             key = record.groups.get(KEY, "")
             kinds[_STEPS.get(key, _STEPS["S1"])].append((record.score, cluster))
     steps = {name: mean_metric(name, *zip(*kinds[name], strict=True)) for name in kinds}
-    others = {
-        name: metric for name, metric in plain.metrics.items() if name != context.plain_headline
-    }
+    others = {name: metric for name, metric in plain.metrics.items() if name != context.plain_headline}
     return structs.replace(
         plain,
         headline=metrics[STRICT],
@@ -147,9 +129,7 @@ def _strict_sums(context: SummaryContext, records: Sequence[Record]) -> Headline
     return sum_of_ratios(added)
 
 
-def composites(
-    records: Sequence[Record], failed_score: float | None
-) -> list[tuple[str, CompositeProblem]]:
+def composites(records: Sequence[Record], failed_score: float | None) -> list[tuple[str, CompositeProblem]]:
     """Problems with all of their parts, each with the unit it is of; those with a part that has no
     score are left out, unless failed parts count as `failed_score`."""
     parts: dict[str, dict[str, float | None]] = defaultdict(dict)
@@ -208,10 +188,7 @@ BENCHMARK = Declaration(
     title="We-Math, composite problems beside their steps",
     paper="https://arxiv.org/abs/2407.01284",
     provenance="We-Math (CC BY-NC 4.0), as VLMEvalKit's TSV",
-    data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv",
-        "b5e969a075f01290a542411fb7766388",
-    ),
+    data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv", "b5e969a075f01290a542411fb7766388"),
     aliases={"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}},
     options={"cot": ("off", "on")},
     max_new_tokens=1024,

@@ -25,19 +25,9 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import (
-    BARE,
-    open_answers,
-    open_rules,
-    parse_whole_reply,
-)
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules, parse_whole_reply
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
-from snellen.benchmarks.open_answers.coco_caption.summary import (
-    HEADLINE,
-    ROUGE_L,
-    cider_sums,
-    summarise_captions,
-)
+from snellen.benchmarks.open_answers.coco_caption.summary import HEADLINE, ROUGE_L, cider_sums, summarise_captions
 from snellen.core.model import Capabilities
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_answers
@@ -56,11 +46,7 @@ QUESTION = (
 
 def _add_references(sample: Sample, row: Row) -> Sample:
     sentences = row.cells.get("sentences")
-    return (
-        structs.replace(sample, gold=gold_answers({"refs": sentences}, "refs"))
-        if sentences
-        else sample
-    )
+    return structs.replace(sample, gold=gold_answers({"refs": sentences}, "refs")) if sentences else sample
 
 
 def _missing_image(sample: Sample, capabilities: Capabilities) -> str | None:
@@ -86,8 +72,7 @@ BENCHMARK = Declaration(
         {"data": ("val", "2014", "2017", "karpathy")},
         {
             ("val",): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/COCO_VAL.tsv",
-                "72a5079dead060269ac222c5aa5128af",
+                "https://opencompass.openxlab.space/utils/VLMEval/COCO_VAL.tsv", "72a5079dead060269ac222c5aa5128af"
             ),
             ("2014",): HubSplit("hf://lmms-lab-encoder/COCO-Caption?split=val"),
             ("2017",): HubSplit("hf://lmms-lab-encoder/COCO-Caption2017?split=val"),

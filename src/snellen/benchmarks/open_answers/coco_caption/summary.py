@@ -62,33 +62,20 @@ def summarise_captions(context: SummaryContext, records: Sequence[Record]) -> Su
     if context.options["meteor"] == "on":
         meteor_cache = Settings.from_environment().cache
         meteor = _meteor_metric(
-            [CaptionWithReferences(*pair) for pair in zip(captions, golds, strict=True)],
-            meteor_cache,
-            cluster_ids,
+            [CaptionWithReferences(*pair) for pair in zip(captions, golds, strict=True)], meteor_cache, cluster_ids
         )
         metrics[METEOR] = meteor
         beside = (BLEU[-1], METEOR, ROUGE_L)
         notices = (*notices, *([meteor.note] if meteor.note else ()))
     return msgspec.structs.replace(
-        summary,
-        headline=headline,
-        metrics={**metrics, **summary.metrics},
-        bounds=None,
-        beside=beside,
-        notices=notices,
+        summary, headline=headline, metrics={**metrics, **summary.metrics}, bounds=None, beside=beside, notices=notices
     )
 
 
 def cider_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """CIDEr as a mean over images, with the document frequencies of all of them."""
-    indices = [
-        index
-        for index, one in enumerate(records)
-        if counted_score(one, context.failures) is not None
-    ]
-    scores = _cider_scores(
-        *_split_captions([records[index] for index in indices], _splitter(context))
-    )
+    indices = [index for index, one in enumerate(records) if counted_score(one, context.failures) is not None]
+    scores = _cider_scores(*_split_captions([records[index] for index in indices], _splitter(context)))
     added: list[list[RatioTerm]] = [[] for _ in records]
     for index, score in zip(indices, scores, strict=True):
         added[index] = [RatioTerm(HEADLINE, score)]
@@ -114,28 +101,20 @@ def _split_captions(
     )
 
 
-def _cider_scores(
-    captions: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str]]]
-) -> list[float]:
+def _cider_scores(captions: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str]]]) -> list[float]:
     frequencies = document_frequencies(golds)
-    return [
-        cider(caption, gold, frequencies) for caption, gold in zip(captions, golds, strict=True)
-    ]
+    return [cider(caption, gold, frequencies) for caption, gold in zip(captions, golds, strict=True)]
 
 
 def _cider_metric(scores: Sequence[float], cluster_ids: Sequence[str]) -> Metric:
     spread = score_interval([min(1.0, score / 10) for score in scores], cluster_ids)
-    interval = spread and Interval(
-        _TOP * spread.low, _TOP * spread.high, spread.method, spread.level
-    )
+    interval = spread and Interval(_TOP * spread.low, _TOP * spread.high, spread.method, spread.level)
     value = 100 * sum(scores) / len(scores)
     note = "one picture: every n-gram is as frequent as another" if len(scores) == 1 else ""
     return Metric(HEADLINE, value, len(scores), interval, note, unit="points", top=_TOP)
 
 
-def _meteor_metric(
-    captions: Sequence[CaptionWithReferences], cache: Path, cluster_ids: Sequence[str]
-) -> Metric:
+def _meteor_metric(captions: Sequence[CaptionWithReferences], cache: Path, cluster_ids: Sequence[str]) -> Metric:
     try:
         counts = caption_counts(captions, cache)
     except UsageError as error:
@@ -156,24 +135,14 @@ def _bleu_metrics(counts: Sequence[BleuCounts], cluster_ids: Sequence[str]) -> d
 
     rows = np.asarray(
         [
-            (
-                image_counts.words,
-                image_counts.reference,
-                *image_counts.guessed,
-                *image_counts.correct,
-            )
+            (image_counts.words, image_counts.reference, *image_counts.guessed, *image_counts.correct)
             for image_counts in counts
         ],
         dtype=np.float64,
     )
     values = sum(counts, BleuCounts()).scores()
     return {
-        name: Metric(
-            name,
-            100 * value,
-            len(counts),
-            interval_of_sums(rows, partial(bleu_of_sums, order), cluster_ids),
-        )
+        name: Metric(name, 100 * value, len(counts), interval_of_sums(rows, partial(bleu_of_sums, order), cluster_ids))
         for order, (name, value) in enumerate(zip(BLEU, values, strict=True))
     }
 
@@ -184,8 +153,6 @@ def bleu_of_sums(order: int, sums: NDArray[float64]) -> NDArray[float64]:
 
     values = []
     for words, reference, *matches in sums.tolist():
-        counts = BleuCounts(
-            words, reference, tuple(matches[:MAX_ORDER]), tuple(matches[MAX_ORDER:])
-        )
+        counts = BleuCounts(words, reference, tuple(matches[:MAX_ORDER]), tuple(matches[MAX_ORDER:]))
         values.append(100 * counts.scores()[order])
     return np.asarray(values, dtype=np.float64)

@@ -28,11 +28,7 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.open_answers.creation_mmbench.comparison import RUBRICS, Criteria, compare
-from snellen.benchmarks.protocol.judged_flows import (
-    ask_model,
-    build_record,
-    ungraded_record,
-)
+from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts
 from snellen.benchmarks.protocol.point_grading import to_points
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -58,37 +54,65 @@ FACTS, REFERENCE_FACTS = "visual_factuality", "reference_visual_factuality"
 _TOP_OF_FACTS = 10.0
 CATEGORIES: Mapping[str, Sequence[str]] = {
     "literary writing": (
-        "story_continue", "landscape_to_poem", "historical_story_creation",
-        "story_novel_creation", "prose_writing_scenery", "art_inspired_prose",
-        "daily_conversation_creation", "children_book_illustration_dialogue_creation",
+        "story_continue",
+        "landscape_to_poem",
+        "historical_story_creation",
+        "story_novel_creation",
+        "prose_writing_scenery",
+        "art_inspired_prose",
+        "daily_conversation_creation",
+        "children_book_illustration_dialogue_creation",
     ),
     "common functional writing": (
-        "ins_simple_daily_copywriter", "travel_journal", "short_video_scripts_for_social_media",
-        "social_media_travel_content", "daily_achievement_show_off",
-        "scientific_research_simple_promotion", "twitter_comment_on_daily_news",
-        "personal_event_summaries", "daily_affairs_inquiries",
-        "business_collaborative_email_writing", "daily_emotional_email_writing",
-        "letter_of_complaint", "daily_invitation_email_writing", "holiday_card_writing",
-        "letter_of_application", "product_usage_experience_review", "store_experience_review",
+        "ins_simple_daily_copywriter",
+        "travel_journal",
+        "short_video_scripts_for_social_media",
+        "social_media_travel_content",
+        "daily_achievement_show_off",
+        "scientific_research_simple_promotion",
+        "twitter_comment_on_daily_news",
+        "personal_event_summaries",
+        "daily_affairs_inquiries",
+        "business_collaborative_email_writing",
+        "daily_emotional_email_writing",
+        "letter_of_complaint",
+        "daily_invitation_email_writing",
+        "holiday_card_writing",
+        "letter_of_application",
+        "product_usage_experience_review",
+        "store_experience_review",
         "public_welfare_activity_participation_initiative",
     ),
     "professional functional writing": (
-        "museum_guide_word_creation", "recipe_infer_and_guide", "landscape_introduction",
-        "drafting_announcements_for_public_spaces", "floor_plan_renovation_design",
-        "teaching_plan", "nutritional_formulation_of_recipe", "clothing_match_design",
-        "software_engineering_diagram_explanation", "event_planning_and_venue_arrangement",
-        "ui_design_analysis_and_optimization", "attraction_promotional_words",
+        "museum_guide_word_creation",
+        "recipe_infer_and_guide",
+        "landscape_introduction",
+        "drafting_announcements_for_public_spaces",
+        "floor_plan_renovation_design",
+        "teaching_plan",
+        "nutritional_formulation_of_recipe",
+        "clothing_match_design",
+        "software_engineering_diagram_explanation",
+        "event_planning_and_venue_arrangement",
+        "ui_design_analysis_and_optimization",
+        "attraction_promotional_words",
         "product_marketing_strategy",
-        "script_writing_for_product_advertisement_promotional_video", "residence_reasoning",
-        "scientific_diagram_understanding", "pulitzer_prize_judge", "architecture_appreciation",
+        "script_writing_for_product_advertisement_promotional_video",
+        "residence_reasoning",
+        "scientific_diagram_understanding",
+        "pulitzer_prize_judge",
+        "architecture_appreciation",
         "company_team_amuse_broadcast",
     ),
     "creative multimodal understanding": (
-        "travel_itinerary_planning_and_recommendations", "photography_appreciation",
-        "meme_explanation", "advertisement_explanation", "document_understanding",
+        "travel_itinerary_planning_and_recommendations",
+        "photography_appreciation",
+        "meme_explanation",
+        "advertisement_explanation",
+        "document_understanding",
         "snapshot_analysis",
     ),
-}  # fmt: skip
+}
 """The tasks of each category (Sec. 3.1 and Table 1)."""
 _CATEGORY_OF = {task: category for category, tasks in CATEGORIES.items() for task in tasks}
 
@@ -134,9 +158,7 @@ def _criteria(cells: Mapping[str, str]) -> Criteria:
     return Criteria(criteria.get("preference", ""), criteria.get("facts", ""), truth)
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask, then have judges compare the reply with GPT-4o's."""
     dual = options[DUAL] == "on"
 
@@ -160,10 +182,7 @@ def _flow(
             return ungraded_record(sample, (result,), verdicts)
         values = {WIN_RATE: fmean(float(gain > 0) for gain in compared.preferences)}
         if len(compared.facts) == 1 + dual:
-            values |= {
-                FACTS: fmean(compared.facts),
-                REFERENCE_FACTS: fmean(compared.reference_facts),
-            }
+            values |= {FACTS: fmean(compared.facts), REFERENCE_FACTS: fmean(compared.reference_facts)}
         score = (1 + fmean(compared.preferences)) / 2
         return build_record(sample, (result,), score=score, values=values)
 
@@ -176,9 +195,7 @@ def summarise_rewards(context: SummaryContext, records: Sequence[Record]) -> Sum
     summary = context.plain(records)
     if not context.panel:
         # Empty replies are the worst without a judge; their mean alone would be no reward.
-        return structs.replace(
-            summary, headline=structs.replace(summary.headline, value=None, interval=None)
-        )
+        return structs.replace(summary, headline=structs.replace(summary.headline, value=None, interval=None))
     rewarded = {
         column: {label: _to_reward(metric) for label, metric in labels.items()}
         for column, labels in summary.groups.items()
@@ -220,9 +237,7 @@ def _to_reward(metric: Metric) -> Metric:
         value=None if value is None else 2 * value - 100,
         interval=None
         if interval is None
-        else Interval(
-            2 * interval.low - 100, 2 * interval.high - 100, interval.method, interval.level
-        ),
+        else Interval(2 * interval.low - 100, 2 * interval.high - 100, interval.method, interval.level),
         unit="points",
         top=100.0,
     )
@@ -241,8 +256,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2503.14478",
     provenance="Creation-MMBench of its authors, as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/Creation_MMBench.tsv",
-        "870c0332a9c6a169d0ac9b8574c245fe",
+        "https://opencompass.openxlab.space/utils/VLMEval/Creation_MMBench.tsv", "870c0332a9c6a169d0ac9b8574c245fe"
     ),
     aliases={"Creation_MMBench": {}},
     options={DUAL: ("on", "off")},

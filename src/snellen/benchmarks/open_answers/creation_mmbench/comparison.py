@@ -7,12 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from snellen.benchmarks.protocol.judging import (
-    JudgePanel,
-    PanelVerdicts,
-    VerdictParser,
-    ask_judges,
-)
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, VerdictParser, ask_judges
 from snellen.core.flow import Steps
 from snellen.core.record import Verdict
 from snellen.core.request import Ref
@@ -31,8 +26,7 @@ _CHOICE = re.compile(r"\[\[\s*([AB])\s*(>>|>|=|<<|<)\s*([AB])\s*\]\]", re.IGNORE
 _STEPS: Mapping[str, float] = {">>": -1.0, ">": -0.5, "=": 0.0, "<": 0.5, "<<": 1.0}
 """How much better the second answer is, by the sign between A and B."""
 _FACT = re.compile(
-    r"response ([AB]) visual factuality score\W{0,20}?(\d+(?:\.\d+)?)\s*(?:/\s*10)?(?![\d.]*\d)",
-    re.IGNORECASE,
+    r"response ([AB]) visual factuality score\W{0,20}?(\d+(?:\.\d+)?)\s*(?:/\s*10)?(?![\d.]*\d)", re.IGNORECASE
 )
 
 
@@ -131,9 +125,7 @@ class _Request:
     is_swapped: bool
     """Whether the model's answer comes first."""
 
-    def ask(
-        self, rubric: str, parse: VerdictParser, criteria: str, ground_truth: str = ""
-    ) -> Steps[PanelVerdicts]:
+    def ask(self, rubric: str, parse: VerdictParser, criteria: str, ground_truth: str = "") -> Steps[PanelVerdicts]:
         reference, reply = self.answers
         first, second = (reply, reference) if self.is_swapped else (reference, reply)
         fields = {
@@ -143,9 +135,7 @@ class _Request:
             "criteria": criteria,
             "ground_truth": ground_truth,
         }
-        return ask_judges(
-            self.panel, rubric, fields, parse, self.ref, about=reply, media=self.sample.media
-        )
+        return ask_judges(self.panel, rubric, fields, parse, self.ref, about=reply, media=self.sample.media)
 
 
 def _over_top(score: float | None) -> tuple[float, ...]:

@@ -40,18 +40,8 @@ from snellen.benchmarks.open_answers.mega_bench.judging import (
     parse_score,
     rubric_of,
 )
-from snellen.benchmarks.open_answers.mega_bench.rows import (
-    ScoringCells,
-    cells_of,
-    mega_samples,
-    subset_of,
-    task_by,
-)
-from snellen.benchmarks.open_answers.mega_bench.summary import (
-    TASK_MEAN,
-    summarise_tasks,
-    task_mean_sums,
-)
+from snellen.benchmarks.open_answers.mega_bench.rows import ScoringCells, cells_of, mega_samples, subset_of, task_by
+from snellen.benchmarks.open_answers.mega_bench.summary import TASK_MEAN, summarise_tasks, task_mean_sums
 from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, OPEN, SKILL
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
@@ -73,9 +63,7 @@ def _messages(sample: Sample) -> tuple[Message, ...]:
     return plain_messages(structs.replace(sample, hint=sample.hint.rpartition("\n")[0]))
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask, score the fields that have a rule, and have judges score the others."""
 
     def flow(sample: Sample) -> Flow:
@@ -152,14 +140,7 @@ BENCHMARK = Declaration(
     keep=_is_kept,
     max_new_tokens=2048,
     video=Video(in_every_question=False),
-    scoring=Judged(
-        flow=_flow,
-        rubrics=(RUBRIC, PICTURES_RUBRIC),
-        multi_label=(SKILL,),
-        max_judge_tokens=1024,
-    ),
-    headline=Headline(
-        name=TASK_MEAN, summarise=summarise_tasks, sums=task_mean_sums, weighs_scores=True
-    ),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC, PICTURES_RUBRIC), multi_label=(SKILL,), max_judge_tokens=1024),
+    headline=Headline(name=TASK_MEAN, summarise=summarise_tasks, sums=task_mean_sums, weighs_scores=True),
     check=require_parser,
 )

@@ -15,14 +15,7 @@ from snellen.benchmarks.open_answers.mega_bench.grading.metrics import JUDGE_MET
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import is_single, single_field
 from snellen.benchmarks.open_answers.mega_bench.grading.task import FieldTask, TaskError, read_task
 from snellen.benchmarks.open_answers.mega_bench.judging import criteria
-from snellen.benchmarks.open_answers.mega_bench.tasks import (
-    CORE,
-    NOT_SCORED,
-    OPEN,
-    SUBSET,
-    TASK,
-    task_groups,
-)
+from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, NOT_SCORED, OPEN, SUBSET, TASK, task_groups
 from snellen.core.errors import DataError
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list, row_id
@@ -113,13 +106,8 @@ def _media(row: Row) -> list[Sequence[MediaRef]]:
     """The media of each section by its column; by the marks in the texts where columns do not tell,
     as of pictures that stand in the table themselves. What is left is the question's."""
     sections = dict(_SECTIONS)
-    counts = {
-        name: len(parse_list(row.cells[name]) or ()) for name in row.cells if name in sections
-    }
-    marks = {
-        name: len(_MARK.findall(first_cell(row.cells, *columns)))
-        for name, columns in sections.items()
-    }
+    counts = {name: len(parse_list(row.cells[name]) or ()) for name in row.cells if name in sections}
+    marks = {name: len(_MARK.findall(first_cell(row.cells, *columns))) for name, columns in sections.items()}
     if sum(counts.values()) != len(row.media) == sum(marks.values()):
         counts = marks
     found: dict[str, Sequence[MediaRef]] = {}

@@ -11,15 +11,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from snellen.benchmarks.open_answers.mega_bench.grading.task import why_not_scored
-from snellen.benchmarks.open_answers.mega_bench.tasks import (
-    CORE,
-    DIMENSIONS,
-    NOT_SCORED,
-    OPEN,
-    SKILL,
-    SUBSET,
-    TASK,
-)
+from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, DIMENSIONS, NOT_SCORED, OPEN, SKILL, SUBSET, TASK
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
@@ -54,11 +46,7 @@ def summarise_tasks(context: SummaryContext, records: Sequence[Record]) -> Summa
         if (of_subset := [record for record in scored if record.groups.get(SUBSET) == name])
     }
     beside = {name: mean for name, mean in means.items() if mean.value is not None}
-    groups = {
-        column: labels
-        for column, labels in summary.groups.items()
-        if column not in (*DIMENSIONS, SUBSET)
-    }
+    groups = {column: labels for column, labels in summary.groups.items() if column not in (*DIMENSIONS, SUBSET)}
     if headline.value is not None:
         groups |= {
             column: _by_label(scored, column, context.failures)
@@ -109,9 +97,7 @@ def _by_label(records: Sequence[Record], column: str, failures: FailurePolicy) -
     return {label: mean for label, mean in means.items() if mean.value is not None}
 
 
-def _sentences(
-    context: SummaryContext, scored: Sequence[Record], records: Sequence[Record]
-) -> Iterable[str]:
+def _sentences(context: SummaryContext, scored: Sequence[Record], records: Sequence[Record]) -> Iterable[str]:
     by_metric: dict[str, list[str]] = defaultdict(list)
     for record in records:
         if (metric := record.groups.get(NOT_SCORED)) is not None:

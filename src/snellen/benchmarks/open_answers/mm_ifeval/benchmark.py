@@ -44,11 +44,7 @@ from snellen.benchmarks.open_answers.mm_ifeval.rows import (
     task_of,
 )
 from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import keeps_constraint
-from snellen.benchmarks.open_answers.mm_ifeval.verdicts import (
-    constraint_name,
-    parse_comparison,
-    parse_constraints,
-)
+from snellen.benchmarks.open_answers.mm_ifeval.verdicts import constraint_name, parse_comparison, parse_constraints
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.core.flow import Flow, Steps
@@ -79,9 +75,7 @@ def _messages(sample: Sample, question: str) -> tuple[Message, ...]:
     return (user(Text(question), *(Media(ref.kind, ref.digest) for ref in sample.media)),)
 
 
-def _ask(
-    sample: Sample, settings: Generation, question: str, turn: int = 0, row: str | None = None
-) -> Steps[Output]:
+def _ask(sample: Sample, settings: Generation, question: str, turn: int = 0, row: str | None = None) -> Steps[Output]:
     return (
         yield Generate(
             messages=_messages(sample, question),
@@ -92,9 +86,7 @@ def _ask(
     )
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask the question, then whatever is needed to tell which constraints the reply keeps to."""
 
     def flow(sample: Sample) -> Flow:
@@ -121,15 +113,11 @@ def _flow(
 def _grade_answers(sample: Sample, reply: str, panel: JudgePanel) -> Steps[_Graded]:
     fields = {"question": sample.question, "reply": reply, "gold": "".join(sample.gold)}
     ref = Ref(sample.id)
-    verdicts = yield from ask_judges(
-        panel, ANSWER_RUBRIC, fields, parse_correctness, ref, about=reply
-    )
+    verdicts = yield from ask_judges(panel, ANSWER_RUBRIC, fields, parse_correctness, ref, about=reply)
     return _Graded({ANSWERS: verdicts.grade()}, verdicts=verdicts.verdicts)
 
 
-def _grade_constraints(
-    sample: Sample, reply: str, panel: JudgePanel, settings: Generation
-) -> Steps[_Graded]:
+def _grade_constraints(sample: Sample, reply: str, panel: JudgePanel, settings: Generation) -> Steps[_Graded]:
     """The grades of all constraints; ends early where a judge or the model does not answer."""
     task = task_of(sample)
     graded = _Graded(
@@ -154,25 +142,16 @@ def _grade_constraints(
 
 def _grade_by_rules(constraint: Constraint, reply: str) -> float | None:
     """1 if the reply passes every check of the constraint; None if one is not known."""
-    found = [
-        keeps_constraint(reply, call.func, call.params) for call in constraint.judge.verify_funcs
-    ]
+    found = [keeps_constraint(reply, call.func, call.params) for call in constraint.judge.verify_funcs]
     return None if None in found else float(all(found))
 
 
 def _judge_together(
-    sample: Sample,
-    reply: str,
-    panel: JudgePanel,
-    constraints: list[Constraint],
-    graded: _Graded,
+    sample: Sample, reply: str, panel: JudgePanel, constraints: list[Constraint], graded: _Graded
 ) -> Steps[_Graded]:
     """The grades of constraints that a judge is asked about all at once."""
     names = [constraint_name(number) for number in range(1, len(constraints) + 1)]
-    listed = [
-        f"Constraint_{number}: {constraint.value}"
-        for number, constraint in enumerate(constraints, start=1)
-    ]
+    listed = [f"Constraint_{number}: {constraint.value}" for number, constraint in enumerate(constraints, start=1)]
     verdicts = yield from ask_judges(
         panel,
         CONSTRAINTS_RUBRIC,
@@ -182,10 +161,7 @@ def _judge_together(
         about=reply,
         media=sample.media,
     )
-    grades = {
-        constraint.key: verdicts.grade(name)
-        for constraint, name in zip(constraints, names, strict=True)
-    }
+    grades = {constraint.key: verdicts.grade(name) for constraint, name in zip(constraints, names, strict=True)}
     return graded._replace(grades={**graded.grades, **grades}, verdicts=verdicts.verdicts)
 
 
@@ -213,8 +189,7 @@ def _compare(
         panel, COMPARISON_RUBRIC, fields, parse_comparison, Ref(sample.id, turn), about=reply
     )
     return graded._replace(
-        grades={**graded.grades, constraint.key: verdicts.grade()},
-        verdicts=(*graded.verdicts, *verdicts.verdicts),
+        grades={**graded.grades, constraint.key: verdicts.grade()}, verdicts=(*graded.verdicts, *verdicts.verdicts)
     )
 
 
@@ -247,8 +222,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2504.07957",
     provenance="MM-IFEval of its authors, as VLMEvalKit's TSV",
     data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/MM-IFEval.tsv",
-        "973bb839961a449565073a5ee70ae7a6",
+        "https://opencompass.openxlab.space/utils/VLMEval/MM-IFEval.tsv", "973bb839961a449565073a5ee70ae7a6"
     ),
     aliases={"MM-IFEval": {}},
     samples=ifeval_samples,

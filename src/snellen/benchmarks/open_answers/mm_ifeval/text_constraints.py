@@ -29,9 +29,7 @@ _ABBREVIATION = re.compile(
 _LONGEST_ABBREVIATION = 8
 """Characters, with the sign before it: the longest that is listed is "prof."."""
 _PERCENTAGE = re.compile(r"(?<!\d)(\d+\.\d+|\d+)\s*%")
-_NUMBER = re.compile(
-    r"(?<!\w)[+-]?(?:\d{1,3}(?:,\d{3})*(?:\.\d+)?|\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?%?(?!\w)"
-)
+_NUMBER = re.compile(r"(?<!\w)[+-]?(?:\d{1,3}(?:,\d{3})*(?:\.\d+)?|\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?%?(?!\w)")
 _DIGITS = re.compile(
     r"(?<![.\w])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?%?|\d+\.\d+%?|\d+%?|\d+(?:\.\d+)?[eE][+-]?\d+)"
     r"(?![.\w])"
@@ -96,14 +94,11 @@ def _sentences_by_paragraph(text: str, ranges: Sequence[Sequence[int]]) -> bool:
     paragraphs."""
     paragraphs = split_paragraphs(text)
     return len(paragraphs) == len(ranges) and all(
-        low <= _count_sentences(paragraph) <= high
-        for paragraph, (low, high) in zip(paragraphs, ranges, strict=True)
+        low <= _count_sentences(paragraph) <= high for paragraph, (low, high) in zip(paragraphs, ranges, strict=True)
     )
 
 
-def _each_part(
-    split: Callable[[str], Sequence[str]], holds: Callable[[str, str], bool], text: str, part: str
-) -> bool:
+def _each_part(split: Callable[[str], Sequence[str]], holds: Callable[[str, str], bool], text: str, part: str) -> bool:
     return all(holds(piece, part) for piece in split(text))
 
 
@@ -127,18 +122,12 @@ def _keywords_together(text: str, keywords: Sequence[str], low: int, high: int) 
 def _percentages_have_digits(text: str, digits: int) -> bool:
     """Whether each percentage has so many digits behind a point; one without a point has none, and
     fails."""
-    return all(
-        "." in number and len(number.partition(".")[2]) == digits
-        for number in _PERCENTAGE.findall(text)
-    )
+    return all("." in number and len(number.partition(".")[2]) == digits for number in _PERCENTAGE.findall(text))
 
 
 def _numbers_have_digits(text: str, digits: int) -> bool:
     """Whether each number has so many digits behind the point, before its exponent."""
-    mantissas = (
-        re.split("[eE]", match[0].replace(",", "").rstrip("%"))[0]
-        for match in _NUMBER.finditer(text)
-    )
+    mantissas = (re.split("[eE]", match[0].replace(",", "").rstrip("%"))[0] for match in _NUMBER.finditer(text))
     return all(len(mantissa.partition(".")[2]) == digits for mantissa in mantissas)
 
 
@@ -157,36 +146,18 @@ CHECKS: Mapping[str, Check] = {
     "check_whether_response_sentence_number_in_range": partial(
         _whole_in_range, lambda text: len(_split_stripped(text))
     ),
-    "check_whether_each_paragraph_sentence_number_in_range": partial(
-        _each_paragraph_in_range, _count_sentences
-    ),
+    "check_whether_each_paragraph_sentence_number_in_range": partial(_each_paragraph_in_range, _count_sentences),
     "check_whether_each_paragraph_sentence_number_in_range_list": _sentences_by_paragraph,
     "check_whether_response_word_count_in_range": partial(_whole_in_range, _count_words),
-    "check_whether_each_paragraph_word_count_in_range": partial(
-        _each_paragraph_in_range, _count_words
-    ),
+    "check_whether_each_paragraph_word_count_in_range": partial(_each_paragraph_in_range, _count_words),
     "check_whether_whole_response_not_contain_certain_substrings": _lacks_all,
-    "check_whether_whole_response_not_contain_certain_substring": lambda text, part: (
-        part not in text
-    ),
-    "check_whether_each_sentence_begin_with_certain_substring": partial(
-        _each_part, _split_stripped, str.startswith
-    ),
-    "check_whether_each_paragraph_begin_with_certain_substring": partial(
-        _each_part, split_paragraphs, str.startswith
-    ),
-    "check_whether_each_paragraph_end_with_certain_substring": partial(
-        _each_part, split_paragraphs, str.endswith
-    ),
-    "check_whether_each_sentence_end_with_certain_substring": partial(
-        _each_part, _split_stripped, str.endswith
-    ),
-    "check_whether_whole_response_begin_with_certain_substring": lambda text, part: (
-        text.strip().startswith(part)
-    ),
-    "check_whether_whole_response_end_with_certain_substring": lambda text, part: (
-        text.strip().endswith(part)
-    ),
+    "check_whether_whole_response_not_contain_certain_substring": lambda text, part: part not in text,
+    "check_whether_each_sentence_begin_with_certain_substring": partial(_each_part, _split_stripped, str.startswith),
+    "check_whether_each_paragraph_begin_with_certain_substring": partial(_each_part, split_paragraphs, str.startswith),
+    "check_whether_each_paragraph_end_with_certain_substring": partial(_each_part, split_paragraphs, str.endswith),
+    "check_whether_each_sentence_end_with_certain_substring": partial(_each_part, _split_stripped, str.endswith),
+    "check_whether_whole_response_begin_with_certain_substring": lambda text, part: text.strip().startswith(part),
+    "check_whether_whole_response_end_with_certain_substring": lambda text, part: text.strip().endswith(part),
     "check_whether_each_keyword_in_list_metioned_in_range": _each_keyword,
     "check_whether_total_keyword_in_list_metioned_in_range": _keywords_together,
     "check_percentage_number_precision_in_response": _percentages_have_digits,

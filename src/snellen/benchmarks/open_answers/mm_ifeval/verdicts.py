@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from snellen.extract.clean import without_thinking
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_correctness
 
-_SCORE = re.compile(
-    r"score\s+of\s+(constraint_\d+):\s*(\d{1,9})\s*/\s*(\d{1,9})(?!\d)", re.IGNORECASE
-)
+_SCORE = re.compile(r"score\s+of\s+(constraint_\d+):\s*(\d{1,9})\s*/\s*(\d{1,9})(?!\d)", re.IGNORECASE)
 _SUMMARY = "summary"
 _TRUTH = re.compile(r"\b(true|false)\b", re.IGNORECASE)
 

@@ -26,28 +26,12 @@ import msgspec
 from msgspec import Struct, structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-    plain_messages,
-    split_list,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages, split_list
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.open_answers.mme_reasoning.puzzles import CHECKS, solves
-from snellen.benchmarks.protocol.judged_flows import (
-    EXTRACTION,
-    JUDGE_RULE,
-    ask_model,
-    build_record,
-    ungraded_record,
-)
+from snellen.benchmarks.protocol.judged_flows import EXTRACTION, JUDGE_RULE, ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
-from snellen.benchmarks.protocol.judging import (
-    JudgePanel,
-    PanelVerdicts,
-    ask_judges,
-    consensus_grade,
-)
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, consensus_grade
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
 from snellen.core.literals import parse_json_or_literal
@@ -102,10 +86,7 @@ def reasoning_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         cells = row.cells
         gold = first_cell(cells, "answer")
         puzzle = _puzzle(cells, f"{path}, row {row.index + 1}")
-        groups = {
-            name: SEPARATOR.join(split_list(first_cell(cells, name)))
-            for name in (CAPABILITY, REASONING)
-        }
+        groups = {name: SEPARATOR.join(split_list(first_cell(cells, name))) for name in (CAPABILITY, REASONING)}
         yield Sample(
             id=row_id(row),
             kind="open",
@@ -139,9 +120,7 @@ def _literal(text: str) -> Any:
         return text or None
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Ask, have judges copy out the answer, and check it."""
 
     def flow(sample: Sample) -> Flow:
@@ -177,9 +156,7 @@ def _flow(
     return flow
 
 
-def _copied_answers(
-    sample: Sample, reply: str, puzzle: Puzzle, panel: JudgePanel
-) -> Steps[PanelVerdicts]:
+def _copied_answers(sample: Sample, reply: str, puzzle: Puzzle, panel: JudgePanel) -> Steps[PanelVerdicts]:
     return (
         yield from ask_judges(
             panel,
@@ -192,9 +169,7 @@ def _copied_answers(
     )
 
 
-def _compared_values(
-    sample: Sample, reply: str, answer: str, panel: JudgePanel
-) -> Steps[PanelVerdicts]:
+def _compared_values(sample: Sample, reply: str, answer: str, panel: JudgePanel) -> Steps[PanelVerdicts]:
     fields = {"question": sample.question, "gold": sample.gold[0], "answer": answer}
     grade = partial(parse_grade, low=0.0, high=1.0, integers_only=True)
     ref = Ref(sample.id, 1)

@@ -146,9 +146,7 @@ def _parts(equation: str) -> tuple[str, frozenset[str]]:
     return "one", frozenset({ast.unparse(tree)})
 
 
-def _flat(
-    tree: ast.expr, joins: type[ast.operator], takes: type[ast.operator], mark: str = ""
-) -> Iterator[str]:
+def _flat(tree: ast.expr, joins: type[ast.operator], takes: type[ast.operator], mark: str = "") -> Iterator[str]:
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, joins | takes) and not mark:
         yield from _flat(tree.left, joins, takes)
         yield from _flat(tree.right, joins, takes, "inverse " if isinstance(tree.op, takes) else "")
@@ -265,12 +263,7 @@ def _is_yin_yang(answer: Any, gold: Any, puzzle: Any) -> bool:
 
 
 def _is_connected(grid: Sequence[Sequence[Any]], value: Any) -> bool:
-    cells = {
-        (row, column)
-        for row, line in enumerate(grid)
-        for column, cell in enumerate(line)
-        if cell == value
-    }
+    cells = {(row, column) for row, line in enumerate(grid) for column, cell in enumerate(line) if cell == value}
     waiting = [min(cells)] if cells else []
     seen = set(waiting)
     while waiting:

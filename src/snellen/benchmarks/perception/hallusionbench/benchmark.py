@@ -22,26 +22,11 @@ from functools import partial
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import (
-    Declaration,
-    Headline,
-    ResolvedVariant,
-    ScoringParts,
-)
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.perception.hallusionbench.judge import (
-    JUDGE_TOKENS,
-    RUBRIC,
-    add_details,
-    judge_flow,
-)
-from snellen.benchmarks.perception.hallusionbench.scores import (
-    FigureKey,
-    figure_of,
-    hallusion_scores,
-    question_of,
-)
+from snellen.benchmarks.perception.hallusionbench.judge import JUDGE_TOKENS, RUBRIC, add_details, judge_flow
+from snellen.benchmarks.perception.hallusionbench.scores import FigureKey, figure_of, hallusion_scores, question_of
 from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING
 from snellen.benchmarks.protocol.judging import judge_parameters, panel_of
 from snellen.benchmarks.protocol.parsers import PARSERS, rules_of
@@ -74,9 +59,7 @@ def _adjust(sample: Sample, row: Row) -> Sample:
         kind = f"{cells.get('category', '')}-{kind}"
     else:
         fields = sample.id.split("_")[3:6]
-    figure_key = (
-        "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{sample.id}/0/0"
-    )
+    figure_key = "/".join((kind, *fields)) if len(fields) == len(_ID_COLUMNS) else f"?/{sample.id}/0/0"
     return structs.replace(sample, unit=figure_key)
 
 

@@ -38,9 +38,7 @@ def add_details(sample: Sample, row: Row) -> Sample:
     return structs.replace(sample, gold=(details,)) if details else sample
 
 
-def judge_flow(
-    settings: Generation, panel: JudgePanel, template: PromptTemplate
-) -> Callable[[Sample], Flow]:
+def judge_flow(settings: Generation, panel: JudgePanel, template: PromptTemplate) -> Callable[[Sample], Flow]:
     """Ask, then have the reply compared with the reference. Without judges it is ungraded."""
 
     def flow(sample: Sample) -> Flow:
@@ -65,9 +63,7 @@ def judge_flow(
         if grade is None or verdicts.failure is not None:
             return ungraded_record(sample, (result,), verdicts)
         result = structs.replace(result, correct=grade > 0.5)
-        return build_record(
-            sample, (result,), score=grade, values=dict(judge_values(verdicts, float))
-        )
+        return build_record(sample, (result,), score=grade, values=dict(judge_values(verdicts, float)))
 
     return flow
 
@@ -78,9 +74,7 @@ def parse_agreement(reply: str, unclear: float) -> ParsedVerdict | None:
     verdict = next((word for word in _VERDICTS if word in text), None)
     if verdict is None:
         return None
-    return ParsedVerdict(
-        {GRADE: {"correct": 1.0, "incorrect": 0.0, "unclear": unclear}[verdict]}, verdict
-    )
+    return ParsedVerdict({GRADE: {"correct": 1.0, "incorrect": 0.0, "unclear": unclear}[verdict]}, verdict)
 
 
 def _may_be_unclear(sample: Sample) -> bool:

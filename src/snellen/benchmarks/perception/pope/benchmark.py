@@ -29,13 +29,7 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.perception.pope.intervals import POOLED
-from snellen.benchmarks.perception.pope.summary import (
-    TRACK,
-    TRACKS,
-    f1_sums,
-    summarise_pope,
-    tracks_of,
-)
+from snellen.benchmarks.perception.pope.summary import TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
 from snellen.benchmarks.protocol.flows import YesNoParser, parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -86,11 +80,7 @@ def pope_samples(rows: Iterable[Row], category: str = "all") -> Iterator[Sample]
             if category not in tracks_of(tracks):
                 continue
             tracks = category
-        yield structs.replace(
-            sample,
-            groups={TRACK: tracks} if tracks else {},
-            unit=_image_name(row, sample),
-        )
+        yield structs.replace(sample, groups={TRACK: tracks} if tracks else {}, unit=_image_name(row, sample))
 
 
 def _tracks_cell(row: Row) -> str:
@@ -124,10 +114,7 @@ BENCHMARK = Declaration(
     title="POPE, objects that are not there",
     paper="https://arxiv.org/abs/2305.10355",
     provenance="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
-    data=single_tsv(
-        "https://opencompass.openxlab.space/utils/VLMEval/POPE.tsv",
-        "c12f5acb142f2ef1f85a26ba2fbe41d5",
-    ),
+    data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/POPE.tsv", "c12f5acb142f2ef1f85a26ba2fbe41d5"),
     aliases={
         "pope_adv": {"category": "adversarial"},
         "pope_pop": {"category": "popular"},

@@ -43,23 +43,15 @@ def compute_intervals(by_track: Mapping[str, Sequence[Record]], answer_of: Answe
             if reply is not None:
                 table[index_of_id[record.id]] += confusion([reply])
     cluster_ids = cluster_samples(list(records.values()))
-    tables = {
-        track: _track_ratios(counts)
-        for track, counts in zip(by_track, cells, strict=True)
-        if counts.any()
-    }
+    tables = {track: _track_ratios(counts) for track, counts in zip(by_track, cells, strict=True) if counts.any()}
     intervals: dict[tuple[str, str], Interval | None] = {}
     for track, numbers in tables.items():
         for name, ratio in numbers.items():
             intervals[name, track] = _ratio_interval([ratio], cluster_ids)
     if tables:
         for name in next(iter(tables.values())):
-            intervals[name, MEAN] = _ratio_interval(
-                [ratios[name] for ratios in tables.values()], cluster_ids
-            )
-        intervals[POOLED, MEAN] = _ratio_interval(
-            [_track_ratios(cells.sum(axis=0))["f1"]], cluster_ids
-        )
+            intervals[name, MEAN] = _ratio_interval([ratios[name] for ratios in tables.values()], cluster_ids)
+        intervals[POOLED, MEAN] = _ratio_interval([_track_ratios(cells.sum(axis=0))["f1"]], cluster_ids)
     return intervals
 
 

@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from snellen.benchmarks.perception.pope.intervals import (
-    MEAN,
-    POOLED,
-    AnswerOf,
-    Intervals,
-    compute_intervals,
-)
+from snellen.benchmarks.perception.pope.intervals import MEAN, POOLED, AnswerOf, Intervals, compute_intervals
 from snellen.benchmarks.protocol.reported_rules import YES_VALUE
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import (
-    FailurePolicy,
-    count_outcomes,
-    counts_wrong,
-    score_notices,
-)
+from snellen.scoring.accuracy import FailurePolicy, count_outcomes, counts_wrong, score_notices
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.scoring.yes_no import NO, YES, Confusion, YesNoReply, confusion
 
@@ -37,11 +26,7 @@ def tracks_of(cell: str) -> list[str]:
 
 
 def summarise_pope(
-    records: Sequence[Record],
-    *,
-    parsing_rule: str,
-    parsing_rules: Sequence[str],
-    failures: FailurePolicy = "exclude",
+    records: Sequence[Record], *, parsing_rule: str, parsing_rules: Sequence[str], failures: FailurePolicy = "exclude"
 ) -> Summary:
     """Headline: the mean of the tracks' F1, in percent. A question of several tracks counts once
     in each. Data without tracks are one track."""
@@ -58,9 +43,7 @@ def summarise_pope(
         None if withheld else metrics[HEADLINE].value,
         len(scored),
         None if withheld else metrics[HEADLINE].interval,
-        "withheld: samples failed or are missing"
-        if withheld
-        else _headline_note(tables, parsing_rule),
+        "withheld: samples failed or are missing" if withheld else _headline_note(tables, parsing_rule),
     )
     others = {
         key: _mean_f1_metric(key, by_track, _answer_by_rule(name, ""), scored)
@@ -69,10 +52,7 @@ def summarise_pope(
     pooled = _pool_tables(tables)
     pooled_metric = Metric(POOLED, pooled.f1, pooled.n, intervals_by_number.get((POOLED, MEAN)))
     always = _mean_f1_metric(
-        "always_yes",
-        by_track,
-        lambda one: YesNoReply(one.gold[0], YES) if one.gold else None,
-        scored,
+        "always_yes", by_track, lambda one: YesNoReply(one.gold[0], YES) if one.gold else None, scored
     )
     return Summary(
         headline=headline,
@@ -155,9 +135,7 @@ def _other_rules(
         yield "by_rules", parsing_rule
 
 
-def _confusion_tables(
-    by_track: Mapping[str, Sequence[Record]], answer_of: AnswerOf
-) -> dict[str, Confusion]:
+def _confusion_tables(by_track: Mapping[str, Sequence[Record]], answer_of: AnswerOf) -> dict[str, Confusion]:
     return {
         track: confusion(reply for record in members if (reply := answer_of(record)) is not None)
         for track, members in by_track.items()
@@ -171,19 +149,13 @@ def _mean_metrics(
     for name in (HEADLINE, *_NUMBERS):
         values = [float(getattr(table, name)) for table in counted]
         if values:
-            yield (
-                name,
-                Metric(name, sum(values) / len(values), n, intervals_by_number.get((name, MEAN))),
-            )
+            yield (name, Metric(name, sum(values) / len(values), n, intervals_by_number.get((name, MEAN))))
         else:
             yield name, Metric(name, None, 0, note="no sample could be scored")
 
 
 def _mean_f1_metric(
-    name: str,
-    by_track: Mapping[str, Sequence[Record]],
-    answer_of: AnswerOf,
-    scored: Sequence[Record],
+    name: str, by_track: Mapping[str, Sequence[Record]], answer_of: AnswerOf, scored: Sequence[Record]
 ) -> Metric:
     tables = _confusion_tables(by_track, answer_of)
     values = [table.f1 for table in tables.values() if table.n]
@@ -197,28 +169,18 @@ def _pool_tables(tables: Mapping[str, Confusion]) -> Confusion:
     return Confusion(*(sum(cells) for cells in zip(*tables.values(), strict=True)))
 
 
-def _group_metrics(
-    tables: Mapping[str, Confusion], intervals_by_number: Intervals
-) -> dict[str, dict[str, Metric]]:
+def _group_metrics(tables: Mapping[str, Confusion], intervals_by_number: Intervals) -> dict[str, dict[str, Metric]]:
     """F1 with its counts, and the other numbers, by track."""
     counted = {track: table for track, table in tables.items() if table.n}
     groups = {
         TRACK: {
-            track: Metric(
-                HEADLINE,
-                table.f1,
-                table.n,
-                intervals_by_number.get((HEADLINE, track)),
-                _counts_text(table),
-            )
+            track: Metric(HEADLINE, table.f1, table.n, intervals_by_number.get((HEADLINE, track)), _counts_text(table))
             for track, table in counted.items()
         }
     }
     for name in _NUMBERS:
         groups[name] = {
-            track: Metric(
-                name, float(getattr(table, name)), table.n, intervals_by_number.get((name, track))
-            )
+            track: Metric(name, float(getattr(table, name)), table.n, intervals_by_number.get((name, track)))
             for track, table in counted.items()
         }
     return groups if counted else {}

@@ -46,11 +46,7 @@ from snellen.benchmarks.perception.screenspot.rows import (
     published_files,
     to_common_layout,
 )
-from snellen.benchmarks.protocol.flows import (
-    OpenScoring,
-    parse_choice_by_rules,
-    parse_yes_no_by_words,
-)
+from snellen.benchmarks.protocol.flows import OpenScoring, parse_choice_by_rules, parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import OFFICIAL, OWN, VLMEVALKIT, ParserSet
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
@@ -121,13 +117,10 @@ def _rules(version: str) -> dict[str, ParserSet]:
     scorings = {
         OWN: OpenScoring(_parse_point, _grade),
         VLMEVALKIT: OpenScoring(_parse_vlmevalkit, partial(_grade_vlmevalkit, 0.0 if pro else 1.0)),
-        OFFICIAL: OpenScoring(
-            parse_raw_reply, partial(_grade_official, point_pro if pro else point_seeclick)
-        ),
+        OFFICIAL: OpenScoring(parse_raw_reply, partial(_grade_official, point_pro if pro else point_seeclick)),
     }
     return {
-        rule: ParserSet(parse_choice_by_rules, parse_yes_no_by_words, scoring)
-        for rule, scoring in scorings.items()
+        rule: ParserSet(parse_choice_by_rules, parse_yes_no_by_words, scoring) for rule, scoring in scorings.items()
     }
 
 
@@ -155,9 +148,7 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     sums = sums_by_label(records, PLATFORM_ELEMENT, context.failures)
     interval = interval_of_mean(list(sums.values()))
     mean = Metric(MEAN, sum(values) / _CELL_COUNT, summary.n, interval)
-    return structs.replace(
-        summary, metrics={**summary.metrics, MEAN: mean}, beside=(MEAN, *summary.beside)
-    )
+    return structs.replace(summary, metrics={**summary.metrics, MEAN: mean}, beside=(MEAN, *summary.beside))
 
 
 BENCHMARK = Declaration(

@@ -82,9 +82,7 @@ class Target(NamedTuple):
         """Whether a point, in fractions of the picture, is in the box or on its edge. `inset` moves
         the right and lower edge by so many pixels."""
         horizontal = self.left / self.width <= point.x <= (self.right - inset) / self.width
-        return horizontal and self.top / self.height <= point.y <= (
-            (self.bottom - inset) / self.height
-        )
+        return horizontal and self.top / self.height <= point.y <= ((self.bottom - inset) / self.height)
 
 
 def parse_target(gold: str) -> Target:
@@ -97,10 +95,7 @@ def published_files() -> dict[tuple[str, ...], PublishedFile | HubSplit]:
     """The file or data set of each version and part."""
     return {
         **{(version, ALL): split for version, split in _WHOLE.items()},
-        **{
-            key: published_tsv(f"{_HOME}/{_FAMILY[key[0]]}/{_name(*key)}.tsv", md5)
-            for key, md5 in _MD5.items()
-        },
+        **{key: published_tsv(f"{_HOME}/{_FAMILY[key[0]]}/{_name(*key)}.tsv", md5) for key, md5 in _MD5.items()},
     }
 
 
@@ -147,11 +142,7 @@ def to_common_layout(row: Row, *, pro: bool = False, thousandths: bool = False) 
     else:
         source = cells.get("data_source", "")
         platform = _PLATFORMS.get(source, source)
-        groups = {
-            PLATFORM: platform,
-            ELEMENT: element,
-            PLATFORM_ELEMENT: f"{platform}/{element}",
-        }
+        groups = {PLATFORM: platform, ELEMENT: element, PLATFORM_ELEMENT: f"{platform}/{element}"}
     # A column of these names that a file has of its own would be taken for a group.
     kept = {name: cell for name, cell in cells.items() if name not in GROUPS}
     named = {name: label for name, label in groups.items() if label.strip("/")}
@@ -185,10 +176,7 @@ def _size(row: Row) -> tuple[float, float]:
         width, height = _numbers(row, "img_size", 2)
         return width, height
     if not row.media:
-        raise DataError(
-            "neither a picture nor its size; expected a column image, or "
-            "img_size with [width, height]"
-        )
+        raise DataError("neither a picture nor its size; expected a column image, or img_size with [width, height]")
     try:
         return image_size(row.media[0].source.read())
     except MediaError as error:

@@ -21,11 +21,7 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.inline_options import label_of
-from snellen.benchmarks.declaration.open_questions import (
-    BARE,
-    parse_marked_answer,
-    parse_raw_reply,
-)
+from snellen.benchmarks.declaration.open_questions import BARE, parse_marked_answer, parse_raw_reply
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.perception.vlm2bench.replies import (
@@ -114,11 +110,7 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
         headline = Metric(HEADLINE, sums.of_all(), summary.n, interval)
     metrics = {HEADLINE: headline, **summary.metrics, **tasks}
     return structs.replace(
-        summary,
-        headline=headline,
-        metrics=metrics,
-        bounds=None,
-        beside=(context.plain_headline, *summary.beside),
+        summary, headline=headline, metrics=metrics, bounds=None, beside=(context.plain_headline, *summary.beside)
     )
 
 
@@ -138,11 +130,7 @@ def _pair_scores(context: SummaryContext, records: Sequence[Record]) -> dict[str
     pairs: dict[str, list[float | None]] = {}
     for record in records:
         pairs.setdefault(record.unit, []).append(counted_score(record, context.failures))
-    return {
-        unit: float(all(score == 1.0 for score in scores))
-        for unit, scores in pairs.items()
-        if None not in scores
-    }
+    return {unit: float(all(score == 1.0 for score in scores)) for unit, scores in pairs.items() if None not in scores}
 
 
 def _task_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
@@ -179,9 +167,7 @@ BENCHMARK = Declaration(
     scoring=RuleScoring(
         rules={
             OWN: PARSERS[OWN]._replace(open=OpenScoring(parse_marked_answer, _grade)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(
-                open=OpenScoring(parse_raw_reply, _grade_vlmevalkit)
-            ),
+            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(parse_raw_reply, _grade_vlmevalkit)),
         },
         template=BARE,
     ),

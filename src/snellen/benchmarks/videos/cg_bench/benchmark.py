@@ -37,13 +37,7 @@ from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.videos.cg_bench.open_part import OPEN_SCORING
 from snellen.benchmarks.videos.cg_bench.prompts import choice_template
-from snellen.benchmarks.videos.cg_bench.rows import (
-    SECONDS,
-    choice_records,
-    choice_samples,
-    open_records,
-    open_samples,
-)
+from snellen.benchmarks.videos.cg_bench.rows import SECONDS, choice_records, choice_samples, open_records, open_samples
 from snellen.benchmarks.videos.cg_bench.summary import HEADLINE, long_sums, summarise_clues
 from snellen.benchmarks.videos.cg_bench.time_intervals import TimeSpan, intersection_over_union
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
@@ -77,9 +71,7 @@ def _published_file(part: str, edition: str) -> PublishedFile:
     url = f"https://huggingface.co/datasets/CG-Bench/CG-Bench/resolve/main/{_QUESTIONS[edition]}"
     records = choice_records if part == CHOICE else open_records
     return PublishedFile(
-        f"{name}.tsv",
-        RemoteFile(urls=(), md5=md5),
-        JsonParts(f"{name}.jsonl", url, (JsonPart(url, records=records),)),
+        f"{name}.tsv", RemoteFile(urls=(), md5=md5), JsonParts(f"{name}.jsonl", url, (JsonPart(url, records=records),))
     )
 
 
@@ -94,9 +86,7 @@ def grade_overlap(answer: str, sample: Sample) -> float:
 
 _SCORING = RuleScoring(
     rules={
-        OWN: PARSERS[OWN]._replace(
-            choice=parse_result_choice, open=OpenScoring(parse_clues, grade_overlap)
-        ),
+        OWN: PARSERS[OWN]._replace(choice=parse_result_choice, open=OpenScoring(parse_clues, grade_overlap)),
         VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(
             choice_with_gold=result_parser, open=OpenScoring(parse_clues_vlmevalkit, grade_overlap)
         ),
@@ -140,19 +130,12 @@ BENCHMARK = Declaration(
     aliases={
         "CG-Bench_MCQ_Grounding": {},
         "CG-Bench_MCQ_Grounding_Mini": {EDITION: MINI},
-        "CGBench_MCQ_Grounding_Mini_8frame_subs_subt": {
-            EDITION: MINI,
-            **_frames("8", **_TIMED_SUBTITLES),
-        },
+        "CGBench_MCQ_Grounding_Mini_8frame_subs_subt": {EDITION: MINI, **_frames("8", **_TIMED_SUBTITLES)},
         "CGBench_MCQ_Grounding_32frame_subs": _frames("32", **_SUBTITLES),
         "CGBench_MCQ_Grounding_16frame_subs_subt_ft": _frames("16", **_TIMED),
         "CG-Bench_OpenEnded": {PART: OPEN},
         "CG-Bench_OpenEnded_Mini": {PART: OPEN, EDITION: MINI},
-        "CGBench_OpenEnded_Mini_8frame_subs_subt_ft": {
-            PART: OPEN,
-            EDITION: MINI,
-            **_frames("8", **_TIMED),
-        },
+        "CGBench_OpenEnded_Mini_8frame_subs_subt_ft": {PART: OPEN, EDITION: MINI, **_frames("8", **_TIMED)},
         "CGBench_OpenEnded_8frame": {PART: OPEN, **_frames("8")},
         "CGBench_OpenEnded_16frame_subs_subt_ft": {PART: OPEN, **_frames("16", **_TIMED)},
     },

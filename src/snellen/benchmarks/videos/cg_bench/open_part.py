@@ -13,12 +13,7 @@ from functools import partial
 
 from snellen.benchmarks.declaration.judged import Judged
 from snellen.benchmarks.protocol.judged_flows import ask_for_reply, build_record, ungraded_record
-from snellen.benchmarks.protocol.judging import (
-    JudgePanel,
-    PanelVerdicts,
-    ask_judges,
-    judge_values,
-)
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
 from snellen.benchmarks.videos.cg_bench.prompts import OPEN_TEMPLATE
 from snellen.benchmarks.videos.cg_bench.rows import CLUES, parse_spans, parts_of_video
 from snellen.core.errors import MediaError
@@ -57,9 +52,7 @@ def answer_of(reply: str) -> str:
     return str(answer).strip()
 
 
-def _open_flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _open_flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     def flow(sample: Sample) -> Flow:
         """Ask the model, have the judges compare its answer, and look if they cannot tell."""
         messages = prompt(sample, template=OPEN_TEMPLATE)
@@ -81,17 +74,19 @@ def _open_flow(
             looking = PanelVerdicts(())
             if frames:
                 looking = yield from ask_judges(
-                    panel, LOOK, fields, partial(parse_result_grade, top=1.0), ref,
-                    about=answer, step=_LOOKING, media=frames,
-                )  # fmt: skip
+                    panel,
+                    LOOK,
+                    fields,
+                    partial(parse_result_grade, top=1.0),
+                    ref,
+                    about=answer,
+                    step=_LOOKING,
+                    media=frames,
+                )
             verdicts = looking
             all_verdicts = (*all_verdicts, *looking.verdicts)
-        result = Pass(
-            messages, output, ParsedAnswer(answer, RULE), sample.gold, verdicts=all_verdicts
-        )
-        decided = PanelVerdicts(
-            tuple(one for one in verdicts.readable if one.values[GRADE] != _UNDECIDED)
-        )
+        result = Pass(messages, output, ParsedAnswer(answer, RULE), sample.gold, verdicts=all_verdicts)
+        decided = PanelVerdicts(tuple(one for one in verdicts.readable if one.values[GRADE] != _UNDECIDED))
         grade = decided.grade()
         if grade is None or verdicts.failure is not None:
             return ungraded_record(sample, (result,), verdicts)
@@ -116,9 +111,7 @@ def _clue_frames(sample: Sample) -> list[MediaRef]:
     whole = MediaRef(video.digest, replace(video, start=None, end=None), "video")
     sampling = FrameSampling(count=_CLUE_FRAMES)
     try:
-        frames = extract_frames(
-            parts_of_video(whole, clues), sampling, Settings.from_environment().cache
-        )
+        frames = extract_frames(parts_of_video(whole, clues), sampling, Settings.from_environment().cache)
     except MediaError:
         return []
     return [frame.ref for frame in frames]
@@ -134,10 +127,5 @@ def _video_file(ref: MediaRef) -> VideoFile | None:
     return source if isinstance(source, VideoFile) else None
 
 
-OPEN_SCORING = Judged(
-    flow=_open_flow,
-    rubrics=(COMPARE, LOOK),
-    must_judge=True,
-    max_judge_tokens=256,
-)
+OPEN_SCORING = Judged(flow=_open_flow, rubrics=(COMPARE, LOOK), must_judge=True, max_judge_tokens=256)
 """The open part has no score without a judge."""

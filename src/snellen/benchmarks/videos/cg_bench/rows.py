@@ -174,8 +174,7 @@ def _groups(row: Row, path: str) -> dict[str, str]:
     seconds = parse_finite(duration)
     if seconds is None:
         raise DataError(
-            f"{path}, row {row.index + 1}: `duration` is {duration!r}; expected the length of the "
-            "video in seconds"
+            f"{path}, row {row.index + 1}: `duration` is {duration!r}; expected the length of the video in seconds"
         )
     return {**named, DURATION: duration_range(seconds)}
 

@@ -21,15 +21,7 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.benchmarks.videos.cg_bench.rows import (
-    ABILITY,
-    CLUE,
-    DOMAIN,
-    DURATION,
-    GROUNDING,
-    LONG,
-    TASK,
-)
+from snellen.benchmarks.videos.cg_bench.rows import ABILITY, CLUE, DOMAIN, DURATION, GROUNDING, LONG, TASK
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
@@ -52,13 +44,9 @@ def summarise_clues(context: SummaryContext, records: Sequence[Record]) -> Summa
     """The six numbers; the share of right answers about whole videos is the headline."""
     summary = context.plain(records)
     if summary.headline.value is None:
-        return structs.replace(
-            summary, headline=structs.replace(summary.headline, name=HEADLINE), groups={}
-        )
+        return structs.replace(summary, headline=structs.replace(summary.headline, name=HEADLINE), groups={})
     metrics = _numbers(context, records)
-    headline = metrics.get(HEADLINE) or Metric(
-        HEADLINE, None, 0, note="there are no questions about whole videos"
-    )
+    headline = metrics.get(HEADLINE) or Metric(HEADLINE, None, 0, note="there are no questions about whole videos")
     groups: dict[str, dict[str, Metric]] = {}
     for column in _COLUMNS:
         for label in sorted({one.groups[column] for one in records if column in one.groups}):
@@ -93,18 +81,15 @@ def _numbers(context: SummaryContext, records: Sequence[Record]) -> dict[str, Me
         "acc_at_iou": _mean(_answered_and_recalled(records, scores, reaches)),
     }
     return {
-        name: Metric(name, one.of_all(), int((one.rows != 0).any(axis=1).sum()),
-                     headline_interval(one, records))
+        name: Metric(name, one.of_all(), int((one.rows != 0).any(axis=1).sum()), headline_interval(one, records))
         for name, one in sums.items()
         if one is not None
-    }  # fmt: skip
+    }
 
 
 def _scores(context: SummaryContext, records: Sequence[Record]) -> list[float | None]:
     return [
-        None
-        if context.rule == VLMEVALKIT and record.outcome != "answered"
-        else counted_score(record, context.failures)
+        None if context.rule == VLMEVALKIT and record.outcome != "answered" else counted_score(record, context.failures)
         for record in records
     ]
 
@@ -119,10 +104,7 @@ def _left_out(context: SummaryContext, records: Sequence[Record]) -> tuple[str, 
 
 def _mean_of_task(task: str, records: Sequence[Record], scores: _Scores) -> HeadlineSums | None:
     return _mean(
-        [
-            score if record.groups.get(TASK) == task else None
-            for record, score in zip(records, scores, strict=True)
-        ]
+        [score if record.groups.get(TASK) == task else None for record, score in zip(records, scores, strict=True)]
     )
 
 
@@ -162,9 +144,7 @@ def _answered_and_recalled(
         if score is not None and record.groups.get(TASK) == LONG
     }
     return [
-        None
-        if share is None or record.unit not in answers
-        else share * (answers[record.unit] == 1.0)
+        None if share is None or record.unit not in answers else share * (answers[record.unit] == 1.0)
         for record, share in zip(records, _recall_shares(records, scores, reaches), strict=True)
     ]
 
@@ -185,9 +165,7 @@ def _recovery(records: Sequence[Record], scores: _Scores) -> HeadlineSums | None
     def value(sums: NDArray[float64]) -> NDArray[float64]:
         long = sums[:, 0] / np.maximum(sums[:, 1], 1.0)
         clue = sums[:, 2] / np.maximum(sums[:, 3], 1.0)
-        share: NDArray[float64] = np.where(
-            clue > 0, 100 * np.minimum(long, clue) / np.where(clue > 0, clue, 1.0), 0.0
-        )
+        share: NDArray[float64] = np.where(clue > 0, 100 * np.minimum(long, clue) / np.where(clue > 0, clue, 1.0), 0.0)
         return share
 
     return HeadlineSums(rows, value)

@@ -26,8 +26,6 @@ def intersection_over_union(first: Sequence[TimeSpan], second: Sequence[TimeSpan
     An interval whose end is before its beginning has a negative length, as in the authors' script.
     """
     ours, theirs = merge_intervals(first), merge_intervals(second)
-    shared = sum(
-        max(0.0, min(one[1], other[1]) - max(one[0], other[0])) for one in ours for other in theirs
-    )
+    shared = sum(max(0.0, min(one[1], other[1]) - max(one[0], other[0])) for one in ours for other in theirs)
     union = sum(end - start for start, end in (*ours, *theirs)) - shared
     return shared / union if union > 0 else 0.0

@@ -46,8 +46,7 @@ from snellen.extract.published.vlmevalkit_own import bracket_parser
 from snellen.prompts.choice import PromptTemplate
 
 _DEV = published_parts(
-    "MLVU_MCQ.jsonl",
-    *("1_plotQA", "2_needle", "3_ego", "4_count", "5_order", "6_anomaly_reco", "7_topic_reasoning"),
+    "MLVU_MCQ.jsonl", *("1_plotQA", "2_needle", "3_ego", "4_count", "5_order", "6_anomaly_reco", "7_topic_reasoning")
 )
 
 
@@ -86,9 +85,7 @@ BENCHMARK = Declaration(
         "mlvu_dev": {"edition": "dev", "sampling": "lmms-eval"},
         "mlvu_test": {"edition": "test", "sampling": "lmms-eval"},
     },
-    other_tools={
-        "mlvu": OtherToolName("VLMEvalKit", "asks both the choices and the open questions")
-    },
+    other_tools={"mlvu": OtherToolName("VLMEvalKit", "asks both the choices and the open questions")},
     options={PART: PARTS},
     for_variant=_for_part,
     keep=is_choice_row,
@@ -96,11 +93,7 @@ BENCHMARK = Declaration(
     group_by=("task_type",),
     adjust=adjust_choice,
     template=PromptTemplate(
-        hint="{hint}",
-        question="{question}",
-        options="",
-        option="({label}) {text}",
-        choose="Only give the best option.",
+        hint="{hint}", question="{question}", options="", option="({label}) {text}", choose="Only give the best option."
     ),
     max_new_tokens=MAX_NEW_TOKENS,
     video=VIDEO,

@@ -11,11 +11,7 @@ from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.benchmarks.protocol.point_grading import (
-    PointScale,
-    point_graded_flow,
-    summarise_in_points,
-)
+from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow, summarise_in_points
 from snellen.core.benchmark import REQUIRES_TEXT
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
@@ -67,9 +63,7 @@ def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
         )
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     return point_graded_flow(settings, panel, _point_scale)
 
 
@@ -84,9 +78,7 @@ def parse_two_marks(reply: str, names: tuple[str, str]) -> ParsedVerdict | None:
     "accuracy"), or as two numbers in this order."""
     by_name = parse_object(reply)
     if by_name is not None:
-        marks = {
-            str(key).strip().lower().removeprefix(_MARK): mark for key, mark in by_name.items()
-        }
+        marks = {str(key).strip().lower().removeprefix(_MARK): mark for key, mark in by_name.items()}
         reply = f"{marks.get(names[0])} {marks.get(names[1])}"
     return parse_pair(reply, names, 1.0, 5.0)
 
@@ -112,12 +104,7 @@ OPEN_PART = Declaration(
     requires=REQUIRES_TEXT,
     max_new_tokens=1024,
     video=VIDEO,
-    scoring=Judged(
-        flow=_flow,
-        rubrics=tuple(_RUBRICS.values()),
-        must_judge=True,
-        max_judge_tokens=1024,
-    ),
+    scoring=Judged(flow=_flow, rubrics=tuple(_RUBRICS.values()), must_judge=True, max_judge_tokens=1024),
     headline=Headline(name=HEADLINE, summarise=partial(summarise_in_points, top=TOP)),
     oracle=TOP,
 )

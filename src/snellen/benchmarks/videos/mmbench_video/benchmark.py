@@ -24,20 +24,12 @@ from dataclasses import replace
 from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
-from snellen.benchmarks.declaration.judged import (
-    Judged,
-    first_cell,
-    split_list,
-)
+from snellen.benchmarks.declaration.judged import Judged, first_cell, split_list
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.benchmarks.protocol.point_grading import (
-    PointScale,
-    point_graded_flow,
-    summarise_in_points,
-)
+from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow, summarise_in_points
 from snellen.benchmarks.videos.mmbench_video.prompts import (
     add_pack,
     find_answer_in_pack,
@@ -66,14 +58,7 @@ _FRAME_OPTIONS = {
 _PACK_TOKENS = 2048
 ABILITIES: Mapping[str, tuple[str, ...]] = {
     "CP": ("Video Topic", "Video Emotion", "Video Scene", "Video Style"),
-    "FP-S": (
-        "OCR",
-        "Object Recognition",
-        "Attribute Recognition",
-        "Event Recognition",
-        "Human Motion",
-        "Counting",
-    ),
+    "FP-S": ("OCR", "Object Recognition", "Attribute Recognition", "Event Recognition", "Human Motion", "Counting"),
     "FP-C": ("Spatial Relationship", "Human-object Interaction", "Human Interaction"),
     "HL": ("Hallucination",),
     "LR": ("Structuralized Image-Text Understanding", "Mathematical Calculation"),
@@ -107,22 +92,16 @@ def _groups(dimensions: tuple[str, ...]) -> dict[str, str]:
         for ability, members in ABILITIES.items()
         if {name.lower() for name in members} & {name.lower() for name in dimensions}
     ]
-    sides = dict.fromkeys(
-        "Perception" if ability in _PERCEPTION else "Reasoning" for ability in abilities
-    )
+    sides = dict.fromkeys("Perception" if ability in _PERCEPTION else "Reasoning" for ability in abilities)
     groups = {DIMENSION: dimensions, ABILITY: abilities, SIDE: sides}
     return {column: SEPARATOR.join(labels) for column, labels in groups.items() if labels}
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     read = partial(parse_grade, low=0.0, high=TOP, integers_only=True)
     marking = PointScale(rubric=RUBRIC, parse=read, names=(GRADE,), top=TOP)
     if options["pack"] == "on":
-        return point_graded_flow(
-            settings, panel, lambda sample: marking, pack_messages, find_answer_in_pack
-        )
+        return point_graded_flow(settings, panel, lambda sample: marking, pack_messages, find_answer_in_pack)
     return point_graded_flow(settings, panel, lambda sample: marking, single_messages)
 
 
@@ -131,9 +110,7 @@ def _for_pack(declaration: Declaration, variant: Variant) -> Declaration:
     if variant.options.get("pack") != "on":
         return declaration
     if variant.options.get("video") == "native":
-        raise UsageError(
-            f"{NAME}:pack=on asks about frames; with video=native every question is asked alone"
-        )
+        raise UsageError(f"{NAME}:pack=on asks about frames; with video=native every question is asked alone")
     return replace(declaration, samples=_pack_samples, max_new_tokens=_PACK_TOKENS)
 
 
@@ -153,10 +130,7 @@ BENCHMARK = Declaration(
     ),
     aliases={
         "MMBench-Video": {},
-        **{
-            f"MMBench_Video_{name}_nopack": frame_options
-            for name, frame_options in _FRAME_OPTIONS.items()
-        },
+        **{f"MMBench_Video_{name}_nopack": frame_options for name, frame_options in _FRAME_OPTIONS.items()},
         **{
             f"MMBench_Video_{name}_pack": {**frame_options, "pack": "on"}
             for name, frame_options in _FRAME_OPTIONS.items()
@@ -168,11 +142,7 @@ BENCHMARK = Declaration(
     requires=REQUIRES_TEXT,
     video=Video(),
     scoring=Judged(
-        flow=_flow,
-        rubrics=(RUBRIC,),
-        must_judge=True,
-        multi_label=(DIMENSION, ABILITY, SIDE),
-        max_judge_tokens=64,
+        flow=_flow, rubrics=(RUBRIC,), must_judge=True, multi_label=(DIMENSION, ABILITY, SIDE), max_judge_tokens=64
     ),
     headline=Headline(name="overall", summarise=partial(summarise_in_points, top=TOP)),
     oracle=TOP,

@@ -51,9 +51,7 @@ def single_messages(sample: Sample) -> tuple[Message, ...]:
         places = "".join(f"<image {number + 1}>" for number in range(len(sample.media)))
         return _verbatim_messages(sample, f"{sample.question}{places}", sample.hint)
     question_text = f"Question: {sample.question}\nAnswer: "
-    return _frame_messages(
-        sample, _FRAMES.format(count=count) + _SINGLE_QUESTION, sample.hint, question_text
-    )
+    return _frame_messages(sample, _FRAMES.format(count=count) + _SINGLE_QUESTION, sample.hint, question_text)
 
 
 def pack_messages(sample: Sample) -> tuple[Message, ...]:
@@ -62,9 +60,7 @@ def pack_messages(sample: Sample) -> tuple[Message, ...]:
     hint, _, questions = sample.hint.rpartition("\n")
     count = sum(ref.kind == "image" for ref in sample.media)
     questions_text = f"Questions: \n{questions}\nAnswers: \n"
-    return _frame_messages(
-        sample, _SYSTEM + _FRAMES.format(count=count) + _ALL_QUESTIONS, hint, questions_text
-    )
+    return _frame_messages(sample, _SYSTEM + _FRAMES.format(count=count) + _ALL_QUESTIONS, hint, questions_text)
 
 
 def add_pack(samples: Iterable[Sample]) -> list[Sample]:
@@ -73,9 +69,7 @@ def add_pack(samples: Iterable[Sample]) -> list[Sample]:
     questions: dict[str, dict[str, str]] = {}
     for sample in sample_list:
         questions.setdefault(sample.unit, {})[sample.id] = sample.question
-    return [
-        structs.replace(sample, hint=json.dumps(questions[sample.unit])) for sample in sample_list
-    ]
+    return [structs.replace(sample, hint=json.dumps(questions[sample.unit])) for sample in sample_list]
 
 
 def find_answer_in_pack(sample: Sample, reply: str) -> str | None:
@@ -96,11 +90,7 @@ def _answers_by_id(reply: str) -> Mapping[str, str]:
     if reply_object is not None:
         return {str(key).strip(): str(value) for key, value in reply_object.items()}
     lines = reply.partition("{")[2]
-    return {
-        match["id"].strip(): answer
-        for match in _LINE.finditer(lines)
-        if (answer := match["answer"].strip(_SIDES))
-    }
+    return {match["id"].strip(): answer for match in _LINE.finditer(lines) if (answer := match["answer"].strip(_SIDES))}
 
 
 def _frame_messages(sample: Sample, note: str, hint: str, question: str) -> tuple[Message, ...]:

@@ -33,11 +33,7 @@ from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, adjust_choice
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT
 from snellen.benchmarks.videos.mvbench import FOLDERS, TEMPLATE, task_file
-from snellen.benchmarks.videos.mvtamperbench.detection import (
-    TAMPERING,
-    TASK,
-    summarise_detection,
-)
+from snellen.benchmarks.videos.mvtamperbench.detection import TAMPERING, TASK, summarise_detection
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts
@@ -64,9 +60,7 @@ def _published_file(name: str, md5: str) -> PublishedFile:
         JsonPart(f"{home}/{task_file(task)}", {TASK: task, "prefix": f"video/{folder}/"})
         for task, folder in _FOLDERS.items()
     )
-    return PublishedFile(
-        f"{name}.tsv", RemoteFile(urls=(), md5=md5), JsonParts(f"{name}.jsonl", home, parts)
-    )
+    return PublishedFile(f"{name}.tsv", RemoteFile(urls=(), md5=md5), JsonParts(f"{name}.jsonl", home, parts))
 
 
 def adjust_tampered(sample: Sample, row: Row) -> Sample:
@@ -105,8 +99,7 @@ BENCHMARK = Declaration(
     paper="https://arxiv.org/abs/2412.19794",
     provenance="MVTamperBench of Srikant86 (MIT; licences of the videos apply)",
     data=Published(
-        {"place": tuple(_PLACE_FILES)},
-        {(place,): _published_file(*file) for place, file in _PLACE_FILES.items()},
+        {"place": tuple(_PLACE_FILES)}, {(place,): _published_file(*file) for place, file in _PLACE_FILES.items()}
     ),
     aliases={
         "MVTamperBenchStart": {"place": "start"},
@@ -122,9 +115,7 @@ BENCHMARK = Declaration(
     max_new_tokens=MAX_NEW_TOKENS,
     video=Video(),
     scoring=choices(
-        vlmevalkit=PARSERS[VLMEVALKIT]._replace(
-            choice_with_gold=partial(first_word_parser, failed_is_right=False)
-        )
+        vlmevalkit=PARSERS[VLMEVALKIT]._replace(choice_with_gold=partial(first_word_parser, failed_is_right=False))
     ),
     headline=Headline(summarise=summarise_detection, in_circular=False),
 )

@@ -48,9 +48,7 @@ def summarise_detection(context: SummaryContext, records: Sequence[Record]) -> S
     if summary.headline.value is None:
         return summary
     metrics = {
-        name: metric
-        for name in NUMBERS
-        if (metric := _mean_over_kinds(name, records, context.failures)) is not None
+        name: metric for name in NUMBERS if (metric := _mean_over_kinds(name, records, context.failures)) is not None
     }
     groups = dict(summary.groups)
     for name in NUMBERS:
@@ -64,9 +62,7 @@ def summarise_detection(context: SummaryContext, records: Sequence[Record]) -> S
     )
 
 
-def _mean_over_kinds(
-    name: str, records: Sequence[Record], failures: FailurePolicy
-) -> Metric | None:
+def _mean_over_kinds(name: str, records: Sequence[Record], failures: FailurePolicy) -> Metric | None:
     """The mean over the kinds of tampering in percent; None without a kind or without originals."""
     kinds = _kinds(records)
     if not kinds or not any(record.groups.get(TAMPERING) == ORIGINAL for record in records):
@@ -104,9 +100,7 @@ def _kinds(records: Sequence[Record]) -> list[str]:
     return sorted(labels - {ORIGINAL})
 
 
-def _terms(
-    name: str, record: Record, kinds: Sequence[str], failures: FailurePolicy
-) -> list[RatioTerm]:
+def _terms(name: str, record: Record, kinds: Sequence[str], failures: FailurePolicy) -> list[RatioTerm]:
     """What a record adds to the number of its kind of tampering; an original adds to that of every
     kind."""
     score, kind = counted_score(record, failures), record.groups.get(TAMPERING)
@@ -119,8 +113,5 @@ def _terms(
 
 def _verdict(*, tampered: bool, right: bool) -> DetectionVerdict:
     return DetectionVerdict(
-        hit=tampered and right,
-        false_alarm=not tampered and not right,
-        miss=tampered and not right,
-        right=right,
+        hit=tampered and right, false_alarm=not tampered and not right, miss=tampered and not right, right=right
     )

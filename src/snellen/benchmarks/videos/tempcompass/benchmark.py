@@ -31,22 +31,12 @@ from snellen.benchmarks.declaration.concat_tables import concat_tables
 from snellen.benchmarks.declaration.declaration import Declaration, Video
 from snellen.benchmarks.declaration.golds import label_of_gold, yes_no_golds
 from snellen.benchmarks.declaration.inline_options import label_of
-from snellen.benchmarks.declaration.judged import (
-    RULE,
-    Judged,
-)
+from snellen.benchmarks.declaration.judged import RULE, Judged
 from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.declaration.videos import find_videos
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.benchmarks.videos.tempcompass.flow import (
-    ABOUT_CAPTION,
-    CAPTIONING,
-    RUBRICS,
-    TASKS,
-    Task,
-    build_flow,
-)
+from snellen.benchmarks.videos.tempcompass.flow import ABOUT_CAPTION, CAPTIONING, RUBRICS, TASKS, Task, build_flow
 from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
@@ -108,9 +98,7 @@ def _sample(row: Row, task: Task) -> Sample:
 def _adjust_choice(sample: Sample, cells: Mapping[str, str]) -> Sample:
     split = split_inline_options(sample.question)
     golds = tuple(label_of_gold(gold, split.options) for gold in sample.gold)
-    return structs.replace(
-        sample, kind="choice", question=split.question, options=split.options, gold=golds
-    )
+    return structs.replace(sample, kind="choice", question=split.question, options=split.options, gold=golds)
 
 
 def _adjust_yes_no(sample: Sample, cells: Mapping[str, str]) -> Sample:
@@ -194,24 +182,15 @@ class TaskFiles:
 def _for_task(declaration: Declaration, variant: Variant) -> Declaration:
     task = variant.options.get("task", ALL)
     return replace(
-        declaration,
-        samples=partial(task_samples, task=task),
-        scoring=replace(_SCORING, must_judge=task == CAPTIONING),
+        declaration, samples=partial(task_samples, task=task), scoring=replace(_SCORING, must_judge=task == CAPTIONING)
     )
 
 
-def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
-) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     return build_flow(settings, panel, cast(Literal["snellen", "official"], options[RULE]))
 
 
-_SCORING = Judged(
-    flow=_flow,
-    rubrics=tuple(RUBRICS.values()),
-    rule_names=("snellen", "official"),
-    max_judge_tokens=512,
-)
+_SCORING = Judged(flow=_flow, rubrics=tuple(RUBRICS.values()), rule_names=("snellen", "official"), max_judge_tokens=512)
 BENCHMARK = Declaration(
     name=NAME,
     version="7",

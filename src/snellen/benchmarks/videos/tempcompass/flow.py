@@ -48,12 +48,7 @@ _NONE = re.compile(r"\W*none of the (?:choices|options)\b", re.IGNORECASE)
 _VERDICTS = frozenset({"0", "1", "correct", "incorrect"})
 _BEST = "Please directly give the best option:"
 TEMPLATE = PromptTemplate(
-    hint="{hint}",
-    question="{question}",
-    options="",
-    choose=_BEST,
-    yes_no="\nPlease answer yes or no:",
-    open="",
+    hint="{hint}", question="{question}", options="", choose=_BEST, yes_no="\nPlease answer yes or no:", open=""
 )
 """The instructions of the authors' scripts."""
 
@@ -87,20 +82,14 @@ def parse_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Ans
     return parse_choice(reply, sample.options, stop_reason=stop_reason)
 
 
-def _parse_sentence(
-    answer: Answer, reply: str, sentences: Mapping[str, str], stop_reason: str
-) -> Answer:
+def _parse_sentence(answer: Answer, reply: str, sentences: Mapping[str, str], stop_reason: str) -> Answer:
     """Parse what the authors' rule cannot as a choice among the named sentences."""
     labels = {name.split()[-1]: name for name in sentences}
     if not isinstance(answer, Unparsed) or not all(label.isalpha() for label in labels):
         return answer
     options = {label: sentences[name] for label, name in labels.items()}
     choice = parse_choice(reply, options, stop_reason=stop_reason)
-    return (
-        ParsedAnswer(labels[choice.value], choice.rule, choice.span)
-        if isinstance(choice, ParsedAnswer)
-        else choice
-    )
+    return ParsedAnswer(labels[choice.value], choice.rule, choice.span) if isinstance(choice, ParsedAnswer) else choice
 
 
 def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
@@ -135,13 +124,7 @@ def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: 
     if grade is None or verdicts.failure is not None:
         return ungraded_record(sample, (result,), verdicts)
     result = structs.replace(result, correct=grade > 0.5)
-    return build_record(
-        sample,
-        (result,),
-        score=grade,
-        outcome="answered",
-        values=dict(judge_values(verdicts, float)),
-    )
+    return build_record(sample, (result,), score=grade, outcome="answered", values=dict(judge_values(verdicts, float)))
 
 
 def _quoted_text(output: Generated, rule: Rule) -> str:
@@ -158,17 +141,10 @@ def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule:
         return build_record(sample, (Pass(messages, output, gold=sample.gold),))
     no_answer = non_answer(output)
     if no_answer is not None:
-        return build_record(
-            sample, (Pass(messages, output, no_answer, sample.gold, False),), score=0.0
-        )
+        return build_record(sample, (Pass(messages, output, no_answer, sample.gold, False),), score=0.0)
     fields = {"reply": output.text, "question": sample.options.get(ABOUT_CAPTION, "")}
     verdicts = yield from ask_judges(
-        panel,
-        RUBRICS["caption"],
-        fields,
-        _parse_judge_choice(sample),
-        Ref(sample.id),
-        about=_quoted_text(output, rule),
+        panel, RUBRICS["caption"], fields, _parse_judge_choice(sample), Ref(sample.id), about=_quoted_text(output, rule)
     )
     answer = ParsedAnswer(output.text.strip(), "whole reply")
     result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)

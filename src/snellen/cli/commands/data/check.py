@@ -17,9 +17,7 @@ class Options(OutputOptions):
 
     data: str = argument("DATA", "a data file, its TOML description, or a benchmark's name")
     columns: Mapping[str, str] = option({}, "--columns")
-    skip: str | None = option(
-        None, "--skip", "leave out these parts of the work", choices=("media",)
-    )
+    skip: str | None = option(None, "--skip", "leave out these parts of the work", choices=("media",))
     """`media`: no image or video is opened."""
 
 
@@ -31,11 +29,7 @@ def main(options: Options) -> int:
 
     benchmark, table = open_with_data(options.data, options.columns)
     with progress_bar(options.data) as progress:
-        issues = find_data_issues(
-            benchmark, table, read_media=options.skip is None, progress=progress
-        )
+        issues = find_data_issues(benchmark, table, read_media=options.skip is None, progress=progress)
     pictures = sum(len(row.media) for row in table)
-    write_document(
-        issues_document(options.data, benchmark.name, len(table), pictures, issues), options
-    )
+    write_document(issues_document(options.data, benchmark.name, len(table), pictures, issues), options)
     return INCOMPLETE if issues else COMPLETE

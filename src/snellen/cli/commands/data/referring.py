@@ -83,19 +83,14 @@ def _subtasks_document() -> Document:
 def _convert(data: str, out: Path, options: Options) -> ReferringCounts:
     from snellen.api.data_files import open_data
     from snellen.benchmarks.abilities.mmt_bench.referring.annotations import read_annotations
-    from snellen.benchmarks.abilities.mmt_bench.referring.convert import (
-        convert_referring,
-        read_links,
-    )
+    from snellen.benchmarks.abilities.mmt_bench.referring.convert import convert_referring, read_links
 
     links = read_links(Path(options.links).expanduser()) if options.links else {}
     table = open_data(data)
     sources = [
         picture
         for layout, file, pictures in options.annotations
-        for picture in read_annotations(
-            layout, Path(file).expanduser(), Path(pictures).expanduser()
-        )
+        for picture in read_annotations(layout, Path(file).expanduser(), Path(pictures).expanduser())
     ]
     if out.absolute() == Path(str(table.path)).absolute():
         raise UsageError(f"{out} is what is read; choose another file to write")
@@ -107,13 +102,9 @@ def _counts_document(counts: ReferringCounts) -> Document:
     file = quote(counts.path)
     blocks: list[Block] = [Verbatim(list(_count_lines(counts)))]
     if counts.unreadable:
-        blocks.append(
-            Line(f"pictures of the sources that cannot be read: {counts.unreadable}", "notice")
-        )
+        blocks.append(Line(f"pictures of the sources that cannot be read: {counts.unreadable}", "notice"))
     if counts.unknown_links:
-        blocks.append(
-            Line(f"links without a row: {', '.join(counts.unknown_links[:10])}", "notice")
-        )
+        blocks.append(Line(f"links without a row: {', '.join(counts.unknown_links[:10])}", "notice"))
     blocks += [
         Line(f"{counts.path}: {counts.clean_rows} rows", is_unbroken=True),
         Line(f"next: snellen run -m MODEL -b mmt-bench --data {file}", is_unbroken=True),

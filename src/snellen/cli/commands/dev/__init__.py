@@ -9,11 +9,7 @@ from snellen.cli.actions import add_actions, run_action
 
 def add(parser: ArgumentParser) -> None:
     """Add the actions."""
-    add_actions(
-        parser,
-        __name__,
-        {"new-benchmark": "write the files of a new benchmark, with a failing test"},
-    )
+    add_actions(parser, __name__, {"new-benchmark": "write the files of a new benchmark, with a failing test"})
 
 
 def main(arguments: Namespace) -> int:

@@ -17,8 +17,7 @@ class Options:
 
     name: str = argument(
         "FOLDER/NAME",
-        "the benchmark, and the folder of src/snellen/benchmarks that it belongs to, e.g. "
-        "perception/colour-quiz",
+        "the benchmark, and the folder of src/snellen/benchmarks that it belongs to, e.g. perception/colour-quiz",
     )
     out: str = option(".", "--out")
     """A checkout of Snellen's sources."""
@@ -30,9 +29,7 @@ def main(options: Options) -> int:
 
     folder, slash, name = options.name.partition("/")
     if not slash:
-        raise UsageError(
-            f"{options.name!r} names no folder; expected FOLDER/NAME, e.g. perception/{folder}"
-        )
+        raise UsageError(f"{options.name!r} names no folder; expected FOLDER/NAME, e.g. perception/{folder}")
     for path in write_new_benchmark(name, folder, Path(options.out)):
         print_line(path)
     return COMPLETE

@@ -18,9 +18,7 @@ Tried = Literal["small model", "same interface", "local server", "read"]
 another model by the same interface; a server of the same protocol; nothing but reading."""
 
 
-class CodeAdapter(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class CodeAdapter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """How one layout of checkpoints is asked by its own code."""
 
     title: str

@@ -19,9 +19,7 @@ def set_attributes(own: OwnCode, adapter: CodeAdapter) -> None:
         setattr(own.model, name, values[value])
 
 
-def ask_own_code(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask_own_code(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The text that the checkpoint's code returns for a conversation, the first part where it
     returns several. Raises Unsupported for what the code cannot take, and what it raises."""
     import torch

@@ -15,21 +15,10 @@ from snellen.core.output import Failure, Generated, Output, StopReason, Usage
 from snellen.core.request import Generate, Request, request_digest
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadOptions
-from snellen.models.hf.loading import (
-    choose_device,
-    load_weights,
-    silence_library,
-    thread_count,
-    use_threads,
-)
+from snellen.models.hf.loading import choose_device, load_weights, silence_library, thread_count, use_threads
 from snellen.models.hf.options import identity_facts
 from snellen.models.hf.own_code.adapter import CodeAdapter, code_adapters
-from snellen.models.hf.own_code.asking import (
-    ask_for_one_token,
-    ask_own_code,
-    count_tokens,
-    set_attributes,
-)
+from snellen.models.hf.own_code.asking import ask_for_one_token, ask_own_code, count_tokens, set_attributes
 from snellen.models.hf.own_code.turns import read_turns
 from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.hf.placement import is_placed
@@ -98,15 +87,10 @@ class OwnCodeModel(ModelDefaults):
 
     def _answer(self, request: Request) -> Output:
         if not isinstance(request, Generate):
-            return Failure(
-                "unsupported",
-                "the checkpoint's own code generates replies; it neither ranks nor draws",
-            )
+            return Failure("unsupported", "the checkpoint's own code generates replies; it neither ranks nor draws")
         started = time.perf_counter()
         try:
-            messages = (
-                request.messages if self._images == "native" else first_image(request.messages)
-            )
+            messages = request.messages if self._images == "native" else first_image(request.messages)
             media = [part for message in messages for part in message.media()]
             if any(part.kind != "image" for part in media):
                 raise Unsupported("the model's code is given pictures and text alone")
@@ -115,9 +99,7 @@ class OwnCodeModel(ModelDefaults):
             return Failure("media", str(error))
         except Unsupported as error:
             return Failure("unsupported", str(error))
-        output = split_and_retry([request], lambda batch: [self._ask(batch[0], messages, images)])[
-            0
-        ]
+        output = split_and_retry([request], lambda batch: [self._ask(batch[0], messages, images)])[0]
         if not isinstance(output, Generated):
             return output
         seconds = round(time.perf_counter() - started, 6)
@@ -158,9 +140,7 @@ def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) ->
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
             processor = (
-                getattr(transformers, adapter.processor).from_pretrained(
-                    folder, trust_remote_code=True
-                )
+                getattr(transformers, adapter.processor).from_pretrained(folder, trust_remote_code=True)
                 if adapter.processor
                 else None
             )
@@ -191,11 +171,7 @@ def _try_once(own: OwnCode, checkpoint: Checkpoint, adapter: CodeAdapter) -> Non
 
 
 def open_own_code(
-    checkpoint: Checkpoint,
-    options: LoadOptions,
-    provider: str,
-    adapter_name: str,
-    values: Mapping[str, str],
+    checkpoint: Checkpoint, options: LoadOptions, provider: str, adapter_name: str, values: Mapping[str, str]
 ) -> OwnCodeModel:
     """The model of a checkpoint that an adapter asks, with checked option values.
 

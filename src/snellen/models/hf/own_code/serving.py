@@ -13,12 +13,7 @@ from typing import Any, Protocol
 
 from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter, adapter_names, code_adapters
-from snellen.models.hf.own_code.asking import (
-    ask_for_one_token,
-    ask_own_code,
-    count_tokens,
-    set_attributes,
-)
+from snellen.models.hf.own_code.asking import ask_for_one_token, ask_own_code, count_tokens, set_attributes
 from snellen.models.hf.own_code.turns import as_conversation
 from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.naming.routes import checkpoint_layout
@@ -55,10 +50,7 @@ class ServedOwnCode:
         """The reply to a request of `chat_server`. Raises ValueError for one that the code cannot
         take."""
         messages = [
-            (
-                message["role"],
-                [part.get("image") or part.get("text") for part in message["content"]],
-            )
+            (message["role"], [part.get("image") or part.get("text") for part in message["content"]])
             for message in chat.messages
         ]
         generation = Generation(
@@ -91,9 +83,7 @@ def _load(checkpoint: CheckpointToServe, adapter: CodeAdapter) -> OwnCode:
     import transformers
 
     def load(auto_class: str, **arguments: Any) -> Any:
-        return getattr(transformers, auto_class).from_pretrained(
-            checkpoint.folder, trust_remote_code=True, **arguments
-        )
+        return getattr(transformers, auto_class).from_pretrained(checkpoint.folder, trust_remote_code=True, **arguments)
 
     tokenizer = load("AutoTokenizer")
     processor = load(adapter.processor) if adapter.processor else None

@@ -58,9 +58,7 @@ class TiledImages(NamedTuple):
     counts: list[int]
 
 
-def tile_images(
-    images: Sequence[PILImage], settings: TileSettings, dtype: Any, device: str
-) -> TiledImages:
+def tile_images(images: Sequence[PILImage], settings: TileSettings, dtype: Any, device: str) -> TiledImages:
     """Cut and normalise pictures. Several of them share `_TOTAL_TILES`."""
     import torch
 

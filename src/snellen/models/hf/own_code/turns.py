@@ -64,35 +64,23 @@ class Conversation(NamedTuple):
         if not self.system:
             return self
         first = self.turns[0]
-        return Conversation(
-            "", (first._replace(parts=(f"{self.system}\n", *first.parts)), *self.turns[1:])
-        )
+        return Conversation("", (first._replace(parts=(f"{self.system}\n", *first.parts)), *self.turns[1:]))
 
 
-def read_turns(
-    messages: Sequence[Message], images: Sequence[PILImage], adapter: CodeAdapter
-) -> Conversation:
+def read_turns(messages: Sequence[Message], images: Sequence[PILImage], adapter: CodeAdapter) -> Conversation:
     """The turns of a request, whose pictures were decoded in their order. Raises Unsupported as
     `as_conversation` does."""
     remaining = iter(images)
     return as_conversation(
         [
-            (
-                message.role,
-                [
-                    next(remaining) if isinstance(part, Media) else part.text
-                    for part in message.parts
-                ],
-            )
+            (message.role, [next(remaining) if isinstance(part, Media) else part.text for part in message.parts])
             for message in messages
         ],
         adapter,
     )
 
 
-def as_conversation(
-    messages: Sequence[tuple[str, Sequence[Any]]], adapter: CodeAdapter
-) -> Conversation:
+def as_conversation(messages: Sequence[tuple[str, Sequence[Any]]], adapter: CodeAdapter) -> Conversation:
     """The conversation of messages, each a role with its strings and PIL images in their order.
 
     Raises Unsupported for more pictures than the model takes or none where it needs one, texts that

@@ -35,12 +35,7 @@ class RequestValues:
     """Values for the arguments of one request, each computed when an argument names it."""
 
     def __init__(
-        self,
-        own: OwnCode,
-        adapter: CodeAdapter,
-        conversation: Conversation,
-        settings: Generation,
-        folder: Path,
+        self, own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation, folder: Path
     ) -> None:
         """`folder` is an empty one for pictures that the code reads as files.
 
@@ -100,9 +95,7 @@ class RequestValues:
 
     def messages(self) -> list[dict[str, Any]]:
         """Messages whose content is a list of pictures and texts."""
-        return [
-            {"role": turn.role, "content": list(turn.parts)} for turn in self._conversation.turns
-        ]
+        return [{"role": turn.role, "content": list(turn.parts)} for turn in self._conversation.turns]
 
     def images(self) -> list[Any]:
         return self._conversation.images
@@ -154,10 +147,25 @@ class RequestValues:
 VALUES: Mapping[str, Callable[[RequestValues], Any]] = {
     f"${name}": getattr(RequestValues, name)
     for name in (
-        "none", "tokenizer", "processor", "system", "question", "history", "pairs", "messages",
-        "turns", "images", "image", "files", "file", "pixels", "counts", "settings", "generation",
+        "none",
+        "tokenizer",
+        "processor",
+        "system",
+        "question",
+        "history",
+        "pairs",
+        "messages",
+        "turns",
+        "images",
+        "image",
+        "files",
+        "file",
+        "pixels",
+        "counts",
+        "settings",
+        "generation",
     )
-}  # fmt: skip
+}
 """Values that arguments of `adapters.toml` may name."""
 
 

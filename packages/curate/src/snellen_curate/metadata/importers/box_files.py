@@ -47,9 +47,7 @@ class Shape(NamedTuple):
     """Neither counted nor asked for."""
 
 
-def box_importer(
-    suffix: str, sibling: str, parse: Callable[[Path], tuple[str, list[Shape]]]
-) -> Importer:
+def box_importer(suffix: str, sibling: str, parse: Callable[[Path], tuple[str, list[Shape]]]) -> Importer:
     """The importer of files with this suffix, of which `parse` gives the name of the picture and
     the objects; the pictures may lie in the folder `sibling` beside that of the files."""
 
@@ -63,9 +61,7 @@ def box_importer(
         request: ImportRequest, files: list[tuple[Path, str, list[Shape]]], left_out: Counter[str]
     ) -> Iterator[MetadataRecord]:
         paths = [Path(path).expanduser().absolute() for path in request.paths]
-        folder = Path(
-            os.path.commonpath([path if path.is_dir() else path.parent for path in paths])
-        )
+        folder = Path(os.path.commonpath([path if path.is_dir() else path.parent for path in paths]))
         for file, name, shapes in files:
             picture, size = _find_picture(request, file, name, sibling)
             boxes: list[ObjectBox] = []
@@ -108,9 +104,7 @@ def file_name(file: Path, folder: Path) -> str:
     return path.with_suffix("").as_posix()
 
 
-def _find_picture(
-    request: ImportRequest, annotation: Path, name: str, sibling: str
-) -> tuple[Path, tuple[int, int]]:
+def _find_picture(request: ImportRequest, annotation: Path, name: str, sibling: str) -> tuple[Path, tuple[int, int]]:
     """The picture that an annotation file names, and its size: in --media, beside the file, or
     in the folder `sibling` beside the file's folder; `Annotations/val` is beside `JPEGImages/val`.
     A picture may have another suffix than the file says. Raises DataError."""
@@ -129,9 +123,7 @@ def _find_picture(
             if path.is_file():
                 return path, picture_size(path)
     where = request.pictures or f"its folder, nor in {sibling} or images beside that"
-    raise DataError(
-        f"{annotation}: its picture {name} is not in {where}; name the folder with --media DIR"
-    )
+    raise DataError(f"{annotation}: its picture {name} is not in {where}; name the folder with --media DIR")
 
 
 def picture_size(path: Path) -> tuple[int, int]:

@@ -90,17 +90,14 @@ class _CocoFile(Struct):
 
 def read_coco(request: ImportRequest) -> ImportedMetadata:
     files = {
-        path: decode_document(path, _CocoFile, "a COCO annotation file")
-        for path in annotation_files(request, ".json")
+        path: decode_document(path, _CocoFile, "a COCO annotation file") for path in annotation_files(request, ".json")
     }
     _check_numbers(files)
     categories = {each.id: each for file in files.values() for each in file.categories}
     space = {each.label: each.supercategory for each in categories.values()}
     left_out: Counter[str] = Counter()
     return ImportedMetadata(
-        _records(request, files, categories, left_out),
-        {request.name: space} if space else {},
-        left_out=left_out,
+        _records(request, files, categories, left_out), {request.name: space} if space else {}, left_out=left_out
     )
 
 
@@ -120,26 +117,16 @@ def _check_numbers(files: dict[Path, _CocoFile]) -> None:
 
 
 def _records(
-    request: ImportRequest,
-    files: dict[Path, _CocoFile],
-    categories: dict[int, _CocoCategory],
-    left_out: Counter[str],
+    request: ImportRequest, files: dict[Path, _CocoFile], categories: dict[int, _CocoCategory], left_out: Counter[str]
 ) -> Iterator[MetadataRecord]:
     """A record for each image of any of the files, in the order of the first that names it."""
     images = {image.id: image for file in reversed(files.values()) for image in file.images}
-    licenses = {
-        each.id: licence_named(each.name, each.url)
-        for file in files.values()
-        for each in file.licenses
-    }
+    licenses = {each.id: licence_named(each.name, each.url) for file in files.values() for each in file.licenses}
     by_image: dict[int, list[_CocoAnnotation]] = {}
     for path, file in files.items():
         for annotation in file.annotations:
             if annotation.image_id not in images:
-                raise DataError(
-                    f"{path}: an annotation is about image "
-                    f"{annotation.image_id}, which is not listed"
-                )
+                raise DataError(f"{path}: an annotation is about image {annotation.image_id}, which is not listed")
             by_image.setdefault(annotation.image_id, []).append(annotation)
     folder = next(iter(files)).absolute().parent
     for image in images.values():
@@ -166,10 +153,7 @@ def _records(
 
 
 def _objects(
-    image: _CocoImage,
-    annotations: list[_CocoAnnotation],
-    categories: dict[int, _CocoCategory],
-    left_out: Counter[str],
+    image: _CocoImage, annotations: list[_CocoAnnotation], categories: dict[int, _CocoCategory], left_out: Counter[str]
 ) -> tuple[tuple[ObjectBox, ...], list[str]]:
     """The objects, each once though the instances and keypoints files both have a person, and the
     labels of what cannot be counted."""
@@ -198,9 +182,7 @@ def _objects(
     return tuple(boxes.values()), others
 
 
-def _keypoints(
-    annotations: list[_CocoAnnotation], categories: dict[int, _CocoCategory]
-) -> tuple[Keypoints, ...]:
+def _keypoints(annotations: list[_CocoAnnotation], categories: dict[int, _CocoCategory]) -> tuple[Keypoints, ...]:
     """The visible points (v = 2) of each object that has any."""
     found = []
     for each in annotations:

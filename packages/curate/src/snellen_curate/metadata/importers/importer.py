@@ -240,10 +240,7 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     if counts.with_problems == counts.records:
         request.out.unlink()
         record, reason = next(iter(counts.problems.items()))
-        raise DataError(
-            f"{', '.join(request.paths)}: none of {counts.records} records can be used; {record}: "
-            f"{reason}"
-        )
+        raise DataError(f"{', '.join(request.paths)}: none of {counts.records} records can be used; {record}: {reason}")
     return counts
 
 

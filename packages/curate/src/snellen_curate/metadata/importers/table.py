@@ -18,23 +18,26 @@ from snellen.core.sample import Row
 from snellen.data.columns import is_image_column, is_video_column, parse_list
 from snellen.data.tables.hub import open_arrow
 from snellen.data.tables.open_table import IndexedTable, open_table
-from snellen_curate.metadata.importers.importer import (
-    SPLITS,
-    ImportedMetadata,
-    ImportRequest,
-    PictureWriter,
-    only_path,
-)
+from snellen_curate.metadata.importers.importer import SPLITS, ImportedMetadata, ImportRequest, PictureWriter, only_path
 from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
 from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
 
 _TEXT_FIELDS = (
-    "license", "author", "url", "subtask", "task", "question", "label", "space", "number", "text",
-    "expression", "answer", "source",
-)  # fmt: skip
-_LIST_FIELDS = (
-    "labels", "categories", "captions", "sequence", "wrong_answers", "image_types", "capabilities",
-)  # fmt: skip
+    "license",
+    "author",
+    "url",
+    "subtask",
+    "task",
+    "question",
+    "label",
+    "space",
+    "number",
+    "text",
+    "expression",
+    "answer",
+    "source",
+)
+_LIST_FIELDS = ("labels", "categories", "captions", "sequence", "wrong_answers", "image_types", "capabilities")
 _NUMBER_FIELDS = ("width", "height")
 FIELDS = ("id", "image", *_TEXT_FIELDS, *_LIST_FIELDS, *_NUMBER_FIELDS, "boxes", "box_labels")
 """What `--columns` may map a column to."""
@@ -60,9 +63,7 @@ def read_one_table(request: ImportRequest) -> ImportedMetadata:
     return read_table(request, request.paths[0])
 
 
-def read_table(
-    request: ImportRequest, spec: str, image_column: str | None = None
-) -> ImportedMetadata:
+def read_table(request: ImportRequest, spec: str, image_column: str | None = None) -> ImportedMetadata:
     """The records of a table. Raises DataError, and UnknownName for a field or a column that there
     is not."""
     for name in request.columns:
@@ -80,10 +81,7 @@ def read_table(
 
 
 def _records(
-    request: ImportRequest,
-    table: DataTable,
-    label_names: Mapping[str, list[str]],
-    has_space: bool,
+    request: ImportRequest, table: DataTable, label_names: Mapping[str, list[str]], has_space: bool
 ) -> Iterator[MetadataRecord]:
     pictures = PictureWriter(request.out)
     missing = dict(request.columns)
@@ -97,11 +95,7 @@ def _records(
 
 
 def _record(
-    request: ImportRequest,
-    row: Row,
-    label_names: Mapping[str, list[str]],
-    has_space: bool,
-    pictures: PictureWriter,
+    request: ImportRequest, row: Row, label_names: Mapping[str, list[str]], has_space: bool, pictures: PictureWriter
 ) -> MetadataRecord:
     """The record of a row. Columns that are no field become its annotation."""
     cells = {
@@ -117,9 +111,7 @@ def _record(
 
     texts = {field: text for field in _TEXT_FIELDS if (text := take(field))}
     lists = {field: tuple(_items(text)) for field in _LIST_FIELDS if (text := take(field))}
-    numbers = {
-        field: int(float(text)) for field in _NUMBER_FIELDS if _is_number(text := take(field))
-    }
+    numbers = {field: int(float(text)) for field in _NUMBER_FIELDS if _is_number(text := take(field))}
     boxes = _boxes(take("boxes"), take("box_labels"))
     # A table that names its pictures names its records by them.
     name = take("id") or cells.get("image", "") or str(row.index)
@@ -187,10 +179,7 @@ def _named_labels(cell: str, names: list[str]) -> str:
     if items is None:
         return cell
     return json.dumps(
-        [
-            names[item] if isinstance(item, int) and 0 <= item < len(names) else item
-            for item in items
-        ],
+        [names[item] if isinstance(item, int) and 0 <= item < len(names) else item for item in items],
         ensure_ascii=False,
     )
 
@@ -248,14 +237,10 @@ def read_image_folder(request: ImportRequest) -> ImportedMetadata:
     files = list(find_files(folder, PICTURE_SUFFIXES))
     space = dict(_folder_label(path, folder) for path in files)
     space.pop("", None)
-    return ImportedMetadata(
-        _folder_records(request, folder, files), {request.name: space} if space else {}
-    )
+    return ImportedMetadata(_folder_records(request, folder, files), {request.name: space} if space else {})
 
 
-def _folder_records(
-    request: ImportRequest, folder: Path, files: list[Path]
-) -> Iterator[MetadataRecord]:
+def _folder_records(request: ImportRequest, folder: Path, files: list[Path]) -> Iterator[MetadataRecord]:
     for path in files:
         label, _ = _folder_label(path, folder)
         relative = path.relative_to(folder)

@@ -11,11 +11,7 @@ from msgspec import Struct
 
 from snellen.core.errors import DataError
 from snellen.data.json_document import decode_document
-from snellen_curate.metadata.importers.importer import (
-    ImportedMetadata,
-    ImportRequest,
-    clip_box,
-)
+from snellen_curate.metadata.importers.importer import ImportedMetadata, ImportRequest, clip_box
 from snellen_curate.metadata.records import MetadataRecord, ObjectRelation
 
 
@@ -65,8 +61,7 @@ class _GenomeImage(Struct):
 
 def read_visual_genome(request: ImportRequest) -> ImportedMetadata:
     files = [
-        decode_document(Path(path).expanduser(), list[_GenomeImage], "a Visual Genome file")
-        for path in request.paths
+        decode_document(Path(path).expanduser(), list[_GenomeImage], "a Visual Genome file") for path in request.paths
     ]
     # The data set is published under this licence as a whole.
     left_out: Counter[str] = Counter()
@@ -83,8 +78,7 @@ def _records(
         for entry in file:
             if entry.number is None:
                 raise DataError(
-                    f"{', '.join(request.paths)}: an entry has neither image_id nor id; expected "
-                    "Visual Genome's files"
+                    f"{', '.join(request.paths)}: an entry has neither image_id nor id; expected Visual Genome's files"
                 )
             parts.setdefault(entry.number, []).append(entry)
     folder = Path(request.paths[0]).expanduser().absolute().parent
@@ -96,9 +90,7 @@ def _records(
         boxes = [
             box
             for each in objects
-            for box in clip_box(
-                each.label, (each.x, each.y, each.x + each.w, each.y + each.h), size, left_out
-            )
+            for box in clip_box(each.label, (each.x, each.y, each.x + each.w, each.y + each.h), size, left_out)
         ]
         # Regions first: `expression` is what a template asks for.
         regions = [each for entry in entries for each in entry.regions]
@@ -125,9 +117,7 @@ def _records(
             height=height,
             boxes=(*expressions, *boxes),
             relations=tuple(
-                ObjectRelation(
-                    each.subject.label, each.predicate.strip().lower(), each.object.label
-                )
+                ObjectRelation(each.subject.label, each.predicate.strip().lower(), each.object.label)
                 for entry in entries
                 for each in entry.relationships
                 if each.subject.label and each.object.label and each.predicate.strip()

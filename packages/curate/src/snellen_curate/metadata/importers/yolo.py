@@ -9,19 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from snellen.core.errors import DataError
-from snellen_curate.metadata.importers.box_files import (
-    box_record,
-    file_name,
-    label_space,
-    picture_size,
-)
-from snellen_curate.metadata.importers.importer import (
-    SPLITS,
-    ImportedMetadata,
-    ImportRequest,
-    clip_box,
-    only_path,
-)
+from snellen_curate.metadata.importers.box_files import box_record, file_name, label_space, picture_size
+from snellen_curate.metadata.importers.importer import SPLITS, ImportedMetadata, ImportRequest, clip_box, only_path
 from snellen_curate.metadata.records import MetadataRecord, ObjectBox
 from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
 
@@ -47,11 +36,15 @@ def _class_names(path: Path) -> tuple[dict[int, str], bool]:
     # labelImg writes the names to `labels`; those of a split are in the folder above.
     folders = [] if path.is_file() else [path, path / "labels"]
     folders += [path.absolute().parent] if path.absolute().name.lower() in SPLITS else []
-    files = [path] if path.is_file() else [
-        file
-        for folder in folders
-        for file in (*sorted(folder.glob("*.y*ml")), *(folder / name for name in _NAME_FILES))
-    ]  # fmt: skip
+    files = (
+        [path]
+        if path.is_file()
+        else [
+            file
+            for folder in folders
+            for file in (*sorted(folder.glob("*.y*ml")), *(folder / name for name in _NAME_FILES))
+        ]
+    )
     for file in filter(Path.is_file, files):
         text = file.read_text("utf-8", "replace")
         if file.name in _NAME_FILES:
@@ -88,12 +81,7 @@ def _names_in_yaml(text: str) -> dict[int, str]:
 
 
 def _records(
-    request: ImportRequest,
-    folder: Path,
-    names: dict[int, str],
-    left_out: Counter[str],
-    *,
-    has_keypoints: bool,
+    request: ImportRequest, folder: Path, names: dict[int, str], left_out: Counter[str], *, has_keypoints: bool
 ) -> Iterator[MetadataRecord]:
     """A record for each picture: without objects if its text file is empty or missing. Raises
     DataError if all are missing."""
@@ -132,9 +120,7 @@ def _records(
             f"none of the {len(pictures)} pictures has a text file, e.g. {pictures[0]}; expected "
             "it beside the picture, or in `labels` where the picture is in `images`"
         )
-    for path in (
-        path for each in {file.parent for file in text_files} for path in each.glob("*.txt")
-    ):
+    for path in (path for each in {file.parent for file in text_files} for path in each.glob("*.txt")):
         if path.resolve() not in text_files and path.name not in _NAME_FILES:
             left_out["a text file without a picture"] += 1
 
@@ -147,9 +133,7 @@ def _text_file(picture: Path, folder: Path) -> Path | None:
         if parts[place] == "images":
             other = Path(*parts[:place], "labels", *parts[place + 1 :])
             candidates.append(other.with_suffix(".txt"))
-    candidates += [
-        folder / "labels" / each / f"{picture.stem}.txt" for each in (".", picture.parent.name)
-    ]
+    candidates += [folder / "labels" / each / f"{picture.stem}.txt" for each in (".", picture.parent.name)]
     return next((path for path in candidates if path.is_file()), None)
 
 

@@ -40,15 +40,7 @@ from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.settings import max_image_pixels
 from snellen_curate.asking import ask_text
-from snellen_curate.questions.extraction import (
-    Aspect,
-    Extractor,
-    Instance,
-    RegionText,
-    View,
-    VisualFacts,
-    clip_box,
-)
+from snellen_curate.questions.extraction import Aspect, Extractor, Instance, RegionText, View, VisualFacts, clip_box
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -67,9 +59,27 @@ MAX_CROPS = 12
 """Instances, the largest first, of which a crop is described."""
 _MAX_CAPTION_TOKENS = 48
 _ATTRIBUTES = (
-    "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey",
-    "wooden", "metal", "glass", "plastic", "striped", "spotted", "round", "square", "wet",
-)  # fmt: skip
+    "red",
+    "orange",
+    "yellow",
+    "green",
+    "blue",
+    "purple",
+    "pink",
+    "brown",
+    "black",
+    "white",
+    "grey",
+    "wooden",
+    "metal",
+    "glass",
+    "plastic",
+    "striped",
+    "spotted",
+    "round",
+    "square",
+    "wet",
+)
 """Words that a zero-shot classifier chooses attributes from."""
 _OCR_LIBRARIES = ("rapidocr", "onnxruntime")
 _MIN_TEXT_SCORE = 0.5
@@ -101,9 +111,7 @@ class FactsModel(ModelDefaults):
         raise NotImplementedError
 
 
-def _ask_facts(
-    role: str, picture: str, ref: MediaRef, words: Sequence[str] | None = None
-) -> Steps[VisualFacts]:
+def _ask_facts(role: str, picture: str, ref: MediaRef, words: Sequence[str] | None = None) -> Steps[VisualFacts]:
     """Ask the model of a role about a picture, with the labels to choose from if it takes any."""
     parts = [] if words is None else [Text(msgspec.json.encode({"labels": list(words)}).decode())]
     message = user(Media("image", ref.digest), *parts)
@@ -162,9 +170,7 @@ class PipelineModel(FactsModel):
         self.task = task
         facts = {"revision": checkpoint.revision, "task": task, "processor": "pil"}
         self.identity = Identity("pipeline", checkpoint.name, facts)
-        self.capabilities = Capabilities(
-            inputs=frozenset({"text", "image"}), many_images=False, interleaved=False
-        )
+        self.capabilities = Capabilities(inputs=frozenset({"text", "image"}), many_images=False, interleaved=False)
         self._checkpoint, self._device = checkpoint, device
         self._loaded: Any = None
 
@@ -195,14 +201,12 @@ def open_pipeline(argument: str, aspects: frozenset[Aspect]) -> PipelineExtracto
     aspects = aspects or frozenset(TASKS[task][:1])
     if not aspects <= {*TASKS[task]}:
         raise UsageError(
-            f"pipeline:{task} finds {' or '.join(TASKS[task])}, not "
-            f"{', '.join(sorted(aspects - {*TASKS[task]}))}"
+            f"pipeline:{task} finds {' or '.join(TASKS[task])}, not {', '.join(sorted(aspects - {*TASKS[task]}))}"
         )
     require(f"pipeline:{argument}", "torch", "transformers")
     if task == "mask-generation" and find_spec("torchvision") is None:
         raise UsageError(
-            "pipeline:mask-generation joins masks by torchvision, which is not installed: "
-            "pip install torchvision"
+            "pipeline:mask-generation joins masks by torchvision, which is not installed: pip install torchvision"
         )
     model = PipelineModel(task, find_checkpoint(name, needs_tokenizer=False), choose_device("auto"))
     return PipelineExtractor(name=f"pipeline:{argument}", aspects=aspects, model=model, task=task)
@@ -270,9 +274,7 @@ class OcrModel(FactsModel):
     def __init__(self) -> None:
         facts = {name: version(name) for name in _OCR_LIBRARIES}
         self.identity = Identity("ocr", "rapidocr", facts)
-        self.capabilities = Capabilities(
-            inputs=frozenset({"image"}), many_images=False, interleaved=False
-        )
+        self.capabilities = Capabilities(inputs=frozenset({"image"}), many_images=False, interleaved=False)
 
     def find(self, image: PILImage, text: str) -> VisualFacts:
         """Lines of text with their boxes; corners of a turned line become the box around it."""

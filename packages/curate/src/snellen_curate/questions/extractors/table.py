@@ -29,9 +29,7 @@ from snellen_curate.questions.extractors.local_models import open_pipeline, open
 from snellen_curate.questions.extractors.recorded import open_recorded
 from snellen_curate.questions.writing import prompt_texts
 
-DEFAULT_ASPECTS: frozenset[Aspect] = frozenset(
-    {"caption", "instances", "attributes", "dense", "text"}
-)
+DEFAULT_ASPECTS: frozenset[Aspect] = frozenset({"caption", "instances", "attributes", "dense", "text"})
 _SETTINGS = Generation(max_new_tokens=2048)
 _SCALE = 1000.0
 """Models are asked for boxes in thousandths of width and height, as most are trained to give."""
@@ -66,12 +64,7 @@ class PromptedExtractor(Extractor):
         """What the model sees. Raises NotJson and AskFailed."""
         message = user(Media("image", view.ref.digest), Text(extraction_prompt(aspects)))
         seen = yield from ask_json(
-            role,
-            [message],
-            SeenPicture,
-            view.picture,
-            media={view.ref.digest: view.ref.source},
-            settings=_SETTINGS,
+            role, [message], SeenPicture, view.picture, media={view.ref.digest: view.ref.source}, settings=_SETTINGS
         )
         return only(_extraction(seen, view), aspects)
 
@@ -79,9 +72,7 @@ class PromptedExtractor(Extractor):
 def extraction_prompt(aspects: Collection[Aspect]) -> str:
     """The instruction for these aspects, by `prompts.toml`."""
     texts = prompt_texts().extraction
-    keys = [
-        texts[aspect] for aspect in ("caption", "instances", "dense", "text") if aspect in aspects
-    ]
+    keys = [texts[aspect] for aspect in ("caption", "instances", "dense", "text") if aspect in aspects]
     attributes = texts["attributes"] if "attributes" in aspects else ""
     return "\n".join(filter(None, (texts["lead"], *keys, attributes, texts["end"])))
 
@@ -97,9 +88,7 @@ def _extraction(seen: SeenPicture, view: View) -> VisualFacts:
         return clip_box(edges, view.width, view.height)
 
     def regions(lines: list[_SeenText]) -> tuple[RegionText, ...]:
-        return tuple(
-            RegionText(line.text.strip(), pixels(line.box)) for line in lines if line.text.strip()
-        )
+        return tuple(RegionText(line.text.strip(), pixels(line.box)) for line in lines if line.text.strip())
 
     return VisualFacts(
         view.width,
@@ -118,11 +107,7 @@ def _extraction(seen: SeenPicture, view: View) -> VisualFacts:
 ENTRY_POINTS = "snellen.extractors"
 
 OpenExtractor = Callable[[str, frozenset[Aspect]], Extractor]
-EXTRACTORS: Mapping[str, OpenExtractor] = {
-    "pipeline": open_pipeline,
-    "rapidocr": open_rapidocr,
-    "file": open_recorded,
-}
+EXTRACTORS: Mapping[str, OpenExtractor] = {"pipeline": open_pipeline, "rapidocr": open_rapidocr, "file": open_recorded}
 _SPEC = re.compile(rf"((?:all|{'|'.join(ASPECTS)})(?:,(?:{'|'.join(ASPECTS)}))*)=(.+)", re.DOTALL)
 
 
@@ -141,9 +126,7 @@ def open_extractor(spec: str) -> Extractor:
         made: Extractor = load_entry_point(plugin)(argument, aspects)
         return made
     if "labels" in aspects:
-        raise UsageError(
-            f"{spec}: a model names the instances that it finds; give instances={name}"
-        )
+        raise UsageError(f"{spec}: a model names the instances that it finds; give instances={name}")
     return PromptedExtractor(name=name, aspects=aspects or DEFAULT_ASPECTS, model=name)
 
 

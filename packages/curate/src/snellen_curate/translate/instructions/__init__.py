@@ -77,17 +77,14 @@ def write_texts(texts: Mapping[str, str]) -> str:
 def reply_form(fields: tuple[str, ...]) -> type[Struct]:
     """The type of a reply: a text for each of these fields, and no other key."""
     members: list[tuple[str, type, Any]] = [
-        (f"field_{number}", str, msgspec.field(name=key_of(field)))
-        for number, field in enumerate(fields)
+        (f"field_{number}", str, msgspec.field(name=key_of(field))) for number, field in enumerate(fields)
     ]
     return msgspec.defstruct("TranslatedTexts", members, forbid_unknown_fields=True, frozen=True)
 
 
 def texts_of_reply(reply: Struct, fields: tuple[str, ...]) -> dict[str, str]:
     """The texts of a reply of `reply_form(fields)`, by field."""
-    return {
-        field: str(getattr(reply, f"field_{number}")).strip() for number, field in enumerate(fields)
-    }
+    return {field: str(getattr(reply, f"field_{number}")).strip() for number, field in enumerate(fields)}
 
 
 class MeaningVerdict(Struct, frozen=True):
@@ -128,11 +125,7 @@ def load_instruction(name: str) -> Instruction:
     examples = "".join(
         table["example"]
         .lstrip("\n")
-        .format(
-            number=number,
-            source=_as_json(example["source"]),
-            target=_as_json(example["target"]),
-        )
+        .format(number=number, source=_as_json(example["source"]), target=_as_json(example["target"]))
         for number, example in enumerate(table.get("examples", ()), 1)
     )
     return Instruction(
@@ -159,9 +152,7 @@ def translation_prompt(
 ) -> tuple[Message, ...]:
     """The request to translate these texts, with the notes that they need."""
     instruction = choose_instruction(source, target)
-    notes = "".join(
-        f"{note}\n" for note in _notes(instruction, texts, source, target, keep, glossary or {})
-    )
+    notes = "".join(f"{note}\n" for note in _notes(instruction, texts, source, target, keep, glossary or {}))
     values = {
         "{from}": source.name,
         "{to}": target.name,
@@ -173,10 +164,7 @@ def translation_prompt(
 
 
 def judge_prompt(
-    source_texts: Mapping[str, str],
-    target_texts: Mapping[str, str],
-    source: Language,
-    target: Language,
+    source_texts: Mapping[str, str], target_texts: Mapping[str, str], source: Language, target: Language
 ) -> tuple[Message, ...]:
     """The request to say whether a translation means the same."""
     values = {
@@ -204,8 +192,7 @@ def _notes(
     kept = [term for term in keep if has_term(everything, term, source)]
     if kept:
         notes.append(instruction.notes["keep"].replace("{terms}", ", ".join(kept)))
-    terms = [f"{term} = {word}" for term, word in glossary.items()
-             if has_term(everything, term, source)]  # fmt: skip
+    terms = [f"{term} = {word}" for term, word in glossary.items() if has_term(everything, term, source)]
     if terms:
         notes.append(instruction.notes["glossary"].replace("{terms}", "; ".join(terms)))
     if _needs_yes_no(texts, source):

@@ -37,10 +37,7 @@ RULES: Mapping[str, TranslationRule] = {
     "swapped": TranslationRule(meaning.check_swapped, "an option that says what another said"),
     "yes and no": TranslationRule(meaning.check_yes_no, "yes or no as a word that is not read so"),
     "placeholders": TranslationRule(verbatim.check_placeholders, "<image>, {name}, blanks"),
-    **{
-        kind: TranslationRule(partial(verbatim.check_kept, kind=kind), title)
-        for kind, title in _KEPT.items()
-    },
+    **{kind: TranslationRule(partial(verbatim.check_kept, kind=kind), title) for kind, title in _KEPT.items()},
     "numbers": TranslationRule(verbatim.check_numbers, "numbers missing or added"),
     "letters": TranslationRule(verbatim.check_letters, "single letters such as an option's label"),
     "symbols": TranslationRule(verbatim.check_symbols, "currency, mathematics, emoji"),

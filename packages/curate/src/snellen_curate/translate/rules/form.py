@@ -12,9 +12,7 @@ from snellen_curate.translate.pair import Level, Mismatch, TextPair, bare_text
 
 _WORDS = re.compile(r"[^\W\d_]+")
 _LOWER_WORDS = re.compile(r"(?<![\w'’-])[a-z][a-z'’-]+(?:\s+[a-z][a-z'’-]*)*(?![\w'’-])")
-_QUOTED = re.compile(
-    r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》|(?<!\w)'[^'\n]+'(?!\w)"
-)
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|‘[^’\n]*’|「[^」\n]*」|『[^』\n]*』|《[^》\n]*》|(?<!\w)'[^'\n]+'(?!\w)")
 _LABEL = re.compile(r"^\s*(?:[(（]([A-Z])[)）]|([A-Z])\s*[.．、:：)）])\s*(?=\S)")
 _CODE = re.compile(r"[^:?.。？\n]*\b[a-z_]\w+\((?!e?s\))[^?。？\n]*", re.ASCII)
 """A line of code without back-ticks: it calls something. "cup(s)" is no call."""
@@ -66,9 +64,7 @@ def _check_other_script(pair: TextPair, name: str) -> Iterator[Mismatch]:
             return  # "twelve" as 12, "left" as ←
         is_prose = _has_prose(kept, pair.source_language) and not pair.source_spans[name].kept
         level: Level = "wrong" if is_prose else "doubtful"
-        yield Mismatch(
-            "untranslated", name, level, f"{_short(pair.target[name])} is not translated"
-        )
+        yield Mismatch("untranslated", name, level, f"{_short(pair.target[name])} is not translated")
         return
     prose = _QUOTED.sub(" ", _without_terms(target, pair.keep))
     quoted = _QUOTED.sub(" ", _CODE.sub(" ", source))
@@ -109,14 +105,7 @@ def _shared_run(source: str, target: str) -> str:
     return " ".join(run) if is_prose else ""
 
 
-_ANY_SCRIPT = (
-    "FULLWIDTH",
-    "HALFWIDTH",
-    "MASCULINE",
-    "FEMININE",
-    "IDEOGRAPHIC",
-    "KATAKANA-HIRAGANA",
-)
+_ANY_SCRIPT = ("FULLWIDTH", "HALFWIDTH", "MASCULINE", "FEMININE", "IDEOGRAPHIC", "KATAKANA-HIRAGANA")
 """First words of the names of letters that are not of one script."""
 
 
@@ -145,9 +134,7 @@ def check_chatter(pair: TextPair) -> Iterator[Mismatch]:
 
 _OWN = {
     "heading": re.compile(r"^[^:\n]{1,40}:|translat", re.IGNORECASE | re.MULTILINE),
-    "opening": re.compile(
-        r"^\W*(?:sure|certainly|of course|here|okay|yes|natural|clear)", re.IGNORECASE
-    ),
+    "opening": re.compile(r"^\W*(?:sure|certainly|of course|here|okay|yes|natural|clear)", re.IGNORECASE),
     "remark": re.compile(r"[(（\[]"),
     "fence": re.compile("```"),
 }
@@ -183,9 +170,7 @@ def check_length(pair: TextPair) -> Iterator[Mismatch]:
     """The ratio of characters is one that translations between these languages have."""
     usual = length_range(pair.source_language, pair.target_language)
     for name in pair.fields:
-        source, target = (
-            len(spans[name].rest.strip()) for spans in (pair.source_spans, pair.target_spans)
-        )
+        source, target = (len(spans[name].rest.strip()) for spans in (pair.source_spans, pair.target_spans))
         if source < _MIN_LENGTH:
             continue
         ratio = target / source
@@ -195,10 +180,7 @@ def check_length(pair: TextPair) -> Iterator[Mismatch]:
             continue
         level: Level = "doubtful" if low / _FAR <= ratio <= high * _FAR else "wrong"
         yield Mismatch(
-            "length",
-            name,
-            level,
-            f"{ratio:.2f} of the source's length; translations have {low:.2f} to {high:.2f}",
+            "length", name, level, f"{ratio:.2f} of the source's length; translations have {low:.2f} to {high:.2f}"
         )
 
 

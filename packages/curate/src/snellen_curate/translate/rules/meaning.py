@@ -40,9 +40,7 @@ def check_opposites(pair: TextPair) -> Iterator[Mismatch]:
         kept = set(_WORD.findall(target.casefold()))
         for group, before in pair.source_concepts[name]:
             clear, possible = group.target_concepts(target)
-            lost = {
-                each for each in before if each not in possible and kept.isdisjoint(before[each])
-            }
+            lost = {each for each in before if each not in possible and kept.isdisjoint(before[each])}
             # "black and black" for "black and white": more often there than in the source.
             gained = {each for each in clear if clear[each] > len(before.get(each, ()))}
             if lost and gained:
@@ -143,9 +141,7 @@ def check_swapped(pair: TextPair) -> Iterator[Mismatch]:
             yield Mismatch("swapped", name, "wrong", text)
 
 
-def _says(
-    pair: TextPair, before: dict[str, set[str]], after: dict[str, set[str]], name: str, other: str
-) -> bool:
+def _says(pair: TextPair, before: dict[str, set[str]], after: dict[str, set[str]], name: str, other: str) -> bool:
     """Whether the translation of `name` has what distinguishes `other`, and lacks its own."""
     ours, theirs = before[name] - before[other], before[other] - before[name]
     if ours and theirs and theirs <= after[name] and not ours & after[name]:
@@ -158,42 +154,22 @@ def _says(
 
 def _source_marks(pair: TextPair, name: str) -> set[str]:
     text = pair.source_spans[name].rest
-    marks = {
-        f"{group.title}: {each}" for group, known in pair.source_concepts[name] for each in known
-    }
-    marks |= {
-        f"glossary: {term}" for term in pair.glossary if has_term(text, term, pair.source_language)
-    }
+    marks = {f"{group.title}: {each}" for group, known in pair.source_concepts[name] for each in known}
+    marks |= {f"glossary: {term}" for term in pair.glossary if has_term(text, term, pair.source_language)}
     return marks | _number_marks(text) | _kept_marks(pair.source_spans[name].kept)
 
 
 def _target_marks(pair: TextPair, name: str) -> set[str]:
     text = pair.target_spans[name].rest
     # Only of groups that some option of the source has a word of: no other could be exchanged.
-    groups = {
-        group.title: group
-        for each in pair.options
-        for group, _ in pair.source_concepts.get(each, ())
-    }
-    marks = {
-        f"{group.title}: {each}"
-        for group in groups.values()
-        for each in group.target_concepts(text)[1]
-    }
-    marks |= {
-        f"glossary: {term}"
-        for term, word in pair.glossary.items()
-        if has_term(text, word, pair.target_language)
-    }
+    groups = {group.title: group for each in pair.options for group, _ in pair.source_concepts.get(each, ())}
+    marks = {f"{group.title}: {each}" for group in groups.values() for each in group.target_concepts(text)[1]}
+    marks |= {f"glossary: {term}" for term, word in pair.glossary.items() if has_term(text, word, pair.target_language)}
     return marks | _number_marks(text) | _kept_marks(pair.target_spans[name].kept)
 
 
 def _number_marks(text: str) -> set[str]:
-    return {
-        f"number: {value.normalize()}"
-        for mention in number_mentions(text)
-        for value in mention.readings
-    }
+    return {f"number: {value.normalize()}" for mention in number_mentions(text) for value in mention.readings}
 
 
 def _kept_marks(kept: dict[str, list[str]]) -> set[str]:

@@ -31,16 +31,48 @@ _NAME = re.compile(
     r"(?<![\w'’])(?:[A-Z][\w'’-]*[^\W\d_][\w'’-]*)(?:\s+(?:(?:of|de|van|von|the|la|di)\s+)?"
     r"[A-Z][\w'’-]*)*"
 )
-_ABBREVIATION = re.compile(
-    r"(?<![\w-])(?:[A-Z]{2,}[A-Z\d]*|[A-Z]+\d+[A-Z\d]*|[a-z]+[A-Z]\w*)(?:-\d+)?(?![\w])"
-)
+_ABBREVIATION = re.compile(r"(?<![\w-])(?:[A-Z]{2,}[A-Z\d]*|[A-Z]+\d+[A-Z\d]*|[a-z]+[A-Z]\w*)(?:-\d+)?(?![\w])")
 _SENTENCE_START = re.compile(r"(?:^|[.?!:;。？！：…\"“‘'(（\[]|\n|-)\s*$")
-_COMMON_CAPITALS = frozenset((
-    "I", "I'm", "I'll", "I've", "I'd", "OK", "TV", "Mr", "Mrs", "Ms", "Dr", "Yes", "No", "Monday",
-    "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January", "February",
-    "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December", "English", "Chinese", "French", "German",
-))  # fmt: skip
+_COMMON_CAPITALS = frozenset(
+    (
+        "I",
+        "I'm",
+        "I'll",
+        "I've",
+        "I'd",
+        "OK",
+        "TV",
+        "Mr",
+        "Mrs",
+        "Ms",
+        "Dr",
+        "Yes",
+        "No",
+        "Monday",
+        "Tuesday",
+        "Wednesday",
+        "Thursday",
+        "Friday",
+        "Saturday",
+        "Sunday",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+        "English",
+        "Chinese",
+        "French",
+        "German",
+    )
+)
 _FOREIGN_LETTERS = {"CJK", "LATIN", "HIRAGANA", "KATAKANA", "HANGUL"}
 """Scripts whose texts keep single Latin letters; others may write theirs ("точка А")."""
 _STEMS = dict(zip("甲乙丙丁戊己庚", "ABCDEFG", strict=True))
@@ -89,9 +121,7 @@ def check_numbers(pair: TextPair) -> Iterator[Mismatch]:
         clear, possible = group.target_concepts(target) if group else ({}, set())
         available = _values(theirs) | word_values(target) | set(map(Decimal, possible))
         if group:
-            yield from _check_number_words(
-                name, source, available, {*map(Decimal, clear), *_values(theirs)}
-            )
+            yield from _check_number_words(name, source, available, {*map(Decimal, clear), *_values(theirs)})
         if not ours and not theirs:
             continue
         required = [mention for mention in ours if mention.form == "digits"]
@@ -116,9 +146,7 @@ def check_numbers(pair: TextPair) -> Iterator[Mismatch]:
                 yield Mismatch("numbers", name, level, f"{mention.text} is not in the source")
 
 
-def _check_number_words(
-    name: str, source: str, available: set[Decimal], clear: set[Decimal]
-) -> Iterator[Mismatch]:
+def _check_number_words(name: str, source: str, available: set[Decimal], clear: set[Decimal]) -> Iterator[Mismatch]:
     """A number word of the source that is missing, where the translation has another number."""
     lost = {word: value for word, value in spelt_numbers(source) if value not in available}
     gained = clear - word_values(source) - _values(number_mentions(source)) - {Decimal(1)}
@@ -175,9 +203,7 @@ def _single_letters(text: str) -> Iterator[str]:
 def _stands_for_label(before: str, after: str) -> bool:
     if re.search(r"\($", before) and after.startswith(")"):
         return True
-    if re.match(r"\s+[A-Za-z\"'“]", after) and not re.match(
-        r"\s+(?:and|or|to|is|than|has|in|of)\b", after
-    ):
+    if re.match(r"\s+[A-Za-z\"'“]", after) and not re.match(r"\s+(?:and|or|to|is|than|has|in|of)\b", after):
         return False
     return bool(_LABEL_NOUN.search(before)) or bool(re.match(r"\s+(?:and|or|to)\s+[B-Z]\b", after))
 
@@ -207,10 +233,7 @@ def check_keep(pair: TextPair) -> Iterator[Mismatch]:
     """The terms that are not to be translated are there."""
     for name in pair.fields:
         for term in pair.keep:
-            if (
-                has_term(pair.source[name], term, pair.source_language)
-                and term not in (pair.target[name])
-            ):
+            if has_term(pair.source[name], term, pair.source_language) and term not in (pair.target[name]):
                 yield Mismatch("keep", name, "wrong", f"'{term}' is to be kept")
 
 

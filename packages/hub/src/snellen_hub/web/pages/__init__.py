@@ -25,6 +25,23 @@ from snellen_hub.web.pages import (
     team,
 )
 
-_PAGES = (frame, home, boards, benchmark_pages, submissions, compare, samples, sign_in, account,
-          email, own_submissions, submit, team, manage, host, manage_accounts, openid)  # fmt: skip
+_PAGES = (
+    frame,
+    home,
+    boards,
+    benchmark_pages,
+    submissions,
+    compare,
+    samples,
+    sign_in,
+    account,
+    email,
+    own_submissions,
+    submit,
+    team,
+    manage,
+    host,
+    manage_accounts,
+    openid,
+)
 ROUTERS = tuple(page.router for page in _PAGES)

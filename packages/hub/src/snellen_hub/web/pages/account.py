@@ -60,12 +60,26 @@ def account_page(request: Request, hub: HubOf, browser: ReaderBrowser, done: Don
         hosted = hosted_benchmarks(session, account.id)
     here = secret_digest(browser.secret)
     sign_ins = [
-        {"handle": row.digest.hex()[:16], "agent": row.agent, "address": row.address,
-         "created": row.created, "expires": row.expires, "is_here": row.digest == here}
+        {
+            "handle": row.digest.hex()[:16],
+            "agent": row.agent,
+            "address": row.address,
+            "created": row.created,
+            "expires": row.expires,
+            "is_here": row.digest == here,
+        }
         for row in rows
-    ]  # fmt: skip
-    return render_form(request, "account.html", FormState(), title="Account", account=account,
-                       sign_ins=sign_ins, hosted=hosted, done=_DONE.get(done))  # fmt: skip
+    ]
+    return render_form(
+        request,
+        "account.html",
+        FormState(),
+        title="Account",
+        account=account,
+        sign_ins=sign_ins,
+        hosted=hosted,
+        done=_DONE.get(done),
+    )
 
 
 @router.post("/account/sign-ins/{handle}/end")
@@ -129,9 +143,7 @@ def delete_page(request: Request, account: OwnAccount) -> Response:
 
 
 @router.post("/account/delete")
-def send_delete(
-    request: Request, hub: HubOf, browser: ReaderForm, account: OwnAccount, form: PostedForm
-) -> Response:
+def send_delete(request: Request, hub: HubOf, browser: ReaderForm, account: OwnAccount, form: PostedForm) -> Response:
     """Delete one's own account, which needs the password."""
     if form.value("name") != account.name:
         form.refuse("name", sentence("type the name of your account, {name}", name=account.name))
@@ -181,18 +193,14 @@ def make_token(request: Request, hub: HubOf, browser: ReaderForm, form: PostedFo
             form.refuse("", sentence("you have {most} tokens; revoke one first", most=_TOKENS))
         else:
             secret = create_token(session, account, label, scopes, hub.config.sessions, days)
-            note_request(
-                session, request, "token", browser.account_id, label, scopes=sorted(scopes)
-            )
+            note_request(session, request, "token", browser.account_id, label, scopes=sorted(scopes))
     if form.problems:
         return _tokens_page(request, hub, browser, form)
     return _tokens_page(request, hub, browser, FormState(), secret=secret)
 
 
 @router.post("/account/tokens/{number}/revoke")
-def revoke_token(
-    request: Request, hub: HubOf, browser: ReaderForm, number: TokenNumber
-) -> Response:
+def revoke_token(request: Request, hub: HubOf, browser: ReaderForm, number: TokenNumber) -> Response:
     """End a token of the account."""
     with hub.database.writing() as session:
         row = find_token(session, number, browser.account_id)
@@ -223,9 +231,7 @@ def _is_own_password(hub: Hub, account: Account, form: FormState) -> bool:
 
 def _live_tokens(session: Session, account_id: int) -> list[AccessToken]:
     query = select(AccessToken).where(
-        AccessToken.account_id == account_id,
-        AccessToken.revoked.is_(None),
-        AccessToken.expires > now(),
+        AccessToken.account_id == account_id, AccessToken.revoked.is_(None), AccessToken.expires > now()
     )
     return list(session.scalars(query.order_by(AccessToken.id.desc())))
 
@@ -235,25 +241,28 @@ def _read_days(text: str) -> float | None:
     return days if days is not None and days > 0 else None
 
 
-def _tokens_page(
-    request: Request, hub: Hub, browser: Browser, form: FormState, **context: Any
-) -> Response:
+def _tokens_page(request: Request, hub: Hub, browser: Browser, form: FormState, **context: Any) -> Response:
     with hub.database.reading() as session:
         tokens = _live_tokens(session, browser.account_id)
     if not form.values:
         days = min(90.0, hub.config.sessions.token_days)
         form.values |= {"days": f"{days:g}", "scope-read": "1", "scope-submit": "1"}
     own = scopes_of(browser.caller.role)
-    return render_form(request, "tokens.html", form, title="Tokens", tokens=tokens, soon=now() +
-                       timedelta(days=14), scopes=[scope for scope in SCOPES if scope in own],
-                       **context)  # fmt: skip
+    return render_form(
+        request,
+        "tokens.html",
+        form,
+        title="Tokens",
+        tokens=tokens,
+        soon=now() + timedelta(days=14),
+        scopes=[scope for scope in SCOPES if scope in own],
+        **context,
+    )
 
 
 def _password_form(request: Request, form: FormState, account: Account) -> Response:
-    return render_form(request, "password.html", form, title="Change the password",
-                       account=account)  # fmt: skip
+    return render_form(request, "password.html", form, title="Change the password", account=account)
 
 
 def _delete_form(request: Request, form: FormState, account: Account) -> Response:
-    return render_form(request, "delete_account.html", form, title="Delete the account",
-                       account=account)  # fmt: skip
+    return render_form(request, "delete_account.html", form, title="Delete the account", account=account)

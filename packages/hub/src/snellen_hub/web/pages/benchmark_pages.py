@@ -71,9 +71,7 @@ def history_page(
     return public_page(request, draw)
 
 
-def _draw_history(
-    request: Request, page: BoardPage, table: str, by: str, changes: list[ChangeLine]
-) -> Response:
+def _draw_history(request: Request, page: BoardPage, table: str, by: str, changes: list[ChangeLine]) -> Response:
     chosen = page.table(table) or page.tables[0]
     # The rows of a suite are averages of several submissions, with no day of publication.
     is_suite = page.kind == "suite"

@@ -15,12 +15,7 @@ from snellen_hub.web.pages.scales import IntervalBar, number_text, scale_of
 
 TOP = 5
 """Rows of the small tables beside the chosen one."""
-_SIZES = (
-    ("..4", "up to 4B"),
-    ("4..10", "4B to 10B"),
-    ("10..40", "10B to 40B"),
-    ("40..", "40B and more"),
-)
+_SIZES = (("..4", "up to 4B"), ("4..10", "4B to 10B"), ("10..40", "10B to 40B"), ("40..", "40B and more"))
 _LABELS = {
     "text": "Text",
     "size": "Size",
@@ -93,9 +88,7 @@ def board_context(page: BoardPage, query: BoardQuery) -> dict[str, Any]:
         "columns": drawn_columns(table.columns),
         "column_notes": [(head.label, head.note) for head in view.columns if head.note],
         # Before the first change there is nothing to come back to.
-        "permanent": address(path, replace(query, as_of=query.as_of or f"@{page.change}"))
-        if page.change
-        else "",
+        "permanent": address(path, replace(query, as_of=query.as_of or f"@{page.change}")) if page.change else "",
         "downloads": _downloads(page, query),
         "feed": f"{path}/feed.xml",
         "links": _page_links(page, path),
@@ -156,9 +149,7 @@ def _chips(query: BoardQuery, path: str) -> list[FilterChip]:
     return chips
 
 
-def _tabs(
-    page: BoardPage, current: BoardTable, query: BoardQuery, path: str
-) -> list[tuple[str, list[TableTab]]]:
+def _tabs(page: BoardPage, current: BoardTable, query: BoardQuery, path: str) -> list[tuple[str, list[TableTab]]]:
     """Links to the tables of a page, by section."""
     sections: dict[str, list[TableTab]] = {}
     for index, table in enumerate(page.tables):
@@ -212,9 +203,7 @@ def _downloads(page: BoardPage, query: BoardQuery) -> list[tuple[str, str]]:
     api = f"/api/v1{board_path(page)}/board"
     text = query.text()
     forms = (("CSV", "csv"), ("JSON", "json"), ("Parquet", "parquet"))
-    return [
-        (label, f"{api}?{'&'.join(filter(None, (f'form={form}', text)))}") for label, form in forms
-    ]
+    return [(label, f"{api}?{'&'.join(filter(None, (f'form={form}', text)))}") for label, form in forms]
 
 
 def _page_links(page: BoardPage, path: str) -> list[tuple[str, str]]:

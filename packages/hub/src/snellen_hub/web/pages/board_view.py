@@ -89,9 +89,7 @@ class _Footnotes:
 
     def letter(self, *texts: str) -> str:
         """The letters of the texts that are not empty, separated by spaces."""
-        letters = [
-            self._letters.setdefault(text, letter_of(len(self._letters))) for text in texts if text
-        ]
+        letters = [self._letters.setdefault(text, letter_of(len(self._letters))) for text in texts if text]
         return " ".join(dict.fromkeys(letters))
 
     def all(self) -> tuple[Footnote, ...]:
@@ -132,8 +130,7 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
             cell, scale = row.cells.get(column.key, _MISSING), scales.get(column.key)
             bar = scale.bar(cell.value, cell.low, cell.high) if scale else None
             cells.append(CellView(column, cell, bar, notes.letter(cell.mark, cell.note)))
-        rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row),
-                            row_link(row)))  # fmt: skip
+        rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row), row_link(row)))
     return TableView(
         table=chosen,
         model=_column_head(_MODEL, table, query, path),
@@ -187,9 +184,7 @@ def _scale(rows: Sequence[TableRow], column: BoardColumn, *, is_main: bool) -> N
     return scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
 
 
-def _column_head(
-    column: BoardColumn, table: BoardTable, query: BoardQuery, path: str
-) -> ColumnView:
+def _column_head(column: BoardColumn, table: BoardTable, query: BoardQuery, path: str) -> ColumnView:
     is_main = column.key == table.main
     natural = column.kind in ("number", "date")
     is_sorted = query.sort == column.key or (is_main and not query.sort)

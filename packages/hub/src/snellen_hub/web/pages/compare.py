@@ -97,19 +97,13 @@ def _comparisons(
         benchmark = known[public_id].benchmark
         benchmarks[benchmark.id] = benchmark
     return [
-        _comparison(session, hub, benchmark, chosen, by,
-                    read_board_page(request, session, hub, benchmark))
+        _comparison(session, hub, benchmark, chosen, by, read_board_page(request, session, hub, benchmark))
         for benchmark in benchmarks.values()
-    ]  # fmt: skip
+    ]
 
 
 def _comparison(
-    session: Session,
-    hub: Hub,
-    benchmark: HostedBenchmark,
-    chosen: Sequence[str],
-    by: str,
-    page: BoardPage,
+    session: Session, hub: Hub, benchmark: HostedBenchmark, chosen: Sequence[str], by: str, page: BoardPage
 ) -> ComparedBenchmark:
     published = read_published(session, benchmark)
     by_id = {one.row.submission: one for one in published}
@@ -124,9 +118,8 @@ def _comparison(
     if len(chart.axes) >= _FEWEST_AXES:
         radar = draw_radar(
             [fmt.display_name(axis.label) for axis in chart.axes],
-            [[100 * own[axis.key].share if axis.key in own else None for axis in chart.axes]
-             for own in points],
-        )  # fmt: skip
+            [[100 * own[axis.key].share if axis.key in own else None for axis in chart.axes] for own in points],
+        )
     keys = [axis.key for axis in chart.axes]
     return ComparedBenchmark(
         benchmark=benchmark,

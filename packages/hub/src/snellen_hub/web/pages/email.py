@@ -43,8 +43,9 @@ def email_page(request: Request, hub: HubOf, secret: str) -> Response:
     with hub.database.reading() as session:
         row = open_email_link(session, secret)
         name, email = row.account.name, row.email
-    return render_form(request, "email.html", FormState(), title="Your e-mail address", name=name,
-                       email=email, secret=secret)  # fmt: skip
+    return render_form(
+        request, "email.html", FormState(), title="Your e-mail address", name=name, email=email, secret=secret
+    )
 
 
 @router.post("/emails/{secret}", dependencies=[Depends(require_visitor_form)])

@@ -24,8 +24,7 @@ _TITLES = {
 def error_page(request: Request, status: int, sentence: str) -> Response:
     """A page that says what went wrong."""
     title = _TITLES.get(status, "Something went wrong")
-    return render(request, "error.html", status, title=title, sentence=sentence,
-                  status_code=status)  # fmt: skip
+    return render(request, "error.html", status, title=title, sentence=sentence, status_code=status)
 
 
 async def go_to_sign_in(_: Request, error: Exception) -> Response:

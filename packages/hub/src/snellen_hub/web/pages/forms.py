@@ -52,24 +52,19 @@ class FormState:
 async def read_form(request: Request) -> FormState:
     """A dependency: the texts of a form that was sent."""
     form = await request.form()
-    return FormState(
-        {name: text[:_LONGEST] for name, text in form.items() if isinstance(text, str)}
-    )
+    return FormState({name: text[:_LONGEST] for name, text in form.items() if isinstance(text, str)})
 
 
 PostedForm = Annotated[FormState, Depends(read_form)]
 
 
-def render_form(
-    request: Request, template: str, form: FormState, status: int = 200, **context: Any
-) -> Response:
+def render_form(request: Request, template: str, form: FormState, status: int = 200, **context: Any) -> Response:
     """A page with a form, which no cache keeps; 422 if the form has mistakes."""
     if form.problems and status == 200:
         status = 422
     signed_in = browser_of(request)
     csrf = {} if signed_in is not None else {"csrf": visitor_csrf(request)}
-    page = render(request, template, status, form=form,
-                  **({"done": None, "link": "", "secret": ""} | csrf | context))  # fmt: skip
+    page = render(request, template, status, form=form, **({"done": None, "link": "", "secret": ""} | csrf | context))
     page.headers["Cache-Control"] = "no-store"
     if signed_in is None:
         keep_visitor(request, page)

@@ -126,10 +126,7 @@ def change_settings(
 ) -> Response:
     """Remember language and theme in cookies, and go back."""
     response = redirect(to)
-    for cookie, value in (
-        (_LANGUAGE_COOKIE, _choice(language, LANGUAGES)),
-        (_THEME_COOKIE, _choice(theme, THEMES)),
-    ):
+    for cookie, value in ((_LANGUAGE_COOKIE, _choice(language, LANGUAGES)), (_THEME_COOKIE, _choice(theme, THEMES))):
         if value:
             response.set_cookie(cookie, value, max_age=_YEAR, samesite="lax", httponly=True)
     return response

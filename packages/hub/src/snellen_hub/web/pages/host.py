@@ -10,15 +10,7 @@ from snellen.core.errors import UsageError
 from snellen_hub.database.tables import HostedBenchmark
 from snellen_hub.entries import read_entries
 from snellen_hub.hosting import find_hosted_benchmark
-from snellen_hub.hosts import (
-    BOARD_ROLES,
-    NotHost,
-    board_role,
-    check_host,
-    host_phases,
-    read_hosts,
-    set_host,
-)
+from snellen_hub.hosts import BOARD_ROLES, NotHost, board_role, check_host, host_phases, read_hosts, set_host
 from snellen_hub.hub import Hub
 from snellen_hub.moment_text import parse_moment
 from snellen_hub.phase_text import MOST_PHASES, Phase, convert_phases
@@ -38,25 +30,20 @@ _EMPTY_ROWS = 2
 
 
 @router.get("/manage/benchmarks/{name}")
-def host_page(
-    request: Request, hub: HubOf, browser: SubmitterBrowser, name: BoardName, done: Done = ""
-) -> Response:
+def host_page(request: Request, hub: HubOf, browser: SubmitterBrowser, name: BoardName, done: Done = "") -> Response:
     """Phases, hosts and participants of a benchmark."""
     return _page(request, hub, browser, name, FormState(), _DONE.get(done))
 
 
 @router.post("/manage/benchmarks/{name}")
-def change_board(
-    request: Request, hub: HubOf, browser: SubmitterForm, name: BoardName, form: PostedForm
-) -> Response:
+def change_board(request: Request, hub: HubOf, browser: SubmitterForm, name: BoardName, form: PostedForm) -> Response:
     """Change the phases, or who is a host."""
     is_phases = form.value("action") == "phases"
     try:
         with hub.database.writing() as session:
             benchmark = find_hosted_benchmark(session, name, lock=True)
             if is_phases:
-                host_phases(session, benchmark, browser.caller, _read_rows(form),
-                            client_address(request))  # fmt: skip
+                host_phases(session, benchmark, browser.caller, _read_rows(form), client_address(request))
             else:
                 check_host(session, benchmark, browser.caller, "owner")
                 done = set_host(session, benchmark, form.value("account"), form.value("role"))
@@ -70,12 +57,7 @@ def change_board(
 
 
 def _page(
-    request: Request,
-    hub: Hub,
-    browser: Browser,
-    name: str,
-    form: FormState,
-    done: str | None = None,
+    request: Request, hub: Hub, browser: Browser, name: str, form: FormState, done: str | None = None
 ) -> Response:
     with hub.database.reading() as session:
         benchmark = find_hosted_benchmark(session, name)
@@ -85,10 +67,21 @@ def _page(
     if form.value("action") != "phases":
         form.values |= _row_values(benchmark)
     rows = sum(f"name-{row}" in form.values for row in range(MOST_PHASES))
-    return render_form(request, "host.html", form, title="Competition", benchmark=benchmark,
-                       phases=read_phases(benchmark), parts=describe_parts(benchmark), rows=rows,
-                       hosts=hosts, entries=entries, is_owner=is_owner, roles=BOARD_ROLES,
-                       done=done)  # fmt: skip
+    return render_form(
+        request,
+        "host.html",
+        form,
+        title="Competition",
+        benchmark=benchmark,
+        phases=read_phases(benchmark),
+        parts=describe_parts(benchmark),
+        rows=rows,
+        hosts=hosts,
+        entries=entries,
+        is_owner=is_owner,
+        roles=BOARD_ROLES,
+        done=done,
+    )
 
 
 def _row_values(benchmark: HostedBenchmark) -> dict[str, str]:
@@ -96,8 +89,7 @@ def _row_values(benchmark: HostedBenchmark) -> dict[str, str]:
     values: dict[str, str] = {}
     for row, phase in enumerate(read_phases(benchmark)):
         total = "" if phase.submissions is None else str(phase.submissions)
-        cells = (phase.name, _local(phase.opens), _local(phase.closes), total,
-                 "yes" if phase.final else "")  # fmt: skip
+        cells = (phase.name, _local(phase.opens), _local(phase.closes), total, "yes" if phase.final else "")
         values |= {f"{field}-{row}": cell for field, cell in zip(_FIELDS, cells, strict=True)}
     for row in range(len(benchmark.phases), len(benchmark.phases) + _EMPTY_ROWS):
         values[f"name-{row}"] = ""
@@ -114,9 +106,15 @@ def _read_rows(form: FormState) -> list[Phase]:
         most = cells["submissions"]
         if most and not most.isdecimal():
             raise UsageError(f"{most!r} submissions; expected a number")
-        phases.append({"name": cells["name"], "opens": parse_moment(cells["opens"]),
-                       "closes": parse_moment(cells["closes"]), "final": bool(cells["final"]),
-                       "submissions": int(most) if most else None})  # fmt: skip
+        phases.append(
+            {
+                "name": cells["name"],
+                "opens": parse_moment(cells["opens"]),
+                "closes": parse_moment(cells["closes"]),
+                "final": bool(cells["final"]),
+                "submissions": int(most) if most else None,
+            }
+        )
     return convert_phases(phases)
 
 

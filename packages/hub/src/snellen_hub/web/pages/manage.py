@@ -8,14 +8,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import joinedload
 
-from snellen_hub.database.tables import (
-    Account,
-    AuditEntry,
-    HostedBenchmark,
-    ScoringJob,
-    Submission,
-    WrongLabelFlag,
-)
+from snellen_hub.database.tables import Account, AuditEntry, HostedBenchmark, ScoringJob, Submission, WrongLabelFlag
 from snellen_hub.web.access import note_request
 from snellen_hub.web.pages.forms import FormState, render_form
 from snellen_hub.web.pages.frame import redirect
@@ -33,19 +26,14 @@ def manage_page(request: Request, hub: HubOf, browser: OwnerBrowser) -> Response
     """What the hub holds, in numbers."""
     with hub.database.reading() as session:
         counts = {
-            "accounts": session.scalar(
-                select(func.count(Account.id)).where(Account.deleted.is_(None))
-            ),
+            "accounts": session.scalar(select(func.count(Account.id)).where(Account.deleted.is_(None))),
             "benchmarks": session.scalar(select(func.count(HostedBenchmark.id))),
             "submissions": session.scalar(select(func.count(Submission.id))),
         }
         query = select(ScoringJob.status, func.count(ScoringJob.id)).group_by(ScoringJob.status)
-        flags = session.scalar(
-            select(func.count(WrongLabelFlag.id)).where(WrongLabelFlag.settled.is_(None))
-        )
+        flags = session.scalar(select(func.count(WrongLabelFlag.id)).where(WrongLabelFlag.settled.is_(None)))
         jobs = {row[0]: row[1] for row in session.execute(query)}
-    return render_form(request, "manage.html", FormState(), title="Manage", counts=counts,
-                       jobs=jobs, flags=flags)  # fmt: skip
+    return render_form(request, "manage.html", FormState(), title="Manage", counts=counts, jobs=jobs, flags=flags)
 
 
 @router.get("/manage/benchmarks")
@@ -53,12 +41,13 @@ def benchmarks_page(request: Request, hub: HubOf, browser: OwnerBrowser) -> Resp
     """The benchmarks with the numbers of their submissions."""
     with hub.database.reading() as session:
         benchmarks = session.scalars(select(HostedBenchmark).order_by(HostedBenchmark.name)).all()
-        query = select(
-            Submission.benchmark_id, Submission.visibility, func.count(Submission.id)
-        ).group_by(Submission.benchmark_id, Submission.visibility)
+        query = select(Submission.benchmark_id, Submission.visibility, func.count(Submission.id)).group_by(
+            Submission.benchmark_id, Submission.visibility
+        )
         counts = {(row[0], row[1]): row[2] for row in session.execute(query)}
-    return render_form(request, "manage_benchmarks.html", FormState(), title="Benchmarks",
-                       benchmarks=benchmarks, counts=counts)  # fmt: skip
+    return render_form(
+        request, "manage_benchmarks.html", FormState(), title="Benchmarks", benchmarks=benchmarks, counts=counts
+    )
 
 
 @router.get("/manage/jobs")
@@ -77,8 +66,14 @@ def jobs_page(request: Request, hub: HubOf, browser: OwnerBrowser, done: Done = 
             .limit(_JOBS)
         )
         rows = session.scalars(query).all()
-    return render_form(request, "manage_jobs.html", FormState(), title="Jobs", rows=rows,
-                       done="The job waits for a worker again." if done else None)  # fmt: skip
+    return render_form(
+        request,
+        "manage_jobs.html",
+        FormState(),
+        title="Jobs",
+        rows=rows,
+        done="The job waits for a worker again." if done else None,
+    )
 
 
 @router.post("/manage/jobs/{number}/retry")
@@ -128,8 +123,15 @@ def audit_page(
         rows = [(row[0], row[1] or "") for row in session.execute(query)]
         actions = session.scalars(select(AuditEntry.action).distinct()).all()
     older = rows[_ENTRIES - 1][0].id if len(rows) > _ENTRIES else 0
-    return render_form(request, "manage_audit.html", form, title="Audit log",
-                       rows=rows[:_ENTRIES], actions=sorted(actions), older=older)  # fmt: skip
+    return render_form(
+        request,
+        "manage_audit.html",
+        form,
+        title="Audit log",
+        rows=rows[:_ENTRIES],
+        actions=sorted(actions),
+        older=older,
+    )
 
 
 def _plain(text: str) -> str:

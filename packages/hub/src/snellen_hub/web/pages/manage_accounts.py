@@ -10,13 +10,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen_hub.accounts.access import invite, now
-from snellen_hub.accounts.changes import (
-    confirm_account,
-    delete_account,
-    disable_account,
-    enable_account,
-    set_role,
-)
+from snellen_hub.accounts.changes import confirm_account, delete_account, disable_account, enable_account, set_role
 from snellen_hub.accounts.password_resets import create_reset
 from snellen_hub.accounts.roles import ROLES
 from snellen_hub.database.tables import Account, Invitation, Submission
@@ -56,15 +50,20 @@ def accounts_page(
         count = session.scalar(select(func.count(Account.id)).where(wanted)) or 0
         query = select(Account).where(wanted).order_by(func.lower(Account.name))
         accounts = session.scalars(query.offset((page - 1) * _PER_PAGE).limit(_PER_PAGE)).all()
-    return render_form(request, "manage_accounts.html", FormState({"name": name}),
-                       title="Accounts", accounts=accounts, page=page,
-                       pages=-(-count // _PER_PAGE), done=_DONE.get(done))  # fmt: skip
+    return render_form(
+        request,
+        "manage_accounts.html",
+        FormState({"name": name}),
+        title="Accounts",
+        accounts=accounts,
+        page=page,
+        pages=-(-count // _PER_PAGE),
+        done=_DONE.get(done),
+    )
 
 
 @router.get("/manage/accounts/{number}")
-def manage_account_page(
-    request: Request, hub: HubOf, browser: OwnerBrowser, number: int, done: Done = ""
-) -> Response:
+def manage_account_page(request: Request, hub: HubOf, browser: OwnerBrowser, number: int, done: Done = "") -> Response:
     """One account, and what an owner may do with it."""
     with hub.database.reading() as session:
         account = _account(session, number)
@@ -72,9 +71,7 @@ def manage_account_page(
 
 
 @router.post("/manage/accounts/{number}")
-def change_account(
-    request: Request, hub: HubOf, browser: OwnerForm, number: int, form: PostedForm
-) -> Response:
+def change_account(request: Request, hub: HubOf, browser: OwnerForm, number: int, form: PostedForm) -> Response:
     """Change the role of an account, disable, enable or delete it, or make a link for a new
     password."""
     action = form.value("action")
@@ -101,8 +98,14 @@ def change_account(
             else:
                 raise HTTPException(422, "this form asks for nothing that is known")
             if not form.problems:
-                note_request(session, request, f"account {action}", browser.account_id, name,
-                      **({"role": account.role} if action == "role" else {}))  # fmt: skip
+                note_request(
+                    session,
+                    request,
+                    f"account {action}",
+                    browser.account_id,
+                    name,
+                    **({"role": account.role} if action == "role" else {}),
+                )
     except UsageError as error:
         form.refuse("role" if action == "role" else "", error)
     if form.problems or link:
@@ -117,9 +120,7 @@ def change_account(
 
 
 @router.get("/manage/invitations")
-def invitations_page(
-    request: Request, hub: HubOf, browser: OwnerBrowser, done: Done = ""
-) -> Response:
+def invitations_page(request: Request, hub: HubOf, browser: OwnerBrowser, done: Done = "") -> Response:
     """The invitations that nobody has used, and the form for a new one."""
     return _invitations(request, hub, FormState({"role": "submitter"}), done=_DONE.get(done))
 
@@ -132,11 +133,9 @@ def make_invitation(request: Request, hub: HubOf, browser: OwnerForm, form: Post
         form.refuse("role", sentence("choose a role"))
         return _invitations(request, hub, form)
     with hub.database.writing() as session:
-        secret = invite(session, role, browser.account_id, hub.config.sessions,
-                        form.value("note"))  # fmt: skip
+        secret = invite(session, role, browser.account_id, hub.config.sessions, form.value("note"))
         note_request(session, request, "invitation", browser.account_id, role=role)
-    return _invitations(request, hub, FormState({"role": role}),
-                        link=f"{hub.config.url}/invitations/{secret}")  # fmt: skip
+    return _invitations(request, hub, FormState({"role": role}), link=f"{hub.config.url}/invitations/{secret}")
 
 
 @router.post("/manage/invitations/{handle}/withdraw")
@@ -159,9 +158,7 @@ def _account(session: Session, number: int) -> Account:
     return account
 
 
-def _account_page(
-    request: Request, hub: Hub, account: Account, form: FormState, **context: Any
-) -> Response:
+def _account_page(request: Request, hub: Hub, account: Account, form: FormState, **context: Any) -> Response:
     with hub.database.reading() as session:
         query = (
             select(Submission.visibility, func.count(Submission.id))
@@ -172,9 +169,9 @@ def _account_page(
     form.values.setdefault("role", account.role)
     if "name" not in form.problems:
         form.values.pop("name", None)
-    return render_form(request, "manage_account.html", form, title=account.name, account=account,
-                       counts=counts, roles=ROLES,
-                       **context)  # fmt: skip
+    return render_form(
+        request, "manage_account.html", form, title=account.name, account=account, counts=counts, roles=ROLES, **context
+    )
 
 
 def _open_invitations(session: Session) -> list[Invitation]:
@@ -193,5 +190,4 @@ def _handle(row: Invitation) -> str:
 def _invitations(request: Request, hub: Hub, form: FormState, **context: Any) -> Response:
     with hub.database.reading() as session:
         rows = [(_handle(row), row) for row in _open_invitations(session)]
-    return render_form(request, "manage_invitations.html", form, title="Invitations", rows=rows,
-                       roles=ROLES, **context)  # fmt: skip
+    return render_form(request, "manage_invitations.html", form, title="Invitations", rows=rows, roles=ROLES, **context)

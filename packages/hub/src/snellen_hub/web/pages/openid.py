@@ -12,12 +12,7 @@ from snellen.settings import read_secret
 from snellen_hub.accounts.access import AccessDenied, network_of, now
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt
 from snellen_hub.accounts.audit import note_action
-from snellen_hub.accounts.openid_accounts import (
-    LIFETIME,
-    account_of_claims,
-    start_request,
-    take_request,
-)
+from snellen_hub.accounts.openid_accounts import LIFETIME, account_of_claims, start_request, take_request
 from snellen_hub.accounts.openid_client import (
     SECRET_VARIABLE,
     OpenIdClient,
@@ -49,9 +44,7 @@ _STARTS = 60
 
 
 @router.get("/oidc/start")
-def start(
-    request: Request, hub: HubOf, to: Annotated[str, Query(max_length=2_000, alias="next")] = ""
-) -> Response:
+def start(request: Request, hub: HubOf, to: Annotated[str, Query(max_length=2_000, alias="next")] = "") -> Response:
     """Send the browser to the provider."""
     client = _client(request, hub)
     address = client_address(request)
@@ -86,10 +79,7 @@ def come_back(
         with hub.database.writing() as session:
             target = take_request(session, secret) if secret else None
         if target is None or not is_same_state(secret, state):
-            raise OpenIdRefused(
-                "this sign-in was not started in this browser, took too long, or is over; start "
-                "again"
-            )
+            raise OpenIdRefused("this sign-in was not started in this browser, took too long, or is over; start again")
         client.check_issuer(iss)
         if error or not code:
             raise OpenIdRefused("the provider ended the sign-in without signing you in")
@@ -101,8 +91,7 @@ def come_back(
             note_request(session, request, "sign-in", account.id, by="openid")
     except UsageError as problem:
         with hub.database.writing() as session:
-            note_action(session, "sign-in failed", address=address, by="openid",
-                        problem=str(problem)[:300])  # fmt: skip
+            note_action(session, "sign-in failed", address=address, by="openid", problem=str(problem)[:300])
         raise HTTPException(_status(problem), str(problem)) from problem
     response = redirect(target)
     sign_in_browser(request, response, created)

@@ -33,10 +33,7 @@ _DONE = {
 
 @router.get("/account/submissions")
 def submissions_page(
-    request: Request,
-    hub: HubOf,
-    browser: SubmitterBrowser,
-    page: Annotated[int, Query(ge=1, le=10_000)] = 1,
+    request: Request, hub: HubOf, browser: SubmitterBrowser, page: Annotated[int, Query(ge=1, le=10_000)] = 1
 ) -> Response:
     """The submissions of the account and its teams, the latest first."""
     own = is_shared_with(browser.account_id)
@@ -44,8 +41,15 @@ def submissions_page(
         count = session.scalar(select(func.count(Submission.id)).where(own)) or 0
         query = own_submissions(browser.caller).offset((page - 1) * _PER_PAGE).limit(_PER_PAGE)
         rows = _with_scores(session, session.scalars(query).all())
-    return render_form(request, "own_submissions.html", FormState(), title="Submissions",
-                       rows=rows, page=page, pages=-(-count // _PER_PAGE))  # fmt: skip
+    return render_form(
+        request,
+        "own_submissions.html",
+        FormState(),
+        title="Submissions",
+        rows=rows,
+        page=page,
+        pages=-(-count // _PER_PAGE),
+    )
 
 
 @router.get("/account/submissions/{public_id}")
@@ -57,23 +61,29 @@ def own_submission_page(
         row = find_own(session, public_id, browser.caller)
         ((_, scores),) = _with_scores(session, [row])
         history = _replaced_submissions(session, row)
-        later = session.scalar(
-            select(Submission).where(Submission.replaces_id == row.id).order_by(Submission.id)
-        )
+        later = session.scalar(select(Submission).where(Submission.replaces_id == row.id).order_by(Submission.id))
         benchmark = row.benchmark
         chosen = find_choice(session, row)
     is_chosen = chosen is not None and chosen.submission_id == row.id
     can_choose = row.visibility == "published" and describe_parts(benchmark).get("private")
-    return render_form(request, "own_submission.html", FormState(), title=row.model, scores=scores,
-                       row=row, benchmark=benchmark, history=history, later=later,
-                       is_chosen=is_chosen, may_choose=can_choose and not is_chosen,
-                       done=_DONE.get(done))  # fmt: skip
+    return render_form(
+        request,
+        "own_submission.html",
+        FormState(),
+        title=row.model,
+        scores=scores,
+        row=row,
+        benchmark=benchmark,
+        history=history,
+        later=later,
+        is_chosen=is_chosen,
+        may_choose=can_choose and not is_chosen,
+        done=_DONE.get(done),
+    )
 
 
 @router.get("/account/submissions/{public_id}/status")
-def own_submission_status(
-    hub: HubOf, browser: SubmitterBrowser, public_id: PublicId
-) -> dict[str, str]:
+def own_submission_status(hub: HubOf, browser: SubmitterBrowser, public_id: PublicId) -> dict[str, str]:
     """Whether it still waits, for the script of its page."""
     with hub.database.reading() as session:
         return {"status": find_own(session, public_id, browser.caller).status}
@@ -89,14 +99,10 @@ def change_submission(
     return redirect(f"/account/submissions/{public_id}?done={DONE[change]}")
 
 
-def _with_scores(
-    session: Session, rows: Sequence[Submission]
-) -> list[tuple[Submission, list[PublicScore]]]:
+def _with_scores(session: Session, rows: Sequence[Submission]) -> list[tuple[Submission, list[PublicScore]]]:
     """Submissions with what may be shown of their scores: one of each version, the latest first."""
     stored = scores_by_submission(session, [row.id for row in rows])
-    return [
-        (row, [public_score(score) for score in reversed(stored.get(row.id, []))]) for row in rows
-    ]
+    return [(row, [public_score(score) for score in reversed(stored.get(row.id, []))]) for row in rows]
 
 
 def _replaced_submissions(session: Session, row: Submission) -> list[Submission]:

@@ -254,9 +254,7 @@ def _answer(request: Request, kept: KeptPage) -> Response:
 
 def read_state(session: Session) -> State:
     """The state of everything that public pages show."""
-    benchmarks = select(
-        func.count(), func.max(HostedBenchmark.id), func.sum(HostedBenchmark.version)
-    )
+    benchmarks = select(func.count(), func.max(HostedBenchmark.id), func.sum(HostedBenchmark.version))
     suites = select(func.count(), func.max(HostedSuite.id))
     # Boards name accounts; one that is deleted loses its name.
     deleted = select(func.count(Account.deleted))
@@ -270,11 +268,7 @@ def read_state(session: Session) -> State:
 
 
 def read_board_page(
-    request: Request,
-    session: Session,
-    hub: Hub,
-    board: HostedBenchmark | HostedSuite,
-    as_of: str = "",
+    request: Request, session: Session, hub: Hub, board: HostedBenchmark | HostedSuite, as_of: str = ""
 ) -> BoardPage:
     """As `read_tables`, once for each state."""
     caches = caches_of(request)

@@ -27,25 +27,31 @@ def scoring_facts(benchmark: HostedBenchmark) -> dict[str, str]:
     are."""
     protocol = msgspec.convert(benchmark.protocol, Protocol)
     card = find_card(benchmark.spec)
-    return _with_value({
-        "Benchmark of Snellen": benchmark.spec,
-        "Parsing rule": protocol.rule or (card.reader if card else "the default rule"),
-        "Failures": FAILURE_POLICIES.get(protocol.failures, protocol.failures),
-        "Rotated options": protocol.circular,
-        "Columns of the data": ", ".join(f"{our}: {theirs}"
-                                         for our, theirs in protocol.columns.items()),
-        "Headline": fmt.metric_label(card.headline) if card else "",
-        "Judge": card.judge if card else "",
-    })  # fmt: skip
+    return _with_value(
+        {
+            "Benchmark of Snellen": benchmark.spec,
+            "Parsing rule": protocol.rule or (card.reader if card else "the default rule"),
+            "Failures": FAILURE_POLICIES.get(protocol.failures, protocol.failures),
+            "Rotated options": protocol.circular,
+            "Columns of the data": ", ".join(f"{our}: {theirs}" for our, theirs in protocol.columns.items()),
+            "Headline": fmt.metric_label(card.headline) if card else "",
+            "Judge": card.judge if card else "",
+        }
+    )
 
 
 def card_facts(card: ProtocolCard) -> dict[str, str]:
     """How questions are put to a model, as `scoring_facts`."""
-    return _with_value({
-        "Decoding": card.decoding, "Media": card.media, "Data": card.source,
-        "Data file": card.published, "Coverage": card.coverage,
-        "Digest of the card": card.digest,
-    })  # fmt: skip
+    return _with_value(
+        {
+            "Decoding": card.decoding,
+            "Media": card.media,
+            "Data": card.source,
+            "Data file": card.published,
+            "Coverage": card.coverage,
+            "Digest of the card": card.digest,
+        }
+    )
 
 
 def _with_value(facts: Mapping[str, str | None]) -> dict[str, str]:

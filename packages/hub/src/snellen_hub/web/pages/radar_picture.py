@@ -61,19 +61,16 @@ def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) 
         anchor = "middle" if abs(side) < 20 else "start" if side > 0 else "end"
         axes.append(RadarSpoke(end, outer, anchor, _split(label)))
     rings = [
-        RadarRing(value, _point_list([_point(index, count, value) for index in range(count)]),
-                  _point(0, count, value))
+        RadarRing(value, _point_list([_point(index, count, value) for index in range(count)]), _point(0, count, value))
         for value in _RINGS
-    ]  # fmt: skip
+    ]
     shapes = [_shape(shares) for shares in series]
     return RadarPicture(tuple(axes), tuple(rings), tuple(shapes))
 
 
 def _shape(shares: Sequence[float | None]) -> RadarShape:
     count = len(shares)
-    corners = [
-        None if share is None else _point(index, count, share) for index, share in enumerate(shares)
-    ]
+    corners = [None if share is None else _point(index, count, share) for index, share in enumerate(shares)]
     present = tuple(corner for corner in corners if corner is not None)
     if len(present) == count:
         return RadarShape(_point_list(present), (), present)
@@ -92,10 +89,7 @@ def _point(index: int, count: int, share: float) -> RadarCorner:
     """On the spoke of an axis; the first one points up."""
     angle = 2 * math.pi * index / count - math.pi / 2
     length = _RADIUS * min(115.0, max(0.0, share)) / 100
-    return RadarCorner(
-        round(_CENTRE[0] + length * math.cos(angle), 1),
-        round(_CENTRE[1] + length * math.sin(angle), 1),
-    )
+    return RadarCorner(round(_CENTRE[0] + length * math.cos(angle), 1), round(_CENTRE[1] + length * math.sin(angle), 1))
 
 
 def _point_list(points: Sequence[RadarCorner]) -> str:

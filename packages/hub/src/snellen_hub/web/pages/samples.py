@@ -13,14 +13,7 @@ from sqlalchemy.orm import Session
 from snellen.core.errors import UsageError
 from snellen_hub.database.tables import HostedBenchmark, HostedMedium, WrongLabelFlag
 from snellen_hub.hosting import find_hosted_benchmark
-from snellen_hub.samples.browsing import (
-    ItemOnPage,
-    ItemReplies,
-    SampleQuery,
-    count_categories,
-    read_item,
-    read_page,
-)
+from snellen_hub.samples.browsing import ItemOnPage, ItemReplies, SampleQuery, count_categories, read_item, read_page
 from snellen_hub.samples.flags import FLAG_KINDS, MAX_REASON, open_flag, read_flags, settle_flags
 from snellen_hub.samples.replies import ReplyResult
 from snellen_hub.web.access import note_request
@@ -44,9 +37,12 @@ OUTCOME_TITLES = {
     "unsupported": "not asked",
 }
 _VERDICTS: dict[ReplyResult, str] = {
-    "right": "right", "wrong": "wrong", "partly": "partly", "unscored": "unscored",
+    "right": "right",
+    "wrong": "wrong",
+    "partly": "partly",
+    "unscored": "unscored",
     "none": "unscored",
-}  # fmt: skip
+}
 _LONG = 600
 """Characters of a reply beyond which it is folded."""
 
@@ -74,26 +70,28 @@ def samples_page(
             "item": each,
             "url": item_path(name, each.name),
             "answer": _answer_text(each),
-            "verdict": _VERDICTS[each.results.get(query.submission, "none")]
-            if query.submission
-            else "",
+            "verdict": _VERDICTS[each.results.get(query.submission, "none")] if query.submission else "",
         }
         for each in page.items
     ]
     return render(
-        request, "samples.html", benchmark=benchmark, page=page, rows=rows, categories=categories,
-        types=types, query=page.query, first=_page_url(name, page.query, 1),
+        request,
+        "samples.html",
+        benchmark=benchmark,
+        page=page,
+        rows=rows,
+        categories=categories,
+        types=types,
+        query=page.query,
+        first=_page_url(name, page.query, 1),
         previous=_page_url(name, page.query, page.query.page - 1) if page.query.page > 1 else "",
-        following=_page_url(name, page.query, page.query.page + 1)
-        if page.query.page < page.pages else "",
+        following=_page_url(name, page.query, page.query.page + 1) if page.query.page < page.pages else "",
         is_filtered=page.query != SampleQuery(page=page.query.page),
-    )  # fmt: skip
+    )
 
 
 @router.get("/benchmarks/{name}/samples/{item:path}")
-def sample_page(
-    request: Request, name: BoardName, item: str, hub: HubOf, reader: Reader
-) -> Response:
+def sample_page(request: Request, name: BoardName, item: str, hub: HubOf, reader: Reader) -> Response:
     """One question, and how every published submission answered it."""
     browser = browser_of(request)
     with hub.database.reading() as session:
@@ -105,9 +103,15 @@ def sample_page(
         digests = {link.digest for link in read.item.content.media}
         digests |= set(read.item.content.option_images.values())
         types = _displayable(session, benchmark, digests)
-    return render(request, "sample.html", **_sample_context(name, read, types),
-                  benchmark=benchmark, own_flag=own, flag_kinds=FLAG_KINDS,
-                  max_reason=MAX_REASON)  # fmt: skip
+    return render(
+        request,
+        "sample.html",
+        **_sample_context(name, read, types),
+        benchmark=benchmark,
+        own_flag=own,
+        flag_kinds=FLAG_KINDS,
+        max_reason=MAX_REASON,
+    )
 
 
 @router.post("/benchmarks/{name}/flags")
@@ -144,10 +148,16 @@ def flags_page(
         ).all()
         names = {flag.id: flag.benchmark.name for flag in closed}
     rows = [(each, item_path(each.benchmark, each.item)) for each in flagged]
-    return render(request, "flags.html", title="Flagged questions", rows=rows,
-                  flag_kinds=FLAG_KINDS, names=names,
-                  closed=[(flag, item_path(names[flag.id], flag.item)) for flag in closed],
-                  count=sum(len(each.flags) for each in flagged))  # fmt: skip
+    return render(
+        request,
+        "flags.html",
+        title="Flagged questions",
+        rows=rows,
+        flag_kinds=FLAG_KINDS,
+        names=names,
+        closed=[(flag, item_path(names[flag.id], flag.item)) for flag in closed],
+        count=sum(len(each.flags) for each in flagged),
+    )
 
 
 @router.post("/manage/flags")
@@ -191,16 +201,11 @@ def _sample_context(name: str, read: ItemReplies, types: Mapping[str, bool]) -> 
 
 def _answer_text(item: ItemOnPage) -> str:
     content = item.content
-    texts = [
-        f"{gold}. {content.options[gold]}" if content.options.get(gold) else gold
-        for gold in content.gold
-    ]
+    texts = [f"{gold}. {content.options[gold]}" if content.options.get(gold) else gold for gold in content.gold]
     return " / ".join(texts)
 
 
-def _displayable(
-    session: Session, benchmark: HostedBenchmark, digests: set[str]
-) -> dict[str, bool]:
+def _displayable(session: Session, benchmark: HostedBenchmark, digests: set[str]) -> dict[str, bool]:
     """Whether browsers may show a medium, by digest."""
     query = select(HostedMedium.digest, HostedMedium.content_type).where(
         HostedMedium.benchmark_id == benchmark.id, HostedMedium.digest.in_(digests)
@@ -209,8 +214,13 @@ def _displayable(
 
 
 def _page_url(name: str, query: SampleQuery, page: int) -> str:
-    values = {"q": query.search, "category": query.category, "submission": query.submission,
-              "result": query.result, "page": str(page)}  # fmt: skip
+    values = {
+        "q": query.search,
+        "category": query.category,
+        "submission": query.submission,
+        "result": query.result,
+        "page": str(page),
+    }
     asked = {key: value for key, value in values.items() if value and (key, value) != ("page", "1")}
     path = f"/benchmarks/{name}/samples"
     return f"{path}?{urlencode(asked)}" if asked else path

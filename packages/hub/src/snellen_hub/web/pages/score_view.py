@@ -65,14 +65,12 @@ def headline_bar(score: PublicScore) -> IntervalBar | None:
 
 def number_groups(score: PublicScore) -> list[NumberGroup]:
     """Further metrics, then each grouping."""
-    metrics = {fmt.metric_label(name): number for name, number in score.metrics.items()
-               if name != score.name}  # fmt: skip
+    metrics = {fmt.metric_label(name): number for name, number in score.metrics.items() if name != score.name}
     groups = {"Further metrics": metrics} if metrics else {}
     return [
-        NumberGroup(title, numbers, scale_of(
-            end for one in numbers.values() for end in (one.value, one.low, one.high)))
+        NumberGroup(title, numbers, scale_of(end for one in numbers.values() for end in (one.value, one.low, one.high)))
         for title, numbers in (groups | score.groups).items()
-    ]  # fmt: skip
+    ]
 
 
 def outcome_parts(score: PublicScore) -> list[OutcomePart]:
@@ -83,8 +81,7 @@ def outcome_parts(score: PublicScore) -> list[OutcomePart]:
     for name, count in counts:
         share = 100 * count / total
         kind = "right" if name == "answered" else "unread" if name in _UNREAD else "lost"
-        parts.append(OutcomePart(fmt.OUTCOME_LABELS[name], count, round(share, 2), round(start, 2),
-                                 kind))  # fmt: skip
+        parts.append(OutcomePart(fmt.OUTCOME_LABELS[name], count, round(share, 2), round(start, 2), kind))
         start += share
     return parts
 
@@ -94,18 +91,12 @@ _UNREAD = {"no_match", "unparsed", "refused", "truncated"}
 
 def run_facts(run: Mapping[str, Any]) -> list[RunFact]:
     """What `run.json` says of where the replies come from. It is as the submitter sent it."""
-    facts = [
-        RunFact(label, value, True)
-        for name, label in _RUN_FACTS.items()
-        if (value := _plain(run.get(name)))
-    ]
+    facts = [RunFact(label, value, True) for name, label in _RUN_FACTS.items() if (value := _plain(run.get(name)))]
     for name in _RUN_TABLES:
         table = run.get(name)
         if isinstance(table, Mapping):
             facts += [
-                RunFact(str(key)[:_LONGEST], text, False)
-                for key, value in table.items()
-                if (text := _plain(value))
+                RunFact(str(key)[:_LONGEST], text, False) for key, value in table.items() if (text := _plain(value))
             ]
     return facts[:_MOST_FACTS]
 

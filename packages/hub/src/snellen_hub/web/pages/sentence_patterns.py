@@ -38,10 +38,7 @@ def translate_sentence(english: str) -> str | None:
 
 
 def _translate_clauses(values: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: (translate_sentence(value) or value) if name in _CLAUSES else value
-        for name, value in values.items()
-    }
+    return {name: (translate_sentence(value) or value) if name in _CLAUSES else value for name, value in values.items()}
 
 
 @cache

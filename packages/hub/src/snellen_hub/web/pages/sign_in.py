@@ -55,9 +55,7 @@ _INVITED = {
 
 
 @router.get("/sign-in")
-def sign_in_page(
-    request: Request, to: Annotated[str, Query(max_length=2_000, alias="next")] = "/account"
-) -> Response:
+def sign_in_page(request: Request, to: Annotated[str, Query(max_length=2_000, alias="next")] = "/account") -> Response:
     """The form to sign in; whoever is signed in goes on."""
     if browser_of(request) is not None:
         return redirect(to)
@@ -68,22 +66,25 @@ def sign_in_page(
 def send_sign_in(request: Request, hub: HubOf, form: PostedForm) -> Response:
     """Sign in with name and password. An unknown name and a wrong password look alike."""
     name, address = form.value("name"), client_address(request)
-    for field, problem in (("name", sentence("type your name")),
-                           ("password", sentence("type your password"))):  # fmt: skip
+    for field, problem in (("name", sentence("type your name")), ("password", sentence("type your password"))):
         if not form.raw(field).strip():
             form.refuse(field, problem)
     if form.problems:
         return _sign_in_again(request, form)
     try:
-        done = sign_in(hub.database, name, form.raw("password"), address, hub.config.sessions,
-                       request.headers.get("user-agent", ""))  # fmt: skip
+        done = sign_in(
+            hub.database,
+            name,
+            form.raw("password"),
+            address,
+            hub.config.sessions,
+            request.headers.get("user-agent", ""),
+        )
     except AccessDenied as error:
         form.refuse("", error)
         return _sign_in_again(request, form, 429)
     with hub.database.writing() as session:
-        note_request(
-            session, request, "sign-in" if done else "sign-in failed", done[0].id if done else None
-        )
+        note_request(session, request, "sign-in" if done else "sign-in failed", done[0].id if done else None)
         end_replaced_sign_in(session, request)
     if done is None:
         form.refuse("", sentence("name or password is wrong"))
@@ -94,9 +95,7 @@ def send_sign_in(request: Request, hub: HubOf, form: PostedForm) -> Response:
 
 
 @router.post("/sign-out")
-def send_sign_out(
-    request: Request, hub: HubOf, browser: Annotated[Browser, Depends(require_form("read"))]
-) -> Response:
+def send_sign_out(request: Request, hub: HubOf, browser: Annotated[Browser, Depends(require_form("read"))]) -> Response:
     """End the sign-in of this browser."""
     with hub.database.writing() as session:
         sign_out(session, browser.secret)
@@ -132,11 +131,9 @@ def send_sign_up(request: Request, hub: HubOf, form: PostedForm) -> Response:
     try:
         with hub.database.writing() as session:
             if count_attempt(session, limit) is None:
-                form.refuse("", sentence("too many accounts were made from your address; try "
-                                         "again tomorrow"))  # fmt: skip
+                form.refuse("", sentence("too many accounts were made from your address; try again tomorrow"))
                 return _sign_up_form(request, form, 429)
-            account = create_account(session, form.value("name"), "submitter",
-                                     form.raw("password"), is_confirmed=False)  # fmt: skip
+            account = create_account(session, form.value("name"), "submitter", form.raw("password"), is_confirmed=False)
             note_request(session, request, "sign-up", account.id, account.name)
             if email:
                 secret = create_email_link(session, account, email)
@@ -173,9 +170,7 @@ def send_invitation(request: Request, hub: HubOf, secret: str, form: PostedForm)
             if form.problems:
                 return _invitation_form(request, form, secret, role)
             account = accept_invitation(session, secret, form.value("name"), form.raw("password"))
-            note_request(
-                session, request, "invitation accepted", account.id, account.name, role=role
-            )
+            note_request(session, request, "invitation accepted", account.id, account.name, role=role)
             return _go_to_account(request, hub, session, account)
     except AccessDenied:
         raise
@@ -211,9 +206,15 @@ def check_new_password(form: FormState) -> None:
     """Note what is wrong with a new password that was typed twice."""
     password = form.raw("password")
     if not SHORTEST <= len(password) <= LONGEST:
-        form.refuse("password", sentence("a password has {least} to {most} characters; this one "
-                                         "has {n}", least=SHORTEST, most=LONGEST,
-                                         n=len(password)))  # fmt: skip
+        form.refuse(
+            "password",
+            sentence(
+                "a password has {least} to {most} characters; this one has {n}",
+                least=SHORTEST,
+                most=LONGEST,
+                n=len(password),
+            ),
+        )
     elif password.lower() == form.value("name").lower():
         form.refuse("password", sentence("the password is the name; choose another one"))
     elif password != form.raw("again"):
@@ -229,8 +230,7 @@ def end_replaced_sign_in(session: Session, request: Request) -> None:
 
 def _check_name(form: FormState) -> None:
     if not is_account_name(form.value("name")):
-        form.refuse("name", sentence("a name has 2 to 63 letters, digits and . _ - and begins with "
-                                     "a letter or digit"))  # fmt: skip
+        form.refuse("name", sentence("a name has 2 to 63 letters, digits and . _ - and begins with a letter or digit"))
 
 
 def _go_to_account(request: Request, hub: Hub, session: Session, account: Account) -> Response:
@@ -253,17 +253,31 @@ def _sign_in_again(request: Request, form: FormState, status: int = 200) -> Resp
 
 def _sign_up_form(request: Request, form: FormState, status: int = 200) -> Response:
     lead = sentence("An account submits predictions to the benchmarks of this hub.")
-    return render_form(request, "new_account.html", form, status, title="Make an account",
-                       lead=lead, action="/sign-up",
-                       asks_email=hub_of(request).config.smtp is not None)  # fmt: skip
+    return render_form(
+        request,
+        "new_account.html",
+        form,
+        status,
+        title="Make an account",
+        lead=lead,
+        action="/sign-up",
+        asks_email=hub_of(request).config.smtp is not None,
+    )
 
 
 def _invitation_form(request: Request, form: FormState, secret: str, role: str) -> Response:
-    return render_form(request, "new_account.html", form, title="Make an account",
-                       lead=_INVITED[role], action=f"/invitations/{secret}",
-                       asks_email=False)  # fmt: skip
+    return render_form(
+        request,
+        "new_account.html",
+        form,
+        title="Make an account",
+        lead=_INVITED[role],
+        action=f"/invitations/{secret}",
+        asks_email=False,
+    )
 
 
 def _reset_form(request: Request, form: FormState, secret: str, name: str) -> Response:
-    return render_form(request, "new_password.html", form, title="A new password", name=name,
-                       action=f"/password-resets/{secret}")  # fmt: skip
+    return render_form(
+        request, "new_password.html", form, title="A new password", name=name, action=f"/password-resets/{secret}"
+    )

@@ -21,13 +21,7 @@ from snellen_hub.web.own_submissions import find_visible
 from snellen_hub.web.pages.frame import render
 from snellen_hub.web.pages.page_cache import public_page
 from snellen_hub.web.pages.protocol_view import scoring_facts
-from snellen_hub.web.pages.score_view import (
-    headline_bar,
-    number_groups,
-    outcome_parts,
-    run_facts,
-    safe_link,
-)
+from snellen_hub.web.pages.score_view import headline_bar, number_groups, outcome_parts, run_facts, safe_link
 from snellen_hub.web.parameters import HubOf, PublicId
 
 router = APIRouter(include_in_schema=False)
@@ -57,16 +51,17 @@ def _draw(request: Request, session: Session, row: Submission, account: int | No
     stored = scores_by_submission(session, [row.id]).get(row.id, [])
     scores = [public_score(each) for each in stored]
     return render(
-        request, "submission.html", **_context(session, row, scores),
+        request,
+        "submission.html",
+        **_context(session, row, scores),
         finals=read_finals(session, row.benchmark, row),
         scores=score_history(session, row),
-        other_numbers=_other_numbers(session, row, scores), is_own=is_own(session, row, account),
-    )  # fmt: skip
+        other_numbers=_other_numbers(session, row, scores),
+        is_own=is_own(session, row, account),
+    )
 
 
-def _other_numbers(
-    session: Session, row: Submission, scores: list[PublicScore]
-) -> list[BothNumbers]:
+def _other_numbers(session: Session, row: Submission, scores: list[PublicScore]) -> list[BothNumbers]:
     if not scores:
         return []
     own = scores[-1]
@@ -88,8 +83,7 @@ def _context(session: Session, row: Submission, scores: list[PublicScore]) -> di
         "created": iso_time(row.created),
         "score": latest,
         "bar": headline_bar(latest) if latest else None,
-        "is_outdated": bool(latest) and row.kind != "reported"
-        and scores[-1].version != row.benchmark.version,
+        "is_outdated": bool(latest) and row.kind != "reported" and scores[-1].version != row.benchmark.version,
         "groups": number_groups(latest) if latest else [],
         "outcomes": outcome_parts(latest) if latest else [],
         "facts": [(name, row.facts[name]) for name in _FACTS if row.facts.get(name)],
@@ -99,7 +93,7 @@ def _context(session: Session, row: Submission, scores: list[PublicScore]) -> di
         "scoring": scoring_facts(row.benchmark),
         "replaces": _published_id(session, row.replaces_id),
         "replaced_by": _replacement(session, row),
-    }  # fmt: skip
+    }
 
 
 def _published_id(session: Session, number: int | None) -> str:
@@ -109,8 +103,6 @@ def _published_id(session: Session, number: int | None) -> str:
 
 def _replacement(session: Session, row: Submission) -> str:
     newer = session.scalar(
-        select(Submission).where(
-            Submission.replaces_id == row.id, Submission.visibility == "published"
-        )
+        select(Submission).where(Submission.replaces_id == row.id, Submission.visibility == "published")
     )
     return newer.public_id if newer is not None else ""

@@ -109,7 +109,16 @@ def _page(
     accept = ",".join([*SUFFIXES, ".gz"])
     with hub.database.reading() as session:
         team = team_of(session, benchmark.id, browser.account_id)
-    return render_form(request, "submit.html", form, status, title="Submit predictions",
-                       benchmark=benchmark, earlier=earlier, accept=accept, team=team,
-                       has_levels=has_levels(benchmark.layout, benchmark.spec),
-                       limits=hub.config.submissions)  # fmt: skip
+    return render_form(
+        request,
+        "submit.html",
+        form,
+        status,
+        title="Submit predictions",
+        benchmark=benchmark,
+        earlier=earlier,
+        accept=accept,
+        team=team,
+        has_levels=has_levels(benchmark.layout, benchmark.spec),
+        limits=hub.config.submissions,
+    )

@@ -28,9 +28,7 @@ def team_page(request: Request, hub: HubOf, browser: SubmitterBrowser, name: Boa
 
 
 @router.post("/benchmarks/{name}/team")
-def change_team(
-    request: Request, hub: HubOf, browser: SubmitterForm, name: BoardName, form: PostedForm
-) -> Response:
+def change_team(request: Request, hub: HubOf, browser: SubmitterForm, name: BoardName, form: PostedForm) -> Response:
     """Make a team, make a link that invites to it, or leave it."""
     action, link, account = form.value("action"), "", browser.account_id
     try:
@@ -56,17 +54,13 @@ def change_team(
 
 
 @router.get("/teams/{secret}")
-def invitation_page(
-    request: Request, hub: HubOf, browser: SubmitterBrowser, secret: str
-) -> Response:
+def invitation_page(request: Request, hub: HubOf, browser: SubmitterBrowser, secret: str) -> Response:
     """What a link invites to."""
     return _invitation(request, hub, FormState(), secret)
 
 
 @router.post("/teams/{secret}")
-def accept_invitation(
-    request: Request, hub: HubOf, browser: SubmitterForm, secret: str, form: PostedForm
-) -> Response:
+def accept_invitation(request: Request, hub: HubOf, browser: SubmitterForm, secret: str, form: PostedForm) -> Response:
     """Join the team of a link."""
     try:
         with hub.database.writing() as session:
@@ -79,27 +73,39 @@ def accept_invitation(
     return redirect(f"/benchmarks/{name}/team")
 
 
-def _page(
-    request: Request, hub: Hub, browser: Browser, name: str, form: FormState, link: str = ""
-) -> Response:
+def _page(request: Request, hub: Hub, browser: Browser, name: str, form: FormState, link: str = "") -> Response:
     account = browser.account_id
     with hub.database.reading() as session:
         benchmark = find_hosted_benchmark(session, name)
         team = team_of(session, benchmark.id, account)
         context = {} if team is None else _describe(session, team)
-    return render_form(request, "team.html", form, title="Team", benchmark=benchmark, link=link,
-                       **({"team": None} | context),
-                       is_founder=team is not None and team.founder_id == account)  # fmt: skip
+    return render_form(
+        request,
+        "team.html",
+        form,
+        title="Team",
+        benchmark=benchmark,
+        link=link,
+        **({"team": None} | context),
+        is_founder=team is not None and team.founder_id == account,
+    )
 
 
 def _describe(session: Session, team: Team) -> dict[str, Any]:
-    return {"team": team, "members": [(each.account.name, each.account_id == team.founder_id)
-                                      for each in team.members]}  # fmt: skip
+    return {"team": team, "members": [(each.account.name, each.account_id == team.founder_id) for each in team.members]}
 
 
 def _invitation(request: Request, hub: Hub, form: FormState, secret: str) -> Response:
     with hub.database.reading() as session:
         team = open_team(session, secret)
         benchmark, members = team.benchmark, _describe(session, team)["members"]
-    return render_form(request, "team_invitation.html", form, title="Join a team", team=team,
-                       benchmark=benchmark, members=members, secret=secret)  # fmt: skip
+    return render_form(
+        request,
+        "team_invitation.html",
+        form,
+        title="Join a team",
+        team=team,
+        benchmark=benchmark,
+        members=members,
+        secret=secret,
+    )

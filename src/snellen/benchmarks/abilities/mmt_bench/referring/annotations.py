@@ -78,8 +78,7 @@ def _read_coco(file: Path, pictures: Path) -> Iterator[SourcePicture]:
     for each in document.annotations:
         if each.image_id not in boxes:
             raise DataError(
-                f"{file}: the annotation {each.id} is about image {each.image_id}, which the file "
-                "does not list"
+                f"{file}: the annotation {each.id} is about image {each.image_id}, which the file does not list"
             )
         if each.bbox is not None:
             left, top, width, height = each.bbox
@@ -145,9 +144,7 @@ class _HicoImage(Struct, gc=False):
 def _read_hico(file: Path, pictures: Path) -> Iterator[SourcePicture]:
     """`test_hico.json`: of a picture with one interaction, the person, then the object."""
     for image in decode_document(file, list[_HicoImage], "HICO-DET's test_hico.json"):
-        boxes = tuple(
-            SourceBox(str(number), each.bbox) for number, each in enumerate(image.annotations)
-        )
+        boxes = tuple(SourceBox(str(number), each.bbox) for number, each in enumerate(image.annotations))
         if len(image.hoi_annotation) == 1:
             pair = image.hoi_annotation[0]
             numbers = (pair.subject_id, pair.object_id)
@@ -187,14 +184,9 @@ def _read_faces(file: Path, pictures: Path) -> Iterator[SourcePicture]:
         except ValueError:
             values = []
         if len(values) < 8:
-            raise DataError(
-                f"{file}, line {number}: expected a picture and two faces as left, top, width and "
-                "height"
-            )
+            raise DataError(f"{file}, line {number}: expected a picture and two faces as left, top, width and height")
         faces = (values[:4], values[4:])
-        boxes = tuple(
-            SourceBox(str(index), (x, y, x + w, y + h)) for index, (x, y, w, h) in enumerate(faces)
-        )
+        boxes = tuple(SourceBox(str(index), (x, y, x + w, y + h)) for index, (x, y, w, h) in enumerate(faces))
         yield SourcePicture(name, pictures / name, boxes)
 
 
@@ -232,9 +224,7 @@ def _lines(file: Path) -> list[str]:
 
 LAYOUTS: Mapping[str, AnnotationLayout] = {
     "coco": AnnotationLayout("COCO's instances or keypoints JSON, and any in its form", _read_coco),
-    "visual-genome": AnnotationLayout(
-        "Visual Genome's objects.json or region_descriptions.json", _read_genome
-    ),
+    "visual-genome": AnnotationLayout("Visual Genome's objects.json or region_descriptions.json", _read_genome),
     "hico": AnnotationLayout("HICO-DET's test_hico.json", _read_hico),
     "fsc147": AnnotationLayout("FSC-147's annotation_FSC147_384.json", _read_counted),
     "faces": AnnotationLayout("testing.txt of the interpersonal relation data set", _read_faces),

@@ -15,17 +15,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from snellen.benchmarks.abilities.mmt_bench.referring.annotations import (
-    Corners,
-    SourceBox,
-    SourcePicture,
-)
-from snellen.benchmarks.abilities.mmt_bench.referring.matching import (
-    DrawnBox,
-    PictureIndex,
-    drawn_boxes,
-    read_picture,
-)
+from snellen.benchmarks.abilities.mmt_bench.referring.annotations import Corners, SourceBox, SourcePicture
+from snellen.benchmarks.abilities.mmt_bench.referring.matching import DrawnBox, PictureIndex, drawn_boxes, read_picture
 from snellen.benchmarks.abilities.mmt_bench.referring.subtasks import SUBTASKS
 from snellen.benchmarks.abilities.mmt_bench.tasks import find_subtask
 from snellen.core.atomic_write import atomic_file
@@ -93,9 +84,7 @@ def read_links(path: Path) -> dict[str, Link]:
             columns = reader.fieldnames or ()
             missing = [name for name in _LINK_COLUMNS[:2] if name not in columns]
             if missing:
-                raise DataError(
-                    f"{path} has no column {missing[0]}; expected {', '.join(_LINK_COLUMNS)}"
-                )
+                raise DataError(f"{path} has no column {missing[0]}; expected {', '.join(_LINK_COLUMNS)}")
             links: dict[str, Link] = {}
             for row in reader:
                 if row["index"] in links:
@@ -109,10 +98,7 @@ def read_links(path: Path) -> dict[str, Link]:
 
 
 def convert_referring(
-    table: DataTable,
-    sources: Sequence[SourcePicture],
-    out: Path,
-    links: Mapping[str, Link] | None = None,
+    table: DataTable, sources: Sequence[SourcePicture], out: Path, links: Mapping[str, Link] | None = None
 ) -> ReferringCounts:
     """Write the rows of the fourteen subtasks that have a clean picture, as a TSV with the columns
     of `table`, the clean picture in place of the first one, and `boxes`.
@@ -166,9 +152,7 @@ class _Converter:
             self._index = PictureIndex(self._sources)
         return self._index
 
-    def convert_rows(
-        self, table: DataTable, counts: ReferringCounts
-    ) -> Iterator[tuple[Row, tuple[str, str]]]:
+    def convert_rows(self, table: DataTable, counts: ReferringCounts) -> Iterator[tuple[Row, tuple[str, str]]]:
         """The rows that could be converted, with the cells of picture and boxes."""
         for row in table:
             task = find_subtask(row.cells.get("category", ""))
@@ -191,9 +175,7 @@ class _Converter:
     def _cells(self, row: Row, link: Link | None) -> tuple[str, str]:
         if not row.media:
             raise _RowProblem("the row has no picture")
-        picture, boxes = (
-            self._find_by_link(link) if link is not None else self._find_by_picture(row)
-        )
+        picture, boxes = self._find_by_link(link) if link is not None else self._find_by_picture(row)
         clean = read_picture(picture.path)
         corners = [_inside(box, clean.size, picture.name) for box in boxes]
         images = [picture.path.read_bytes(), *(ref.source.read() for ref in row.media[1:])]
@@ -206,16 +188,13 @@ class _Converter:
         if not found:
             raise _RowProblem(f"its link names the picture {link.image}, which no source has")
         if len(found) > 1:
-            raise _RowProblem(
-                f"its link names the picture {link.image}, which {len(found)} sources have"
-            )
+            raise _RowProblem(f"its link names the picture {link.image}, which {len(found)} sources have")
         (picture,) = found
         by_id = {box.id: box for box in picture.boxes}
         unknown = [name for name in link.boxes if name not in by_id]
         if unknown:
             raise _RowProblem(
-                f"its link names the box {unknown[0]} of the picture {link.image}, which has "
-                f"{_list_names(by_id)}"
+                f"its link names the box {unknown[0]} of the picture {link.image}, which has {_list_names(by_id)}"
             )
         return picture, [by_id[name] for name in link.boxes] or picture.boxes
 
@@ -227,8 +206,7 @@ class _Converter:
         drawn = drawn_boxes(published, read_picture(picture.path), picture.boxes)
         if not drawn:
             raise _RowProblem(
-                f"it is like the picture {picture.name}, but none of the boxes of that explains "
-                "what is drawn in it"
+                f"it is like the picture {picture.name}, but none of the boxes of that explains what is drawn in it"
             )
         return picture, _in_order(drawn, mark_colours(row.cells.get("question", "")))
 
@@ -248,8 +226,7 @@ def _inside(box: SourceBox, size: tuple[int, int], name: str) -> list[float]:
     limits: Corners = (-_TOLERANCE, -_TOLERANCE, width + _TOLERANCE, height + _TOLERANCE)
     if left < limits[0] or top < limits[1] or right > limits[2] or bottom > limits[3]:
         raise _RowProblem(
-            f"the box {box.id} of the picture {name} is {_text(box.corners)}, and the picture "
-            f"{width} x {height}"
+            f"the box {box.id} of the picture {name} is {_text(box.corners)}, and the picture {width} x {height}"
         )
     corners = (max(0.0, left), max(0.0, top), min(float(width), right), min(float(height), bottom))
     return [round(value, 2) for value in corners]

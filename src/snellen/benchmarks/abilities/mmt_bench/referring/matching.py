@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from snellen.benchmarks.abilities.mmt_bench.referring.annotations import (
-    Corners,
-    SourceBox,
-    SourcePicture,
-)
+from snellen.benchmarks.abilities.mmt_bench.referring.annotations import Corners, SourceBox, SourcePicture
 from snellen.core.errors import MediaError
 from snellen.core.media import decode_image
 from snellen.settings import max_image_pixels
@@ -45,9 +41,15 @@ _NEW_SHARE = 0.4
 _EXPLAINED_SHARE = 0.5
 """Least share of the painted pixels that lie on the outlines of the boxes that were found."""
 _COLOURS = {
-    "red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0),
-    "cyan": (0, 255, 255), "magenta": (255, 0, 255), "white": (255, 255, 255), "black": (0, 0, 0),
-}  # fmt: skip
+    "red": (255, 0, 0),
+    "green": (0, 255, 0),
+    "blue": (0, 0, 255),
+    "yellow": (255, 255, 0),
+    "cyan": (0, 255, 255),
+    "magenta": (255, 0, 255),
+    "white": (255, 255, 255),
+    "black": (0, 0, 0),
+}
 """Of mmcv's outlines."""
 
 

@@ -22,8 +22,7 @@ class ReferringSubtask(NamedTuple):
 SUBTASKS: tuple[ReferringSubtask, ...] = (
     ReferringSubtask(
         "human_interaction_understanding",
-        (("HICO-DET, pictures with one interaction of two people", "hico"),
-         ("BIT-Interaction, its frames", "csv")),
+        (("HICO-DET, pictures with one interaction of two people", "hico"), ("BIT-Interaction, its frames", "csv")),
         "both people, red",
     ),
     ReferringSubtask(
@@ -42,11 +41,7 @@ SUBTASKS: tuple[ReferringSubtask, ...] = (
         "the animal, red",
         "Animal Kingdom has points and no boxes: a CSV of the boxes around them",
     ),
-    ReferringSubtask(
-        "vehicle_keypoint_detection",
-        (("CarFusion, as in MP-100", "coco"),),
-        "the vehicle, red",
-    ),
+    ReferringSubtask("vehicle_keypoint_detection", (("CarFusion, as in MP-100", "coco"),), "the vehicle, red"),
     ReferringSubtask(
         "human_keypoint_detection",
         (("COCO person keypoints, val2017", "coco"), ("MPII Human Pose", "csv")),
@@ -97,5 +92,5 @@ SUBTASKS: tuple[ReferringSubtask, ...] = (
         (("FSC-147, annotation_FSC147_384.json and images_384_VarV2", "fsc147"),),
         "the example objects, green",
     ),
-)  # fmt: skip
+)
 """In the paper's order."""

@@ -22,9 +22,7 @@ _DECAY = 10
 
 def mean_best_iou(reply: Any, gold: Any) -> float:
     """`nbbox_iou_tuple`: the mean over the reply's boxes of the highest overlap with a gold box."""
-    reply, gold = (
-        value if isinstance(value, tuple | list) else to_boxes(value) for value in (reply, gold)
-    )
+    reply, gold = (value if isinstance(value, tuple | list) else to_boxes(value) for value in (reply, gold))
     return _mean_best(reply, gold)
 
 
@@ -45,10 +43,7 @@ def mean_iou_in_order(reply: Any, gold: Any) -> float:
 
 def tagged_iou(reply: Any, gold: Any) -> float:
     """`xml_nbbox_iou_single`: as `mean_best_iou`, of boxes in `<box>` tags."""
-    reply, gold = (
-        value if isinstance(value, tuple | list) else _tagged_boxes(value)
-        for value in (reply, gold)
-    )
+    reply, gold = (value if isinstance(value, tuple | list) else _tagged_boxes(value) for value in (reply, gold))
     if len(reply) == 4 and isinstance(reply[0], int | float):
         reply = [reply]
     return _mean_best(reply, gold)
@@ -79,10 +74,7 @@ def point_in_box(reply: Any, context: Mapping[str, Any]) -> float:
 def keypoint_similarity(reply: Any, gold: Any) -> float:
     """`sequence_coords_similarity`: the mean of exp(-10 d / sqrt 2) over points in their order, d
     being the distance from the gold; 0 for another number of points."""
-    reply, gold = (
-        value if isinstance(value, tuple | list) else to_coordinates(value)
-        for value in (reply, gold)
-    )
+    reply, gold = (value if isinstance(value, tuple | list) else to_coordinates(value) for value in (reply, gold))
     if len(reply) != len(gold):
         return 0.0
     distances = map(math.dist, reply, gold)

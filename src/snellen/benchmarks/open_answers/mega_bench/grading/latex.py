@@ -94,9 +94,7 @@ def _bars(text: str) -> str:
             has_bar = parts[1:2] == _MACRON
             signs.append("" if sign == _MACRON else parts[0] if has_bar else sign)
             bars.append(int(has_bar or sign == _MACRON))
-    return "".join(
-        f"{_BAR * count}{sign}{'}' * count}" for sign, count in zip(signs, bars, strict=True)
-    )
+    return "".join(f"{_BAR * count}{sign}{'}' * count}" for sign, count in zip(signs, bars, strict=True))
 
 
 def _greek_name(letter: str) -> str:
@@ -152,9 +150,16 @@ def _parser() -> Any:
         try:
             return grammar.convert_relation(parser.math().relation())
         except (
-            grammar.LaTeXParsingError, SympifyError, TypeError, ValueError, AttributeError,
-            NotImplementedError, RecursionError, IndexError, KeyError,
-        ) as error:  # fmt: skip
+            grammar.LaTeXParsingError,
+            SympifyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            NotImplementedError,
+            RecursionError,
+            IndexError,
+            KeyError,
+        ) as error:
             raise LatexError(str(error)) from error
 
     return parse

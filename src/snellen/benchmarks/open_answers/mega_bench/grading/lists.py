@@ -79,10 +79,7 @@ def chess_moves(reply: Any, gold: Any) -> float:
     """`chess_move_list_jaccard_index`: moves without the marks of a good move or a mate."""
     if reply is None:
         return 0.0
-    reply, gold = (
-        {move.removesuffix("!").removesuffix("#") for move in _set_of_text(text)}
-        for text in (reply, gold)
-    )
+    reply, gold = ({move.removesuffix("!").removesuffix("#") for move in _set_of_text(text)} for text in (reply, gold))
     return _share(reply & gold, reply | gold)
 
 

@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from snellen.benchmarks.open_answers.mega_bench.grading import (
-    boxes,
-    latex,
-    lists,
-    numbers,
-    plans,
-    texts,
-)
+from snellen.benchmarks.open_answers.mega_bench.grading import boxes, latex, lists, numbers, plans, texts
 
 FieldScore = float | None
 """0..1, or None for a field that does not count for this reply."""
@@ -70,10 +63,12 @@ CONTEXT_METRICS: Mapping[str, Callable[[Any, Mapping[str, Any]], float]] = {
 
 LATEX_METRICS = frozenset(
     {
-        "general_single_numerical_match", "boxed_single_numerical_match",
-        "latex_expr_equality", "text_with_latex_expr_equality",
+        "general_single_numerical_match",
+        "boxed_single_numerical_match",
+        "latex_expr_equality",
+        "text_with_latex_expr_equality",
     }
-)  # fmt: skip
+)
 """Metrics that need the extra `maths`."""
 
 JUDGED = "gpt_4o_as_judge"
@@ -82,9 +77,7 @@ JUDGE_METRICS = (JUDGED, "ascii_art_gpt4o_judge")
 
 NOT_SCORED: Mapping[str, str] = {
     "program_judge": "runs the reply as a program, which Snellen does not",
-    "constrained_generation": (
-        "needs NLTK's models of sentences and words, WordNet and the CMU dictionary of sounds"
-    ),
+    "constrained_generation": ("needs NLTK's models of sentences and words, WordNet and the CMU dictionary of sounds"),
     "gleu_cn": "needs jieba's division of Chinese into words",
     "geo_proximity_location_dict": "asks a map service on the web where places are",
     "ascii_art_gpt4o_judge": "shows a judge pictures that are drawn from the reply",
@@ -96,9 +89,17 @@ NOT_SCORED: Mapping[str, str] = {
 score."""
 
 WRONG_FORM = (
-    TypeError, ValueError, AttributeError, KeyError, IndexError, ZeroDivisionError, SyntaxError,
-    OverflowError, RecursionError, MemoryError,
-)  # fmt: skip
+    TypeError,
+    ValueError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    ZeroDivisionError,
+    SyntaxError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
 """What a metric raises for a value of another form than it takes."""
 
 
@@ -113,9 +114,7 @@ def score_field(metric: str, value: Any, gold: Any, context: Mapping[str, Any]) 
         return 0.0
 
 
-def aggregate(
-    scores: Mapping[str, FieldScore], weights: Mapping[str, float], function: str
-) -> float:
+def aggregate(scores: Mapping[str, FieldScore], weights: Mapping[str, float], function: str) -> float:
     """One score of those of the fields: their weighted `mean`, or their `min`. 0 if none counts."""
     counted = {name: score for name, score in scores.items() if score is not None}
     if not counted:

@@ -81,9 +81,7 @@ def _section(problem: Sequence[Any], name: str) -> Sequence[Any]:
 
 def _bind(atom: Atom, bound: Mapping[str, str]) -> Atom:
     """An atom with objects in place of parameters."""
-    return tuple(
-        _bind(part, bound) if isinstance(part, tuple) else bound.get(part, part) for part in atom
-    )
+    return tuple(_bind(part, bound) if isinstance(part, tuple) else bound.get(part, part) for part in atom)
 
 
 def _parse(text: str) -> Atom:

@@ -24,9 +24,7 @@ _BLOCK = re.compile(r"```\w*+(?>(?:\s*\n)?)(.*?)```", re.DOTALL)
 _BLANK_LINES = re.compile(r"^\s*$(\n^\s*$)+", re.MULTILINE)
 _BLANK_END = re.compile(r"(\n\s*)+$")
 _BLANK_START = re.compile(r"^(\s*\n)+")
-_SHORT_ANSWER = re.compile(
-    r"(?:[a-zA-Z0-9_-]+)(?:,\s*[a-zA-Z0-9_-]+)*|(?:[a-zA-Z0-9_-]+)\.|\((?:[a-zA-Z0-9_-]+)\)$"
-)
+_SHORT_ANSWER = re.compile(r"(?:[a-zA-Z0-9_-]+)(?:,\s*[a-zA-Z0-9_-]+)*|(?:[a-zA-Z0-9_-]+)\.|\((?:[a-zA-Z0-9_-]+)\)$")
 _LONGEST_BLANK = 10_000
 """Characters above which the blanks at the end of a drawing are cut first."""
 

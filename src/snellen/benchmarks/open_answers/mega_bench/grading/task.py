@@ -60,9 +60,7 @@ class FieldTask:
     def scores(self, fields: Any) -> dict[str, FieldScore]:
         """The scores of all fields that rules score. Raises MissingExtra."""
         return {
-            name: score_field(
-                metric, self.value(fields, name), unquote(self.gold.get(name)), self.context
-            )
+            name: score_field(metric, self.value(fields, name), unquote(self.gold.get(name)), self.context)
             for name, metric in self.metrics.items()
             if metric != JUDGED
         }
@@ -91,14 +89,17 @@ def read_task(answer: str, metric_info: str, eval_context: str) -> FieldTask:
     metrics |= info.get("global_aux_metrics", {})
     parser = str(info.get("response_parse_function")).lower()
     if parser not in PARSERS:
-        raise TaskError(
-            f"`metric_info` names the parser {parser!r}; expected one of {', '.join(PARSERS)}"
-        )
+        raise TaskError(f"`metric_info` names the parser {parser!r}; expected one of {', '.join(PARSERS)}")
     names = {name: str(metric).lower() for name, metric in metrics.items()}
     task = FieldTask(
-        gold, names, joined.get("field_weights", {}), str(joined.get("function")).lower(), parser,
-        context, info.get("gpt4o_eval_configs", {}),
-    )  # fmt: skip
+        gold,
+        names,
+        joined.get("field_weights", {}),
+        str(joined.get("function")).lower(),
+        parser,
+        context,
+        info.get("gpt4o_eval_configs", {}),
+    )
     if task.aggregation not in ("mean", "min"):
         raise TaskError(f"`metric_info` joins fields by {task.aggregation!r}; expected mean or min")
     missing = set(names) - set(task.weights) if task.aggregation == "mean" else set()
@@ -118,9 +119,7 @@ def _object(column: str, text: str) -> dict[str, Any]:
     try:
         value = evaluate_literal(text)
     except BROKEN_LITERAL as error:
-        raise TaskError(
-            f"`{column}` cannot be read ({error}); expected an object as Python writes it"
-        ) from error
+        raise TaskError(f"`{column}` cannot be read ({error}); expected an object as Python writes it") from error
     if not isinstance(value, dict):
         raise TaskError(f"`{column}` is no object; expected one as Python writes it")
     return value

@@ -17,25 +17,17 @@ _PAD = 128002
 """What stands for the places of a picture; the model card names it for `generate` too."""
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation with one picture at most."""
     texts = conversation.with_system_first().texts(adapter)
     images = [image.convert("RGB") for image in conversation.images]
     built = own.model.build_conversation_input_ids(
-        own.tokenizer,
-        query=texts[-1],
-        history=list(zip(texts[:-1:2], texts[1::2], strict=True)),
-        images=images or None,
+        own.tokenizer, query=texts[-1], history=list(zip(texts[:-1:2], texts[1::2], strict=True)), images=images or None
     )
     inputs = {
-        name: built[name].unsqueeze(0).to(own.device)
-        for name in ("input_ids", "token_type_ids", "attention_mask")
+        name: built[name].unsqueeze(0).to(own.device) for name in ("input_ids", "token_type_ids", "attention_mask")
     }
     if images:
         inputs["images"] = [[built["images"][0].to(own.device, own.model.dtype)]]
-    output = own.model.generate(
-        **inputs, **{"pad_token_id": _PAD} | generate_settings(adapter, settings)
-    )
+    output = own.model.generate(**inputs, **{"pad_token_id": _PAD} | generate_settings(adapter, settings))
     return reply_text(own, output[0, inputs["input_ids"].shape[1] :])

@@ -16,9 +16,7 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode, picture_files
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation, whose turns stand below each other; what `options` call `behind`
     stands behind the last."""
     # Qwen's own tokenizer has no end-of-text token by the usual name.

@@ -34,6 +34,5 @@ def text_messages(adapter: CodeAdapter, conversation: Conversation) -> list[dict
     messages = [{"role": "system", "content": conversation.system}] if conversation.system else []
     texts = conversation.texts(adapter)
     return messages + [
-        {"role": turn.role, "content": text}
-        for turn, text in zip(conversation.turns, texts, strict=True)
+        {"role": turn.role, "content": text} for turn, text in zip(conversation.turns, texts, strict=True)
     ]

@@ -17,23 +17,17 @@ from snellen.models.hf.own_code.values import OwnCode
 _END = "<|endoftext|>"
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation, whose picture stands in front of everything."""
     from transformers import GenerationConfig
 
     texts = conversation.with_system_first().texts(adapter)
-    inputs: dict[str, Any] = own.processor.process(
-        images=conversation.images or None, text=_join_turns(texts)
-    )
+    inputs: dict[str, Any] = own.processor.process(images=conversation.images or None, text=_join_turns(texts))
     batch = {name: value.unsqueeze(0).to(own.device) for name, value in inputs.items()}
     if "images" in batch:
         batch["images"] = batch["images"].to(own.model.dtype)
     output = own.model.generate_from_batch(
-        batch,
-        GenerationConfig(stop_strings=_END, **generate_settings(adapter, settings)),
-        tokenizer=own.tokenizer,
+        batch, GenerationConfig(stop_strings=_END, **generate_settings(adapter, settings)), tokenizer=own.tokenizer
     )
     return reply_text(own, output[0, batch["input_ids"].shape[1] :])
 

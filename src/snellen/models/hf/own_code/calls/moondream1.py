@@ -19,9 +19,7 @@ _PROMPT = "<image>\n\nQuestion: {question}\n\nAnswer:"
 _END = "<END>"
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to one question about one picture. Raises Unsupported for earlier turns."""
     if len(conversation.turns) > 1:
         raise Unsupported("the model's code takes one question, without earlier turns")

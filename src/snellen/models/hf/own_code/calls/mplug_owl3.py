@@ -16,26 +16,18 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> Any:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> Any:
     """The reply to a conversation, in a list. The last message, which is empty, is the answer's."""
     first = conversation.with_system_first()
     messages = [
-        {"role": turn.role, "content": text}
-        for turn, text in zip(first.turns, first.texts(adapter), strict=True)
+        {"role": turn.role, "content": text} for turn, text in zip(first.turns, first.texts(adapter), strict=True)
     ]
     processor = own.model.init_processor(own.tokenizer)
     images = [image.convert("RGB") for image in conversation.images]
-    inputs = processor(
-        [*messages, {"role": "assistant", "content": ""}], images=images or None, videos=None
-    )
+    inputs = processor([*messages, {"role": "assistant", "content": ""}], images=images or None, videos=None)
     inputs.to(own.device)
     if images:
         inputs["pixel_values"] = inputs["pixel_values"].to(own.model.dtype)
     return own.model.generate(
-        **inputs,
-        tokenizer=own.tokenizer,
-        decode_text=True,
-        **generate_settings(adapter, settings),
+        **inputs, tokenizer=own.tokenizer, decode_text=True, **generate_settings(adapter, settings)
     )

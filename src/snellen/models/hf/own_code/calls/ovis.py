@@ -21,15 +21,11 @@ _PARTS_OF_ONE = 9
 _PARTS_OF_ALL = 12
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation. One picture is cut into at most 9 parts, several share 12."""
     images = conversation.images
     parts = _PARTS_OF_ONE if len(images) <= 1 else max(1, _PARTS_OF_ALL // len(images))
-    _, tokens, pixels = own.model.preprocess_inputs(
-        sides(adapter, conversation), images, max_partition=parts
-    )
+    _, tokens, pixels = own.model.preprocess_inputs(sides(adapter, conversation), images, max_partition=parts)
     return generate_reply(own, adapter, settings, tokens, pixels)
 
 
@@ -43,9 +39,7 @@ def sides(adapter: CodeAdapter, conversation: Conversation) -> list[dict[str, st
     ]
 
 
-def generate_reply(
-    own: OwnCode, adapter: CodeAdapter, settings: Generation, tokens: Any, pixels: Any
-) -> str:
+def generate_reply(own: OwnCode, adapter: CodeAdapter, settings: Generation, tokens: Any, pixels: Any) -> str:
     """The reply to a prompt of tokens, shape (tokens,), and the pixels of all parts of pictures,
     shape (parts, 3, height, width); None without pictures."""
     model = own.model

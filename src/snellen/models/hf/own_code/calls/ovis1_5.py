@@ -13,17 +13,11 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation, whose pictures are resized, not cut."""
     import torch
 
-    _, tokens, _ = own.model.get_conversation_formatter().format(
-        sides(adapter, conversation), generation_preface=""
-    )
+    _, tokens, _ = own.model.get_conversation_formatter().format(sides(adapter, conversation), generation_preface="")
     visual = own.model.get_visual_tokenizer()
     pixels = [visual.preprocess_image(image) for image in conversation.images]
-    return generate_reply(
-        own, adapter, settings, torch.as_tensor(tokens), torch.cat(pixels) if pixels else None
-    )
+    return generate_reply(own, adapter, settings, torch.as_tensor(tokens), torch.cat(pixels) if pixels else None)

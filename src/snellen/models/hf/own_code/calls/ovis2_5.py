@@ -13,15 +13,11 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation, with thoughts in front of it if thinking=yes."""
     model = own.model
     tokens, pixels, grids = model.preprocess_inputs(
-        messages=part_messages(conversation),
-        add_generation_prompt=True,
-        enable_thinking=bool(own.thinking),
+        messages=part_messages(conversation), add_generation_prompt=True, enable_thinking=bool(own.thinking)
     )
     reply = model.generate(
         inputs=tokens.to(own.device),

@@ -14,16 +14,11 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation. The adapter's `options` are the limits of pixels."""
     model = own.model
     _, tokens, pixels, grids = model.preprocess_inputs(
-        sides(adapter, conversation),
-        conversation.images or None,
-        enable_thinking=bool(own.thinking),
-        **adapter.options,
+        sides(adapter, conversation), conversation.images or None, enable_thinking=bool(own.thinking), **adapter.options
     )
     words = model.get_text_tokenizer()
     tokens = tokens.reshape(1, -1).to(own.device)

@@ -18,15 +18,11 @@ _PARTS_OF_ONE = 16
 _PARTS_OF_EACH = 4
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation."""
     prompt = own.tokenizer.apply_chat_template(
         text_messages(adapter, conversation), tokenize=False, add_generation_prompt=True
     )
     images = conversation.images
     own.processor.image_processor.num_crops = _PARTS_OF_EACH if len(images) > 1 else _PARTS_OF_ONE
-    return generate_after(
-        own, adapter, settings, prompt, images, eos_token_id=own.tokenizer.eos_token_id
-    )
+    return generate_after(own, adapter, settings, prompt, images, eos_token_id=own.tokenizer.eos_token_id)

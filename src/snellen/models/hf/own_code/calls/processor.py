@@ -16,9 +16,7 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation. The adapter's `options` go to the chat template, which is given
     pictures as parts of messages, or as marks in their texts if the adapter has one."""
     arguments = dict(adapter.options)
@@ -31,19 +29,12 @@ def ask(
             for message in text_messages(adapter, conversation)
         ]
     templates = own.processor if own.processor.chat_template else own.tokenizer
-    prompt = templates.apply_chat_template(
-        messages, tokenize=False, add_generation_prompt=True, **arguments
-    )
+    prompt = templates.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **arguments)
     return generate_after(own, adapter, settings, prompt, conversation.images)
 
 
 def generate_after(
-    own: OwnCode,
-    adapter: CodeAdapter,
-    settings: Generation,
-    prompt: str,
-    images: list[Any],
-    **arguments: Any,
+    own: OwnCode, adapter: CodeAdapter, settings: Generation, prompt: str, images: list[Any], **arguments: Any
 ) -> str:
     """The reply to a prompt and its pictures; `arguments` are further ones of `generate`."""
     inputs = own.processor(text=prompt, images=images or None, return_tensors="pt").to(own.device)

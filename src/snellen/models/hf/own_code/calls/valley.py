@@ -18,17 +18,13 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
 
 
-def ask(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> str:
+def ask(own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation) -> str:
     """The reply to a conversation. The adapter's `options` are the limits of pixels."""
     images = conversation.images
     shares = {name: limit // max(1, len(images)) for name, limit in adapter.options.items()}
     thinking = {} if own.thinking is None else {"enable_thinking": own.thinking}
     inputs = own.processor(
-        {"conversations": text_messages(adapter, conversation), "images": images},
-        **shares,
-        **thinking,
+        {"conversations": text_messages(adapter, conversation), "images": images}, **shares, **thinking
     )
     tokens = inputs["input_ids"].to(own.device)
     output = own.model.generate(
