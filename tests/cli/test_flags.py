@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
+from pathlib import Path
 
 import pytest
 
+import snellen.cli
 from snellen.api.flags import MISSING, FlagKey, argument, option, options_field
 from snellen.api.options import RunOptions, read_judges
 from snellen.api.shared_flags import SHARED_FLAGS
@@ -166,3 +170,23 @@ def test_no_column_with_answers_lets_a_file_without_them_be_asked() -> None:
     read = read_options(arguments, RunOptions)
     assert not read.require_answers
     assert dict(read.variant.columns) == {"question": "q"}
+
+
+RENAMED = tomllib.loads((Path(snellen.cli.__file__).parent / "renamed.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("table", "old"), [(table, old) for table, names in RENAMED.items() for old in names])
+def test_a_new_name_is_one_and_the_old_one_is_gone(table: str, old: str) -> None:
+    instead = RENAMED[table][old]
+    if table == "commands":
+        assert old not in COMMANDS
+        assert "snellen " in instead
+        words = instead.partition("snellen ")[2].replace(",", "").split()
+        assert any(" ".join(words[:count]) in COMMANDS for count in (1, 2))
+        return
+    prefix = table.removeprefix("snellen").strip()
+    commands = [one for name, one in COMMANDS.items() if table == "flags" or f"{name} ".startswith(f"{prefix} ")]
+    known = {action.option_strings[-1] for one in commands for action in flags_of(one)}
+    assert commands
+    for flag in re.findall(r"(?<![\w-])--[a-z-]+", instead):
+        assert flag in known, instead

@@ -113,15 +113,16 @@ class CommandLineParser(LazyParser):
             advice = f"; to name several, repeat the flag: {flag} A {flag} B" if several else ""
             self.error(f"unexpected argument {arguments[0]!r}{advice}")
         option = word.lstrip("-").replace("-", "_")
-        if "-m" in flags and option in _model_options():
+        instead = renamed_flag(word, self.prog)
+        if "-m" in flags and option in _model_options() and not instead:
             self.error(
                 f"{word} is not a flag but an option of the model; put it behind the model's name: "
                 f"-m MODEL:{option}=VALUE"
             )
-        near = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else ""
-        if instead := renamed_flag(word, self.prog):
-            near = near or f"; it is now {instead}"
-        near = near or _suggestion(word, list(flags))
+        if word in _ELSEWHERE:
+            near = f"; {_ELSEWHERE[word]}"
+        else:
+            near = f"; it is now {instead}" if instead else _suggestion(word, list(flags))
         self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
