@@ -70,7 +70,7 @@ def list_models(models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel]) 
             if not isinstance(name, str) or not name:
                 raise UsageError(f"models by name: the name {name!r} is not a string")
         return [NamedModel(name, model) for name, model in models.items()]
-    if isinstance(models, list) and all(isinstance(model, str) for model in models):
+    if isinstance(models, list | tuple) and all(isinstance(model, str) for model in models):
         return [NamedModel("", model) for model in models]
     from snellen.models.naming.wrapping import is_model
 

@@ -42,10 +42,12 @@ class Document(NamedTuple):
 
     blocks: Sequence[Block]
     data: Any = None
-    """What JSON holds: a value that msgspec encodes, with numbers that are not rounded. Without it,
-    the title, notices and tables (`writers.json_text`)."""
-    records: Table | None = None
-    """What CSV holds, one number or one item a row. Without it, the tables (`writers.csv_text`)."""
+    """What JSON holds: a value that msgspec encodes, with numbers that are not rounded, or a
+    function that makes it when it is written. Without it, the title, notices and tables
+    (`writers.json_text`)."""
+    records: Table | Callable[[], Table] | None = None
+    """What CSV holds, one number or one item a row, or a function that makes it when it is written.
+    Without it, the tables (`writers.csv_text`)."""
     plot: Callable[[], Figure] | None = None
     """Draws the figure, which needs matplotlib; None if there is nothing to draw."""
 

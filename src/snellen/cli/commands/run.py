@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.api.results import Results
+    from snellen.core.run import Report
     from snellen.store.runs import RunFolder
 
 
@@ -96,9 +98,7 @@ def _print_results(results: Results, command: str, form: str) -> int:
     """Print the results; returns the exit code. In a format for programs, standard output has the
     results alone."""
     from snellen.analysis.causes.neighbours import gains_with_neighbours
-    from snellen.cli.commands.report import write_page
     from snellen.report.console import Terminal
-    from snellen.report.documents.gains import gain_blocks
     from snellen.report.documents.run_document import failure_blocks, run_document
     from snellen.report.tracebacks import print_traceback
 
@@ -108,9 +108,12 @@ def _print_results(results: Results, command: str, form: str) -> int:
     if not runs:
         return MISTAKE
     reports = [run.report() for run in runs]
-    more = [*failure_blocks(runs), *gain_blocks(gains_with_neighbours(runs))]
-    document = run_document(reports, more)
-    print_document(document, form, lambda path: write_page(runs, reports, path, ()))
+    more = failure_blocks(runs)
+    if found := gains_with_neighbours(runs):
+        from snellen.report.documents.gains import gain_blocks
+
+        more += gain_blocks(found)
+    print_document(run_document(reports, more), form, partial(_write_page, runs, reports))
     _print_paths(runs, error=form != TABLE)
     for run in runs:
         if run.was_complete:
@@ -123,6 +126,12 @@ def _print_results(results: Results, command: str, form: str) -> int:
         print_line(f"to ask what failed again: {command}", error=True)
     print_traceback(runs, Terminal(stderr=True))
     return COMPLETE if all(run.info.status == "complete" for run in runs) else INCOMPLETE
+
+
+def _write_page(runs: Sequence[RunFolder], reports: Sequence[Report], path: Path | None) -> Path:
+    from snellen.cli.commands.report import write_page
+
+    return write_page(runs, reports, path, ())
 
 
 def _print_paths(runs: Sequence[RunFolder], *, error: bool) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
 from snellen.core.errors import UsageError
 from snellen.models.naming.provider import ModelOption, read_options
-from snellen.models.remote.profile import ProviderProfile
+
+if TYPE_CHECKING:
+    from snellen.models.remote.profile import ProviderProfile
 
 EndpointKind = Literal["chat", "completions", "images"]
 RankMethod = Literal["off", "echo", "prompt_logprobs"]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,9 +30,11 @@ from snellen.report.documents.result_tables import (
     results_matrix,
 )
 from snellen.report.judge_notes import judges_note
-from snellen.report.plots.series import results_plot
 from snellen.report.table import Cell, Column, Table
 from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CSV_COLUMNS = (
     "kind",
@@ -86,8 +89,17 @@ def run_document(runs: Sequence[Report], more: Iterable[Block] = (), *, judges_m
         further = further_metrics(runs[0])
         for table in (*([further] if further is not None else []), *group_tables(runs)):
             blocks += [Space(), table]
-    objects = [{**msgspec.to_builtins(report), "deviations": deviation_objects(report.run)} for report in runs]
-    return Document([*blocks, *more], objects, _records(runs), partial(results_plot, runs))
+    return Document([*blocks, *more], partial(_objects, runs), partial(_records, runs), partial(_plot, runs))
+
+
+def _objects(runs: Sequence[Report]) -> list[dict[str, object]]:
+    return [{**msgspec.to_builtins(report), "deviations": deviation_objects(report.run)} for report in runs]
+
+
+def _plot(runs: Sequence[Report]) -> Figure:
+    from snellen.report.plots.series import results_plot
+
+    return results_plot(runs)
 
 
 def _notices(runs: Sequence[Report]) -> Iterator[Line]:

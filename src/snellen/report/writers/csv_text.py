@@ -22,7 +22,10 @@ def write(document: Document) -> str:
     without a column has empty cells there."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    tables = [document.records] if document.records is not None else document.tables
+    records = document.records
+    if records is not None and not isinstance(records, Table):
+        records = records()
+    tables = document.tables if records is None else [records]
     parts = [(table.title, _rows(table)) for table in tables]
     header = list(dict.fromkeys(name for _, rows in parts for name in rows[0]))
     titled = len(parts) > 1

@@ -13,7 +13,9 @@ from snellen.report.table import Cell, IntervalEstimate, Table, check_table
 
 def write(document: Document) -> str:
     """The document's data, or its title, notices and tables."""
-    value = document_object(document) if document.data is None else document.data
+    value = document.data() if callable(document.data) else document.data
+    if value is None:
+        value = document_object(document)
     return msgspec.json.encode(value).decode() + "\n"
 
 
