@@ -29,12 +29,16 @@ def main(options: Options) -> int:
     the runs have them; as HTML, write the page of a run or the overview of several."""
     from snellen.analysis.causes.gains import gains
     from snellen.api import report_of
-    from snellen.report.documents.gains import gain_blocks
     from snellen.report.documents.run_document import failure_blocks, run_document
 
     runs = open_runs(options.runs, options.sources)
     reports = [report_of(run) for run in runs]
-    document = run_document(reports, [*failure_blocks(runs), *gain_blocks(gains(runs))])
+    more = failure_blocks(runs)
+    if found := gains(runs):
+        from snellen.report.documents.gains import gain_blocks
+
+        more += gain_blocks(found)
+    document = run_document(reports, more)
     moved = options.sources.data
     write_document(document, options, lambda path: write_page(runs, reports, path, moved))
     return COMPLETE if all(run.info.status == "complete" for run in runs) else INCOMPLETE

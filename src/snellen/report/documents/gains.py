@@ -10,11 +10,12 @@ from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
 from snellen.analysis.findings.leakage import Leakage
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.plots.series import Value, dot_plot
 from snellen.report.table import Column, IntervalEstimate, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from snellen.report.plots.series import Value
 
 
 def gain_document(gains: Sequence[Gain], leakages: Sequence[Leakage]) -> Document:
@@ -153,6 +154,8 @@ def gain_plot(gains: Sequence[Gain]) -> Figure:
 
     Raises MissingExtra without matplotlib.
     """
+    from snellen.report.plots.series import Value, dot_plot
+
     grouped = any(gain.group for gain in gains)
     drawn_gains = [gain for gain in gains if bool(gain.group) == grouped]
     has_models = len({gain.model for gain in drawn_gains}) > 1
