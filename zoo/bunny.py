@@ -31,7 +31,9 @@ def load(checkpoint: Any) -> Any:
     model = AutoModelForCausalLM.from_pretrained(
         checkpoint.folder, torch_dtype=checkpoint.dtype, trust_remote_code=checkpoint.own_code
     )
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
+    tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code
+    )
     return model.to(checkpoint.device).eval(), tokenizer
 
 
@@ -50,5 +52,7 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     if image is not None:
         pixels = model.process_images([image], model.config).to(model.device, model.dtype)
     with torch.inference_mode():
-        made = model.generate(torch.tensor([tokens], device=model.device), images=pixels, **settings.generation())
+        made = model.generate(
+            torch.tensor([tokens], device=model.device), images=pixels, **settings.generation()
+        )
     return settings.reply(tokenizer, made[0, len(tokens) :], len(tokens))

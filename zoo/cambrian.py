@@ -40,7 +40,11 @@ def load(checkpoint: Any) -> Any:
 
 def answer(model: Any, chat: Any, settings: Any) -> Any:
     import torch
-    from cambrian.constants import DEFAULT_IM_END_TOKEN, DEFAULT_IM_START_TOKEN, IMAGE_TOKEN_INDEX
+    from cambrian.constants import (
+        DEFAULT_IM_END_TOKEN,
+        DEFAULT_IM_START_TOKEN,
+        IMAGE_TOKEN_INDEX,
+    )
     from cambrian.conversation import conv_templates
     from cambrian.mm_utils import process_images, tokenizer_image_token
 
@@ -58,7 +62,12 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     pictures = {}
     if chat.images:
         pixels = process_images(chat.images, processor, model.config)
-        pictures = {"images": pixels, "image_sizes": [image.size for image in chat.images]}
+        pictures = {
+            "images": pixels,
+            "image_sizes": [image.size for image in chat.images],
+        }
     with torch.inference_mode():
-        made = model.generate(tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation())
+        made = model.generate(
+            tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation()
+        )
     return settings.reply(tokenizer, made[0], len(tokens))

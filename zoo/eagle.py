@@ -42,7 +42,11 @@ def load(checkpoint: Any) -> Any:
 
 def answer(model: Any, chat: Any, settings: Any) -> Any:
     import torch
-    from eagle.constants import DEFAULT_IM_END_TOKEN, DEFAULT_IM_START_TOKEN, IMAGE_TOKEN_INDEX
+    from eagle.constants import (
+        DEFAULT_IM_END_TOKEN,
+        DEFAULT_IM_START_TOKEN,
+        IMAGE_TOKEN_INDEX,
+    )
     from eagle.conversation import conv_templates
     from eagle.mm_utils import process_images, tokenizer_image_token
 
@@ -65,5 +69,7 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
             "image_sizes": [image.size for image in chat.images],
         }
     with torch.inference_mode():
-        made = model.generate(tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation())
+        made = model.generate(
+            tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation()
+        )
     return settings.reply(tokenizer, made[0], len(tokens))

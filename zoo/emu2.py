@@ -27,7 +27,10 @@ def load(checkpoint: Any) -> Any:
 
     tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder)
     model = AutoModelForCausalLM.from_pretrained(
-        checkpoint.folder, torch_dtype=checkpoint.dtype, device_map="auto", trust_remote_code=checkpoint.own_code
+        checkpoint.folder,
+        torch_dtype=checkpoint.dtype,
+        device_map="auto",
+        trust_remote_code=checkpoint.own_code,
     )
     return model.eval(), tokenizer
 

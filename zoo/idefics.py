@@ -20,7 +20,9 @@ from typing import Any
 def load(checkpoint: Any) -> Any:
     from transformers import AutoProcessor, IdeficsForVisionText2Text
 
-    model = IdeficsForVisionText2Text.from_pretrained(checkpoint.folder, torch_dtype=checkpoint.dtype)
+    model = IdeficsForVisionText2Text.from_pretrained(
+        checkpoint.folder, torch_dtype=checkpoint.dtype
+    )
     processor = AutoProcessor.from_pretrained(checkpoint.folder)
     return model.to(checkpoint.device).eval(), processor
 
@@ -36,9 +38,9 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
         prompt.append(f"{speaker}:" if not prompt else f"\n{speaker}:")
         prompt += [part.get("text") or part.get("image") for part in message["content"]]
         prompt.append("<end_of_utterance>")
-    inputs = processor([*prompt, "\nAssistant:"], add_end_of_utterance_token=False, return_tensors="pt").to(
-        model.device, model.dtype
-    )
+    inputs = processor(
+        [*prompt, "\nAssistant:"], add_end_of_utterance_token=False, return_tensors="pt"
+    ).to(model.device, model.dtype)
     end = tokenizer("<end_of_utterance>", add_special_tokens=False).input_ids
     marks = ["<image>", "<fake_token_around_image>"]
     with torch.inference_mode():

@@ -31,7 +31,9 @@ def load(checkpoint: Any) -> Any:
     model = AutoModel.from_pretrained(
         checkpoint.folder, torch_dtype=checkpoint.dtype, trust_remote_code=checkpoint.own_code
     )
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code, use_fast=False)
+    tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code, use_fast=False
+    )
     return model.to(checkpoint.device).eval(), tokenizer
 
 
@@ -67,7 +69,9 @@ def cut_tiles(image: Any, config: Any, images: int) -> Any:
     columns, rows = choose_grid(image.width, image.height, size, fewest, most)
     large = image.resize((columns * size, rows * size), 3)
     tiles = [
-        large.crop((x * size, y * size, (x + 1) * size, (y + 1) * size)) for y in range(rows) for x in range(columns)
+        large.crop((x * size, y * size, (x + 1) * size, (y + 1) * size))
+        for y in range(rows)
+        for x in range(columns)
     ]
     if len(tiles) > 1 and config.use_thumbnail:
         tiles.append(image.resize((size, size), 3))

@@ -56,7 +56,9 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     for role, text in chat.turns("<image>"):
         conversation.append_message(conversation.roles[role == "assistant"], text)
     conversation.append_message(conversation.roles[1], "")
-    inputs = processor(images=chat.images or None, text=conversation.get_prompt(), return_tensors="pt")
+    inputs = processor(
+        images=chat.images or None, text=conversation.get_prompt(), return_tensors="pt"
+    )
     moved: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, list):

@@ -26,7 +26,9 @@ def load(checkpoint: Any) -> Any:
     model = AutoModel.from_pretrained(
         checkpoint.folder, torch_dtype=checkpoint.dtype, trust_remote_code=checkpoint.own_code
     )
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
+    tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code
+    )
     return model.to(checkpoint.device).eval(), tokenizer
 
 
@@ -44,6 +46,11 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
         arguments["num_beams"] = 1
     with torch.inference_mode():
         text, *_ = model.chat(
-            image=image, msgs=messages, context=None, tokenizer=tokenizer, sampling=sampling, **arguments
+            image=image,
+            msgs=messages,
+            context=None,
+            tokenizer=tokenizer,
+            sampling=sampling,
+            **arguments,
         )
     return text

@@ -25,7 +25,9 @@ def load(checkpoint: Any) -> Any:
     model = AutoModelForCausalLM.from_pretrained(
         checkpoint.folder, torch_dtype=checkpoint.dtype, trust_remote_code=checkpoint.own_code
     )
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
+    tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code
+    )
     return model.to(checkpoint.device).eval(), tokenizer
 
 

@@ -26,7 +26,9 @@ def load(checkpoint: Any) -> Any:
     model = AutoModelForCausalLM.from_pretrained(
         checkpoint.folder, torch_dtype=checkpoint.dtype, trust_remote_code=checkpoint.own_code
     )
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
+    tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code
+    )
     model.initialize_tokenizer(tokenizer)
     return model.to(checkpoint.device).eval(), tokenizer
 
@@ -38,7 +40,9 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     image = chat.only_image()
     if image is None:
         raise ValueError("its own code takes no question without a picture")
-    tokens, pixels, end = model.prepare_for_inference(chat.question(""), tokenizer, image, return_tensors="pt")
+    tokens, pixels, end = model.prepare_for_inference(
+        chat.question(""), tokenizer, image, return_tensors="pt"
+    )
     with torch.inference_mode():
         made = model.generate(
             inputs=tokens.to(model.device),

@@ -46,5 +46,7 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     squares = [image.resize((max(image.size), max(image.size))) for image in chat.images]
     pixels = process_images(squares, processor).to(model.device, model.dtype) if squares else None
     with torch.inference_mode():
-        made = model.generate(input_ids=tokens.unsqueeze(0).to(model.device), images=pixels, **settings.generation())
+        made = model.generate(
+            input_ids=tokens.unsqueeze(0).to(model.device), images=pixels, **settings.generation()
+        )
     return settings.reply(tokenizer, made[0, len(tokens) :], len(tokens))

@@ -22,10 +22,15 @@ from typing import Any
 def load(checkpoint: Any) -> Any:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
+    tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code
+    )
     tokenizer.pad_token = tokenizer.eos_token
     model = AutoModelForCausalLM.from_pretrained(
-        checkpoint.folder, torch_dtype=checkpoint.dtype, device_map="auto", trust_remote_code=checkpoint.own_code
+        checkpoint.folder,
+        torch_dtype=checkpoint.dtype,
+        device_map="auto",
+        trust_remote_code=checkpoint.own_code,
     ).eval()
     tower = model.get_vision_tower()
     tower.load_model()

@@ -36,7 +36,11 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     from types import SimpleNamespace
 
     import torch
-    from ross.constants import DEFAULT_IM_END_TOKEN, DEFAULT_IM_START_TOKEN, IMAGE_TOKEN_INDEX
+    from ross.constants import (
+        DEFAULT_IM_END_TOKEN,
+        DEFAULT_IM_START_TOKEN,
+        IMAGE_TOKEN_INDEX,
+    )
     from ross.conversation import conv_templates
     from ross.mm_utils import process_images, tokenizer_image_token
 
@@ -54,7 +58,11 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     pictures = {}
     if chat.images:
         pixels = process_images(chat.images, processor, SimpleNamespace(image_aspect_ratio="pad"))
-        pictures = {"images": pixels.to(model.device, model.dtype)}
+        pictures = {
+            "images": pixels.to(model.device, model.dtype),
+        }
     with torch.inference_mode():
-        made = model.generate(tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation())
+        made = model.generate(
+            tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation()
+        )
     return settings.reply(tokenizer, made[0], len(tokens))

@@ -50,8 +50,13 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     tokens = tokenizer_image_token(prompt, tokenizer, IMAGE_TOKEN_INDEX, return_tensors="pt")
     pictures = {}
     if chat.images:
-        pixels = [processor.preprocess(image, return_tensors="pt")["pixel_values"][0] for image in chat.images]
+        pixels = [
+            processor.preprocess(image, return_tensors="pt")["pixel_values"][0]
+            for image in chat.images
+        ]
         pictures["images"] = torch.stack(pixels).to(model.device, model.dtype)
     with torch.inference_mode():
-        made = model.generate(tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation())
+        made = model.generate(
+            tokens.unsqueeze(0).to(model.device), **pictures, **settings.generation()
+        )
     return settings.reply(tokenizer, made[0], len(tokens))

@@ -45,7 +45,9 @@ def load(checkpoint: Any) -> Any:
     ursa = importlib.util.module_from_spec(spec)
     sys.modules["ursa_model"] = ursa
     spec.loader.exec_module(ursa)
-    model = ursa.UrsaForConditionalGeneration.from_pretrained(checkpoint.folder, torch_dtype=checkpoint.dtype)
+    model = ursa.UrsaForConditionalGeneration.from_pretrained(
+        checkpoint.folder, torch_dtype=checkpoint.dtype
+    )
     processor = ursa.UrsaProcessor.from_pretrained(checkpoint.folder)
     return model.to(checkpoint.device).eval(), processor
 
@@ -57,12 +59,17 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     image = chat.only_image()
     if image is None:
         raise ValueError("its own code takes no question without a picture")
-    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": f"<|image|>{chat.question('')}"}]
+    messages = [
+        {"role": "system", "content": SYSTEM},
+        {"role": "user", "content": f"<|image|>{chat.question('')}"},
+    ]
     prompt = processor.apply_chat_template(messages, add_generation_prompt=True)
     inputs = processor(prompt, [image], return_tensors="pt").to(model.device, model.dtype)
     tokenizer = processor.tokenizer
     with torch.inference_mode():
-        made = model.generate(**inputs, pad_token_id=tokenizer.eos_token_id, **settings.generation())
+        made = model.generate(
+            **inputs, pad_token_id=tokenizer.eos_token_id, **settings.generation()
+        )
     # With or without the prompt in front: what counts stands behind the last speaker.
     text = tokenizer.decode(made[0], skip_special_tokens=True)
     return text.rpartition("assistant\n")[2].strip()

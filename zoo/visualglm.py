@@ -23,7 +23,9 @@ from typing import Any
 def load(checkpoint: Any) -> Any:
     from transformers import AutoModel, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
+    tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code
+    )
     model = AutoModel.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
     if checkpoint.device != "cpu":
         model = model.half()
@@ -49,5 +51,7 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         file = Path(folder) / "picture.png"
         image.save(file)
-        text, _ = model.chat(tokenizer=tokenizer, image_path=str(file), query=turns[-1], history=history, **limits)
+        text, _ = model.chat(
+            tokenizer=tokenizer, image_path=str(file), query=turns[-1], history=history, **limits
+        )
     return text

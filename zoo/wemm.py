@@ -41,7 +41,9 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
         raise ValueError("its own code takes no question without a picture")
     tokenizer = model.tokenizer
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-    config = GenerationConfig(eos_token_id=tokenizer.eos_token_id, pad_token_id=pad, **settings.generation())
+    config = GenerationConfig(
+        eos_token_id=tokenizer.eos_token_id, pad_token_id=pad, **settings.generation()
+    )
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         file = Path(folder) / "picture.png"
         image.save(file)

@@ -30,7 +30,9 @@ def load(checkpoint: Any) -> Any:
     model = AutoModel.from_pretrained(
         checkpoint.folder, torch_dtype=checkpoint.dtype, trust_remote_code=checkpoint.own_code
     )
-    model.tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=checkpoint.own_code)
+    model.tokenizer = AutoTokenizer.from_pretrained(
+        checkpoint.folder, trust_remote_code=checkpoint.own_code
+    )
     return model.to(checkpoint.device).eval()
 
 
@@ -52,5 +54,7 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
             tokens = tokenizer(text, return_tensors="pt", add_special_tokens=index == 0)
             parts.append(embed(tokens.input_ids.to(device)))
         prompt_embeddings = torch.cat(parts, dim=1)
-        made = language.generate(inputs_embeds=prompt_embeddings, eos_token_id=ends, **settings.generation())
+        made = language.generate(
+            inputs_embeds=prompt_embeddings, eos_token_id=ends, **settings.generation()
+        )
     return settings.reply(tokenizer, made[0], prompt_embeddings.shape[1])

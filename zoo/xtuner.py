@@ -47,7 +47,13 @@ def load(checkpoint: Any) -> Any:
     from pathlib import Path
 
     from peft import PeftModel
-    from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer, CLIPImageProcessor, CLIPVisionModel
+    from transformers import (
+        AutoModel,
+        AutoModelForCausalLM,
+        AutoTokenizer,
+        CLIPImageProcessor,
+        CLIPVisionModel,
+    )
 
     folder = Path(checkpoint.folder)
     base, template = PARTS[checkpoint.name.rpartition("/")[2]]
@@ -92,7 +98,9 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
             states = encoder(pixels, output_hidden_states=True).hidden_states
             features = projector(states[LAYER][:, 1:])
         inputs = prepare_inputs_labels_for_multimodal(
-            llm=language, input_ids=torch.tensor([tokens], device=language.device), pixel_values=features
+            llm=language,
+            input_ids=torch.tensor([tokens], device=language.device),
+            pixel_values=features,
         )
         made = language.generate(
             **inputs,

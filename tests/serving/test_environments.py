@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import hashlib
 import json
 import re
 import shutil
@@ -185,6 +186,14 @@ def test_the_zoo_is_inside_of_an_installed_package(tmp_path: Path) -> None:
     assert zoo_folder(package) == tmp_path / "zoo", "a checkout has it beside src"
     (package / "zoo").mkdir()
     assert zoo_folder(package) == package / "zoo"
+
+
+def test_a_shipped_file_keeps_its_bytes() -> None:
+    """Its digest is part of the identity of what it answers: another one, and stored replies are asked again. A file
+    that is meant to answer otherwise gets its new digest in zoo_digests.json."""
+    frozen = json.loads((Path(__file__).parent / "zoo_digests.json").read_text(encoding="utf-8"))
+    files = (environment_file(name) for name in environment_recipes())
+    assert {file.stem: hashlib.sha256(file.read_bytes()).hexdigest() for file in files} == frozen
 
 
 def test_the_wheel_and_the_source_distribution_hold_the_zoo() -> None:
