@@ -66,7 +66,7 @@ class Kinds:
     """Marks tests by kind, draws those of the third, and watches those of the first."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.kinds = read_kinds()
+        self.kinds = read_kinds(config.rootpath / "tests" / KINDS.name)
         self.share = parse_share(config.getoption("--extended"))
         self.commit = current_commit() if 0 < self.share < 1 else ""
         self.left_out = 0
@@ -78,7 +78,7 @@ class Kinds:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         kept, left = [], []
         for item in items:
-            file = item.path.relative_to(ROOT).as_posix()
+            file = item.path.relative_to(config.rootpath).as_posix()
             kind = kind_of(file, self.kinds)
             item.add_marker(kind)
             is_left = kind == EXTENDED and not is_drawn(file, self.share, self.commit)

@@ -71,8 +71,7 @@ def test_a_system_test_may_do_so_and_what_passed_is_left_out(tmp_path: Path) -> 
 
 PLUGIN = """
 import pytest, tests.kinds as kinds
-kinds.ROOT = kinds.Path({root!r})
-kinds.read_kinds = lambda: {{"test_it.py": {kind!r}}}
+kinds.read_kinds = lambda path: {{"test_it.py": {kind!r}}}
 def pytest_addoption(parser): kinds.add_options(parser)
 def pytest_configure(config):
     for name in ("unit", "system", "extended", "release"):
@@ -84,7 +83,7 @@ def pytest_configure(config):
 def run_here(folder: Path, body: str, *words: str, kind: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run one file of tests in a folder of its own, under `kinds` alone."""
     (folder / "test_it.py").write_text(body)
-    (folder / "conftest.py").write_text(PLUGIN.format(root=str(folder), kind=kind))
+    (folder / "conftest.py").write_text(PLUGIN.format(kind=kind))
     (folder / "pytest.ini").write_text("[pytest]\n")
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_it.py", *words],

@@ -30,8 +30,9 @@ def _ignore_ctrl_c() -> None:
 def suite(tmp_path: Path) -> Path:
     """A folder of tests with the repository's own conftest.py."""
     (tmp_path / "tests").mkdir()
-    for path in (ROOT / "conftest.py", ROOT / "tests" / "allowed_skips.txt"):
+    for path in (ROOT / "conftest.py", ROOT / "tests" / "allowed_skips.txt", ROOT / "tests" / "kinds.py"):
         shutil.copy(path, tmp_path / path.relative_to(ROOT))
+    (tmp_path / "tests" / "kinds.toml").write_text('system = ["."]\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     return tmp_path
 

@@ -40,8 +40,9 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     tests = pytester.mkdir("tests")
-    for path in (ROOT / "conftest.py", ROOT / "tests" / "allowed_skips.txt"):
+    for path in (ROOT / "conftest.py", ROOT / "tests" / "allowed_skips.txt", ROOT / "tests" / "kinds.py"):
         shutil.copy(path, pytester.path / path.relative_to(ROOT))
+    (tests / "kinds.toml").write_text('system = ["."]\n')
     (tests / "golden" / "kept").mkdir(parents=True)
     (tests / "golden" / "kept" / "rows.csv").write_text("kept")
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\naddopts = "--strict-markers -rs"\n')

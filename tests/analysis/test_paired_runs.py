@@ -270,7 +270,7 @@ def test_few_pictures_tell_nothing(tmp_path: Path) -> None:
             assert {(one.low, one.high, one.first) for one in found.benchmarks[0].places} == {(None, None, None)}
             text = to_markdown(found)
             assert "the samples form 1 cluster" in text
-            assert "| yes | 100.0 | 1 | – | – |" in text
+            assert "| yes | **100.0** | 1 | – | – |" in text
             assert "p by" not in text
         else:
             assert pair.p == 1.0

@@ -177,7 +177,7 @@ def test_a_fault_in_the_models_own_code_is_data(tmp_path: Path) -> None:
     outputs = [record.passes[0].output for record in run.failures()]
     (failure,) = set(outputs)
     assert isinstance(failure, Failure)
-    assert failure.message == ("ZeroDivisionError: division by zero (test_engine.py, line 176, in answer_batch)")
+    assert failure.message == ("ZeroDivisionError: division by zero (test_engine.py, line 174, in answer_batch)")
     assert failure.traceback.splitlines()[0] == "Traceback (most recent call last):"
     assert len(outputs) == 3
 

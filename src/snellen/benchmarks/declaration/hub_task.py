@@ -147,7 +147,10 @@ def _adjust_row(fields: FieldSpec, row: Row) -> Row:
     gold, options = cells.get(_GOLD, ""), list(option_cells(cells).values())
     is_place = gold.isascii() and gold.isdecimal() and int(gold) < len(options)
     if fields.choices and is_place and cells.keys().isdisjoint((INDEXED_ANSWER, INTEGER_ANSWER)):
-        set_integer_gold(cells, _GOLD, int(gold), options)
+        same = [place for place, option in enumerate(options) if option.strip() == gold]
+        # An option whose text is its own place is right either way, and says nothing of other rows.
+        if same != [int(gold)]:
+            set_integer_gold(cells, _GOLD, int(gold), options)
     return structs.replace(row, cells=cells)
 
 

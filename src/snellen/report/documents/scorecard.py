@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from snellen.analysis.comparison.deviations import deviation_objects
-from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.core.benchmark import Benchmark
 from snellen.core.run import DataInfo, Report, RunInfo
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.report.document import Document, Space
 from snellen.report.documents.run_document import run_document
-from snellen.report.findings.parsers import labelled_replies
-from snellen.report.writers.json_text import document_object
+
+if TYPE_CHECKING:
+    from snellen.analysis.parsing.labelled_replies import LabelComparison
 
 
 def score_document(
@@ -23,14 +23,14 @@ def score_document(
 ) -> Document:
     """The predictions as runs, and how parsing agrees with labels of people; JSON holds the cards
     of `scorecard`, or the one with `readings`."""
-    measured = labelled_replies(labelled) if labelled is not None else None
-    document = run_document(
-        reports, [Space(), *measured.blocks] if measured is not None else (), judges_measured=measured is not None
-    )
-    if len(cards) > 1:
-        return document._replace(data=cards)
-    readings = {} if measured is None else {"readings": document_object(measured)}
-    return document._replace(data={**cards[0], **readings})
+    if labelled is None:
+        return run_document(reports)._replace(data=cards if len(cards) > 1 else cards[0])
+    from snellen.report.findings.parsers import labelled_replies
+    from snellen.report.writers.json_text import document_object
+
+    measured = labelled_replies(labelled)
+    document = run_document(reports, [Space(), *measured.blocks], judges_measured=True)
+    return document._replace(data={**cards[0], "readings": document_object(measured)})
 
 
 def scorecard(
