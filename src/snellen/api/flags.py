@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from snellen.core.errors import UnknownName, UsageError
@@ -111,9 +111,14 @@ def _make_flag(name: str, help: str, settings: Mapping[str, Any]) -> Flag:
 
 
 def option_flags(options: type) -> Iterator[OptionFlag]:
-    """The flags of an options class: those of its own fields, then those of inherited ones."""
-    inherited = {field.name for base in options.__bases__ if is_dataclass(base) for field in fields(base)}
-    for option_field in sorted(fields(options), key=lambda field: field.name in inherited):
+    """The flags of an options class: those of its own fields, then those of the classes that it
+    inherits from, in their order."""
+    homes = [vars(one).get("__annotations__", {}) for one in options.__mro__]
+
+    def home(option_field: Field[Any]) -> int:
+        return next(place for place, names in enumerate(homes) if option_field.name in names)
+
+    for option_field in sorted(fields(options), key=home):
         flags = option_field.metadata.get(FLAGS, {})
         if isinstance(flags, Flag):
             yield OptionFlag(option_field.name, flags, field_default(option_field))

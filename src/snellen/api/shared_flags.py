@@ -117,7 +117,7 @@ _FLAGS = (
         "MODEL:input=USD,output=USD",
         is_repeatable=True,
     ),
-    Flag("--store", "the response store", "FILE"),
+    Flag("--store", "the response store; if none is named, store.sqlite in the folder of --out", "FILE"),
     Flag(
         "--fresh",
         "ask again, even if replies are stored; repeat the command to resume, and use a NAME to "
