@@ -122,7 +122,7 @@ def _flag(action: argparse.Action) -> str:
 def _meaning(action: argparse.Action) -> str:
     text = (action.help or "").replace("%%", "%")
     plain = action.nargs != 0 and isinstance(action.default, str | int) and action.option_strings
-    if plain and "default" not in text:
+    if plain and action.default != "" and "default" not in text:
         text += f" (default: `{action.default}`)"
     return escaped(text)
 

@@ -12,7 +12,7 @@ from snellen.core.errors import UnknownName, UsageError
 RULES = ("snellen", "vlmevalkit", "official")
 FAILURES = ("exclude", "count-wrong", "as-reply", "withhold", "withhold>P%")
 FLAGS = "flags"
-"""FlagKey of a field's metadata: its `Flag`, a mapping of flags by the fields of its value, or the
+"""Key of a field's metadata: its `Flag`, a mapping of flags by the fields of its value, or the
 options class that it holds."""
 
 

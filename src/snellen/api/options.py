@@ -100,7 +100,7 @@ class RunOptions(RequestOptions):
         "--setup",
         "`maker` asks each model as its makers do, where that is known "
         "(prompt, sampling, longest reply, pixels, frames), `plain` as the benchmark says; "
-        "what is given otherwise comes first",
+        "your own flags and model options override both",
         choices=SETUPS,
     )
     """`maker`: models are asked as their makers ask them (`snellen list recipes`), in what neither

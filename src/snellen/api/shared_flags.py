@@ -40,8 +40,8 @@ GENERATION_KEYS: Mapping[str, FlagKey] = {
 REQUEST_KEYS: Mapping[str, FlagKey] = {
     "retries": FlagKey("retries of a request after a temporary error (7)", int, "retries"),
     "max_failures": FlagKey(
-        "end the run once more requests than this, N or P%%, have failed permanently (once the "
-        "first 20 to a server have all failed, or 20 in a row after it went away)",
+        "end the run once more requests than this, N or P%%, have failed permanently (default: once "
+        "the first 20 to a server have all failed, or 20 in a row after it went away)",
         str,
         "max_failures",
     ),
@@ -108,7 +108,8 @@ _FLAGS = (
     Flag("--load", "a Python file with a model or benchmark of your own", "FILE.py", is_repeatable=True),
     Flag(
         "--budget",
-        "what this command may spend, e.g. 5usd or 2Mtok; requests in flight count as long as they may get",
+        "what this command may spend, e.g. 5usd or 2Mtok; requests without an answer yet count at the "
+        "price of their longest possible reply",
         "AMOUNT",
     ),
     Flag(
@@ -158,8 +159,8 @@ _FLAGS = (
     ),
     Flag(
         "--circular",
-        "every rotation of the options: `early` (default) stops at the first failed pass, `full` "
-        "wants all, `off` wants one; MMBench is circular by default",
+        "every rotation of the options: `early` stops at the first failed pass, `full` asks all, `off` "
+        "asks one; the flag alone means `early`, and MMBench is circular without it",
         choices=("early", "full", "off"),
         bare_value="early",
     ),
@@ -180,7 +181,7 @@ _FLAGS = (
         "CONTROL",
     ),
     Flag("--runs", "run folders, folders of runs, or files of predictions", "RUN", is_repeatable=True),
-    Flag("--group", "grouping of the samples, e.g. category", "NAME"),
+    Flag("--group", "column whose values group the samples, e.g. category", "NAME"),
     Flag(
         "--filter", "only models of the catalog with these facts, e.g. open,size<10,modality=video,name~qwen", "FILTER"
     ),
@@ -197,8 +198,8 @@ _FLAGS = (
     Flag("--power", "power of tests and of a study", "PERCENT", parse_percent),
     Flag("--share", "which share is sampled or flagged, e.g. 0.1 or 10%%", "SHARE", parse_share),
     # Files that people fill in, and pages.
-    Flag("--each", "samples of each group, cause or verdict", "N", int),
-    Flag("--only", "only these, in this order", "NAME,..."),
+    Flag("--each", "show or draw N samples of each group, cause or verdict", "N", int),
+    Flag("--only", "only these groups, models or tasks, in this order", "NAME,..."),
     Flag("--port", "port to serve on; 0 takes a free one", "N", int),
     Flag("--open", "open the browser", is_switch=True),
     Flag("--facts", "facts that are stated of a model, a data set or a publication", "KEY=VALUE,...", parse_facts),
@@ -206,7 +207,7 @@ _FLAGS = (
     Flag("--allow-missing", "questions without a reply count as wrong, instead of a refusal", is_switch=True),
     Flag("--publish", "publish the scores", is_switch=True),
     Flag("--withdraw", "take a submission, or the numbers of a source, off its board", "ID"),
-    Flag("--list", "list what there is", is_switch=True),
+    Flag("--list", "list what can be named here, and do nothing else", is_switch=True),
     Flag("--title", "a title for readers", "TEXT"),
     Flag("--description", "a sentence or paragraph for readers", "TEXT"),
     Flag("--seal-key", "file of the key that encrypts hidden answers", "FILE"),

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
-
 from snellen.api.flags import FLAGS, Flag, FlagKey, field_default, option_flags, parse_keys, parse_pairs
 from snellen.api.options import SourceOptions
 from snellen.cli.printing import print_line
@@ -84,9 +82,9 @@ def _help_line(flag: Flag, default: Any) -> str:
     line = flag.help
     if flag.keys is not None:
         line += "; " + "; ".join(f"{name}: {key.help}" for name, key in flag.keys.items())
-    if "(default:" in line or isinstance(default, bool) or default in (None, MISSING, "", ()):
+    if "(default" in line or isinstance(default, bool) or default == "":
         return line
-    return line if isinstance(default, Mapping | Struct) else f"{line} (default: {default})"
+    return f"{line} (default: {default})" if isinstance(default, str | int | float) else line
 
 
 def read_options(arguments: Namespace, options: type[OptionsT], **values: Any) -> OptionsT:
@@ -129,11 +127,11 @@ def _read_keys(
     `values`, those of nested options in `nested`."""
     own: dict[str, Any] = {}
     for name, value in (typed or {}).items():
-        home, dot, inner = keys[name].field.partition(".")
+        holder, dot, inner = keys[name].field.partition(".")
         if dot:
-            nested.setdefault(home, {})[inner] = value
-        elif home:
-            values[home] = value
+            nested.setdefault(holder, {})[inner] = value
+        elif holder:
+            values[holder] = value
         else:
             own[name] = value
     if any(not key.field for key in keys.values()):

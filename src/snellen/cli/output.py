@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TABLE, JSON, HTML = "table", "json", "html"
 DRAWINGS = (".svg", ".png", ".pdf")
 """Endings of files to which results are drawn."""
-Page = Callable[[Path | None], Path]
+PageWriter = Callable[[Path | None], Path]
 """Writes a page to a file, or without one to where it belongs; returns its path."""
 
 
@@ -86,7 +86,7 @@ def only_file(output: Sequence[str]) -> str | None:
     return output[0] if output else None
 
 
-def print_document(document: Document, form: str = TABLE, page: Page | None = None) -> None:
+def print_document(document: Document, form: str = TABLE, page: PageWriter | None = None) -> None:
     """Print a document in a format; on a terminal as tables with colours. A `page` is written in
     place of the document as HTML, and its path printed."""
     if form == HTML and page is not None:
@@ -104,7 +104,7 @@ def print_document(document: Document, form: str = TABLE, page: Page | None = No
     sys.stdout.write(text if form == JSON else escape_controls(text))
 
 
-def write_document(document: Document, options: OutputOptions, page: Page | None = None) -> None:
+def write_document(document: Document, options: OutputOptions, page: PageWriter | None = None) -> None:
     """Write and draw a document to the files of `-o`, and print it unless a file holds its text.
 
     A `page` is written in place of the document as HTML, and its path printed. Raises UsageError

@@ -78,6 +78,9 @@ class CommandLineParser(LazyParser):
             message = self._ask_for(missing[1].split(", "))
             typed = {word.partition("=")[0] for word in self._typed} & _ELSEWHERE.keys()
             message += "".join(f"; {word}: {_ELSEWHERE[word]}" for word in sorted(typed))
+            for word in dict.fromkeys(one.partition("=")[0] for one in self._typed):
+                if word not in self._option_string_actions and (instead := renamed_flag(word, self.prog)):
+                    message += f"; {word} is now {instead}"
         value = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
         if value:
             kind = "whole number" if value[2] == "int" else "number"

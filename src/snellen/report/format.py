@@ -138,11 +138,6 @@ def count_text(value: int) -> str:
     return f"{value:,}"
 
 
-def share_text(share: float | None) -> str:
-    """A share of 0 to 1 in percent, e.g. `12.3 %`."""
-    return NONE if share is None else f"{100 * share:.1f} %"
-
-
 def plural(count: int, singular: str, plural_form: str = "") -> str:
     return f"{count_text(count)} {singular if count == 1 else plural_form or singular + 's'}"
 

@@ -68,11 +68,6 @@ class Table(NamedTuple):
         return [index for index, column in enumerate(self.columns) if column.is_number]
 
 
-def numeric_table(title: str, names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
-    """A table whose first column holds texts, and the others points."""
-    return Table(title, [Column(names[0]), *(Column(name, "points") for name in names[1:])], rows)
-
-
 def estimate(metric: Metric) -> IntervalEstimate:
     """The value of a metric with its interval."""
     return IntervalEstimate(metric.value, metric.interval)

@@ -1,4 +1,4 @@
-"""`snellen curate questions --from-metadata` as a user types it."""
+"""`snellen curate questions` on folders of metadata, as a user types it."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def check_reachable(address: str | None) -> None:
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
-        raise UsageError(f"--address {address!r}: expected host:port, e.g. 10.0.0.5:6379, or auto")
+        raise UsageError(f"--executor ray:address={address}: expected host:port, e.g. 10.0.0.5:6379, or auto")
     try:
         with socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT) as connection:
             # With TLS the preface would have to be encrypted: being connected must suffice.
@@ -73,7 +73,7 @@ def check_reachable(address: str | None) -> None:
 
 
 def start_hint() -> str:
-    return "start one with `ray start --head`, or leave --address out to use this machine alone"
+    return "start one with `ray start --head`, or leave out its address to use this machine alone"
 
 
 def _speaks_grpc(connection: socket.socket) -> bool:

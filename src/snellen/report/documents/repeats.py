@@ -18,9 +18,6 @@ class RepeatLine(NamedTuple):
     value: str
 
 
-TITLE = "Draws"
-
-
 def draw_lines(report: Report) -> list[RepeatLine]:
     """The section on repeated sampling; empty if each question was asked once."""
     draws = report.summary.draws
