@@ -200,6 +200,13 @@ def read_set(path: Path) -> JudgedSet:
         return _parsed(path.name.removesuffix(".jsonl.gz"), file)
 
 
+def read_header(path: Path) -> Mapping[str, Any]:
+    """What a stored set says of itself, without its rows."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        header: dict[str, Any] = json.loads(next(file))
+    return header
+
+
 def _parsed(name: str, lines: Iterator[str]) -> JudgedSet:
     header = json.loads(next(lines))
     rows = tuple(_row(json.loads(line), header.get("apart")) for line in lines)

@@ -157,6 +157,17 @@ def test_records_and_data_stand_in_for_the_tables() -> None:
     assert json.loads(write_text(document, "json")) == {"x": 0.1234567}
 
 
+def test_csv_of_a_document_without_a_table_has_its_lines() -> None:
+    document = Document((Line("it takes submissions"), Space(), Line("=careful", "notice")))
+    assert write_text(document, "csv") == "text\nit takes submissions\n'=careful\n"
+
+
+def test_latex_keeps_hyphens_of_names_apart() -> None:
+    table = Table("", (Column("run"),), (("random--eyechart---1",),))
+    assert "random-{}-eyechart-{}-{}-1" in write_text(Document((table,)), "latex")
+    assert "1--2" in write_text(Document((Table("", (Column("x"),), (("1–2",),)),)), "latex")
+
+
 def test_json_has_rows_as_objects_with_unrounded_numbers() -> None:
     read = json.loads(write_text(titled_document("T", [TABLE], ["careful"]), "json"))
     assert (read["title"], read["notices"]) == ("T", ["careful"])

@@ -19,13 +19,15 @@ TABLE_COLUMN = "table"
 
 def write(document: Document) -> str:
     """The document's records, or its tables: of several, a column says whose row it is, and a table
-    without a column has empty cells there."""
+    without a column has empty cells there. Of a document without a table, its lines."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     records = document.records
     if records is not None and not isinstance(records, Table):
         records = records()
     tables = document.tables if records is None else [records]
+    if not tables:
+        tables = [Table("", (Column("text"),), [(line.text,) for line in document.lines()])]
     parts = [(table.title, _rows(table)) for table in tables]
     header = list(dict.fromkeys(name for _, rows in parts for name in rows[0]))
     titled = len(parts) > 1

@@ -3,6 +3,7 @@ Lines and notes are comments."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from snellen.report.document import Document, Line, Verbatim
@@ -88,4 +89,6 @@ def _comment(text: str) -> str:
 
 def escape_latex(text: str) -> str:
     """A text that LaTeX prints unchanged, its white space folded."""
-    return " ".join(text.split()).translate(_SIGNS)
+    # Two hyphens, as in names of run folders, would become a dash.
+    apart = re.sub("-(?=-)", "-\0", " ".join(text.replace("\0", "").split()))
+    return apart.translate(_SIGNS).replace("\0", "{}")
