@@ -190,3 +190,9 @@ def test_a_new_name_is_one_and_the_old_one_is_gone(table: str, old: str) -> None
     assert commands
     for flag in re.findall(r"(?<![\w-])--[a-z-]+", instead):
         assert flag in known, instead
+
+
+def test_a_second_value_is_no_silent_loss(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parse_arguments(["taskmap", "-m", "a", "-m", "b", "-b", "eyechart"])
+    assert "got a and b; this command takes one" in capsys.readouterr().err

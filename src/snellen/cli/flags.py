@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import partial
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from snellen.api.flags import FLAGS, Flag, FlagKey, field_default, option_flags, parse_keys, parse_pairs
 from snellen.api.options import SourceOptions
+from snellen.api.shared_flags import SHARED_FLAGS
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
@@ -52,6 +53,8 @@ def _add_flag(parser: ArgumentParser, flag: Flag, default: Any) -> None:
         are_keys = flag.keys is not None and flag.parse is None
         if are_keys or flag.parse is parse_pairs or isinstance(default, Mapping):
             settings["action"] = _AddPairs
+        elif flag.name in SHARED_FLAGS and SHARED_FLAGS[flag.name].is_repeatable:
+            settings["action"] = _StoreOnce
         if flag.keys is not None and flag.parse is None:
             # The keys that were typed alone; the fields have the defaults of the others.
             settings["default"] = None
@@ -60,6 +63,15 @@ def _add_flag(parser: ArgumentParser, flag: Flag, default: Any) -> None:
         elif flag.count is not None:
             settings["nargs"] = flag.count
     parser.add_argument(*names, **settings)
+
+
+class _StoreOnce(Action):
+    """Takes one value of a flag that other commands take several of; a second is an error."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
+        if getattr(namespace, self.dest) not in (None, self.default):
+            raise ArgumentError(self, f"got {getattr(namespace, self.dest)} and {values}; this command takes one")
+        setattr(namespace, self.dest, values)
 
 
 class _AddPairs(Action):
