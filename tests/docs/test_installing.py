@@ -28,7 +28,7 @@ def test_one_line_installs_all_packages(tmp_path: Path) -> None:
     data = ROOT / "examples" / "my_questions.tsv"
     for command, expected in (
         ("snellen run -m random -b eyechart --limit 4 -q", "eyechart"),
-        (f"snellen curate statistics {data} --out statistics", "animals"),
+        (f"snellen curate statistics {data}", "animals"),
         ("snellen hub --help", "usage: snellen hub"),
         ("snellen doctor", "snellen-hub: 0.1.0"),
     ):
