@@ -61,6 +61,11 @@ class Flag:
     def is_positional(self) -> bool:
         return not self.name.startswith("-")
 
+    @property
+    def fills_keys(self) -> bool:
+        """Whether its value is read as `KEY=VALUE,...`, and not by a `parse` of its own."""
+        return self.keys is not None and self.parse is None
+
 
 class OptionFlag(NamedTuple):
     """A flag, the field that it fills, and that field's default; `MISSING` if it is required."""

@@ -50,12 +50,11 @@ def _add_flag(parser: ArgumentParser, flag: Flag, default: Any) -> None:
         settings |= {"metavar": flag.metavar, "choices": flag.choices, **_parser_of(flag)}
         if default is not MISSING:
             settings["default"] = default
-        are_keys = flag.keys is not None and flag.parse is None
-        if are_keys or flag.parse is parse_pairs or isinstance(default, Mapping):
+        if flag.fills_keys or flag.parse is parse_pairs or isinstance(default, Mapping):
             settings["action"] = _AddPairs
         elif flag.name in SHARED_FLAGS and SHARED_FLAGS[flag.name].is_repeatable:
             settings["action"] = _StoreOnce
-        if flag.keys is not None and flag.parse is None:
+        if flag.fills_keys:
             # The keys that were typed alone; the fields have the defaults of the others.
             settings["default"] = None
         if flag.bare_value is not None:
@@ -107,7 +106,7 @@ def read_options(arguments: Namespace, options: type[OptionsT], **values: Any) -
         flags = field.metadata.get(FLAGS)
         if isinstance(flags, type):
             values[field.name] = read_options(arguments, flags)
-        elif isinstance(flags, Flag) and flags.keys is not None and flags.parse is None:
+        elif isinstance(flags, Flag) and flags.keys is not None and flags.fills_keys:
             _read_keys(field, flags.keys, getattr(arguments, flags.destination), values, nested)
         elif isinstance(flags, Flag):
             values[field.name] = _typed_value(arguments, flags)

@@ -38,14 +38,12 @@ class _Texts(NamedTuple):
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     are_numbers: Sequence[bool]
-    are_names: Sequence[bool]
 
     def pick(self, columns: Sequence[int]) -> _Texts:
         return _Texts(
             [self.headings[column] for column in columns],
             [[row[column] for column in columns] for row in self.rows],
             [self.are_numbers[column] for column in columns],
-            [self.are_names[column] for column in columns],
         )
 
     def least_width(self, column: int) -> int:
@@ -170,7 +168,7 @@ def _as_texts(table: Table, width: int) -> _Texts:
         for row in cell_texts(table)
     ]
     headings = [_broken_name(escape_controls(column.name), width) for column in table.columns]
-    return _Texts(headings, rows, [column.is_number for column in table.columns], names)
+    return _Texts(headings, rows, [column.is_number for column in table.columns])
 
 
 def _rich_table(texts: _Texts, baselines: int, width: int) -> RichTable:
