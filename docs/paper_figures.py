@@ -1,7 +1,7 @@
 """The five papers' tables and figures, recomputed by Snellen next to the printed numbers.
 
     python docs/paper_figures.py [--check]   draws docs/images/papers
-    python docs/generate.py                  writes docs/paper-figures.md
+    python docs/generate.py                  writes a section of docs/papers.md (see docs/papers.py)
 
 Every number is recomputed from what the papers print: averages from the cells they are averages
 of, ranks and boards from scores. The tables are those that a hub imports
@@ -48,7 +48,6 @@ ROOT = FOLDER.parent
 IMAGES = FOLDER / "images" / "papers"
 PACKAGE_TABLES = ROOT / "packages/hub/src/snellen_hub/reported_numbers/tables"
 TEST_TABLES = ROOT / "tests/paper_tables"
-NOTE = "<!-- Written by docs/paper_figures.py and docs/generate.py from the papers' tables. -->"
 ROUNDING = 0.0501
 """What a number of one decimal may differ by."""
 
@@ -370,7 +369,7 @@ def _pair(model: str, column: str, printed: str, ours: float | None) -> Iterator
 
 
 class Paper(NamedTuple):
-    """A paper: what is recomputed, the image of it, and figures of docs/gallery.md."""
+    """A paper: what is recomputed, the image of it, and figures of the gallery in docs/analyses.md."""
 
     name: str
     source: str
@@ -472,18 +471,16 @@ DRAWINGS: Mapping[str, Callable[[], Figure]] = {
 }
 
 
-def page() -> str:
-    """The page docs/paper-figures.md."""
+def section() -> str:
+    """The section of docs/papers.md."""
     lines = [
-        "# The papers' tables and figures",
-        "",
-        NOTE,
+        "## Their tables and figures",
         "",
         "The tables and figures of the five papers as Snellen computes and draws them, next to "
         "the printed numbers. Nothing here was measured anew: averages, ranks and boards are "
         "recomputed from the cells that the papers print, by the code that scores runs. A number "
-        "in bold differs from the printed one by more than rounding; why is said under [where the "
-        "papers contradict themselves](papers.md). Numbers of models that were run stand under "
+        "in bold differs from the printed one by more than rounding; why is said under [where they "
+        "contradict themselves](#where-they-contradict-themselves). Numbers of models that were run stand under "
         "[numbers reproduced](reproduction.md).",
         "",
         "| paper | what | numbers | equal |",
@@ -495,11 +492,11 @@ def page() -> str:
             row = (paper.name, table.title, str(count), str(count - off))
             lines.append(f"| {' | '.join(map(cell, row))} |")
     for paper in PAPERS:
-        lines += ["", f"## {paper.name}", "", f"Printed numbers: {paper.source}.", ""]
+        lines += ["", f"### Numbers of {paper.name}", "", f"Printed numbers: {paper.source}.", ""]
         lines.append(f"![{paper.about}](images/papers/{paper.image})")
         for table in paper.tables():
             test = table.test.rpartition("::")[2]
-            lines += ["", f"### {paper.name}: {table.title}", ""]
+            lines += ["", f"#### {paper.name}: {table.title}", ""]
             lines.append(f"Recomputed from {table.how}. Held by `{test}`.")
             if table.listed:
                 lines += ["", *_markdown(table)]

@@ -1,4 +1,4 @@
-"""The page of a user's first ten minutes in Python, typed again, what is printed compared."""
+"""A user's first ten minutes in Python, typed again, what is printed compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "first-ten-minutes-python.md"
+PAGE = Path(__file__).parents[2] / "docs" / "getting-started.md"
 BLOCK = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -16,7 +16,7 @@ from paper_files import mmt_accuracies, paper_rows
 from snellen.cli.parser import build_parser
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "gallery.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "analyses.md").read_text(encoding="utf-8").partition("## Gallery\n")[2]
 IMAGES = sorted((DOCS / "images" / "gallery").glob("*.svg"))
 NUMBERS = msgjson.decode((DOCS / "data" / "gallery.json").read_bytes())
 SVG = "{http://www.w3.org/2000/svg}"

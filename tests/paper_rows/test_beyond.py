@@ -310,7 +310,7 @@ def test_plan_from_a_probe(user: User) -> None:
     assert user.score("tiny") == 25.0
 
 
-@pytest.mark.row("Two backends of one model", page="parity.md")
+@pytest.mark.row("Two backends of one model", page="local-models.md#two-backends-of-one-model")
 def test_two_backends(user: User) -> None:
     user.write_choices("mine.jsonl", "ABCD" * 5)
     always = user.serve(lambda body: "A")
