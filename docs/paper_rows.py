@@ -73,8 +73,8 @@ def section() -> str:
     lines = [
         "## What they define, row by row",
         "",
-        "What the papers of VLMEvalKit, MMBench, MME, MMT-Bench and SEED-Bench-H define, and what "
-        "Snellen adds, each with the commands that a user types. A test makes the data, runs these "
+        "What each paper defines, and what Snellen adds, with the commands that a user types. A "
+        "test makes the data, runs these "
         "commands as they stand here and compares what comes of them with numbers that it computes "
         "by itself; `make paper-rows` runs them all. Words in capitals stand for addresses, files "
         f"and names. {counts[False]} rows work as defined; {counts[True]} work partly, and the "

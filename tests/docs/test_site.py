@@ -1,4 +1,4 @@
-"""The documentation site finds what is looked for, in a browser."""
+"""The documentation site in a browser: its search, its tabs and the groups of its menu."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from browsing import launched
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,3 +49,33 @@ def test_search_finds_a_page(browser: Browser, site: str, query: str, title: str
     titles = [found.inner_text() for found in page.query_selector_all("h3")]
     page.close()
     assert any(title in found for found in titles), titles
+
+
+def test_link_into_a_tab_opens_it(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/getting-started.html#what-it-will-cost")
+    expect(page.locator("#what-it-will-cost")).to_be_visible()
+    expect(page.locator("#run-something")).to_be_hidden()
+    page.get_by_role("tab", name="On the command line").click()
+    expect(page.locator("#run-something")).to_be_visible()
+    expect(page.locator("#what-it-will-cost")).to_be_hidden()
+    page.close()
+
+
+def test_sections_stand_one_below_the_other_without_scripts(browser: Browser, site: str) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{site}/getting-started.html")
+    for section in ("run-something", "a-first-number", "what-it-will-cost"):
+        expect(page.locator(f"#{section}")).to_be_visible()
+    page.close()
+
+
+def test_menu_opens_the_group_of_the_page(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/reports.html")
+    menu = page.locator(".wy-menu-vertical")
+    expect(menu.get_by_role("link", name="Looking at runs")).to_be_visible()
+    expect(menu.get_by_role("link", name="Operating a hub")).to_be_hidden()
+    menu.get_by_role("button", name="Hold a leaderboard").click()
+    expect(menu.get_by_role("link", name="Operating a hub")).to_be_visible()
+    page.close()
