@@ -61,7 +61,7 @@ the level of a benchmark is counted, never claimed.
 | one command over every benchmark | [Every kind of benchmark, run](#every-kind-of-benchmark-run), below |
 | coverage of intervals and sizes of tests, simulated | [Statistics](statistics.md) |
 | hostile input, crashes and kills | [Attacks](attacks.md) |
-| what the steps of `snellen curate` find, and miss | [Evidence for curation](curate/evidence.md) |
+| what the steps of `snellen curate` find, and miss | [What the steps of curation find and miss](curate/evidence.md) |
 
 * **reproduced**: published predictions of real models, scored by Snellen, give the published
   number ([Numbers reproduced](reproduction.md)).
