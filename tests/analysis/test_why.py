@@ -274,7 +274,7 @@ def test_a_run_and_imported_predictions(data: Path, tmp_path: Path) -> None:
     assert back.observed.difference == pytest.approx(-found.observed.difference)
 
 
-def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) -> None:
+def test_why_command_prints_three_formats(data: Path, tmp_path: Path, capsys) -> None:
     first = run(Told("one", by_id({})), data, tmp_path)
     second = run(Told("two", by_id({}, "B")), data, tmp_path)
     assert main(["why", str(first.path), str(second.path)]) == 0
@@ -289,7 +289,7 @@ def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) 
     assert capsys.readouterr().out == markdown.write(why_document(explain(first.path, second.path).why))
 
 
-def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:
+def test_reports_headline_that_is_not_a_mean(tmp_path: Path) -> None:
     runs = [
         snellen.evaluate(
             [Told(name, lambda _, said=said: said)],
@@ -305,7 +305,7 @@ def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:
     assert any("the headline f1 is" in notice for notice in found.notices)
 
 
-def test_mistakes_are_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
+def test_mistakes_give_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
     first = run(model(by_id({})), data, tmp_path / "out")
     other = run(
         model(by_id({})),

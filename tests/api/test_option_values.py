@@ -58,7 +58,7 @@ def fails(request: snellen.Generate) -> str:
         ({"circular": "early"}, "RunOptions has no field 'circular'; write variant=snellen.Variant(circular=...)"),
     ],
 )
-def test_mistakes(changes: dict[str, Any], sentence: str) -> None:
+def test_mistakes_in_options_give_one_sentence(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(snellen.SnellenError) as caught:
         check_options(change_options(RunOptions(), changes))
     assert str(caught.value) == sentence
@@ -161,7 +161,7 @@ def test_benchmarks_that_cannot_be_asked(tmp_path: Path, arguments: tuple[Any, A
         ({"columns": {"goldd": "label"}}, "unknown column role 'goldd'; did you mean gold"),
     ],
 )
-def test_mistakes_in_data(arguments: dict[str, Any], sentence: str) -> None:
+def test_mistakes_in_data_give_one_sentence(arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.Data(ROWS, **arguments)
 
@@ -230,7 +230,7 @@ def test_a_run_is_not_compared_with_itself(results: snellen.Results) -> None:
 
 @pytest.mark.parametrize("path", [None, 5, ["runs"], b"runs"])
 @pytest.mark.parametrize("opening", [snellen.open_run, snellen.open_runs])
-def test_what_is_no_path_of_a_run(opening: Callable[[Any], object], path: Any) -> None:
+def test_refuses_values_that_are_not_run_paths(opening: Callable[[Any], object], path: Any) -> None:
     with pytest.raises(snellen.SnellenError) as caught:
         opening(path)
     assert str(caught.value) == (

@@ -141,7 +141,7 @@ def test_missing_replies_are_missing(tmp_path: Path) -> None:
         (ROWS, [{"id": "a", "words": "yes"}], "words"),
     ],
 )
-def test_mistakes(questions: Any, predictions: Any, sentence: str) -> None:
+def test_mistakes_give_one_sentence(questions: Any, predictions: Any, sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.score(questions, predictions)
 

@@ -185,7 +185,7 @@ def test_muirbench_puts_each_image_at_its_mark() -> None:
         "gmai-mmbench:split=test",
     ],
 )
-def test_withheld_answers_are_told(spec: str) -> None:
+def test_reports_withheld_answers(spec: str) -> None:
     made = open_benchmark(spec)
     assert "withheld" in made.unscorable
     assert made.oracle is None

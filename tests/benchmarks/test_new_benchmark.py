@@ -50,7 +50,7 @@ def test_a_new_benchmark_fails_until_it_is_filled_in(checkout: Path) -> None:
         write_new_benchmark("colour-quiz", "perception", checkout)
 
 
-def test_one_without_code_is_two_files(checkout: Path) -> None:
+def test_benchmark_without_code_is_two_files(checkout: Path) -> None:
     family, layout = write_new_benchmark("colour-quiz.toml", "perception", checkout)
     assert family.name == "colour-quiz.toml"
     held = ("tests/benchmarks/test_declarations.py", "-k", "colour-quiz")

@@ -47,7 +47,7 @@ def first_text(request: Request) -> tuple[str, str]:
 
 @pytest.mark.parametrize("options", [{}, {"prompt": "vlmevalkit"}, {"shots": "2"}])
 @pytest.mark.parametrize("circular", ["off", "full"])
-def test_every_request_begins_with_it_and_the_record_says_so(options: dict[str, str], circular: str) -> None:
+def test_system_prompt_begins_every_request_and_is_recorded(options: dict[str, str], circular: str) -> None:
     plain = Variant(options=options, circular=circular)
     without, asked_without = ask(open_benchmark("eyechart", plain))
     record, asked = ask(open_benchmark("eyechart", replace(plain, system=TERSE)))

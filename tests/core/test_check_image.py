@@ -179,7 +179,7 @@ def test_formats_outside_the_list_are_not_opened(kind: str) -> None:
         b"%PDF-1.7\n",
     ],
 )
-def test_what_is_no_picture_is_refused(data: bytes) -> None:
+def test_refuses_data_that_is_not_an_image(data: bytes) -> None:
     with pytest.raises(MediaError, match="the image cannot be opened"):
         check_image(data)
 

@@ -156,7 +156,7 @@ def test_a_part_longer_than_the_file_is_dropped(server, tmp_path) -> None:
     assert fetch(server, tmp_path, "/plain", md5=None) == DATA
 
 
-def test_what_cannot_be_had_names_the_place_to_put_it(server, tmp_path) -> None:
+def test_failed_download_names_the_local_path(server, tmp_path) -> None:
     with pytest.raises(DataError) as caught:
         fetch(server, tmp_path, "/missing")
     sentence = str(caught.value)

@@ -165,7 +165,7 @@ def test_a_hostile_picture_is_a_failure(here: Path, one: hostile.Hostile) -> Non
     assert time.process_time() - began < 5
 
 
-def test_what_is_no_file_is_no_picture(here: Path) -> None:
+def test_odd_paths_are_refused_as_images(here: Path) -> None:
     names = [*hostile.write_odd_files(here), "a\\0b.png", "x" * 300 + ".png", "../" * 50 + "x.png"]
     rows = "".join(f"{at}\tWhat?\t{name}\n" for at, name in enumerate(names))
     (here / "q.tsv").write_text("index\tquestion\timage_path\n" + rows)

@@ -59,7 +59,7 @@ def place(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_an_address_is_told(name: str) -> None:
+def test_shows_the_address_of_published_data(name: str) -> None:
     facts = data_facts(name)
     assert ADDRESSES[name] in facts["data"]
     assert facts["here"] == f"no: snellen data pull {name}"

@@ -107,7 +107,7 @@ def test_offsets_point_into_the_file(chunk: int) -> None:
         ("Answer\tanswer\n1\t2\n", "two columns are called 'answer'"),
     ],
 )
-def test_one_sentence_for_a_bad_file(write, settings, content, sentence) -> None:
+def test_bad_file_gives_one_sentence(write, settings, content, sentence) -> None:
     path = write("bad.tsv", content)
     with pytest.raises(DataError) as caught:
         open_table(path, settings=settings)

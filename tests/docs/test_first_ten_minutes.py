@@ -78,7 +78,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
         yield server
 
 
-def test_what_the_page_says_is_what_happens(local: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_matches_what_commands_print(local: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
     for step in steps():
         if step.command.startswith("export "):

@@ -34,7 +34,7 @@ def test_every_image_is_shown_and_small() -> None:
 
 
 @pytest.mark.parametrize("path", IMAGES, ids=lambda path: path.stem)
-def test_images_stand_alone_and_nothing_is_cut_off(path: Path) -> None:
+def test_images_are_self_contained_and_not_clipped(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     root = ET.fromstring(text)
     assert root.get("aria-label")

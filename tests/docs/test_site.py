@@ -62,7 +62,7 @@ def test_link_into_a_tab_opens_it(browser: Browser, site: str) -> None:
     page.close()
 
 
-def test_sections_stand_one_below_the_other_without_scripts(browser: Browser, site: str) -> None:
+def test_all_sections_are_visible_without_scripts(browser: Browser, site: str) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(f"{site}/getting-started.html")
     for section in ("run-something", "a-first-number", "what-it-will-cost"):

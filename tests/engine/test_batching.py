@@ -45,7 +45,7 @@ def test_requests_about_the_same_picture_meet() -> None:
     assert told == [request.ref.sample for request in requests]
 
 
-def test_the_engine_tells_a_model_of_what_comes() -> None:
+def test_engine_announces_requests_to_the_model() -> None:
     told: list[str] = []
 
     class Foresighted:

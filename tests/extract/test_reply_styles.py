@@ -268,7 +268,7 @@ B_SAID = [
 
 
 @pytest.mark.parametrize("reply", B_SAID)
-def test_b_is_said(reply: str) -> None:
+def test_parses_b(reply: str) -> None:
     assert value_of(parse_choice(reply, TREES)) == "B"
 
 

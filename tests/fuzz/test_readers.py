@@ -104,7 +104,7 @@ def test_every_loop_takes_half_a_second(family: str, name: str) -> None:
 
 @pytest.mark.parametrize(("family", "name"), READERS)
 @pytest.mark.attack("a reply of nothing or of white space, to every reader", "it is no answer")
-def test_an_empty_reply_is_no_answer(family: str, name: str) -> None:
+def test_empty_reply_has_no_answer(family: str, name: str) -> None:
     if name not in READ_IN_EMPTY:
         check_empty(name, FAMILIES[family][name])
 

@@ -79,7 +79,7 @@ def test_as_a_dynamic_cache_of_the_same_tokens(lengths: list[int], steps: list[i
             assert torch.equal(part, wanted if wanted is not None else part[:, :0])
 
 
-def test_a_batch_grows_without_copying_what_it_holds() -> None:
+def test_cache_of_a_batch_extends_without_copying() -> None:
     cache, _ = batch_caches([kept(5, 1), kept(3, 2)], 2)
     room = cache.layers[0].keys.untyped_storage().data_ptr()
     for _ in range(20):

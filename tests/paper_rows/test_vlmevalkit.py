@@ -257,7 +257,7 @@ class Killed:
 
 
 @pytest.mark.row("Resuming at the cost of what was in flight", page="running.md")
-def test_a_killed_run_goes_on(user: User) -> None:
+def test_killed_run_resumes(user: User) -> None:
     user.write_choices("mine.jsonl", "AB" * 15)
     user.write("my_model.py", KILLED)
     command = "snellen run --load my_model.py -m Killed -b mine.jsonl --no-html"

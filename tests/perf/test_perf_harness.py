@@ -181,7 +181,7 @@ def test_the_steps_of_the_gpu_part_work_without_one() -> None:
     assert f"with `x` on {here.cores} cores" in text
 
 
-def test_without_a_gpu_the_part_says_so_and_is_left_out(tmp_path: Path) -> None:
+def test_gpu_part_is_left_out_with_a_note_without_a_gpu(tmp_path: Path) -> None:
     import torch
 
     if torch.cuda.is_available():

@@ -96,7 +96,7 @@ def test_without_sampling_the_model_chooses(server: StandIn) -> None:
     assert "temperature" not in sent(server, ":sampling=no", temperature=0.5, top_p=0.5)
 
 
-def test_one_picture_for_models_that_take_one(server: StandIn) -> None:
+def test_first_image_for_single_image_models(server: StandIn) -> None:
     pair = question(picture("red"), picture("blue"), "Same?")
     ask(f"{server.url}#tiny:images=first", pair)
     parts = server.asked[-1]["messages"][0]["content"]
@@ -119,7 +119,7 @@ def test_images_that_follow_each_other_are_one_video(server: StandIn) -> None:
     assert model.identity.facts["images"] == "video"
 
 
-def test_images_of_several_sizes_are_no_video(server: StandIn) -> None:
+def test_refuses_images_of_several_sizes_as_video(server: StandIn) -> None:
     with pytest.raises(MediaError, match="8 x 6 and of 9 x 4 pixels are no frames of one video"):
         ask(f"{server.url}#tiny:images=video", question(picture("red"), picture(size=(9, 4)), "Same?"))
 

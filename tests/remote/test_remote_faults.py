@@ -97,7 +97,7 @@ def test_a_filter_is_a_refusal_of_the_model(server: StandIn, body: object) -> No
     assert output.stop_reason == "refusal"
 
 
-def test_thoughts_that_took_all_tokens_are_no_fault(server: StandIn) -> None:
+def test_reasoning_that_used_all_tokens_is_a_truncated_reply(server: StandIn) -> None:
     said = "Could not finish the message because max_tokens or model output limit was reached."
     server.says(error(said), 400)
     [output] = ask(f"{server.url}#tiny", question("?"))
@@ -212,7 +212,7 @@ def test_a_servers_own_fault_is_not_waited_for_as_long_as_its_limits_last(server
     assert fault(server).retry_after == 2.0
 
 
-def test_nobody_listens() -> None:
+def test_reports_refused_connection() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -37,7 +37,7 @@ PACKERS = {"gzip": gzip.compress, "zlib": zlib.compress, "bare": bare}
 
 @settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(1, 5000), st.sampled_from(sorted(PACKERS)), st.integers(1, 50))
-def test_what_was_packed_is_unpacked(data: bytes, times: int, packer: str, step: int) -> None:
+def test_unpacks_compressed_replies(data: bytes, times: int, packer: str, step: int) -> None:
     packed = PACKERS[packer](data * times)
     unpacker = Unpacker()
     found = [piece for start in range(0, len(packed), step) for piece in unpacker.unpack(packed[start : start + step])]

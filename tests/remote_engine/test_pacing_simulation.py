@@ -83,9 +83,7 @@ def test_ten_thousand_questions_with_a_fifth_of_faults(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("share", [0.01, 0.05])
-def test_a_request_that_waits_for_its_timeout_is_no_sign_of_overload(
-    share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_timeouts_are_not_taken_for_overload(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all answers take the same time, a round trip ends a whole one later for each place that
     a timeout holds: that is no loss of rate."""
     seconds = []

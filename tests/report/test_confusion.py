@@ -61,7 +61,7 @@ def test_yes_and_no_have_a_table_of_their_own():
 
 
 @pytest.mark.parametrize("left_out", [{"score": None}, {"gold": ()}])
-def test_what_has_no_score_or_gold_is_left_out(left_out):
+def test_samples_without_score_or_gold_are_left_out(left_out):
     sample = msgspec.structs.replace(answered("A", "B")[0], **left_out)
     assert tally([sample] * 20).tables() == []
 

@@ -83,7 +83,7 @@ def test_the_page_has_every_draw(run: RunFolder) -> None:
     assert "each question was asked 6 times" in text
 
 
-def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None:
+def test_runs_with_other_draws_get_distinct_labels(home: Path, run: RunFolder) -> None:
     from snellen.report.format import run_info_labels
 
     once = evaluate(["random"], [str(home / "q.tsv")], out=home / "out", html=False).runs[0]
@@ -104,7 +104,7 @@ def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None
         ["analyse", "errors"],
     ],
 )
-def test_what_looks_at_single_replies_refuses(
+def test_analyses_of_single_replies_refuse_repeats(
     run: RunFolder, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, *form = command

@@ -45,7 +45,7 @@ def test_the_printed_score_says_that_its_judge_was_not_measured(
     assert "grade open agreement 100.0" in measured
 
 
-def test_what_the_sentence_advises_measures_the_judge(replies: Path) -> None:
+def test_advised_command_measures_the_judge(replies: Path) -> None:
     scored = score("mm-vet", replies, data=LAYOUT, judges=["column:grade"], labels={"right": "ok"})
     assert scored.readings is not None
     assert [row.agreeing for row in scored.readings.by_parser] == [2, 2]

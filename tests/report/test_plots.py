@@ -73,7 +73,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_the_same_figure_is_the_same_file_and_stands_alone(name: str) -> None:
+def test_figures_are_reproducible_and_self_contained(name: str) -> None:
     text = to_svg(FIGURES[name]())
     assert text == to_svg(FIGURES[name]())
     root = ET.fromstring(text)

@@ -67,7 +67,7 @@ def test_the_first_pass_shows_the_options_of_its_sample():
     assert shown["passes"][1]["options"] == {}
 
 
-def test_samples_stand_in_the_order_of_the_data():
+def test_samples_keep_the_order_of_the_data():
     _, records, _ = build_report(count=12)
     shuffled = [records[at] for at in (10, 2, 9, 0)]
     assert [each.id for each in in_data_order(shuffled)] == ["0", "2", "9", "10"]

@@ -64,7 +64,7 @@ def test_not_equal(answer: str, gold: str) -> None:
 
 
 @pytest.mark.parametrize("digits", [301, 400, 5000])
-def test_a_fraction_of_too_many_digits_is_no_number(digits: int) -> None:
+def test_fraction_of_too_many_digits_is_not_a_number(digits: int) -> None:
     for fraction in (f"\\frac{{{'1' * digits}}}{{3}}", f"{'1' * digits}\\frac{{1}}{{2}}"):
         assert not equal(fraction, "3")
         assert not equal_official(fraction, "3")

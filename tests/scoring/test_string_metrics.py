@@ -82,7 +82,7 @@ def test_a_single_gold_is_compared() -> None:
 
 
 @given(TEXT, GOLDS)
-def test_vqa_accuracy_is_a_share_and_knows_no_order(answer: str, golds: list[str]) -> None:
+def test_vqa_accuracy_is_a_share_independent_of_order(answer: str, golds: list[str]) -> None:
     found = vqa_accuracy(answer, golds)
     assert 0 <= found <= 1
     assert found == pytest.approx(vqa_accuracy(answer, golds[::-1]))

@@ -117,7 +117,7 @@ def test_the_variance_of_draws() -> None:
     assert draw_variance([[1.0], [0.0]]) is None
 
 
-def test_draws_that_all_agree_are_no_certainty() -> None:
+def test_agreeing_draws_keep_a_positive_width() -> None:
     """As the upper end of Wilson's interval for none of many draws: z^2 / n."""
     half = draws_half_width([[1.0] * 4] * 25)
     assert half == pytest.approx(1.959964**2 / 100)

@@ -13,7 +13,7 @@ from snellen.stats.exact_counts import EventGroup, count_distribution, count_tai
 
 
 @pytest.mark.parametrize(("p", "n", "observed"), [(0.25, 40, 17), (0.5, 9, 0), (1 / 3, 1200, 440)])
-def test_one_probability_is_the_binomial_test(p: float, n: int, observed: int) -> None:
+def test_single_probability_is_the_binomial_test(p: float, n: int, observed: int) -> None:
     tails = count_tails([EventGroup(p, n)], observed)
     assert tails.upper == pytest.approx(stats.binom.sf(observed - 1, n, p), rel=1e-9)
     assert tails.lower == pytest.approx(stats.binom.cdf(observed, n, p), rel=1e-9)

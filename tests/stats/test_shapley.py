@@ -49,7 +49,7 @@ def test_shares(values: dict[str, float], expected: dict[str, float]) -> None:
     assert sum(found.values()) == pytest.approx(values[everyone] - values["none"])
 
 
-def test_moves_tell_the_least_and_the_most_over_the_orders() -> None:
+def test_moves_range_over_the_possible_orders() -> None:
     split = shapley_split(cells(none=0, m=1, p=0, mp=0))
     moved = [one[frozenset("m")] for one in split.moves.values()]
     assert sorted(moved) == [0.0, 1.0]

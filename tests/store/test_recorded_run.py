@@ -102,7 +102,7 @@ def test_errors_can_be_labelled(files: tuple[Path, Path], tmp_path: Path, monkey
     assert "I cannot say" in Path("errors.html").read_text()
 
 
-def test_rules_side_by_side_are_no_run(
+def test_refuses_run_folder_for_several_rules(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data, predictions = files
@@ -111,7 +111,7 @@ def test_rules_side_by_side_are_no_run(
     assert "leave out --out" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_written_is_said(
+def test_reports_unwritable_folder(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")

@@ -123,7 +123,7 @@ def test_a_label_that_comes_late_leaves_the_earlier_samples_without_one(tmp_path
     assert numbers(groups["category"]["codes"], "I") == [1, 0]
 
 
-def test_a_line_that_is_no_sample_is_named_each_time(tmp_path, records):
+def test_names_line_that_is_not_a_sample_each_time(tmp_path, records):
     (tmp_path / "samples.jsonl").write_bytes(lines(records[:1]) + b'{"no": 1}\n')
     rows = SampleIndex(tmp_path)
     for _ in range(2):

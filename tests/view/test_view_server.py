@@ -177,7 +177,7 @@ def test_nothing_but_get_is_answered(server, method):
 
 @pytest.mark.parametrize("host", ["example.org", "example.org:80", "127.0.0.1.example.org:80", ""])
 @pytest.mark.attack("a foreign Host header", "403")
-def test_a_page_of_another_name_is_told_nothing(server, host):
+def test_refuses_requests_with_another_host(server, host):
     connection = ask(server, "/api/catalog", host=host or "x")
     assert connection.status == 403
 
@@ -206,7 +206,7 @@ def test_a_wrong_address_is_one_sentence(server, runs, path, query, said):
     assert said in answer.json["error"]
 
 
-def test_a_run_that_goes_on_is_followed(tmp_path):
+def test_server_follows_an_active_run(tmp_path):
     run = real_runs(tmp_path)[0]
     rest = going_on(run, 20)
     with served(run.path) as server:
@@ -238,7 +238,7 @@ def test_runs_that_appear_in_the_folder_are_shown(tmp_path):
         assert [one["model"] for one in catalog(server)] == ["one", "two"]
 
 
-def test_runs_of_the_same_name_are_told_apart(tmp_path):
+def test_runs_of_the_same_name_get_distinct_keys(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         made_run(tmp_path / name, count=10)

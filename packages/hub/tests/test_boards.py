@@ -247,7 +247,7 @@ def test_history_of_a_board_and_of_a_model(both_hub: Hub) -> None:
     assert [(one.version, one.headline.value) for one in score.scores] == [(2, 62.0), (1, 60.0)]
 
 
-def test_what_cannot_be_published_is_refused(hub: Hub) -> None:
+def test_refuses_submissions_that_cannot_be_published(hub: Hub) -> None:
     with hub.database.writing() as session:
         row = publish(session, add_board(session, "signs"), "A", accuracy(60.0))
         publish_submission(session, row)

@@ -323,7 +323,9 @@ def test_restrictions(
     assert len(subjects(hub)) == (0 if sentence else 1)
 
 
-def test_what_the_token_lacks_is_asked_for(hub: Hub, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_missing_in_the_token_are_requested(
+    hub: Hub, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SNELLEN_HUB_OIDC_SECRET", CLIENT_SECRET)
     app = with_openid(hub, groups=("vision",))
     provider.user = {"sub": "person-1", "groups": ["vision"]}
@@ -378,7 +380,7 @@ def test_a_hub_without_a_provider(hub: Hub) -> None:
     assert browser.get("/oidc/callback").status_code == 404
 
 
-def test_one_address_starts_few_sign_ins(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sign_in_starts_of_an_address_are_limited(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("snellen_hub.web.pages.openid._STARTS", 6)
     browser = HubBrowser(app, "10.7.7.7")
     codes = [browser.get("/oidc/start").status_code for _ in range(7)]

@@ -57,7 +57,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     return f"s3://{name}/snellen"
 
 
-def test_what_is_stored_comes_back(url: str) -> None:
+def test_stored_file_is_read_again(url: str) -> None:
     storage = Storage(url, KEY)
     storage.check()
     plain, sealed = storage.put(b"questions"), storage.put(b"answers", seal=True)

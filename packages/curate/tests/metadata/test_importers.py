@@ -163,7 +163,7 @@ def test_coco_agrees_with_pycocotools(coco: Path, tmp_path: Path, capsys: Any) -
         ('{"images": []}', "no pictures were found"),
     ],
 )
-def test_what_is_not_coco(content: str, sentence: str, tmp_path: Path) -> None:
+def test_refuses_files_that_are_not_coco(content: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(content)
     out = tmp_path / "records.jsonl"
     with pytest.raises(DataError, match=sentence):

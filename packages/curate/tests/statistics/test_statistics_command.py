@@ -141,7 +141,7 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
         (["eyechart", "--limits", "probe=-1"], "--limits probe=-1: expected a number of questions, or 0"),
     ],
 )
-def test_mistakes(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
+def test_mistakes_give_one_sentence(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")
     assert sentence in err
