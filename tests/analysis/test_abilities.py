@@ -157,7 +157,7 @@ def test_samples_that_all_have_wrong(runs: list[RunFolder]) -> None:
                 assert not isinstance(wrong.answer, ParsedAnswer)
 
 
-def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
+def test_abilities_and_radar_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     folder = str(runs[0].path.parent)
     picture = tmp_path / "radar.svg"
     assert main(["analyse", "radar", folder, "-o", str(picture), "--json"]) == 0

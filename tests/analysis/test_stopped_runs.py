@@ -71,7 +71,7 @@ def test_why_reports_the_anytime_interval(tmp_path: Path) -> None:
     assert "anytime interval" in [column.name for column in observed_table(found).columns]
 
 
-def test_whole_runs_have_no_such_interval(tmp_path: Path) -> None:
+def test_no_anytime_interval_for_complete_runs(tmp_path: Path) -> None:
     runs = held(tmp_path, None, 0.9, 0.7, count=60)
     assert not any(has_stopped_early(run.info) for run in runs)
     found = compare(runs, ["a", "b"])

@@ -105,7 +105,7 @@ def test_near_tasks_with_similar_ranks_differ_from_chance() -> None:
     assert mantel_test(distances[:3, :3], taus[:3, :3]) is None
 
 
-def test_a_map_of_noise_is_as_often_right_as_chance() -> None:
+def test_map_of_noise_is_rejected_at_the_level() -> None:
     rejected = np.zeros(3)
     for seed in range(40):
         values, distances = mapped(0.0, seed)

@@ -62,7 +62,7 @@ def data(tmp_path: Path) -> Path:
     return write(tmp_path / "mine.tsv", rows(40))
 
 
-def test_the_data(data: Path, tmp_path: Path) -> None:
+def test_cause_data(data: Path, tmp_path: Path) -> None:
     """Five gold answers are corrected, and three questions dropped."""
     table = rows(40)
     for number in (1, 3, 5, 7, 9):
@@ -80,7 +80,7 @@ def test_the_data(data: Path, tmp_path: Path) -> None:
     assert names(found.settings) == {"data"}
 
 
-def test_the_media(tmp_path: Path) -> None:
+def test_cause_media(tmp_path: Path) -> None:
     """The same questions with black pictures."""
 
     def by_picture(request: Request) -> str:
@@ -96,7 +96,7 @@ def test_the_media(tmp_path: Path) -> None:
     assert names(found.settings) == {"control"}
 
 
-def test_the_prompt(tmp_path: Path) -> None:
+def test_cause_prompt(tmp_path: Path) -> None:
     """The same questions in the words of another tool."""
 
     def by_words(request: Request) -> str:
@@ -153,7 +153,7 @@ def test_the_rule_that_reads_replies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["exclude", "count-wrong"])
-def test_failures(data: Path, tmp_path: Path, policy: str) -> None:
+def test_cause_failures(data: Path, tmp_path: Path, policy: str) -> None:
     """Seven questions the model was right about get no answer."""
 
     def failing(request: Request) -> snellen.Failure | str:
@@ -208,7 +208,7 @@ def test_the_seed_of_a_model_is_chance_and_its_temperature_is_decoding(data: Pat
     assert names(typed.settings) == {"model dtype"}
 
 
-def test_the_judge(tmp_path: Path) -> None:
+def test_cause_judge(tmp_path: Path) -> None:
     """The same replies, graded by a milder judge."""
     with (LAYOUTS / "mm-vet.tsv").open(newline="") as stream:
         table = list(csv.DictReader(stream, delimiter="\t"))

@@ -170,7 +170,7 @@ def test_data_print_no_rows() -> None:
     assert repr(snellen.Data(ROWS, name="odd")) == "Data(name='odd', columns={}, kind=None)"
 
 
-def test_progress_that_is_none(tmp_path: Path) -> None:
+def test_refuses_invalid_progress(tmp_path: Path) -> None:
     with pytest.raises(snellen.SnellenError, match="progress is 'bar'; expected True, False"):
         snellen.evaluate(yes, ROWS, out=tmp_path, progress="bar")  # type: ignore[arg-type]
 
@@ -210,7 +210,7 @@ def test_results_are_copied(results: snellen.Results) -> None:
     assert copy.deepcopy(results[0].samples())[0].images == []
 
 
-def test_a_run_whose_folder_is_gone_is_none_of_no_samples(results: snellen.Results) -> None:
+def test_run_with_moved_folder_raises_instead_of_being_empty(results: snellen.Results) -> None:
     run = snellen.open_run(results[0].path)
     run.path.rename(run.path.with_name("elsewhere"))
     sentence = f"{run.path} is no longer there; open the run where it is now"

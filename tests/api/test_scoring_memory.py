@@ -147,6 +147,6 @@ def test_mistakes_give_one_sentence(questions: Any, predictions: Any, sentence: 
 
 
 @pytest.mark.parametrize("name", ["", 5])
-def test_names_that_are_none(name: Any) -> None:
+def test_refuses_invalid_names_of_predictions(name: Any) -> None:
     with pytest.raises(snellen.SnellenError, match=f"name is {name!r}; expected what tables call"):
         snellen.score(ROWS, REPLIES, name=name)

@@ -164,7 +164,7 @@ def test_ctrl_c_in_a_program(tmp_path: Path, ending: str) -> None:
         assert f"{run.info.counts.done} of {SAMPLES} samples are kept in {run.path}" in last
 
 
-def test_the_message_says_how_to_go_on(tmp_path: Path) -> None:
+def test_message_of_an_interrupted_run_explains_how_to_continue(tmp_path: Path) -> None:
     stopped = snellen.RunInterrupted(tmp_path / "run", 12, SAMPLES)
     assert issubclass(snellen.RunInterrupted, KeyboardInterrupt)
     assert str(stopped) == (

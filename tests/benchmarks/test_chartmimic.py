@@ -259,7 +259,7 @@ def test_files_are_found_beside_the_table(tmp_path: Path) -> None:
         ({"ground_truth_code": "x", "task": "Customized Mimic"}, "has no part 'Part 2"),
     ],
 )
-def test_rows_without_a_reference_say_so(cells: Mapping[str, str], message: str) -> None:
+def test_reports_rows_without_a_reference(cells: Mapping[str, str], message: str) -> None:
     with pytest.raises(DataError, match=message):
         list(chartmimic_samples([Row(0, {"index": "1", **cells})]))
 

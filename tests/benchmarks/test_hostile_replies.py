@@ -65,7 +65,7 @@ def test_json_that_is_not_a_solution_scores_zero(text: str) -> None:
     assert not _is_right(text, sample, puzzle)
 
 
-def test_a_bridge_to_nowhere_is_not_walked() -> None:
+def test_bridge_beyond_the_grid_is_rejected() -> None:
     puzzle = {"init_islands": [{"cord": "A1", "requirement": 1}, {"cord": "A3", "requirement": 1}]}
     bridge = {"start": "A1", "end": "A99999999999", "number": 1}
     check = "calculate_answer_function_hashi"

@@ -65,7 +65,7 @@ def test_benchmark_without_code_is_two_files(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"), [("Colour", "lower-case"), ("mmstar", "is there already"), ("../x", "lower-case")]
 )
-def test_names_that_do_not_do(tmp_path: Path, name: str, message: str) -> None:
+def test_refuses_invalid_benchmark_names(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         write_new_benchmark(name, "perception", tmp_path)
     with pytest.raises(UsageError, match="root of a checkout"):

@@ -53,7 +53,7 @@ def test_golden_llava_15_13b(golden: Golden) -> None:
         ("SEEDBench_IMG:protocol=ranking", "1", "ranking"),
     ],
 )
-def test_names(name: str, version: str, protocol: str) -> None:
+def test_names_of_seedbench_versions(name: str, version: str, protocol: str) -> None:
     found = open_benchmark(name)
     assert (found.name, found.parameters["version"]) == ("seedbench", version)
     assert found.parameters["protocol"] == protocol

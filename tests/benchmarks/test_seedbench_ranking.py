@@ -83,7 +83,7 @@ def test_candidate_without_tokens_is_never_chosen() -> None:
     assert run_flow(ranked_flow(sample()), silent).answer == "C"
 
 
-def test_no_gold() -> None:
+def test_ranking_without_gold_is_unscored() -> None:
     record = run_flow(ranked_flow(sample(gold=None)), answer)
     assert (record.answer, record.score, record.unscored) == ("C", None, "no_gold")
 

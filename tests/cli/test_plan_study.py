@@ -135,7 +135,7 @@ def test_repeats_reduce_samples_by_variance_of_draws() -> None:
     assert by_repeats[8] < 0.4 * by_repeats[1]
 
 
-def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_command_prints_the_study(capsys: pytest.CaptureFixture[str]) -> None:
     aims = ["--detect", "10", "--no-worse", "5", "--assume", "discordance=30%"]
     assert main([*TWO, "q.csv", *aims]) == 0
     told = " ".join(capsys.readouterr().out.split())

@@ -117,7 +117,7 @@ def test_own_file_is_marked_in_every_output(place, capsys) -> None:
     assert page.count(said) >= 2  # over the number, and in the protocol
 
 
-def test_gold_answers_of_the_predictions_file_say_so(place) -> None:
+def test_origin_of_golds_in_the_predictions_file(place) -> None:
     (place / "p.csv").write_text("index,question,A,B,answer,prediction\n1,Which?,x,y,A,A\n")
     found = score("ai2d", "p.csv").data
     assert found is not None

@@ -166,7 +166,7 @@ def test_failed_download_names_the_local_path(server, tmp_path) -> None:
     assert len(server.asked) == 1
 
 
-def test_no_server(tmp_path) -> None:
+def test_download_reports_missing_connection(tmp_path) -> None:
     remote = RemoteFile(urls=("http://127.0.0.1:9/x",))
     with pytest.raises(DataError, match="no connection"):
         download(remote, tmp_path / "x", cache=tmp_path, retries=DownloadRetries(attempts=1))

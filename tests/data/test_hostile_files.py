@@ -60,7 +60,7 @@ PREDICTIONS = [one for one in hostile.TABLES if not one.name.endswith(".toml")]
 
 
 @pytest.mark.parametrize("one", PREDICTIONS, ids=lambda one: one.name)
-def test_and_so_are_hostile_predictions(here: Path, capsys: Any, one: hostile.Hostile) -> None:
+def test_hostile_predictions_give_one_sentence(here: Path, capsys: Any, one: hostile.Hostile) -> None:
     hostile.write(one, here)
     (here / "q.tsv").write_text("index\tquestion\tanswer\n1\tIs it?\tyes\n")
     code = main(["score", "q.tsv", "--predictions", one.name])

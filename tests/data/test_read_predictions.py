@@ -93,7 +93,7 @@ def test_ids_and_replies(write, settings, document, replies: dict[str, str]) -> 
         ("answer", "  ", ()),
     ],
 )
-def test_gold(write, settings, column: str, value, gold: tuple[str, ...]) -> None:
+def test_reads_the_gold_column(write, settings, column: str, value, gold: tuple[str, ...]) -> None:
     record = {"id": 1, "prediction": "x", column: value}
     (row,) = read_predictions(write("p.jsonl", json.dumps(record)), settings=settings)
     assert row.gold == gold

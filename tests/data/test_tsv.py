@@ -82,7 +82,7 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
         (b"", []),
     ],
 )
-def test_rows(chunk: int, data: bytes, rows: list[list[str]]) -> None:
+def test_splits_tsv_into_rows(chunk: int, data: bytes, rows: list[list[str]]) -> None:
     assert split(data) == rows
 
 

@@ -204,7 +204,7 @@ def test_remaining_requests_are_divided_among_replicas() -> None:
     assert all(one.batches for one in replicas)
 
 
-def test_a_batch_is_as_large_as_the_replica_says_by_then() -> None:
+def test_batch_size_follows_the_current_limit_of_the_replica() -> None:
     sizes: list[int] = []
 
     class Growing(Counting):

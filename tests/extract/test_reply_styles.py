@@ -405,7 +405,7 @@ DECLINED = [
 
 @pytest.mark.parametrize("options", [TREES, UNKNOWN])
 @pytest.mark.parametrize("reply", DECLINED)
-def test_declined(reply: str, options: dict[str, str]) -> None:
+def test_parses_refusal_or_no_match(reply: str, options: dict[str, str]) -> None:
     assert type(parse_choice(reply, options)).__name__ in ("Refused", "NoMatch")
 
 

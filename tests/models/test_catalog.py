@@ -237,7 +237,7 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
         ("context >= 1000000", "gemini-2.5-pro", "gpt-4o-2024-11-20"),
     ],
 )
-def test_filters(text: str, among: str, not_among: str) -> None:
+def test_catalog_filters(text: str, among: str, not_among: str) -> None:
     assert {among, not_among} <= LISTED.keys()
     names = names_of(text)
     assert among in names

@@ -192,7 +192,7 @@ def test_similarity_is_clips_cosine(drawing: Folder) -> None:
     assert output.similarities[0] == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_picture_that_is_none_fails_alone(drawing: Folder) -> None:
+def test_invalid_image_fails_alone(drawing: Folder) -> None:
     model = open_model(f"clip/{drawing('clip')}")
     bad, good = answers(model, compare(noise(1), b"no picture"), compare(noise(1), noise(2)))
     assert isinstance(bad, Failure)

@@ -247,7 +247,7 @@ def test_facts_of_a_joined_model(joined: str) -> None:
         (f"join:text={TINY},draw=nobody/else", "unknown model"),
     ],
 )
-def test_a_join_that_is_none_is_refused(name: str, says: str) -> None:
+def test_refuses_invalid_join(name: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         open_model(name)
 

@@ -44,7 +44,7 @@ def test_plug_in_model_runs_by_name(environment: dict[str, str], tmp_path: Path)
     assert line.split()[1] == "100.0"
 
 
-def test_its_identity_is_the_content_of_its_file(environment: dict[str, str]) -> None:
+def test_identity_of_plug_in_model_is_its_file_content(environment: dict[str, str]) -> None:
     facts = said(environment, "info", "longest").stdout
     assert "sha256:" in facts
 

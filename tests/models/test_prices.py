@@ -28,7 +28,7 @@ def test_price_of_one_tier_names_its_limit() -> None:
 
 
 @pytest.mark.parametrize("name", ["random", "hf/Qwen/Qwen2.5-VL-7B-Instruct", "openai/unheard-of"])
-def test_no_price_is_none(name: str) -> None:
+def test_unknown_price_is_none(name: str) -> None:
     assert price_of(name, NO_FILE) is None
 
 

@@ -39,7 +39,7 @@ def trial() -> Iterator[TemplateTrial]:
         "{% for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{% endfor %}",
     ],
 )
-def test_a_template_that_ends_is_none_of_its_business(trial: TemplateTrial, template: str) -> None:
+def test_terminating_templates_pass(trial: TemplateTrial, template: str) -> None:
     trial.check(template, VALUES, 20, "org/name")
 
 

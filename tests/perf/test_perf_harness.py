@@ -160,7 +160,7 @@ def test_the_committed_page_is_that_of_the_committed_results() -> None:
     assert all(f"{one.name} {one.version}" in text or one.missing in text for one in beside.peers)
 
 
-def test_no_part_is_forgotten() -> None:
+def test_every_part_has_a_file() -> None:
     assert {*PARTS, *LARGE} == set(FILES)
 
 

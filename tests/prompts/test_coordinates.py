@@ -36,7 +36,7 @@ def test_pixels_to_shares() -> None:
     assert not has_other_format(*changed, "normalised")
 
 
-def test_there_and_back() -> None:
+def test_coordinates_round_trip() -> None:
     there = rewrite_coordinates(QUESTION, BOXES, "normalised", SIZE)
     back = rewrite_coordinates(there.question, there.options, "pixel", SIZE)
     assert back.options == BOXES

@@ -189,7 +189,7 @@ def test_each_of_two_marks_has_its_own_region() -> None:
     assert drawn.getpixel((left, top)) == (0, 255, 0)
 
 
-def test_no_regions_no_change() -> None:
+def test_referring_without_regions_changes_nothing() -> None:
     assert apply_referring(TWO, "both") is TWO
 
 

@@ -180,7 +180,7 @@ def own(path: Path, **options: str) -> Benchmark:
         ("B", "B"),
     ],
 )
-def test_the_conclusion_is_what_counts(tmp_path: Path, reply: str, value: str) -> None:
+def test_answer_is_read_from_the_conclusion(tmp_path: Path, reply: str, value: str) -> None:
     answers = set()
     benchmark = own(table(tmp_path), cot="on")
     for sample in benchmark.samples(benchmark.open()):

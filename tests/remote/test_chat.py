@@ -218,7 +218,7 @@ REPLIES: list[tuple[str, object, Generated]] = [
 
 
 @pytest.mark.parametrize(("reply", "expected"), [row[1:] for row in REPLIES], ids=[row[0] for row in REPLIES])
-def test_replies(server: StandIn, reply: object, expected: Generated) -> None:
+def test_chat_replies(server: StandIn, reply: object, expected: Generated) -> None:
     server.says(reply)
     [output] = ask(f"{server.url}#tiny", question("?"))
     assert isinstance(output, Generated)
@@ -263,7 +263,7 @@ def test_thoughts_are_left_in_the_text_when_asked(server: StandIn) -> None:
     ],
     ids=["openai", "xai", "deepseek", "moonshot", "none"],
 )
-def test_usage(server: StandIn, usage: object, expected: Usage | None) -> None:
+def test_usage_of_chat_replies(server: StandIn, usage: object, expected: Usage | None) -> None:
     server.says({**chat_reply("B"), "usage": usage})
     [output] = ask(f"{server.url}#tiny", question("?"))
     assert isinstance(output, Generated)

@@ -80,7 +80,7 @@ def test_another_port_of_the_servers_host_is_another_place(server: StandIn, othe
     assert not any("Authorization" in headers for headers in other.got)
 
 
-def test_a_redirect_leads_to_no_other_place(server: StandIn, other: StandIn) -> None:
+def test_redirect_to_a_private_address_is_refused(server: StandIn, other: StandIn) -> None:
     # The server's own address is fetched, what it leads to is looked at anew.
     where = {"to": f"{other.url}/picture.png"}
 

@@ -163,7 +163,7 @@ def test_a_refused_drawing_is_worth_nothing_and_not_asked_for_again(server: Stan
     assert len(server.asked) == asked
 
 
-def test_pictures_that_are_none(server: StandIn) -> None:
+def test_invalid_drawn_images_are_errors(server: StandIn) -> None:
     server.says({"data": [{"b64_json": base64.b64encode(b"no picture").decode()}]})
     with pytest.raises(MediaError, match="cannot be opened"):
         ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
@@ -185,7 +185,7 @@ def test_an_address_with_nothing_behind_it(server: StandIn) -> None:
 
 
 @pytest.mark.parametrize(("key", "refused"), [(None, False), ("right", True)])
-def test_a_look_at_a_server_that_draws_costs_no_picture(server: StandIn, key: str | None, refused: bool) -> None:
+def test_check_of_a_drawing_server_requests_no_image(server: StandIn, key: str | None, refused: bool) -> None:
     server.key = key
     model: Any = open_model(f"{server.url}#tiny:endpoint=images")
     if refused:

@@ -121,7 +121,7 @@ def test_reasoning_that_used_all_tokens_is_a_truncated_reply(server: StandIn) ->
         (b'{"base_resp": {"status_code": 2013, "status_msg": "invalid params"}}', "request", "invalid params"),
     ],
 )
-def test_replies_that_are_none(server: StandIn, body: bytes, kind: str, sentence: str) -> None:
+def test_invalid_replies_are_faults(server: StandIn, body: bytes, kind: str, sentence: str) -> None:
     server.says(body)
     found = fault(server)
     assert found.kind == kind
@@ -221,7 +221,7 @@ def test_reports_refused_connection() -> None:
     assert caught.value.kind == "connection"
 
 
-def test_no_such_host() -> None:
+def test_reports_unresolvable_host() -> None:
     with pytest.raises(ModelError, match=r"cannot connect to no-such-host\.invalid") as caught:
         ask("http://no-such-host.invalid/v1#x", question("?"))
     assert caught.value.kind == "connection"
@@ -259,7 +259,7 @@ def test_a_stream_that_breaks_off(server: StandIn) -> None:
 
 
 @pytest.mark.attack("one byte a second", "the time for one reply holds")
-def test_a_server_that_drips(server: StandIn) -> None:
+def test_slow_byte_stream_times_out(server: StandIn) -> None:
     async def drip(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -272,7 +272,7 @@ def test_a_server_that_drips(server: StandIn) -> None:
     assert (found.kind, str(found)) == ("timeout", "no reply within 1 s")
 
 
-def test_a_picture_that_is_none_or_did_not_come(server: StandIn) -> None:
+def test_invalid_or_missing_image_is_an_error(server: StandIn) -> None:
     bad = question(b"BM nonsense", "?")
     with pytest.raises(MediaError, match="cannot be decoded"):
         ask(f"{server.url}#tiny", bad)

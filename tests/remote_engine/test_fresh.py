@@ -186,7 +186,7 @@ def test_a_judge_that_changes_its_mind(server: StandIn, tmp_path: Path) -> None:
         ([(-1e300, "/a")], "m: 1 reply was in the store by /a; use --fresh to ask again"),
     ],
 )
-def test_the_sentence(noted: list[tuple[float | None, str | None]], sentence: str) -> None:
+def test_sentence_about_reused_replies(noted: list[tuple[float | None, str | None]], sentence: str) -> None:
     reused = ReusedReplies()
     for at, run in noted:
         reused = reused.with_reply(at, run)

@@ -162,7 +162,7 @@ async def test_nothing_holds_back_requests_of_an_aborted_run() -> None:
 
 
 @in_loop
-async def test_those_who_were_sent_before_go_first() -> None:
+async def test_retried_requests_go_first() -> None:
     pace = ConcurrencyWindow(1)
     await pace.acquire()
     order: list[str] = []

@@ -162,7 +162,7 @@ def test_a_limit_is_used_as_by_the_best_fixed_pool(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("knee", [8, 40, 150])
-def test_a_server_that_thrashes_is_not_driven_into_it(knee: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_window_avoids_thrashing(knee: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def server() -> Thrashing:
         return Thrashing(seconds=0.2, spread=0.5, knee=knee)
 

@@ -207,7 +207,7 @@ def test_the_table_says_what_was_spent(server: StandIn, tmp_path: Path, capsys: 
     ("text", "amount", "unit"),
     [("5usd", 5, "USD"), ("$2.50", 2.5, "USD"), ("2Mtok", 2e6, "tokens"), ("500 ktok", 5e5, "tokens")],
 )
-def test_budgets(text: str, amount: float, unit: str) -> None:
+def test_parses_budgets(text: str, amount: float, unit: str) -> None:
     assert Budget.parse(text) == Budget(amount, unit)
 
 

@@ -66,7 +66,7 @@ def test_samples_without_score_or_gold_are_left_out(left_out):
     assert tally([sample] * 20).tables() == []
 
 
-def test_few_questions_make_no_table():
+def test_no_confusion_table_for_few_questions():
     assert tally(answered("A", "B", times=9)).tables() == []
 
 

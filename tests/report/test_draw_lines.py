@@ -38,7 +38,7 @@ def report(run: RunFolder) -> Report:
     return report_of(run)
 
 
-def test_the_lines(report: Report) -> None:
+def test_lines_about_draws(report: Report) -> None:
     found = dict(draw_lines(report))
     assert list(found) == [
         "draws",
@@ -58,7 +58,9 @@ def test_the_lines(report: Report) -> None:
     assert "12: " in found["standard error in points, k draws"]
 
 
-def test_every_form_has_them(run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_has_the_lines_about_draws(
+    run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", str(run.path)]) == 0
     told = capsys.readouterr().out
     document = run_document([report])

@@ -10,7 +10,7 @@ def outcome_set(records):
     return [each.outcome if each.outcome != "answered" else record_result(each) for each in records]
 
 
-def test_trouble_comes_first_and_nothing_is_lost_when_all_fit():
+def test_failed_samples_come_first_and_none_is_dropped_if_all_fit():
     _, records, _ = build_report(count=120, failed=4)
     chosen = select_samples(records)
     assert {each.id for each in chosen} == {each.id for each in records}

@@ -69,7 +69,7 @@ def test_plain_when_not_a_terminal_and_baselines_dim_on_one():
     assert dim.startswith("\x1b[2m")
 
 
-def test_interrupted_run_says_how_far_it_came():
+def test_interrupted_run_shows_its_progress():
     report, _, _ = build_report(count=20, troubled=False, status="interrupted")
     assert printed([report]).startswith("! the run was interrupted: 20 of 20 done\ncontinue with: snellen run")
 

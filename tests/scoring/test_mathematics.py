@@ -39,7 +39,7 @@ from snellen.scoring.mathematics import equal, equal_official, parse_number, str
         (r"\frac{7^3}{2^{12} 13^2}", r"\frac{343}{4096 \cdot 169}"),
     ],
 )
-def test_equal(answer: str, gold: str) -> None:
+def test_equal_expressions(answer: str, gold: str) -> None:
     assert equal(answer, gold)
     assert equal(gold, answer)
 
@@ -59,7 +59,7 @@ def test_equal(answer: str, gold: str) -> None:
         ("a cat on the mat", "a dog on the mat"),
     ],
 )
-def test_not_equal(answer: str, gold: str) -> None:
+def test_unequal_expressions(answer: str, gold: str) -> None:
     assert not equal(answer, gold)
 
 

@@ -44,7 +44,7 @@ def test_normalising_as_the_vqa_code(text: str, form: str) -> None:
     assert normalise_vqa(text) == form
 
 
-def test_a_dot_behind_a_digit_may_stay() -> None:
+def test_lone_dots_option_keeps_the_dot_after_a_digit() -> None:
     assert normalise_vqa("3.", lone_dots=True) == "3."
     assert normalise_vqa("3.5", lone_dots=True) == "3.5"
 

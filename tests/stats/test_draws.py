@@ -98,7 +98,7 @@ def test_components_of_unequal_numbers_by_hand() -> None:
 
 
 @pytest.mark.parametrize("scores", [[[1.0, 0.0]], [[1.0], [0.0]], [[], [1.0, 0.0]], []])
-def test_too_little_for_components(scores: list[list[float]]) -> None:
+def test_no_variance_components_from_too_few_draws(scores: list[list[float]]) -> None:
     assert variance_components(scores) is None
 
 

@@ -34,7 +34,7 @@ def test_every_outcome_of_unequal_events() -> None:
     assert tails.lower == pytest.approx(by_count[:4].sum())
 
 
-def test_nothing_random() -> None:
+def test_tails_of_certain_events() -> None:
     assert count_tails([], 0) == (1.0, 1.0)
     assert count_tails([EventGroup(1.0, 7)], 7).two_sided == 1.0
 

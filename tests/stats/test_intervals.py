@@ -112,7 +112,7 @@ def test_answers_about_shared_pictures_are_covered(
     assert plain / runs < naive
 
 
-def test_clusters_narrow_nothing() -> None:
+def test_clusters_never_narrow_the_interval() -> None:
     """Always one of two right: the mean is known better than from 120 draws, and 120 is said."""
     pairs = [f"p{at // 2}" for at in range(120)]
     alone = wilson(60, 120)

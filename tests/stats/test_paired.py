@@ -335,7 +335,7 @@ def test_holm_of_nothing() -> None:
     assert holm([]) == []
 
 
-def test_of_two_sides_only_one_can_be_true() -> None:
+def test_holm_of_sides_uses_shaffers_factor() -> None:
     """Shaffer's factor is the number of pairs that may still hold a true hypothesis."""
     assert holm_of_sides([]) == []
     # One pair: whichever side is true, it is one.

@@ -42,7 +42,7 @@ def shares(**values: float) -> dict[str, float]:
         ({"none": 2, "m": 2}, {"m": 0}),
     ],
 )
-def test_shares(values: dict[str, float], expected: dict[str, float]) -> None:
+def test_shapley_shares(values: dict[str, float], expected: dict[str, float]) -> None:
     found = shares(**values)
     assert found == pytest.approx(expected)
     everyone = max(values, key=lambda name: 0 if name == "none" else len(name))
@@ -58,7 +58,7 @@ def test_moves_range_over_the_possible_orders() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_way_back_is_the_same_with_the_other_sign(seed: int) -> None:
+def test_shares_change_sign_when_runs_are_swapped(seed: int) -> None:
     """Whatever is known of three things: the missing combinations are drawn."""
     random = np.random.default_rng(seed)
     players = "mpd"

@@ -81,7 +81,7 @@ def test_single_group_has_the_interval_of_a_plain_mean() -> None:
 
 
 @pytest.mark.parametrize("weights", [None, [0.5, 0.25, 0.125, 0.125]])
-def test_its_variance_is_that_of_statsmodels(weights: list[float] | None) -> None:
+def test_stratified_variance_agrees_with_statsmodels(weights: list[float] | None) -> None:
     """A regression on the groups has their means as coefficients, and the cluster-robust variance
     of their mean with the correction G/(G-1) and another, (n-1)/(n-k), that is taken out."""
     from statsmodels.api import OLS
@@ -179,7 +179,7 @@ def test_many_large_groups_have_the_normal_interval() -> None:
     assert found.method == "wilson, combined"
 
 
-def test_a_group_that_is_all_right_is_not_certain() -> None:
+def test_perfect_group_keeps_uncertainty() -> None:
     found = of_counts([50, 0], [50, 50])
     assert found.low < 0.485
     assert found.high > 0.515

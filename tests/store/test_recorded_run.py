@@ -82,7 +82,7 @@ def test_a_question_without_a_prediction_is_a_failure(files: tuple[Path, Path], 
     ],
     ids=" ".join,
 )
-def test_commands_on_runs_take_it(
+def test_commands_on_runs_accept_recorded_runs(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     """Two systems, of which one is a predictions file: as the commands compare runs."""

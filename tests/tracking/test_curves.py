@@ -122,7 +122,7 @@ def test_changes_and_sentences(score: float | None, differences: list[StepDiffer
     assert sentence(400, metric(score), found, compared) == text
 
 
-def test_the_best_is_not_praised_too_much() -> None:
+def test_best_checkpoint_is_qualified_by_significance() -> None:
     rising = [point(1, 50.0), point(2, 60.0, difference(1, 10)), point(3, 61.0, difference(1, 11), difference(2, 1))]
     assert best_step(rising) == 3
     assert contenders(rising) == [2, 3]
@@ -180,7 +180,7 @@ def test_refuses_files_that_are_not_curves(tmp_path: Path, content: bytes) -> No
         read_curve(tmp_path)
 
 
-def test_no_curve_is_a_sentence(tmp_path: Path) -> None:
+def test_missing_curve_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`snellen watch` writes one"):
         read_curve(tmp_path)
 
@@ -198,7 +198,7 @@ def test_a_training_that_begins_again_drops_later_points(
     assert len(list(tmp_path.glob("curve-*.jsonl"))) == moved
 
 
-def test_the_page_says_what_the_curve_says() -> None:
+def test_curve_page_shows_the_points() -> None:
     points = [
         point(1, 50.0),
         point(2, 60.0, difference(1, 10)),

@@ -263,7 +263,7 @@ def test_a_checkpoint_that_was_written_again_is_noticed(here: Path) -> None:
     assert ["checkpoint-10 has been written again" in note for note in notes] == [True]
 
 
-def test_ctrl_c_while_it_waits_says_how_to_go_on(here: Path) -> None:
+def test_ctrl_c_while_waiting_prints_how_to_continue(here: Path) -> None:
     (here / "ckpts").mkdir()
     words = ["watch", "ckpts", "-b", "eyechart", "--limit", "4", "--every", "60", "--out", "out"]
     process = subprocess.Popen([sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True)

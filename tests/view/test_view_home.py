@@ -422,7 +422,7 @@ def test_everyone_can_use_it(page, view, scheme):
     assert [stop for stop in stops if stop[1] == "none" or stop[2] < 2] == []
 
 
-def test_nothing_moves_for_those_who_want_it_so(page):
+def test_no_animation_with_reduced_motion(page):
     page.emulate_media(reduced_motion="reduce")
     go(page, "view=list&status=running")
     live = page.locator(".live").first

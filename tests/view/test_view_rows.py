@@ -42,7 +42,7 @@ def rows(tmp_path, records) -> SampleIndex:
     return rows
 
 
-def test_columns_say_what_the_records_say(rows, records):
+def test_columns_agree_with_the_records(rows, records):
     told = rows.columns()
     assert told["ids"] == [each.id for each in records]
     assert [RESULTS[code] for code in numbers(told["result"], "B")] == list(map(record_result, records))

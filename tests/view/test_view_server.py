@@ -171,7 +171,7 @@ def test_no_address_leads_to_another_file(server, runs, path):
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW"])
 @pytest.mark.attack("other methods than GET", "405")
-def test_nothing_but_get_is_answered(server, method):
+def test_only_get_is_allowed(server, method):
     assert ask(server, "/api/catalog", method=method).status == 405
 
 
@@ -284,7 +284,7 @@ def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path):
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_ends_it_in_peace(runs, end):
+def test_signals_end_the_viewer_cleanly(runs, end):
     with viewed(str(runs[0].path), "--port", "0") as (process, _):
         process.send_signal(end)
         out, err = process.communicate(timeout=60)

@@ -166,7 +166,7 @@ def test_exit_code_and_next(status: str, command: str, folder: Path, capsys: pyt
 
 
 @pytest.mark.parametrize("action", WRITING)
-def test_a_mistake_is_2(action: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_exit_with_2(action: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["image-folder", "lost"] if action == "metadata" else ["lost.toml"]
     words += ["--language", "zh"] if action == "translate" else []
     words += ["--out", "o"]

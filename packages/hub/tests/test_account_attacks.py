@@ -397,7 +397,7 @@ def test_an_invitation_at_once_twice_makes_one_account(hub: Hub, app: FastAPI) -
 
 @pytest.mark.attack("another site as the page after the sign-in", "the hub's first page")
 @pytest.mark.parametrize("target", ELSEWHERE)
-def test_a_sign_in_leads_nowhere_else(app: FastAPI, target: str) -> None:
+def test_sign_in_redirects_only_within_the_hub(app: FastAPI, target: str) -> None:
     fields = {"name": "ann", "password": PASSWORD, "next": target}
     done = HubBrowser(app).send("/sign-in", fields)
     assert (done.status_code, done.headers["location"]) == (303, "/")

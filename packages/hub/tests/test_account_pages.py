@@ -226,7 +226,7 @@ def test_a_viewer_does_not_submit(app: FastAPI) -> None:
     assert vera.get("/account").status_code == 200
 
 
-def test_a_deleted_account_leaves_what_was_published(hub: Hub, app: FastAPI, ann: HubBrowser) -> None:
+def test_deleting_an_account_keeps_its_published_submissions(hub: Hub, app: FastAPI, ann: HubBrowser) -> None:
     published = submit(ann, predictions(45))
     private = submit(ann, predictions(30), model="secret-model")
     # The same file again, by somebody else: it must stay.

@@ -441,7 +441,7 @@ def test_commands_back_up_and_restore(tmp_path: Path) -> None:
     assert "cannot write" in said
 
 
-def test_rows_that_would_refer_to_nothing_undo_everything(tmp_path: Path) -> None:
+def test_dangling_references_roll_back_the_upgrade(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'hub.sqlite'}")
     load_old(database)
     with (

@@ -433,7 +433,7 @@ def test_endpoints_explain_mistakes(client: TestClient, path: str, code: int, se
 
 
 @pytest.mark.parametrize("path", ["/api/v1/benchmarks/x/board", "/feed.xml", "/benchmarks/x/feed.xml"])
-def test_nothing_is_sent_twice(client: TestClient, hub: Hub, path: str) -> None:
+def test_unchanged_boards_give_304(client: TestClient, hub: Hub, path: str) -> None:
     first = client.get(path)
     assert first.status_code == 200
     tag = first.headers["ETag"]

@@ -145,7 +145,7 @@ def test_new_keys_of_the_provider_are_read(app: FastAPI, provider: OpenIdServer)
     assert sign_in(HubBrowser(app)).status_code == 303
 
 
-def test_the_client_secret_may_be_posted(app: FastAPI, provider: OpenIdServer) -> None:
+def test_client_secret_can_be_posted(app: FastAPI, provider: OpenIdServer) -> None:
     provider.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
     assert sign_in(HubBrowser(app)).status_code == 303
 
@@ -249,7 +249,7 @@ def test_a_code_of_another_sign_in_is_refused(app: FastAPI) -> None:
 
 @pytest.mark.attack("another site as the page after the sign-in", "the hub's first page")
 @pytest.mark.parametrize("to", ["https://evil.example", "//evil.example", "/\\evil.example", "/a\r\nb"])
-def test_the_way_back_leads_nowhere_else(app: FastAPI, to: str) -> None:
+def test_openid_redirects_only_within_the_hub(app: FastAPI, to: str) -> None:
     assert sign_in(HubBrowser(app), to).headers["location"] == "/"
 
 
@@ -352,7 +352,9 @@ def test_a_disabled_account_stays_out(hub: Hub, app: FastAPI) -> None:
         ({"token_endpoint": None}, "expected one with https://"),
     ],
 )
-def test_a_provider_that_is_none(app: FastAPI, provider: OpenIdServer, metadata: dict[str, Any], sentence: str) -> None:
+def test_invalid_provider_metadata_gives_503(
+    app: FastAPI, provider: OpenIdServer, metadata: dict[str, Any], sentence: str
+) -> None:
     provider.metadata = metadata
     for _ in range(2):
         page = HubBrowser(app).get("/oidc/start")

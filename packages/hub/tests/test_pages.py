@@ -281,7 +281,7 @@ def test_evidence_is_shown_in_words(client: TestClient) -> None:
     assert words == {"↑submitted", "◌reported"}
 
 
-def test_a_hidden_split_says_what_its_scores_are_of(client: TestClient) -> None:
+def test_hidden_split_explains_which_questions_are_scored(client: TestClient) -> None:
     board = f"/benchmarks/{HIDDEN}"
     for path in (board, f"{board}/protocol"):
         text = page(client, path).text

@@ -228,7 +228,7 @@ def test_connections_of_an_address_are_limited(folder: Path, tmp_path: Path) -> 
         assert server.stop() == 0
 
 
-def test_a_stop_lets_requests_end(folder: Path, tmp_path: Path) -> None:
+def test_stopping_completes_open_requests(folder: Path, tmp_path: Path) -> None:
     running = RunningServer(folder, tmp_path / "log")
     token = command("hub", "account", folder, "olga", "--token").strip()
     body = (

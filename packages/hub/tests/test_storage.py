@@ -97,7 +97,7 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "../../etc/passwd", "a/b", "..", "x\0"])
-def test_no_key_leads_out_of_the_storage(tmp_path: Path, key: str) -> None:
+def test_refuses_keys_outside_the_storage(tmp_path: Path, key: str) -> None:
     with pytest.raises(StorageError, match="is no key of the storage"):
         Storage(str(tmp_path)).get(key)
 

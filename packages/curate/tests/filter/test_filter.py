@@ -308,7 +308,9 @@ def test_a_model_object_has_the_same_name_in_every_start(made: Planted, tmp_path
     assert read_step(tmp_path).settings["vision"] == ["test/mute"]
 
 
-def test_runs_that_say_nothing_are_refused(made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path) -> None:
+def test_refuses_runs_without_replies_to_the_data(
+    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
+) -> None:
     blurred = snellen.evaluate(
         "random",
         str(made.data),

@@ -345,7 +345,7 @@ def test_unknown_importer_and_target_that_is_read(tmp_path: Path) -> None:
         import_metadata("coco", ImportRequest(paths=(str(file),), out=file))
 
 
-def test_the_command(coco: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metadata_command(coco: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "records"
     command = ["curate", "metadata", "coco", str(coco / "instances.json"), "--out", str(out)]
     assert main([*command, "--media", str(coco / "val"), "--facts", "source=coco", "--json"]) == 0

@@ -51,7 +51,7 @@ def test_an_item_that_somebody_left_is_handed_out_again(review):
     assert board.next_item("dan").item == "c1"
 
 
-def test_when_others_hold_the_rest_it_says_how_many(tmp_path):
+def test_board_reports_how_many_items_others_hold(tmp_path):
     board = opened(tmp_path, annotators=1).board
     for _ in ORDER:
         board.next_item("ann", after=board.next_item("ann").item or "")

@@ -85,7 +85,7 @@ def test_markdown_and_latex(capsys: pytest.CaptureFixture[str], questions: Path)
     assert r"\toprule" in latex
 
 
-def test_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
+def test_statistics_command_draws_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     code, out, _ = run(capsys, questions, "--out", tmp_path / "new" / "figures")
     files = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())

@@ -210,7 +210,7 @@ def test_doubtful_translations_and_all_of_them_can_be_reviewed(
     assert decisions(out)["1"].rule == "keep"
 
 
-def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
+def test_back_translation_and_judge(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
     english = {chinese: text for text, chinese in WORDS.items()}
     english["全部"] = "everything else in the world"
     verdict = json.dumps({"same": False, "differences": ["Q: which birds"]})
@@ -293,7 +293,7 @@ def test_killed_step_resumes(strong: ScriptedTranslator, tmp_path: Path, capsys:
     assert [item.sample.question for item in open_items(out)] == [f"是 {n} 吗？" for n in range(1, 61)]
 
 
-def test_an_interrupted_step_says_how_to_go_on(strong: ScriptedTranslator, tmp_path: Path) -> None:
+def test_interrupted_step_prints_how_to_continue(strong: ScriptedTranslator, tmp_path: Path) -> None:
     rows = [{"index": n, "question": f"Is it {n}?", "answer": "Yes"} for n in range(1, 200)]
     data, out = write_rows(tmp_path / "many.jsonl", rows), tmp_path / "out"
 

@@ -66,7 +66,7 @@ def test_possibly_right_translations_are_doubtful(rule: str, source: str, target
     assert {(each.rule, each.level) for each in check(source, target)} == {(rule, "doubtful")}
 
 
-def test_the_way_back_is_compared() -> None:
+def test_back_translation_is_compared() -> None:
     source, target = "What is the man on the bench holding?", "长椅上的男子拿着什么？"
     assert not check(source, target, back="What is the man on the bench holding in his hands?")
     [mismatch] = check(source, target, back="Where does the train stop?")
