@@ -63,6 +63,8 @@ the level of a benchmark is counted, never claimed.
 | hostile input, crashes and kills | [Attacks](attacks.md) |
 | what the steps of `snellen curate` find, and miss | [What the steps of curation find and miss](curate/evidence.md) |
 
+A benchmark has one of four levels:
+
 * **reproduced**: published predictions of real models, scored by Snellen, give the published
   number ([Numbers reproduced](reproduction.md)).
 * **differential**: the authors' own scorer, or that of the tool whose numbers people quote, judged
