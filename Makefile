@@ -153,7 +153,7 @@ types: $(VENV)/dev.ready
 
 docs: $(VENV)/dev.ready
 	$(BIN)/python docs/generate.py --check
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 format: $(VENV)/dev.ready
 	$(BIN)/ruff check --fix .
