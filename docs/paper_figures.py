@@ -318,7 +318,6 @@ _SUBPARTS = {
 _LEVELS = ("L1", "part2", "L2", "part3", "L3")
 
 
-@cache
 def _numbers_of_subparts(subparts: Mapping[str, Mapping[str, str]]) -> Iterator[Number]:
     """Each subpart of Table 3, by model, beside the mean of its dimensions in Tables 5 and 6."""
     for file in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
@@ -334,6 +333,7 @@ def _numbers_of_subparts(subparts: Mapping[str, Mapping[str, str]]) -> Iterator[
                 )
 
 
+@cache
 def seed_bench() -> tuple[PaperTable, ...]:
     """Table 2 from the subparts of Table 3, and Table 3 from the dimensions of Tables 5 and 6."""
     subparts = {row["model"]: row for row in _rows("seed_table3_subparts.csv")}
