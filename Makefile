@@ -6,7 +6,7 @@
 #   make test-all       every test there is; goes on where it stopped
 #   make test-release   the slow ones that only a release runs
 #   make intake     what score says of every kind of file is what a hub says, for every benchmark
-#   make paper-rows     what a user types for each row of the papers (docs/paper-rows.md)
+#   make paper-rows     what a user types for each row of the papers (docs/papers.md)
 #   make test-pinned    pass the tests with the pinned packages of constraints/tests.txt
 #   make test-lowest    the tests of the base install with the lowest versions that are allowed
 #   make install     Snellen with the extras hf and api into .venv; make install-all: all packages
@@ -153,7 +153,7 @@ types: $(VENV)/dev.ready
 
 docs: $(VENV)/dev.ready
 	$(BIN)/python docs/generate.py --check
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 format: $(VENV)/dev.ready
 	$(BIN)/ruff check --fix .

@@ -162,7 +162,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in (
         "attack(what, promise): what an attacker or a bad day does, and what is promised then",
         "external_golden(*sets): reads golden sets that are not in tests/golden (all: no names)",
-        "row(what, page, partly, note): a row of docs/paper-rows.md (see docs/paper_rows.py)",
+        "row(what, page, partly, note): a row of docs/papers.md (see docs/paper_rows.py)",
         "release: slow and rarely broken; run by make test-release alone",
         "unit: starts no process, opens no port, imports no torch (tests/kinds.py)",
         "system: commands, servers, browsers, small models",

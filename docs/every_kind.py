@@ -6,7 +6,7 @@
 The files are those of tests/benchmarks/layouts: made up, each in its benchmark's own columns. The
 videos that they name are drawn, and so are the questions of SEED-Bench-H, which ask for drawings.
 OUT/data/every-kind.toml is the suite that is run; the bundled model answers, and it is the judge.
-OUT/report.html is the report. docs/generate.py writes docs/every-kind.md from the counts.
+OUT/report.html is the report. docs/generate.py writes the last section of docs/evidence.md from the counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OWN = ("my_questions.tsv", "capitals.toml")
 """Examples of benchmarks of one's own: choices without pictures, and open answers."""
 MODEL = "snellen/tiny"
 SUITE = "every-kind.toml"
-NOTE = "<!-- Written by docs/generate.py from docs/data/every_kind.json, which docs/every_kind.py counts. -->"
+NOTE = "<!-- From docs/data/every_kind.json, which docs/every_kind.py counts. -->"
 _VIDEO_NAMES = (*VIDEO_COLUMNS, "video_id")
 _SECONDS, _FPS, _SIDE, _SQUARE = 10, 4, 64, 16
 
@@ -184,14 +184,14 @@ def read_counts() -> list[Line]:
     return msgjson.decode(COUNTS.read_bytes(), type=list[Line])
 
 
-def page() -> str:
-    """docs/every-kind.md."""
+def section() -> str:
+    """The last section of docs/evidence.md."""
     lines = read_counts()
     scored = sum(one.score is not None for one in lines)
     own = {Path(name).stem for name in OWN}
     names = {one.name.partition(" ")[0] for one in lines} - own
     told = [
-        "# Every kind of benchmark, run",
+        "## Every kind of benchmark, run",
         "",
         NOTE,
         "",

@@ -52,6 +52,19 @@ docs/evidence.py counts. -->
 What each benchmark's numbers rest on. A number is right when somebody else's data or code says so:
 the level of a benchmark is counted, never claimed.
 
+| evidence | where |
+| --- | --- |
+| which level each benchmark has, and what was compared | [every benchmark](#every-benchmark), below |
+| published predictions of real models, scored here, beside the official numbers | \
+[Numbers reproduced](reproduction.md) |
+| what the five papers define, and the numbers that they print, recomputed | [The papers](papers.md) |
+| one command over every benchmark | [Every kind of benchmark, run](#every-kind-of-benchmark-run), below |
+| coverage of intervals and sizes of tests, simulated | [Statistics](statistics.md) |
+| hostile input, crashes and kills | [Attacks](attacks.md) |
+| what the steps of `snellen curate` find, and miss | [What the steps of curation find and miss](curate/evidence.md) |
+
+A benchmark has one of four levels:
+
 * **reproduced**: published predictions of real models, scored by Snellen, give the published
   number ([Numbers reproduced](reproduction.md)).
 * **differential**: the authors' own scorer, or that of the tool whose numbers people quote, judged

@@ -1,4 +1,4 @@
-"""The plots of docs/gallery.md.
+"""The plots of the gallery in docs/analyses.md.
 
     python docs/gallery.py count RUNS TABLES   takes the numbers anew into docs/data/gallery.json
     python docs/gallery.py [--check]           draws docs/images/gallery from that file

@@ -4,13 +4,12 @@ docs/cli.md         every command and flag, from the parser itself
 docs/benchmarks.md  every registered benchmark (see docs/benchmark_list.py)
 docs/models.md      every model provider and its options
 docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
-docs/evidence.md    what every benchmark's numbers rest on (see docs/evidence.py)
+docs/evidence.md    what every benchmark's numbers rest on (see docs/evidence.py), and a run over one small
+                    file of each (see docs/every_kind.py)
 docs/families.md    families of models that were tried (see docs/families.py)
 docs/routes.md      where every model's name leads (see docs/routes.py)
-docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
 docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
-docs/paper-rows.md  what the papers define, with commands and tests (see docs/paper_rows.py)
-docs/paper-figures.md  the papers' tables, recomputed (see docs/paper_figures.py)
+docs/papers.md      what the papers define and print, but for its last section (see docs/papers.py)
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
 docs/design/structure.md  how readable the package is (see docs/structure.py)
 docs/other-tools.md its table of headlines by rule alone (see docs/rule_headlines.py)
@@ -204,7 +203,8 @@ def reproduction() -> str:
 def evidence() -> str:
     """What every benchmark's numbers rest on, from the counts that are committed."""
     page: str = import_module("evidence").page()
-    return page
+    every_kind: str = runpy.run_path(str(FOLDER / "every_kind.py"))["section"]()
+    return f"{page}\n{every_kind}"
 
 
 def families() -> str:
@@ -222,11 +222,6 @@ def _page_of(script: str) -> str:
     return text
 
 
-def every_kind() -> str:
-    """The run over every kind of benchmark, from the counts that are committed."""
-    return _page_of("every_kind.py")
-
-
 def statistics() -> str:
     """Every procedure, from the studies and the results that are committed."""
     sys.path.insert(0, str(FOLDER.parent))
@@ -239,14 +234,9 @@ def attacks() -> str:
     return _page_of("attacks.py")
 
 
-def paper_rows() -> str:
-    """What the papers define, with the command and the tests of each row."""
-    return _page_of("paper_rows.py")
-
-
-def paper_figures() -> str:
-    """The papers' tables and figures, recomputed next to the printed numbers."""
-    return _page_of("paper_figures.py")
+def papers() -> str:
+    """A page whose last section is written by hand: what the papers define and print."""
+    return _page_of("papers.py")
 
 
 def structure() -> str:
@@ -277,9 +267,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "evidence.md": evidence,
     "families.md": families,
     "routes.md": routes,
-    "every-kind.md": every_kind,
-    "paper-rows.md": paper_rows,
-    "paper-figures.md": paper_figures,
+    "papers.md": papers,
     "statistics.md": statistics,
     "attacks.md": attacks,
     "design/structure.md": structure,

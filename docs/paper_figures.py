@@ -1,7 +1,7 @@
 """The five papers' tables and figures, recomputed by Snellen next to the printed numbers.
 
     python docs/paper_figures.py [--check]   draws docs/images/papers
-    python docs/generate.py                  writes docs/paper-figures.md
+    python docs/generate.py                  writes a section of docs/papers.md (see docs/papers.py)
 
 Every number is recomputed from what the papers print: averages from the cells they are averages
 of, ranks and boards from scores. The tables are those that a hub imports
@@ -48,7 +48,6 @@ ROOT = FOLDER.parent
 IMAGES = FOLDER / "images" / "papers"
 PACKAGE_TABLES = ROOT / "packages/hub/src/snellen_hub/reported_numbers/tables"
 TEST_TABLES = ROOT / "tests/paper_tables"
-NOTE = "<!-- Written by docs/paper_figures.py and docs/generate.py from the papers' tables. -->"
 ROUNDING = 0.0501
 """What a number of one decimal may differ by."""
 
@@ -319,6 +318,21 @@ _SUBPARTS = {
 _LEVELS = ("L1", "part2", "L2", "part3", "L3")
 
 
+def _numbers_of_subparts(subparts: Mapping[str, Mapping[str, str]]) -> Iterator[Number]:
+    """Each subpart of Table 3, by model, beside the mean of its dimensions in Tables 5 and 6."""
+    for file in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
+        for row in _rows(file):
+            cells = {name: _number(row[name]) for name in row if dimension_by_name(name)}
+            for group in group_by_subpart([one for one in dimensions() if one.name in cells]):
+                column = _SUBPARTS[group.name]
+                yield from _pair(
+                    row["model"],
+                    column.replace("_", " "),
+                    subparts[row["model"]][column],
+                    mean_of_all(cells, group.members),
+                )
+
+
 @cache
 def seed_bench() -> tuple[PaperTable, ...]:
     """Table 2 from the subparts of Table 3, and Table 3 from the dimensions of Tables 5 and 6."""
@@ -331,18 +345,6 @@ def seed_bench() -> tuple[PaperTable, ...]:
         cells = {one.name: _number(row[_SUBPARTS[one.subpart]]) for one in dimensions()}
         for level in _LEVELS:
             of_levels += _pair(model, level, levels[model][level], mean_of_all(cells, groups[level].members))
-    of_subparts = []
-    for file in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
-        for row in _rows(file):
-            cells = {name: _number(row[name]) for name in row if dimension_by_name(name)}
-            for group in group_by_subpart([one for one in dimensions() if one.name in cells]):
-                column = _SUBPARTS[group.name]
-                of_subparts += _pair(
-                    row["model"],
-                    column.replace("_", " "),
-                    subparts[row["model"]][column],
-                    mean_of_all(cells, group.members),
-                )
     test = "tests/benchmarks/test_seedbench_tables.py::"
     return (
         PaperTable(
@@ -357,7 +359,7 @@ def seed_bench() -> tuple[PaperTable, ...]:
             "Table 3, subparts",
             "the dimensions of Tables 5 and 6, plain means; Table 4 cannot be read reliably",
             f"{test}test_subparts_of_table_3",
-            tuple(of_subparts),
+            tuple(_numbers_of_subparts(subparts)),
             reach=0.1 + 1e-9,
         ),
     )
@@ -370,7 +372,7 @@ def _pair(model: str, column: str, printed: str, ours: float | None) -> Iterator
 
 
 class Paper(NamedTuple):
-    """A paper: what is recomputed, the image of it, and figures of docs/gallery.md."""
+    """A paper: what is recomputed, the image of it, and figures of the gallery in docs/analyses.md."""
 
     name: str
     source: str
@@ -472,18 +474,16 @@ DRAWINGS: Mapping[str, Callable[[], Figure]] = {
 }
 
 
-def page() -> str:
-    """The page docs/paper-figures.md."""
+def section() -> str:
+    """The section of docs/papers.md."""
     lines = [
-        "# The papers' tables and figures",
-        "",
-        NOTE,
+        "## Their tables and figures",
         "",
         "The tables and figures of the five papers as Snellen computes and draws them, next to "
         "the printed numbers. Nothing here was measured anew: averages, ranks and boards are "
         "recomputed from the cells that the papers print, by the code that scores runs. A number "
-        "in bold differs from the printed one by more than rounding; why is said under [where the "
-        "papers contradict themselves](papers.md). Numbers of models that were run stand under "
+        "in bold differs from the printed one by more than rounding; why is said under [where they "
+        "contradict themselves](#where-they-contradict-themselves). Numbers of models that were run stand under "
         "[numbers reproduced](reproduction.md).",
         "",
         "| paper | what | numbers | equal |",
@@ -495,11 +495,11 @@ def page() -> str:
             row = (paper.name, table.title, str(count), str(count - off))
             lines.append(f"| {' | '.join(map(cell, row))} |")
     for paper in PAPERS:
-        lines += ["", f"## {paper.name}", "", f"Printed numbers: {paper.source}.", ""]
+        lines += ["", f"### Numbers of {paper.name}", "", f"Printed numbers: {paper.source}.", ""]
         lines.append(f"![{paper.about}](images/papers/{paper.image})")
         for table in paper.tables():
             test = table.test.rpartition("::")[2]
-            lines += ["", f"### {paper.name}: {table.title}", ""]
+            lines += ["", f"#### {paper.name}: {table.title}", ""]
             lines.append(f"Recomputed from {table.how}. Held by `{test}`.")
             if table.listed:
                 lines += ["", *_markdown(table)]

@@ -1,5 +1,5 @@
-"""docs/paper-rows.md from tests/paper_rows: what the papers define, each with the commands that a
-user types and whose results a test computes by itself. `python docs/generate.py` writes the page.
+"""A section of docs/papers.md from tests/paper_rows: what the papers define, each with the commands
+that a user types and whose results a test computes by itself. docs/papers.py puts it on the page.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 TESTS = Path(__file__).parents[1] / "tests" / "paper_rows"
-NOTE = "<!-- Written by docs/paper_rows.py and docs/generate.py from tests/paper_rows. -->"
 PAPERS = {
     "test_vlmevalkit.py": "VLMEvalKit",
     "test_mmbench.py": "MMBench",
@@ -67,36 +66,39 @@ def _commands(node: ast.FunctionDef) -> Iterator[str]:
             yield one.value
 
 
-def page() -> str:
-    """The page docs/paper-rows.md."""
+def section() -> str:
+    """The section of docs/papers.md."""
     rows = tuple(read_rows())
     counts = Counter(row.partly for row in rows)
     lines = [
-        "# What the papers define, row by row",
+        "## What they define, row by row",
         "",
-        NOTE,
-        "",
-        "What the papers of VLMEvalKit, MMBench, MME, MMT-Bench and SEED-Bench-H define, and what "
-        "Snellen adds, each with the commands that a user types. A test makes the data, runs these "
+        "What each paper defines, and what Snellen adds, with the commands that a user types. A "
+        "test makes the data, runs these "
         "commands as they stand here and compares what comes of them with numbers that it computes "
         "by itself; `make paper-rows` runs them all. Words in capitals stand for addresses, files "
         f"and names. {counts[False]} rows work as defined; {counts[True]} work partly, and the "
-        "note says what is missing. The numbers of the papers stand under [the papers' tables and "
-        "figures](paper-figures.md).",
+        "note says what is missing. The numbers of the papers stand under [their tables and "
+        "figures](#their-tables-and-figures).",
     ]
     for paper in PAPERS.values():
-        lines += ["", f"## {paper}"]
+        lines += ["", f"### {paper}"]
         for row in rows:
             if row.paper == paper:
-                lines += _section(row)
+                lines += _entry(row)
     return "\n".join(lines)
 
 
-def _section(row: PaperRow) -> Iterator[str]:
+def _entry(row: PaperRow) -> Iterator[str]:
     what = row.what.replace("*", "\\*")
-    yield from ("", f"### [{what}]({row.page})")
+    yield from ("", f"#### [{what}]({_link(row.page)})")
     if row.note:
         note = f"partly: {row.note}" if row.partly else row.note
         yield from ("", f"{note[0].upper()}{note[1:]}.")
     commands = [f"$ {command}" for command in row.commands]
     yield from ("", f"<!-- not run: {row.test} runs it -->", "```console", *commands, "```")
+
+
+def _link(page: str) -> str:
+    """The page as it is linked to from docs/papers.md."""
+    return page.removeprefix("papers.md")

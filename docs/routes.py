@@ -34,8 +34,9 @@ small model of random weights, with the files, signatures and processor of the o
 name the architecture | the protocol, with a server on this machine; not these programs with \
 these weights |
 | `environment` | as `environment/NAME` starts a one-file server, for which uv installs an older \
-transformers or the package of the authors ([how](environments.md)) | a small model of random \
-weights, or nothing (read only) |
+transformers or the package of the authors \
+([how](local-models.md#a-model-in-an-environment-of-its-own)) | a small model of random weights, \
+or nothing (read only) |
 | `api` | asks the provider; needs a key | the protocol, with a server on this machine |
 | `pipeline` | loads a diffusers pipeline, which draws | a small pipeline by the same interface |
 | `none` | says why | nothing |

@@ -150,6 +150,11 @@ def names_used_twice(every: Iterable[Definition]) -> dict[str, list[str]]:
     return {name: files for name, files in places.items() if len(files) > 1}
 
 
+def _count_comments(path: Path) -> int:
+    with tokenize.open(path) as file:
+        return sum(token.type == tokenize.COMMENT for token in tokenize.generate_tokens(file.readline))
+
+
 def measure(checkout: Path = ROOT) -> dict[str, int]:
     """The figures of the packages of a checkout."""
     every = all_definitions(checkout)
@@ -162,11 +167,6 @@ def measure(checkout: Path = ROOT) -> dict[str, int]:
         path for source in sources for path in source.rglob("*") if path.is_file() and "__pycache__" not in str(path)
     ]
     folders = Counter(path.parent for path in tracked)
-    comments = 0
-    for path in files:
-        with tokenize.open(path) as file:
-            tokens = tokenize.generate_tokens(file.readline)
-            comments += sum(token.type == tokenize.COMMENT for token in tokens)
     evaluate = [one for one in functions if one.name == "evaluate" and "/api/" in one.file]
     return {
         "Python files": len(files),
@@ -187,7 +187,7 @@ def measure(checkout: Path = ROOT) -> dict[str, int]:
             one.lines >= 20 and not one.documented for one in functions
         ),
         "`fmt: skip`": sum(path.read_text("utf-8").count("# fmt: skip") for path in files),
-        "comments": comments,
+        "comments": sum(map(_count_comments, files)),
         "classes": len(classes),
         "functions": len(functions),
     }

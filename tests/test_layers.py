@@ -188,7 +188,7 @@ def test_exported_names() -> None:
         assert getattr(snellen, name) is getattr(home, name)
 
 
-def test_no_packet_of_odds_and_ends() -> None:
+def test_no_module_is_named_utils() -> None:
     banned = {"utils", "util", "helpers", "helper", "misc", "common", "base2"}
     assert not banned & {path.stem for path in FILES}
 

@@ -51,7 +51,7 @@ def _run(suite: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "workers"])
 @pytest.mark.attack("tests started with Ctrl-C ignored", "they pass all the same")
-def test_children_obey_ctrl_c_in_the_background(suite: Path, workers: tuple[str, ...]) -> None:
+def test_background_children_receive_ctrl_c(suite: Path, workers: tuple[str, ...]) -> None:
     (suite / "test_child.py").write_text(CHILD)
     done = _run(suite, *workers)
     assert done.returncode == 0, done.stdout

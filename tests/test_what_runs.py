@@ -112,7 +112,7 @@ def test_a_test_that_does_not_name_its_set_fails_everywhere(
         done.stdout.fnmatch_lines(["*mark it: external_golden('outside')*"])
 
 
-def test_what_a_release_runs(suite: pytest.Pytester) -> None:
+def test_release_marks_select_tests(suite: pytest.Pytester) -> None:
     done = run(suite, kept=KEPT, release=RELEASE)
     done.assert_outcomes(passed=1, deselected=1)
     done.stdout.fnmatch_lines(["1 tests of a release were not run; make test-release runs them"])

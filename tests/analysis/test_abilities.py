@@ -64,13 +64,13 @@ def test_a_name_with_commas_is_one_name(tmp_path: Path) -> None:
     assert list(select_scores(made, "one,AR").scores) == ["one"]
 
 
-def test_a_group_that_some_lack_is_told(tmp_path: Path) -> None:
+def test_reports_group_missing_for_some_models(tmp_path: Path) -> None:
     made = table(tmp_path, LONG)
     assert made.groups == ["CP", "AR"]
     assert made.notices == ("not every model has a score in: LR",)
 
 
-def test_totals_and_marks_of_a_published_table_are_no_groups(tmp_path: Path) -> None:
+def test_totals_and_marks_of_a_published_table_are_not_groups(tmp_path: Path) -> None:
     made = table(tmp_path, "model,in_house_data,Overall,CP,AR\none,0,30,10,50\nother,1,25,30,20\n")
     assert made.groups == ["cp", "ar"]
     assert made.notices == ("columns that are no group: in_house_data (zeros and ones alone), overall (a total)",)
@@ -157,7 +157,7 @@ def test_samples_that_all_have_wrong(runs: list[RunFolder]) -> None:
                 assert not isinstance(wrong.answer, ParsedAnswer)
 
 
-def test_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
+def test_abilities_and_radar_commands(runs: list[RunFolder], tmp_path: Path, capsys) -> None:
     folder = str(runs[0].path.parent)
     picture = tmp_path / "radar.svg"
     assert main(["analyse", "radar", folder, "-o", str(picture), "--json"]) == 0

@@ -79,7 +79,7 @@ def test_a_flag_of_another_finding_is_refused(flag: str, runs: str, capsys: pyte
         (["letters", "{}", "-o", "x.xyz"], "-o x.xyz: expected a file that ends in"),
     ],
 )
-def test_mistakes_are_one_sentence(
+def test_mistakes_give_one_sentence(
     words: list[str],
     expected: str,
     runs: str,

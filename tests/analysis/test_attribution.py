@@ -81,7 +81,7 @@ def score(folder: RunFolder) -> float:
     return value
 
 
-def test_what_two_runs_do_not_tell_apart_is_one_part(bench: Bench) -> None:
+def test_causes_that_two_runs_cannot_separate_form_one_part(bench: Bench) -> None:
     first, second = bench.asked(answering("weak"), "one"), bench.asked(answering("strong"), "two")
     found = explain(first.path, second.path).why
     ((name, share),) = by_causes(found).items()
@@ -96,7 +96,7 @@ def test_what_two_runs_do_not_tell_apart_is_one_part(bench: Bench) -> None:
     assert '"method":"together"' in json_text.write(why_document(found))
 
 
-def test_a_third_run_tells_them_apart(bench: Bench) -> None:
+def test_third_run_separates_prompt_and_model(bench: Bench) -> None:
     """A prompt that is worth nothing, and a model that is worth everything."""
     blank = {("weak", "one"): 0.5, ("weak", "two"): 0.5, ("strong", "one"): 0.9, ("strong", "two"): 0.9}
     models = {name: answering(name) for name in ("weak", "strong")}
@@ -139,7 +139,7 @@ def test_runs_in_the_same_folder_are_found_and_named(bench: Bench) -> None:
         assert (back[name].gained, back[name].lost) == (share.lost, share.gained)
 
 
-def test_a_run_that_tells_nothing_of_the_two_is_refused(bench: Bench) -> None:
+def test_refuses_a_third_run_that_separates_nothing(bench: Bench) -> None:
     first, second = bench.asked(answering("weak"), "one"), bench.asked(answering("strong"), "two")
     other = bench.asked(answering("weak", dtype="int8"), "two", out="other")
     with pytest.raises(UsageError, match="tells nothing of what sets weak and strong apart"):
@@ -177,7 +177,7 @@ def test_replies_are_read_again_where_model_and_rule_differ(tmp_path: Path) -> N
     assert any("replies cannot be read again" in notice for notice in gone.notices)
 
 
-def test_gold_and_model_are_told_apart_by_the_new_gold(tmp_path: Path) -> None:
+def test_separates_gold_and_model_by_the_new_gold(tmp_path: Path) -> None:
     table = rows(40)
     first = run(answering("weak"), write(tmp_path / "mine.tsv", table), tmp_path / "a")
     for row in table[:10]:
@@ -193,7 +193,7 @@ def test_gold_and_model_are_told_apart_by_the_new_gold(tmp_path: Path) -> None:
     assert parts["data"].method == "read again"
 
 
-def test_a_token_limit_that_no_reply_reaches_is_no_cause(tmp_path: Path) -> None:
+def test_token_limit_that_no_reply_reaches_is_not_a_cause(tmp_path: Path) -> None:
     data = write(tmp_path / "mine.tsv", rows(30))
 
     def wordy(request: Request) -> snellen.Generated:
@@ -236,7 +236,7 @@ def test_no_interval_of_no_width(tmp_path: Path, pictures: int, claims: bool) ->
         assert found.observed.reason in text.replace("\n", " ")
 
 
-def test_judge_and_model_are_told_apart_by_the_other_judge(tmp_path: Path) -> None:
+def test_separates_judge_and_model_by_the_other_judge(tmp_path: Path) -> None:
     layouts = Path(__file__).parents[1] / "benchmarks" / "layouts"
 
     def graded(name: str, reply: str, grade: str) -> RunFolder:

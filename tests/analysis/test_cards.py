@@ -133,7 +133,7 @@ def test_the_command_prints_the_card(capsys: pytest.CaptureFixture[str], tmp_pat
     assert main(["info", "mmstars", "--card"]) == 2
 
 
-def test_each_report_prints_it(tmp_path: Path) -> None:
+def test_reports_print_the_card_digest(tmp_path: Path) -> None:
     (run,) = evaluate(["random"], ["eyechart"], limit=4, out=tmp_path).runs
     facts = {
         group.title: {one.name: one.value for one in group.facts} for group in fact_sections(run.report(), run.path)

@@ -72,7 +72,7 @@ def test_a_preferred_place_is_found_by_number_of_options() -> None:
     assert excess == pytest.approx({"A": 20 / 80, "B": 0.0, "C": -20 / 80})
 
 
-def test_a_model_that_follows_the_text_is_not_accused() -> None:
+def test_no_letter_bias_for_a_model_that_follows_the_text() -> None:
     rng = random.Random(3)
     records = []
     for number in range(200):
@@ -83,7 +83,7 @@ def test_a_model_that_follows_the_text_is_not_accused() -> None:
     assert found.bias.p > 0.99
 
 
-def test_a_model_that_repeats_a_letter_is_accused_only_of_one_letter() -> None:
+def test_letter_bias_only_if_one_letter_is_preferred_overall() -> None:
     """One letter in all passes of a question: another for each question, or A too often."""
     drawn = list("ABCD") * 75
     spread = choices([rotated(n, [letter] * 4) for n, letter in enumerate(drawn)])
@@ -152,7 +152,7 @@ def test_several_accepted_letters_leave_fewer_wrong_ones() -> None:
     assert (found.bias.statistic, found.bias.freedom) == (pytest.approx(40), 1)
 
 
-def test_two_options_tell_nothing_given_the_gold_letter() -> None:
+def test_no_bias_test_with_two_options() -> None:
     assert choices([record(n, 0.0, one("A", "B")) for n in range(30)]).bias is None
 
 

@@ -68,7 +68,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     return {f"{run.info.model} {run.info.config.parameters.get('control', 'plain')}": run for run in find_runs(out)}
 
 
-def test_a_model_that_sees_owes_its_score_to_the_pictures(runs: dict[str, RunFolder]) -> None:
+def test_gains_of_controls_for_a_model_that_uses_images(runs: dict[str, RunFolder]) -> None:
     found = {gain.value: gain for gain in gains(list(runs.values()))}
     assert set(found) == {"blind", "black", "blur:5", "wrong-image:3", "shuffled-options:0"}
     assert found["shuffled-options:0"].gain == 0
@@ -95,9 +95,7 @@ def test_leakage_is_the_blind_score_beyond_the_language_model(runs: dict[str, Ru
         leakages([blind], runs["knowing plain"])
 
 
-def test_the_report_and_the_command_tell_the_gain(
-    runs: dict[str, RunFolder], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report_and_command_print_the_gain(runs: dict[str, RunFolder], capsys: pytest.CaptureFixture[str]) -> None:
     two = [str(runs[f"knowing {which}"].path) for which in ("plain", "blind")]
     assert main(["report", *two]) == 0
     assert "gains of knowing" in capsys.readouterr().out
@@ -159,7 +157,7 @@ def test_questions_of_one_unit_get_the_same_wrong_picture_and_not_each_others() 
     assert drawn == {"c", "d", "e"}
 
 
-def test_too_few_other_pictures_is_said() -> None:
+def test_refuses_swap_with_too_few_other_images() -> None:
     lonely = [asked("1", "a"), asked("2", "a")]
     with pytest.raises(UsageError, match="too few other images for the sample '1'"):
         ImagePool.from_samples(lonely).swap_images(lonely[0], 0)
@@ -192,7 +190,7 @@ def test_options_that_belong_to_their_places_are_not_shuffled(options: dict[str,
     assert shuffle_options(sample, 1) == sample
 
 
-def test_blur_keeps_the_size_and_grows_with_the_radius() -> None:
+def test_blur_keeps_the_size_and_increases_with_the_radius() -> None:
     def shown(control: str | None) -> tuple[tuple[int, int], int]:
         benchmark = open_benchmark("eyechart", Variant(control=control))
         sample = next(iter(benchmark.samples(benchmark.open())))
@@ -245,7 +243,7 @@ def test_thinking_and_examples_are_gains_too(tmp_path: Path) -> None:
     assert [one[:2] for one in found] == [("cot", "on")] * 2 + [("shots", "2")] * 2
 
 
-def test_examples_may_stand_before_shuffled_options() -> None:
+def test_examples_combine_with_shuffled_options() -> None:
     assert open_benchmark("eyechart:shots=1,control=shuffled-options").parameters["shots"] == "1"
     with pytest.raises(UsageError, match="would not change"):
         open_benchmark("eyechart:shots=1,control=blind")
@@ -259,9 +257,7 @@ def test_a_declared_chance_is_reported(tmp_path: Path) -> None:
     assert run.report().summary.metrics["chance"].value == 25.0
 
 
-def test_the_page_and_the_run_tell_the_gain_where_both_runs_lie(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_and_page_show_the_gain_if_both_runs_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["run", "-m", "random", "-b", "eyechart", "--limit", "12", "-q", "--out", str(tmp_path)]
     assert main(argv) == 0
     assert "gains of" not in capsys.readouterr().out

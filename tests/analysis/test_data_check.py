@@ -116,7 +116,7 @@ def test_copies_look_alike_whatever_their_bytes() -> None:
     assert image_fingerprint(flat.getvalue()) is None
 
 
-def test_one_place_tells_two_pictures_apart() -> None:
+def test_one_changed_region_makes_images_dissimilar() -> None:
     image = Image.open(io.BytesIO(picture()))
     ImageDraw.Draw(image).rectangle((30, 30, 34, 34), fill="black")
     file = io.BytesIO()

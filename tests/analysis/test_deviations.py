@@ -74,7 +74,7 @@ def test_every_benchmark_without_flags_is_plain(name: str) -> None:
         ("eyechart:cot=on", Variant(max_new_tokens=512), ["cot=on", "max_new_tokens=512"]),
     ],
 )
-def test_what_a_benchmark_is_opened_with(spec: str, variant: Variant, expected: list[str]) -> None:
+def test_labels_of_benchmark_options(spec: str, variant: Variant, expected: list[str]) -> None:
     assert labels(run_of(open_benchmark(spec, variant))) == expected
 
 
@@ -91,11 +91,11 @@ def test_what_a_benchmark_is_opened_with(spec: str, variant: Variant, expected: 
         ({"roles": {"clip": JUDGE}}, "clip gpt-4o"),
     ],
 )
-def test_what_a_run_is_started_with(config: dict[str, Any], expected: str) -> None:
+def test_labels_of_run_settings(config: dict[str, Any], expected: str) -> None:
     assert labels(run_of(open_benchmark("eyechart"), **config)) == [expected]
 
 
-def test_what_a_run_became() -> None:
+def test_labels_of_reused_replies_data_and_version() -> None:
     plain = run_of(open_benchmark("eyechart"))
     old = ReusedReplies(9, "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00")
     fresh = ReusedReplies(9, "2026-11-22T08:00:00+00:00", "2026-11-22T09:00:00+00:00")
@@ -115,7 +115,7 @@ def test_a_recipe_is_a_prompt() -> None:
     assert labels(run_of(asked)) == ["recipe qwen2-vl"]
 
 
-def test_a_file_with_the_name_of_a_benchmark_is_no_other_version_of_it(tmp_path: Path) -> None:
+def test_own_file_named_as_a_benchmark_has_no_version_label(tmp_path: Path) -> None:
     path = tmp_path / "mme.tsv"
     path.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n")
     run = run_of(open_benchmark(str(path)))

@@ -58,7 +58,7 @@ def test_the_sheet_holds_a_share_of_the_unread_replies(out: Path, tmp_path: Path
     assert "5 of 10 unread replies" in capsys.readouterr().out
 
 
-def test_alignment_tells_the_extractors_apart(out: Path, tmp_path: Path, capsys) -> None:
+def test_agreement_is_measured_for_each_extractor(out: Path, tmp_path: Path, capsys) -> None:
     sheet = tmp_path / "sheet.csv"
     main(["analyse", "readers", str(out), "--sheet", str(sheet), "--share", "1"])
     rows = list(csv.reader(sheet.read_text().splitlines()))

@@ -115,7 +115,7 @@ def failed(records: Sequence[Record], names: set[str]) -> list[Record]:
     ]
 
 
-def test_what_counts_whole_is_whole_for_both_or_for_neither(tmp_path: Path) -> None:
+def test_unit_failed_in_one_run_is_left_out_of_both(tmp_path: Path) -> None:
     """A pair of MMVP, one question of which failed in one run, counts in none."""
     layout = layout_of("mmvp")
     records = list(half_right(layout))

@@ -63,7 +63,7 @@ def test_a_wrong_label_is_doubted(runs: list[RunFolder]) -> None:
     assert len(found.items) == found.n == COUNT
 
 
-def test_the_command_tells_it_in_four_ways(runs: list[RunFolder], capsys) -> None:
+def test_items_command_prints_four_formats(runs: list[RunFolder], capsys) -> None:
     out = str(runs[0].path.parent)
     assert main(["items", out, "--agreement", "60"]) == 0
     table = capsys.readouterr().out
@@ -87,7 +87,7 @@ def test_the_command_tells_it_in_four_ways(runs: list[RunFolder], capsys) -> Non
     assert main(["items", out, "--agreement", "10"]) == 2
 
 
-def test_a_subset_of_ten_runs_says_what_it_can_still_tell(tmp_path: Path, capsys) -> None:
+def test_subset_of_ten_runs_reports_its_remaining_power(tmp_path: Path, capsys) -> None:
     data = write(tmp_path / "mine.tsv", rows(COUNT))
     for at in range(10):
         told = answers(0.3 + 0.1 * at, at)
@@ -114,7 +114,7 @@ def test_a_subset_of_ten_runs_says_what_it_can_still_tell(tmp_path: Path, capsys
     assert f"{listed} samples with a discrimination below that of 95 of 100 permutations" in told
 
 
-def test_few_runs_say_what_they_cannot_tell(runs: list[RunFolder]) -> None:
+def test_few_runs_report_which_analyses_are_left_out(runs: list[RunFolder]) -> None:
     found = analyse_items(runs[:2], ["a", "b"])
     assert (found.wrong_labels, found.suspects, found.sizes) == (None, (), ())
     assert any("doubtful labels need 5 or more runs" in notice for notice in found.notices)

@@ -50,7 +50,7 @@ def test_types_of_error_are_corrected_by_the_same_means(tmp_path: Path, capsys: 
     assert "no sample in common" in err
 
 
-def test_judged_samples_stand_for_all_wrong_answers_of_their_subtask(
+def test_judged_shares_are_weighted_by_wrong_answers_of_subtasks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """900 wrong answers by reasoning in one subtask, 100 by perception in the other; the judge saw

@@ -51,7 +51,7 @@ def data(tmp_path: Path) -> Path:
     return write(tmp_path / "mine.tsv", rows(120))
 
 
-def test_a_pair_is_told_apart_by_the_samples_only_one_has_right(data: Path, tmp_path: Path) -> None:
+def test_pair_is_compared_by_discordant_samples(data: Path, tmp_path: Path) -> None:
     worse = run(Told("worse", by_id(letters(60, 120))), data, tmp_path / "out")
     better = run(Told("better", by_id(letters(90, 120))), data, tmp_path / "out")
     found = compare([worse, better], ["worse", "better"])
@@ -76,7 +76,7 @@ def test_a_pair_is_told_apart_by_the_samples_only_one_has_right(data: Path, tmp_
     ]
 
 
-def test_twins_are_not_told_apart(data: Path, tmp_path: Path) -> None:
+def test_nearly_equal_runs_share_a_rank(data: Path, tmp_path: Path) -> None:
     first = run(Told("first", by_id(letters(60, 120))), data, tmp_path / "out")
     second = run(Told("second", by_id(letters(61, 120))), data, tmp_path / "out")
     (pair,) = compare([first, second], ["first", "second"]).pairs
@@ -93,7 +93,7 @@ def test_twins_are_not_told_apart(data: Path, tmp_path: Path) -> None:
     assert (pair.interval.low, pair.interval.high) == (pytest.approx(-3.1, abs=0.05), pytest.approx(3.1, abs=0.05))
 
 
-def test_many_pairs_that_cannot_be_told_apart_share_a_sentence(data: Path, tmp_path: Path) -> None:
+def test_many_inseparable_pairs_share_a_sentence(data: Path, tmp_path: Path) -> None:
     counts = {"a": 60, "b": 61, "c": 62, "d": 63, "far": 118}
     runs = [run(Told(name, by_id(letters(count, 120))), data, tmp_path / "out") for name, count in counts.items()]
     *better, alike = verdicts(compare(runs, list(counts)))
@@ -246,7 +246,7 @@ def test_groups_of_all_pairs_are_one_family(data: Path, tmp_path: Path) -> None:
     assert both[0].p_holm >= alone[0].p_holm
 
 
-def test_few_pictures_tell_nothing(tmp_path: Path) -> None:
+def test_no_test_with_few_image_clusters(tmp_path: Path) -> None:
     """Two groups of one and of thirty pictures; one answer of the group of one picture differs."""
     poster = [{**row, "image": PIXEL, "category": "poster"} for row in rows(12)]
     many = [{**row, "index": str(12 + at), "image": pixel(at), "category": "many"} for at, row in enumerate(rows(30))]
@@ -320,14 +320,14 @@ def test_a_limit_is_other_samples(data: Path, tmp_path: Path) -> None:
     assert compare([first, second], ["first", "second"], common=True).pairs[0].n == 30
 
 
-def test_one_run_of_each_benchmark_compares_nothing(data: Path, tmp_path: Path) -> None:
+def test_refuses_runs_without_a_common_benchmark(data: Path, tmp_path: Path) -> None:
     first = run(Told("first", by_id({})), data, tmp_path / "out")
     other = run(Told("other", by_id({})), write(tmp_path / "o.tsv", rows(9)), tmp_path / "out")
     with pytest.raises(UsageError, match="no two of the runs are of one benchmark"):
         compare([first, other], ["first", "other"])
 
 
-def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) -> None:
+def test_compare_command_prints_three_formats(data: Path, tmp_path: Path, capsys) -> None:
     for name, count in (("worse", 60), ("better", 90)):
         run(Told(name, by_id(letters(count, 120))), data, tmp_path / "out")
     out = str(tmp_path / "out")
@@ -353,7 +353,7 @@ def comparison(out: str) -> RunComparison:
     return compare(runs, comparison_names(runs))
 
 
-def test_runs_of_one_name_are_told_apart(data: Path, tmp_path: Path) -> None:
+def test_runs_of_the_same_name_get_distinct_labels(data: Path, tmp_path: Path) -> None:
     short = run(Told("one", by_id({})), data, tmp_path / "a", variant=Variant(max_new_tokens=8))
     long = run(Told("one", by_id({})), data, tmp_path / "a", variant=Variant(max_new_tokens=9))
     again = run(Told("one", by_id({})), data, tmp_path / "b", variant=Variant(max_new_tokens=9))
@@ -390,7 +390,7 @@ def test_pairs_are_in_the_order_of_ranks(data: Path, tmp_path: Path) -> None:
     assert [line for line in shown if " – " in line and len(line) == 5] == ["c – b", "b – a", "c – a"]
 
 
-def test_a_limit_that_all_share_is_no_part_of_a_name(data: Path, tmp_path: Path) -> None:
+def test_shared_limit_is_left_out_of_labels(data: Path, tmp_path: Path) -> None:
     runs = [run(Told(name, by_id({})), data, tmp_path, limit=4) for name in ("one", "two")]
     assert comparison_names(runs) == ["one (limit 4)", "two (limit 4)"]
     assert comparison_names(runs, shared_limit=False) == ["one", "two"]

@@ -53,7 +53,7 @@ def by_maker(model: str = QWEN, spec: str = "mmstar") -> Benchmark:
     ("value", "low", "high", "verdict"),
     [(59.9, 57.3, 62.4, "outside"), (63.0, 60.5, 65.4, "inside"), (63.9, 63.9, 63.9, "inside")],
 )
-def test_the_published_number_stands_beside_the_interval(value: float, low: float, high: float, verdict: str) -> None:
+def test_compares_published_number_with_the_interval(value: float, low: float, high: float, verdict: str) -> None:
     (comparison,) = compare_with_published(report_of(by_maker(), value, Interval(low, high, "Wilson")))
     assert comparison.verdict == verdict
     assert comparison.sentence().startswith(

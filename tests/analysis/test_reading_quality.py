@@ -81,7 +81,7 @@ def test_systems_are_counted_apart() -> None:
     assert (alone.systems, alone.precision_interval) == ((), wilson(4, 4))
 
 
-def test_it_is_said_whose_labels_they_are(capsys) -> None:
+def test_shows_the_origin_of_labels(capsys) -> None:
     assert {one.labelled_by for one in stored_qualities()} == set(LABELS)
     assert main(["analyse", "readers", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -138,7 +138,7 @@ def test_the_error_in_a_run_is_that_of_its_own_replies() -> None:
     assert run_score_error({"rule": "official"}, clear) is None
 
 
-def test_what_no_rule_read_has_no_reading_error() -> None:
+def test_no_reading_error_without_parsed_replies() -> None:
     replies = RuleParseCounts()
     replies.add(read_record(1, Ranked(()), ParsedAnswer("A", "ranking"), 1.0))
     replies.add(read_record(2, Generated(""), Empty(), 0.0))

@@ -48,7 +48,7 @@ def held(folder: Path, until: str | None, *shares: float, count: int = 1000) -> 
     return list(evaluate(models, [benchmark], until=until, out=out, html=False).runs)
 
 
-def test_a_difference_that_ended_the_runs_is_told_with_its_anytime_interval(tmp_path: Path) -> None:
+def test_difference_that_stopped_the_runs_has_an_anytime_interval(tmp_path: Path) -> None:
     runs = held(tmp_path, "A>B", 0.9, 0.7)
     assert all(has_stopped_early(run.info) for run in runs)
     found = compare(runs, ["a", "b"], common=True)
@@ -62,7 +62,7 @@ def test_a_difference_that_ended_the_runs_is_told_with_its_anytime_interval(tmp_
     assert "the 95 % anytime interval of the difference is" in " ".join(verdicts(found))
 
 
-def test_why_tells_it_too(tmp_path: Path) -> None:
+def test_why_reports_the_anytime_interval(tmp_path: Path) -> None:
     runs = held(tmp_path, "A>B", 0.9, 0.7)
     found = explain(runs[0].path, runs[1].path).why
     assert found.observed.anytime is not None
@@ -71,7 +71,7 @@ def test_why_tells_it_too(tmp_path: Path) -> None:
     assert "anytime interval" in [column.name for column in observed_table(found).columns]
 
 
-def test_whole_runs_have_no_such_interval(tmp_path: Path) -> None:
+def test_no_anytime_interval_for_complete_runs(tmp_path: Path) -> None:
     runs = held(tmp_path, None, 0.9, 0.7, count=60)
     assert not any(has_stopped_early(run.info) for run in runs)
     found = compare(runs, ["a", "b"])

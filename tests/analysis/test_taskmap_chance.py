@@ -52,7 +52,7 @@ def test_noise_has_no_tau_and_no_domain_whatever_the_size() -> None:
     assert sides["in"] + sides["out"] <= 0.12 * repeats
 
 
-def test_a_cluster_that_ranks_the_other_way_stands_out() -> None:
+def test_cluster_with_reversed_ranking_is_tested_out() -> None:
     rng = np.random.default_rng(2)
     values = np.linspace(-20, 20, 16)[:, None] + rng.normal(50, 10, (16, sum(SIZES)))
     values[:, 90:100] = 80 - values[:, 90:100]
@@ -87,7 +87,7 @@ def mapped(signal: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return values, distances
 
 
-def test_near_tasks_that_rank_alike_are_told_from_chance() -> None:
+def test_near_tasks_with_similar_ranks_differ_from_chance() -> None:
     values, distances = mapped(1.5, 1)
     taus = kendall_taus(values)
     every, near = add_p_values(tau_by_distance(distances, taus, (1.0, 0.6)), distances, taus)
@@ -105,7 +105,7 @@ def test_near_tasks_that_rank_alike_are_told_from_chance() -> None:
     assert mantel_test(distances[:3, :3], taus[:3, :3]) is None
 
 
-def test_a_map_of_noise_is_as_often_right_as_chance() -> None:
+def test_map_of_noise_is_rejected_at_the_level() -> None:
     rejected = np.zeros(3)
     for seed in range(40):
         values, distances = mapped(0.0, seed)

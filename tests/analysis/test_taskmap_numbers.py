@@ -144,7 +144,7 @@ def test_scores_are_predicted_from_the_nearest_tasks() -> None:
     assert new.scores == {"model 0": 50.0, "model 1": 30.0}
 
 
-def test_halves_that_are_no_pair_are_named() -> None:
+def test_halves_that_are_not_nearest_neighbours_are_named() -> None:
     names = ["a/1", "a/2", "b/1", "b/2"]
     distances = np.array([[0, 0.2, 0.9, 0.8], [0.2, 0, 0.7, 1.0], [0.9, 0.7, 0, 0.75], [0.8, 1.0, 0.75, 0]])
     a, b = compare_halves(names, distances)
@@ -191,7 +191,7 @@ def test_scores_are_read(tmp_path: Path) -> None:
         ("model,task,score\nx,a,1\n", "fewer than two models"),
     ],
 )
-def test_bad_scores_are_told_in_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_bad_scores_give_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
     file = tmp_path / "scores.csv"
     file.write_text(text)
     with pytest.raises(DataError, match=sentence):

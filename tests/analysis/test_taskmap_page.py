@@ -45,7 +45,7 @@ def test_the_table_of_halves() -> None:
     assert f"correlate {seeds.correlation:.2f}" in PAGE
 
 
-def test_what_is_said_of_the_drawn_tasks() -> None:
+def test_page_matches_figures_of_the_drawn_tasks() -> None:
     found = stored("taskmap-drawn.json").map
     assert found is not None
     assert len(found.halves) == 36
@@ -106,7 +106,7 @@ def test_without_matplotlib_the_map_is_written_and_its_plots_are_left_out(
     assert not output.out, "which may hold JSON"
 
 
-def test_what_is_said_of_the_control() -> None:
+def test_page_matches_figures_of_the_control() -> None:
     found = stored("taskmap-control.json").map
     assert found is not None
     assert found.control is not None
@@ -122,7 +122,7 @@ def test_what_is_said_of_the_control() -> None:
         assert re.search(rf"^{one.task} .* {one.distance:.3f} ", PAGE, re.MULTILINE)
 
 
-def test_what_is_said_of_models_that_are_not_of_the_map() -> None:
+def test_page_matches_figures_of_held_out_models() -> None:
     found = stored("taskmap-held-out.json")
     assert found.map is not None
     assert found.map.control is not None

@@ -113,7 +113,7 @@ def test_the_model_is_left_as_it_was() -> None:
         assert factors.down == pytest.approx(other.factors[name].down, abs=1e-6)
 
 
-def test_what_is_learnt_is_the_products_of_the_factors(mapped: Path) -> None:
+def test_trained_weights_are_the_products_of_the_factors(mapped: Path) -> None:
     """Adding `alpha / rank * up @ down` to the weights by hand gives the loss after training."""
     import torch
     from safetensors import safe_open
@@ -174,7 +174,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     assert [one.cached for one in told] == [True, False]
 
 
-def test_ctrl_c_is_told_with_how_to_go_on(
+def test_ctrl_c_prints_the_command_that_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(*_: object) -> None:
@@ -200,7 +200,7 @@ def test_ctrl_c_is_told_with_how_to_go_on(
         ([*PAIR, "--tuning", "targets=("], "'(' is not a regular expression"),
     ],
 )
-def test_mistakes_are_one_sentence(
+def test_mistakes_give_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], sentence: str
 ) -> None:
     assert main([*ASKED, *flags, "--out", str(tmp_path)]) == 2
@@ -220,7 +220,9 @@ def test_mistakes_are_one_sentence(
         (["--scores", "absent.csv"], "cannot read absent.csv: No such file or directory"),
     ],
 )
-def test_mistakes_of_the_command(capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str) -> None:
+def test_command_mistakes_give_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
     assert main(["taskmap", *arguments]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -355,7 +357,7 @@ def test_clusters_are_withheld_from_a_map_of_wording(mapped: Path, capsys: pytes
 
 
 @pytest.mark.release
-def test_five_drawn_tasks_are_told_from_their_control(tmp_path: Path) -> None:
+def test_map_of_five_drawn_tasks_differs_from_its_control(tmp_path: Path) -> None:
     """Five tasks of colours in five wordings: that of the control is a map of the same wordings."""
     names = {"nearest_object", "containment", "connected_path", "tallest_bar", "overlap_order"}
     tasks = tuple(task for task in TASKS if task.name in names)

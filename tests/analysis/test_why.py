@@ -62,7 +62,7 @@ def data(tmp_path: Path) -> Path:
     return write(tmp_path / "mine.tsv", rows(40))
 
 
-def test_the_data(data: Path, tmp_path: Path) -> None:
+def test_cause_data(data: Path, tmp_path: Path) -> None:
     """Five gold answers are corrected, and three questions dropped."""
     table = rows(40)
     for number in (1, 3, 5, 7, 9):
@@ -80,7 +80,7 @@ def test_the_data(data: Path, tmp_path: Path) -> None:
     assert names(found.settings) == {"data"}
 
 
-def test_the_media(tmp_path: Path) -> None:
+def test_cause_media(tmp_path: Path) -> None:
     """The same questions with black pictures."""
 
     def by_picture(request: Request) -> str:
@@ -96,7 +96,7 @@ def test_the_media(tmp_path: Path) -> None:
     assert names(found.settings) == {"control"}
 
 
-def test_the_prompt(tmp_path: Path) -> None:
+def test_cause_prompt(tmp_path: Path) -> None:
     """The same questions in the words of another tool."""
 
     def by_words(request: Request) -> str:
@@ -153,7 +153,7 @@ def test_the_rule_that_reads_replies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["exclude", "count-wrong"])
-def test_failures(data: Path, tmp_path: Path, policy: str) -> None:
+def test_cause_failures(data: Path, tmp_path: Path, policy: str) -> None:
     """Seven questions the model was right about get no answer."""
 
     def failing(request: Request) -> snellen.Failure | str:
@@ -208,7 +208,7 @@ def test_the_seed_of_a_model_is_chance_and_its_temperature_is_decoding(data: Pat
     assert names(typed.settings) == {"model dtype"}
 
 
-def test_the_judge(tmp_path: Path) -> None:
+def test_cause_judge(tmp_path: Path) -> None:
     """The same replies, graded by a milder judge."""
     with (LAYOUTS / "mm-vet.tsv").open(newline="") as stream:
         table = list(csv.DictReader(stream, delimiter="\t"))
@@ -274,7 +274,7 @@ def test_a_run_and_imported_predictions(data: Path, tmp_path: Path) -> None:
     assert back.observed.difference == pytest.approx(-found.observed.difference)
 
 
-def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) -> None:
+def test_why_command_prints_three_formats(data: Path, tmp_path: Path, capsys) -> None:
     first = run(Told("one", by_id({})), data, tmp_path)
     second = run(Told("two", by_id({}, "B")), data, tmp_path)
     assert main(["why", str(first.path), str(second.path)]) == 0
@@ -289,7 +289,7 @@ def test_the_command_tells_it_in_three_ways(data: Path, tmp_path: Path, capsys) 
     assert capsys.readouterr().out == markdown.write(why_document(explain(first.path, second.path).why))
 
 
-def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:
+def test_reports_headline_that_is_not_a_mean(tmp_path: Path) -> None:
     runs = [
         snellen.evaluate(
             [Told(name, lambda _, said=said: said)],
@@ -305,7 +305,7 @@ def test_a_headline_that_is_no_mean_is_said(tmp_path: Path) -> None:
     assert any("the headline f1 is" in notice for notice in found.notices)
 
 
-def test_mistakes_are_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
+def test_mistakes_give_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
     first = run(model(by_id({})), data, tmp_path / "out")
     other = run(
         model(by_id({})),

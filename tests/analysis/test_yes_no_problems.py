@@ -43,7 +43,7 @@ def asked(name: str, reply: str, answer: str | None, gold: str, unit: str = "", 
     )
 
 
-def test_counts() -> None:
+def test_counts_of_the_four_problems() -> None:
     records = [
         asked("a1", "Yes.", "Yes", "Yes", "a"),
         asked("a2", "Yes, it is.", "Yes", "No", "a"),

@@ -39,7 +39,7 @@ def test_a_known_gold_column_behind_an_empty_one_is_the_gold_and_no_metadata(tmp
 @pytest.mark.parametrize(
     ("column", "cells"), [("correct_option", ("A,B", "B,A")), ("correct_option", (",", ",")), ("colour", (",A", ",B"))]
 )
-def test_nothing_is_said_where_golds_are_there_or_no_column_is_like_one(
+def test_no_advice_if_golds_exist_or_no_column_resembles_one(
     column: str, cells: tuple[str, ...], tmp_path: Path
 ) -> None:
     scored = score("mmstar", write(tmp_path, column, *cells))

@@ -48,7 +48,7 @@ def test_the_open_part_of_cg_bench_shows_its_judges_frames() -> None:
     assert not open_benchmark("cg-bench").judges_see_media
 
 
-def test_what_declares_or_is_listed_to_take_text_is_refused() -> None:
+def test_refuses_judge_that_declares_text_only() -> None:
     made = open_benchmark("creation-mmbench", judged("creation-mmbench"))
     with pytest.raises(UsageError, match=r"the judge counting takes no images \(as it is set up\)"):
         check_judges_see([made], {"judge": Counting("text")})

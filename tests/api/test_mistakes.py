@@ -23,7 +23,7 @@ def test_a_mistyped_model_is_a_sentence_below_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", [snellen.plan, snellen.score])
-def test_other_functions_do_so_too(call: object) -> None:
+def test_other_functions_raise_short_tracebacks(call: object) -> None:
     assert callable(call)
     with pytest.raises(UsageError) as raised:
         call("rndom", "no-such-benchmark")

@@ -58,7 +58,7 @@ def fails(request: snellen.Generate) -> str:
         ({"circular": "early"}, "RunOptions has no field 'circular'; write variant=snellen.Variant(circular=...)"),
     ],
 )
-def test_mistakes(changes: dict[str, Any], sentence: str) -> None:
+def test_mistakes_in_options_give_one_sentence(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(snellen.SnellenError) as caught:
         check_options(change_options(RunOptions(), changes))
     assert str(caught.value) == sentence
@@ -161,7 +161,7 @@ def test_benchmarks_that_cannot_be_asked(tmp_path: Path, arguments: tuple[Any, A
         ({"columns": {"goldd": "label"}}, "unknown column role 'goldd'; did you mean gold"),
     ],
 )
-def test_mistakes_in_data(arguments: dict[str, Any], sentence: str) -> None:
+def test_mistakes_in_data_give_one_sentence(arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.Data(ROWS, **arguments)
 
@@ -170,7 +170,7 @@ def test_data_print_no_rows() -> None:
     assert repr(snellen.Data(ROWS, name="odd")) == "Data(name='odd', columns={}, kind=None)"
 
 
-def test_progress_that_is_none(tmp_path: Path) -> None:
+def test_refuses_invalid_progress(tmp_path: Path) -> None:
     with pytest.raises(snellen.SnellenError, match="progress is 'bar'; expected True, False"):
         snellen.evaluate(yes, ROWS, out=tmp_path, progress="bar")  # type: ignore[arg-type]
 
@@ -210,7 +210,7 @@ def test_results_are_copied(results: snellen.Results) -> None:
     assert copy.deepcopy(results[0].samples())[0].images == []
 
 
-def test_a_run_whose_folder_is_gone_is_none_of_no_samples(results: snellen.Results) -> None:
+def test_run_with_moved_folder_raises_instead_of_being_empty(results: snellen.Results) -> None:
     run = snellen.open_run(results[0].path)
     run.path.rename(run.path.with_name("elsewhere"))
     sentence = f"{run.path} is no longer there; open the run where it is now"
@@ -230,7 +230,7 @@ def test_a_run_is_not_compared_with_itself(results: snellen.Results) -> None:
 
 @pytest.mark.parametrize("path", [None, 5, ["runs"], b"runs"])
 @pytest.mark.parametrize("opening", [snellen.open_run, snellen.open_runs])
-def test_what_is_no_path_of_a_run(opening: Callable[[Any], object], path: Any) -> None:
+def test_refuses_values_that_are_not_run_paths(opening: Callable[[Any], object], path: Any) -> None:
     with pytest.raises(snellen.SnellenError) as caught:
         opening(path)
     assert str(caught.value) == (

@@ -141,7 +141,7 @@ def test_links_below_the_current_folder_are_relative(results: snellen.Results, m
     assert f'href="{results[0].name}/report.html"' in results[0]._repr_html_()
 
 
-def test_what_differs_from_the_plain_setting_is_named(tmp_path: Path) -> None:
+def test_names_settings_that_differ_from_the_default(tmp_path: Path) -> None:
     variant = snellen.Variant(control="blind")
     results = snellen.evaluate("random", "eyechart", out=tmp_path, limit=12, variant=variant)
     for text in (results._repr_html_(), results.to_dicts()[0]["setting"]):
@@ -200,7 +200,7 @@ def test_pictures_are_there_without_thumbnails(tmp_path: Path) -> None:
     assert "data:image/jpeg" in run.samples()[0]._repr_html_()
 
 
-def test_runs_over_memory_are_opened_again_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_on_data_in_memory_open_after_moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = snellen.Data(rows(2), name="shades")
     snellen.evaluate("random", data, out=tmp_path / "here", html=False)
     (tmp_path / "here").rename(tmp_path / "there")
@@ -326,7 +326,7 @@ def test_comparison(results: snellen.Results) -> None:
 
 
 @pytest.mark.parametrize("form", ["runs", "list", "results", "folder", "paths", "twice"])
-def test_what_can_be_compared(results: snellen.Results, form: str) -> None:
+def test_accepts_all_forms_of_runs_to_compare(results: snellen.Results, form: str) -> None:
     folder = results[0].path.parent
     given: dict[str, tuple[Any, ...]] = {
         "runs": tuple(results),
@@ -348,7 +348,7 @@ def test_what_can_be_compared(results: snellen.Results, form: str) -> None:
         ((), {"level": 95}, "expected fractions"),
     ],
 )
-def test_what_cannot_be_compared(runs: Any, options: Any, sentence: str) -> None:
+def test_refuses_runs_that_cannot_be_compared(runs: Any, options: Any, sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.compare(*runs, **options)
 
@@ -397,7 +397,7 @@ class Noted:
         self.calls.append(("finish", status))
 
 
-def test_progress_is_quiet_where_nobody_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_progress_output_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for progress in (None, False):
         snellen.evaluate("random", rows(2), out=tmp_path, html=False, progress=progress)
     assert capsys.readouterr() == ("", "")
@@ -455,7 +455,7 @@ def test_the_same_rows_resume_their_run(tmp_path: Path) -> None:
         ([{"question": "?", "A": "x", "B": "y", "answer": "C"}], "row 1: the answer 'C' is none"),
     ],
 )
-def test_mistakes_in_benchmarks(tmp_path: Path, benchmarks: Any, sentence: str) -> None:
+def test_mistakes_in_benchmarks_give_one_sentence(tmp_path: Path, benchmarks: Any, sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.evaluate("random", benchmarks, out=tmp_path)
 

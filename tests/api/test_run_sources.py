@@ -163,7 +163,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_one_sentence(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_give_one_sentence(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command, expected = MISTAKES[name]
     Path("runs").mkdir()
     assert main(command) == 2

@@ -141,12 +141,12 @@ def test_missing_replies_are_missing(tmp_path: Path) -> None:
         (ROWS, [{"id": "a", "words": "yes"}], "words"),
     ],
 )
-def test_mistakes(questions: Any, predictions: Any, sentence: str) -> None:
+def test_mistakes_give_one_sentence(questions: Any, predictions: Any, sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.score(questions, predictions)
 
 
 @pytest.mark.parametrize("name", ["", 5])
-def test_names_that_are_none(name: Any) -> None:
+def test_refuses_invalid_names_of_predictions(name: Any) -> None:
     with pytest.raises(snellen.SnellenError, match=f"name is {name!r}; expected what tables call"):
         snellen.score(ROWS, REPLIES, name=name)

@@ -34,7 +34,7 @@ class Slow:
         return snellen.Generated("A")
 
 
-def test_cancelling_keeps_what_is_done_and_the_same_call_goes_on(tmp_path: Path) -> None:
+def test_cancelling_keeps_finished_samples_and_the_same_call_resumes(tmp_path: Path) -> None:
     async def main() -> int:
         model = Slow(waits_from=30)
         call = snellen.aevaluate([model], "eyechart", out=tmp_path, limit=60, html=False)
@@ -78,7 +78,7 @@ def test_a_timeout_cancels(tmp_path: Path) -> None:
     assert snellen.open_runs(tmp_path)[0].status == "interrupted"
 
 
-def test_the_loop_goes_on_and_calls_run_side_by_side(tmp_path: Path) -> None:
+def test_event_loop_stays_responsive_and_calls_run_concurrently(tmp_path: Path) -> None:
     async def main() -> tuple[int, list[int]]:
         ticks = 0
 
@@ -164,7 +164,7 @@ def test_ctrl_c_in_a_program(tmp_path: Path, ending: str) -> None:
         assert f"{run.info.counts.done} of {SAMPLES} samples are kept in {run.path}" in last
 
 
-def test_the_message_says_how_to_go_on(tmp_path: Path) -> None:
+def test_message_of_an_interrupted_run_explains_how_to_continue(tmp_path: Path) -> None:
     stopped = snellen.RunInterrupted(tmp_path / "run", 12, SAMPLES)
     assert issubclass(snellen.RunInterrupted, KeyboardInterrupt)
     assert str(stopped) == (

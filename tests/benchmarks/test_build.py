@@ -30,7 +30,7 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", sorted(benchmark_sources()))
-def test_what_is_built_in_is_a_declaration_of_its_modules_name(name: str) -> None:
+def test_built_in_benchmarks_are_declarations_named_as_their_module(name: str) -> None:
     source = benchmark_sources()[name]()
     assert isinstance(source, Declaration)
     assert source.name == name

@@ -61,7 +61,7 @@ def test_a_row_of_no_known_task_is_refused(tmp_path: Path, cell: str, other: str
         list(benchmark.samples(benchmark.open()))
 
 
-def test_a_span_that_is_no_number_is_one() -> None:
+def test_invalid_colspan_counts_as_one() -> None:
     plain, odd = CELL.format(""), CELL.format(' colspan="wide"')
     assert table_similarity(odd, plain) == 1.0
     assert table_similarity(CELL.format(' colspan="2"'), plain) == 0.5

@@ -68,7 +68,7 @@ def test_the_first_fenced_block_is_the_program(reply: str, program: str | None) 
         ("a()", "a()"),
     ],
 )
-def test_what_stands_behind_the_first_saving_does_not_run(program: str, runs: str) -> None:
+def test_code_after_the_first_savefig_does_not_run(program: str, runs: str) -> None:
     assert until_drawn(program) == f"{runs}\nplt.gcf()\n"
 
 
@@ -190,14 +190,14 @@ def test_no_chart_earns_nothing(reply: str, report: ProgramReport | None, end: s
         (ProgramReport(), "its report is not that of a chart: it holds none"),
     ],
 )
-def test_a_report_that_cannot_be_read_is_no_answer(report: ProgramReport, why: str) -> None:
+def test_unreadable_report_is_a_failure(report: ProgramReport, why: str) -> None:
     """The program wrote it itself, now or where an earlier version stored it."""
     made = record(Programs(report), REPLY)
     assert (made.score, made.outcome, made.unscored) == (None, "failed", "failed")
     assert made.passes[0].verdicts[0].output == Failure("request", why)
 
 
-def test_a_picture_that_cannot_be_read_is_no_answer() -> None:
+def test_unreadable_image_is_a_failure() -> None:
     class Pictures(Programs):
         def answer(self, request: Request) -> Output:
             forged = ProgramReport(ProgramFailure("report", "no picture"))
@@ -219,7 +219,7 @@ def test_a_lost_machine_is_a_failure_and_no_score() -> None:
     assert made.is_retryable
 
 
-def test_the_customised_task_brings_its_data() -> None:
+def test_customised_task_includes_its_data() -> None:
     programs = Programs(DRAWN, DRAWN)
     record(programs, REPLY, row=1)
     generated, reference = (request.text() for request in programs.asked)
@@ -259,7 +259,7 @@ def test_files_are_found_beside_the_table(tmp_path: Path) -> None:
         ({"ground_truth_code": "x", "task": "Customized Mimic"}, "has no part 'Part 2"),
     ],
 )
-def test_rows_without_a_reference_say_so(cells: Mapping[str, str], message: str) -> None:
+def test_reports_rows_without_a_reference(cells: Mapping[str, str], message: str) -> None:
     with pytest.raises(DataError, match=message):
         list(chartmimic_samples([Row(0, {"index": "1", **cells})]))
 
@@ -281,7 +281,7 @@ def test_nothing_runs_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "run_code=yes" in summary.headline.note
 
 
-def test_where_programs_cannot_run_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_sentence_if_programs_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner.importlib.util, "find_spec", lambda name: None)
     benchmark = open_benchmark("chartmimic", Variant(data=str(LAYOUT), options={"run_code": "yes"}))
     with pytest.raises(MissingExtra, match=r"pip install 'snellen\[charts\]'"):

@@ -74,7 +74,7 @@ def test_f1(correct: float, generated: int, reference: int, f1: float) -> None:
     assert f1_of(correct, generated, reference) == pytest.approx(f1)
 
 
-def test_things_count_as_often_as_they_are_there() -> None:
+def test_f1_counts_repeated_things() -> None:
     assert counted_f1(["a", "a", "b"], ["a", "b", "b"]) == pytest.approx(2 / 3)
     assert calls_f1({"plot": 3}, {"plot": 1, "bar": 1}) == pytest.approx(2 / 5)
     assert calls_f1({}, {"plot": 1}) == 0.0

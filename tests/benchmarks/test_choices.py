@@ -57,7 +57,7 @@ def test_mmvp_pairs_of_the_authors_file(tmp_path: Path) -> None:
     assert (first.unit, second.unit, second.gold) == ("pair 1", "pair 1", ("B",))
 
 
-def test_a_failed_question_takes_its_pair_out_and_bounds_say_so() -> None:
+def test_failed_question_excludes_its_pair_and_widens_the_bounds() -> None:
     summary, _ = answered(opened("mmvp"), {"1": None, "3": "B"})
     assert (summary.headline.value, summary.headline.n) == (0.0, 1)
     assert summary.bounds is not None
@@ -185,7 +185,7 @@ def test_muirbench_puts_each_image_at_its_mark() -> None:
         "gmai-mmbench:split=test",
     ],
 )
-def test_withheld_answers_are_told(spec: str) -> None:
+def test_reports_withheld_answers(spec: str) -> None:
     made = open_benchmark(spec)
     assert "withheld" in made.unscorable
     assert made.oracle is None

@@ -56,9 +56,7 @@ def test_another_file_takes_its_place(file: Path, tmp_path: Path) -> None:
         (lambda path: [], "odd holds no rows"),
     ],
 )
-def test_what_goes_wrong_in_the_function_is_a_sentence(
-    file: Path, function: Callable[[Path], list], sentence: str
-) -> None:
+def test_errors_in_the_function_give_a_sentence(file: Path, function: Callable[[Path], list], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         build(converted_file("odd", function, file), Variant()).open()
 

@@ -130,7 +130,7 @@ def test_blank_replies_score_blank(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_withheld_answers_are_told_before_asking(name: str) -> None:
+def test_reports_withheld_answers_before_asking(name: str) -> None:
     """A variant whose answers are withheld says so, in a sentence; data of one's own may have
     them."""
     for option, values in open_benchmark(name).options.items():

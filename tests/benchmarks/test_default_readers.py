@@ -65,7 +65,7 @@ def test_replies_are_right(tmp_path: Path, name: str, file: str, rule: str | Non
     assert scored.summary.headline.value == value
 
 
-def test_z_is_no_option_of_blink(tmp_path: Path) -> None:
+def test_z_is_no_match_in_blink(tmp_path: Path) -> None:
     path = tmp_path / "z.csv"
     path.write_text("idx,answer,prediction,task\n1,(A),(Z),Counting\n")
     assert [record.outcome for record in score("blink", path).records] == ["no_match"]

@@ -116,12 +116,14 @@ def test_grades_of_a_judge_are_not_counted_by_units(tmp_path: Path) -> None:
         ("data = \n", DataError, "is no TOML"),
     ],
 )
-def test_mistakes_are_told(tmp_path: Path, toml: str, error: type[Exception], told: str) -> None:
+def test_mistakes_in_a_description_give_one_sentence(
+    tmp_path: Path, toml: str, error: type[Exception], told: str
+) -> None:
     with pytest.raises(error, match=told):
         open_benchmark(written(tmp_path, toml))
 
 
-def test_a_missing_description_is_told(tmp_path: Path) -> None:
+def test_missing_description_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no such file"):
         open_benchmark(str(tmp_path / "none.toml"))
 

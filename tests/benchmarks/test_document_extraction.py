@@ -33,7 +33,7 @@ SAMPLE = Sample("1", "open", "Which {reply}?", ("tin",))
         ("", Unparsed()),
     ],
 )
-def test_what_the_extractor_wrote(verdict: str, answer: Answer) -> None:
+def test_parses_short_answer_of_the_extractor(verdict: str, answer: Answer) -> None:
     steps = extract_short_answer(SAMPLE, "It is made of {question}.", Ref("1"))
     found = run_flow(steps, lambda request: Generated(verdict))
     assert found.answer == answer
@@ -46,7 +46,7 @@ def test_the_task_holds_question_and_reply_as_they_are() -> None:
     assert text.endswith("Question: Which {reply}?\nReply: It is made of {question}.")
 
 
-def test_a_failed_extractor_is_no_answer() -> None:
+def test_failed_extractor_gives_no_answer() -> None:
     steps = extract_short_answer(SAMPLE, "tin", Ref("1"))
     assert run_flow(steps, lambda request: Failure("request", "no key")).answer is None
 

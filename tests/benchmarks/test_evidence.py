@@ -11,7 +11,7 @@ OTHER_LANGUAGE = EvidenceComparison(
 )
 
 
-def test_nothing_was_compared() -> None:
+def test_summary_of_evidence_without_comparison() -> None:
     evidence = BenchmarkEvidence("from the text")
     assert evidence.summary() == evidence.brief() == "from the text: nothing was compared"
 

@@ -22,7 +22,7 @@ def test_each_benchmark_reads_its_own_file(tmp_path: Path) -> None:
     assert [report_of(run).summary.total for run in runs] == [3, 4]
 
 
-def test_it_wins_over_the_file_of_the_run_and_is_no_parameter() -> None:
+def test_file_option_overrides_run_data_and_is_not_a_parameter() -> None:
     spec = f"mlvu:file={LAYOUTS / 'mlvu@part=open.tsv'},part=open"
     made = open_benchmark(spec, Variant(data="elsewhere.tsv"))
     assert len(list(made.samples(made.open()))) == 2
@@ -39,7 +39,7 @@ def test_a_data_file_takes_no_other() -> None:
         open_benchmark(f"{LAYOUTS / 'mmstar.tsv'}:file=other.tsv")
 
 
-def test_a_benchmark_without_a_rule_says_so_and_not_that_golds_are_missing(tmp_path: Path) -> None:
+def test_unscorable_benchmark_reports_its_reason_not_missing_golds(tmp_path: Path) -> None:
     spec = f"core-mm:file={LAYOUTS / 'core-mm.tsv'}"
     (run,) = evaluate(["random"], [spec], out=tmp_path, html=False).runs
     summary = run.report().summary
@@ -47,7 +47,7 @@ def test_a_benchmark_without_a_rule_says_so_and_not_that_golds_are_missing(tmp_p
     assert summary.headline.note == open_benchmark("core-mm").unscorable
 
 
-def test_what_a_model_cannot_do_is_said_with_its_reason(tmp_path: Path) -> None:
+def test_unsupported_samples_are_reported_with_the_reason(tmp_path: Path) -> None:
     from seed_files import seed_h
 
     file = seed_h(tmp_path / "data", per_dimension=1)

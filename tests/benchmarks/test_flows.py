@@ -118,7 +118,7 @@ def test_rotations_of_the_file_are_used_and_named() -> None:
         {"A": "red", "B": "blue", "C": "None of the above"},
     ],
 )
-def test_what_cannot_be_rotated_is_asked_once(options: dict[str, str]) -> None:
+def test_sample_that_cannot_be_rotated_is_asked_once(options: dict[str, str]) -> None:
     sample = Sample("1", "choice", "Which?", ("A",), options)
     assert len(planned_passes(sample)) == 1
     record = ask(circular_flow(SETTINGS, "early")(sample), answering("A"))

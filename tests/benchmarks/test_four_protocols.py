@@ -119,7 +119,7 @@ def test_mmt_bench_apart_and_side_by_side(tmp_path: Path) -> None:
     assert apart.name != joined.name
 
 
-def test_pictures_stand_between_the_words_that_speak_of_them(tmp_path: Path) -> None:
+def test_interleaved_images_keep_their_places_in_the_text(tmp_path: Path) -> None:
     data = seed_h(tmp_path, only=["Interleaved Image-Text Analysis"])
     run = ran("seedbench:version=H", data, tmp_path / "out")
     for record in run.records():

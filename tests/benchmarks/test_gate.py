@@ -68,14 +68,14 @@ def test_every_kind_of_benchmark_has_the_gate(name: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["withhold>", "withhold>0%", "withhold>100%", "withhold>x%"])
-def test_a_gate_that_is_none_is_one_sentence(rule: str, data: Path, capsys) -> None:
+def test_invalid_gate_gives_one_sentence(rule: str, data: Path, capsys) -> None:
     with pytest.raises(UsageError, match="expected a share"):
         open_benchmark(str(data), Variant(failures=rule))
     assert main(["run", "-m", "random", "-b", str(data), "--failures", rule]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_flag(data: Path, tmp_path: Path, capsys) -> None:
+def test_failures_flag(data: Path, tmp_path: Path, capsys) -> None:
     predictions = tmp_path / "predictions.csv"
     predictions.write_text("index,prediction\n" + "".join(f"{at},A\n" for at in range(30)))
     command = ["score", str(data), "--predictions", str(predictions), "--failures"]

@@ -46,7 +46,7 @@ def test_mmmu_every_option_is_the_one_the_script_reads(golden: Golden, model: st
 
 
 @pytest.mark.parametrize("model", SYSTEMS)
-def test_mmmu_open_questions_are_right_where_the_script_says_so(golden: Golden, model: str) -> None:
+def test_mmmu_open_questions_agree_with_the_script(golden: Golden, model: str) -> None:
     file = golden("mmmu_val") / f"{model}.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     official = {row["id"]: row["official_correct"] for row in rows if row["question_type"] != "multiple-choice"}

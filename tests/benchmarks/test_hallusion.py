@@ -33,6 +33,6 @@ def test_the_three_accuracies() -> None:
     assert found.mean == pytest.approx((60 + 200 / 3) / 3)
 
 
-def test_without_a_scored_answer_there_is_none() -> None:
+def test_no_scores_without_a_scored_answer() -> None:
     assert hallusion_scores([], place) is None
     assert hallusion_scores([Record("a/0/0", "yes_no", "?", "failed")], place) is None

@@ -80,7 +80,7 @@ def test_recorded_verdicts_are_replayed_and_words_are_the_default(tmp_path: Path
     assert words.metrics["aAcc"].value == pytest.approx(60.0)
 
 
-def test_without_a_judge_there_is_no_official_score() -> None:
+def test_no_official_score_without_a_judge() -> None:
     made = open_benchmark("hallusionbench", OFFICIAL)
     assert made.oracle is None
     assert "--judge" in made.unscorable

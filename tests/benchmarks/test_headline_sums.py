@@ -83,7 +83,7 @@ def test_the_headline_is_what_the_benchmark_declares(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("layout", FILES, ids=lambda one: one.path.name)
-def test_what_counts_together_is_drawn_together(layout: Layout) -> None:
+def test_headline_sums_of_clusters_add_up(layout: Layout) -> None:
     """A cluster alone adds to the sums what it adds among the others."""
     benchmark = of(layout, judges=int("judge" in roles(layout)))
     records = list(half_right(layout))
@@ -109,7 +109,7 @@ def test_a_missing_subtask_has_no_sums() -> None:
     assert benchmark.summarise(records).headline.value is None
 
 
-def test_a_table_of_ones_own_may_count_by_units(tmp_path: Path) -> None:
+def test_own_table_can_count_by_units(tmp_path: Path) -> None:
     data = tmp_path / "own.csv"
     lines = [f"{at},Which?,A,x,y,{at // 2}" for at in range(6)]
     data.write_text("\n".join(["index,question,answer,A,B,problem", *lines]))

@@ -38,13 +38,13 @@ def test_intervals_without_an_end_are_none(parse: Callable[[str], object], resul
             assert 0 <= grade_overlap(answer.value, CLUES) <= 1
 
 
-def test_a_deep_result_is_no_choice() -> None:
+def test_parses_choice_after_deeply_nested_result() -> None:
     reply = f"```json\n{'[' * 3000}\n``` B"
     assert result_parser(("B",))(reply, {"A": "x", "B": "y"}, "stop") == ParsedAnswer("B", "vlmevalkit")
 
 
 @pytest.mark.parametrize("duration", ["short", "nan"])
-def test_a_length_that_is_no_number_is_one_sentence(duration: str) -> None:
+def test_length_that_is_not_a_number_gives_one_sentence(duration: str) -> None:
     rows = [Row(4, {"question": "Where?", "duration": duration})]
     for samples in (choice_samples, open_samples):
         with pytest.raises(DataError, match=r"row 5: `duration` is .*expected the length"):
@@ -59,13 +59,13 @@ def test_grades_that_no_float_holds_are_none() -> None:
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '"\\ud800"', '{"A": NaN}'])
-def test_json_that_is_no_solution_is_wrong(text: str) -> None:
+def test_json_that_is_not_a_solution_scores_zero(text: str) -> None:
     puzzle = Puzzle("match_answer_function", "id_answer_pair_prompt")
     sample = Sample(id="1", kind="open", question="?", gold=("{'A': 1}",))
     assert not _is_right(text, sample, puzzle)
 
 
-def test_a_bridge_to_nowhere_is_not_walked() -> None:
+def test_bridge_beyond_the_grid_is_rejected() -> None:
     puzzle = {"init_islands": [{"cord": "A1", "requirement": 1}, {"cord": "A3", "requirement": 1}]}
     bridge = {"start": "A1", "end": "A99999999999", "number": 1}
     check = "calculate_answer_function_hashi"

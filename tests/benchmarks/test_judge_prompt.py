@@ -85,7 +85,7 @@ def test_a_file_that_does_not_fit_is_a_sentence(content: str, sentence: str, tmp
         mathvista(path)
 
 
-def test_words_for_nobody_are_refused_or_said_to_be_idle(words: Path, tmp_path: Path) -> None:
+def test_refuses_or_reports_unused_judge_prompt(words: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mmstar asks no judge, so that judge_prompt="):
         open_benchmark(f"mmstar:judge_prompt={words}", Variant(judges=1))
     with pytest.raises(UsageError, match="mmstar asks no judge, so that judge_prompt="):
@@ -96,7 +96,7 @@ def test_words_for_nobody_are_refused_or_said_to_be_idle(words: Path, tmp_path: 
         mathvista(tmp_path / "none.toml")
 
 
-def test_a_file_of_words_is_no_description_of_a_benchmark(words: Path) -> None:
+def test_judge_prompt_file_is_not_a_benchmark_description(words: Path) -> None:
     spec = f"mathvista:judge_prompt={words}"
     assert not is_description(spec)
     assert expand_suites([spec]) == [spec]

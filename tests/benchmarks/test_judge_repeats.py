@@ -126,7 +126,7 @@ def test_rights_and_wrongs_are_put_to_the_vote() -> None:
     assert "judge_repeats" not in open_benchmark("mm-vet", Variant(judges=1)).parameters
 
 
-def test_verdicts_of_nobody(home: Path) -> None:
+def test_refuses_judge_repeats_without_a_judge(home: Path) -> None:
     with pytest.raises(UsageError, match="judge_repeats asks judges again; name one"):
         evaluate([Writer()], ["mm-vet"], out=home / "out", judge_repeats=2)
     with pytest.raises(UsageError, match="judge_repeats is 0"):

@@ -70,7 +70,7 @@ def test_an_unread_verdict_is_asked_for_again_and_warmer() -> None:
     assert [one.attempt for one in asked] == [0, 1, 2]
 
 
-def test_a_verdict_that_nobody_can_read_is_no_grade() -> None:
+def test_unreadable_verdict_gives_no_grade() -> None:
     found = grading(JudgePanel(("judge",)), "a", "b", "c")
     assert (found.grade(), found.failure, found.verdicts[0].tries) == (None, None, 3)
 
@@ -97,7 +97,7 @@ def test_several_judges() -> None:
 @pytest.mark.parametrize(
     ("grades", "one"), [([1, 1, 0], 1.0), ([0, 0, 1], 0.0), ([1, 0], 0.5), ([0.2, 0.4], 0.3), ([1], 1.0)]
 )
-def test_one_grade_of_several(grades: list[float], one: float) -> None:
+def test_consensus_of_several_grades(grades: list[float], one: float) -> None:
     assert consensus_grade(grades) == pytest.approx(one)
 
 
@@ -145,7 +145,7 @@ def test_mm_vet() -> None:
     assert {name: one.value for name, one in summary.groups["capability"].items()} == {"ocr": 50.0, "math": 50.0}
 
 
-def test_mm_vet_without_a_judge_says_so_and_keeps_the_reply() -> None:
+def test_mm_vet_without_a_judge_reports_it_and_keeps_the_reply() -> None:
     benchmark, sample = one_row("mm-vet", VET, Variant())
     assert "--judge" in benchmark.unscorable
     assert (benchmark.oracle, benchmark.extra_roles) == (None, ())
@@ -371,7 +371,7 @@ def test_wemath_four_dimensions() -> None:
 PICTURES = tuple(MediaRef(name, InlineSource(b"")) for name in ("p1", "p2", "p3"))
 
 
-def test_pictures_of_a_dialogue_stand_where_they_are_marked() -> None:
+def test_images_of_a_dialogue_replace_their_marks() -> None:
     first, second = user_messages(("See <ImageHere> and <ImageHere>?", "And <ImageHere>"), PICTURES)
     assert first.parts == (Text("See "), Media("image", "p1"), Text(" and "), Media("image", "p2"), Text("?"))
     assert second.parts == (Text("And "), Media("image", "p3"))
@@ -467,7 +467,7 @@ def test_a_judge_gives_the_score_of_open_questions_where_no_metric_is_named(tmp_
     assert benchmark.parameters["scored_by"] == "judge"
 
 
-def test_similarity_stands_beside_a_metric_of_ones_own(tmp_path) -> None:
+def test_similarity_is_reported_beside_the_declared_metric(tmp_path) -> None:
     benchmark = open_and_choice(tmp_path, 'metric = "anls"')
     open_, choice = benchmark.samples(benchmark.open())
     assert benchmark.extra_roles == ("judge",)

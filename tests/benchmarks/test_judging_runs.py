@@ -140,7 +140,7 @@ def test_a_dead_judge_is_found_before_anything_is_asked(tmp_path: Path) -> None:
     assert model.asked == 0
 
 
-def test_a_judge_is_no_part_of_runs_that_ask_none(tmp_path: Path) -> None:
+def test_judge_is_not_recorded_in_runs_that_ask_none(tmp_path: Path) -> None:
     file = written(tmp_path / "choice.tsv", [{"index": "1", "question": "?", "A": "x", "B": "y", "answer": "A"}])
     judge = Fixed("judge", "5")
     run = partial(evaluate, [Fixed("model", "A")], judges=[judge], out=tmp_path / "out", html=False)

@@ -29,7 +29,7 @@ def data(folder: Path, without: int | None) -> str:
 
 
 @pytest.mark.parametrize(("without", "told"), [(None, False), (1000002, True), (2000002, True)])
-def test_a_rotation_that_the_data_lack_is_told(tmp_path, capsys, without, told) -> None:
+def test_reports_missing_rotation(tmp_path, capsys, without, told) -> None:
     path = data(tmp_path, without)
     golds = {name: row.split("\t")[5] for name, row in ROWS.items() if name != without}
     answers = tmp_path / "p.csv"

@@ -54,7 +54,7 @@ def test_verdicts(verdict: str, outcome: str, score: float) -> None:
 
 
 @pytest.mark.parametrize("reply", ["C", "(C) cat", "", " \n"])
-def test_what_the_rules_match_is_not_sent(reply: str) -> None:
+def test_replies_matched_by_rules_are_not_sent_to_the_extractor(reply: str) -> None:
     asked, answer = talk(reply, Generated("A"))
     run_flow(single_pass_flow(HOW)(SAMPLE), answer)
     assert asked == ["model"]
@@ -133,7 +133,7 @@ def test_the_prompt_names_the_options_and_survives_braces() -> None:
     assert extraction_prompt("这是什么？", {"A": "猫"}, "猫咪").startswith("你是一个")
 
 
-def test_a_label_z_that_is_no_option_is_no_match() -> None:
+def test_label_z_that_is_not_an_option_is_no_match() -> None:
     assert parse_extractor_reply(Failure("request", "x"), OPTIONS) is None
 
 

@@ -58,7 +58,7 @@ def graded(number: int, task: str, mark: float | None, **groups: str) -> Record:
     )
 
 
-def test_pictures_stand_where_their_marks_do() -> None:
+def test_images_replace_their_marks() -> None:
     made, samples = opened("mega-bench")
     asked = Asked(model="Answer: 7")
     assert record_of(made, samples[1], asked).score == 1.0
@@ -187,7 +187,7 @@ def test_a_row_says_what_it_lacks(cells: Mapping[str, Any], sentence: str) -> No
 
 
 @pytest.mark.parametrize(("part", "kept"), [("all", ["0", "1"]), ("core", ["0"]), ("open", ["1"])])
-def test_a_part_is_told_by_the_metrics(part: str, kept: list[str], tmp_path: Path) -> None:
+def test_part_follows_from_the_metrics(part: str, kept: list[str], tmp_path: Path) -> None:
     criteria = {"eval_criteria_prompt": "?", "template_mapping": {}}
     rows = [row(), row(index="1", metric_info=info("gpt_4o_as_judge", gpt4o_eval_configs=criteria))]
     data = tmp_path / "data.jsonl"
@@ -197,7 +197,7 @@ def test_a_part_is_told_by_the_metrics(part: str, kept: list[str], tmp_path: Pat
 
 
 @pytest.mark.parametrize("holder", ["jsonl", "tsv", "memory"])
-def test_a_video_stands_where_its_mark_does(holder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_video_replaces_its_mark(holder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.mp4").write_bytes(b"no video, but its name counts")
     Image.new("RGB", (4, 4), "red").save("b.png")

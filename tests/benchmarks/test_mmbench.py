@@ -41,7 +41,7 @@ def test_every_variant_has_a_published_file() -> None:
     assert open_benchmark("MMBench_TEST_CN_V11").parameters["lang"] == "cn"
 
 
-def test_it_is_circular_by_itself_and_reports_three_levels(tmp_path: Path) -> None:
+def test_mmbench_is_circular_by_default_and_reports_three_levels(tmp_path: Path) -> None:
     data = written(tmp_path / "MMBench_DEV_EN.tsv", rows())
     replies = tmp_path / "replies.csv"
     replies.write_text("index,prediction\n1,A\n1000001,B\n2,A\n1000002,A\n")

@@ -56,7 +56,7 @@ def run(folder: Path, options: str, reply: str) -> tuple[Fixed, Fixed, list[floa
     return model, judge, [one.score for one in records], found.report().summary.outcomes
 
 
-def test_one_question_is_shown_as_the_authors_do(tmp_path: Path) -> None:
+def test_question_is_shown_as_by_the_authors(tmp_path: Path) -> None:
     model, judge, scores, _ = run(tmp_path, "", "A white one.")
     assert scores == [pytest.approx(2 / 3)] * 2
     note, first, second, question = next(one for one in model.seen if "boat" in one[-1][1])

@@ -203,7 +203,7 @@ def test_a_failed_half_leaves_its_image_out_of_accuracy_plus(
     assert said == (policy == "exclude")
 
 
-def test_ids_shared_by_a_pair_are_told_apart() -> None:
+def test_shared_ids_of_a_pair_get_distinct_suffixes() -> None:
     shared = [
         Row(at, {"question_id": f"OCR/{at // 2}.png", "category": "OCR", "question": "q", "answer": "Yes"})
         for at in range(4)
@@ -335,7 +335,7 @@ def test_mme_is_not_rotated() -> None:
         benchmark(Variant(circular="early"))
 
 
-def test_with_an_llm_extractor_the_rules_alone_stand_beside() -> None:
+def test_scores_by_rules_alone_are_reported_beside_the_extractor() -> None:
     def answer(request: Request) -> Output:
         return Generated("A" if request.to == "extractor" else "I can see it there")
 

@@ -137,7 +137,7 @@ def test_every_format_names_the_models(runs: Path, capsys: pytest.CaptureFixture
     assert "numerical" in text
 
 
-def test_runs_of_other_parameters_stand_apart(runs: Path, tmp_path: Path) -> None:
+def test_runs_with_other_parameters_have_their_own_board(runs: Path, tmp_path: Path) -> None:
     from snellen.core.benchmark import Variant
     from snellen.store.runs import find_runs
 

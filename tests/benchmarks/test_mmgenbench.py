@@ -63,7 +63,7 @@ def test_a_prompt_is_drawn_and_compared_with_the_original() -> None:
         ([Generated("a red square"), DRAWING, Compared((-0.25,))], 0.0, "answered"),
     ],
 )
-def test_what_is_not_drawn_or_compared(outputs: list[Output], score: float | None, outcome: str) -> None:
+def test_outcomes_of_failed_drawings_and_comparisons(outputs: list[Output], score: float | None, outcome: str) -> None:
     _, record = ask(opened(clip=True), outputs)
     assert (record.score, record.outcome) == (score, outcome)
 
@@ -77,7 +77,7 @@ def test_without_clip_prompts_are_collected() -> None:
     assert benchmark.extra_roles == ()
 
 
-def test_a_model_that_does_not_draw_is_told_how_to_join() -> None:
+def test_model_that_cannot_draw_gets_advice_to_join() -> None:
     text = Capabilities(inputs=frozenset({"text", "image"}), outputs=frozenset({"text"}))
     assert opened(clip=False).requires(text) is None
     assert "join:text=MODEL,draw=MODEL" in (opened(clip=True).requires(text) or "")

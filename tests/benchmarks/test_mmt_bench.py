@@ -176,7 +176,7 @@ def test_the_third_step_is_the_extractor_and_never_a_guess(tmp_path: Path) -> No
     assert summary.metrics["step_3_llm"].value == 50.0
 
 
-def test_a_subtask_nobody_knows_is_named_and_counted(tmp_path: Path) -> None:
+def test_unknown_subtask_is_named_and_counted(tmp_path: Path) -> None:
     rows = [*ROWS, row(9, "counting_sheep", "sleep", "A")]
     summary = summed(write(tmp_path / "mmt.tsv", rows), {})
     assert summary.groups["l2-category"]["sleep"].value == 100.0

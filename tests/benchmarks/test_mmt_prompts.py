@@ -142,7 +142,7 @@ def test_coordinates_change_in_detection_alone(tmp_path: Path) -> None:
     assert found["2"].options == shown(data(tmp_path))["2"].options
 
 
-def test_the_image_tells_its_size_where_the_question_does_not(tmp_path: Path) -> None:
+def test_size_is_read_from_the_image_if_the_question_lacks_it(tmp_path: Path) -> None:
     silent = DETECTION | {"question": "Detect it.", "image": picture("red", (120, 40))}
     found = shown(data(tmp_path, [silent]), coords="normalised")
     assert found["3"].options["B"] == "[0.000, 0.000, 0.500, 1.000]"
@@ -224,7 +224,7 @@ def asked(path: str, **options: str) -> dict[str, list[str]]:
     }
 
 
-def test_images_stand_where_the_paper_has_them(tmp_path: Path) -> None:
+def test_images_are_placed_as_in_the_paper(tmp_path: Path) -> None:
     told = RETRIEVAL["question"] + (
         "\nThe first image is the query image and the remaining images are candidates from Candidate 1 to Candidate 3."
     )
@@ -255,7 +255,7 @@ def test_a_question_that_is_worded_otherwise_keeps_its_images_first(tmp_path: Pa
     assert asked(path, prompt="paper")["1"][:5] == ["Question: ", *["<image>"] * 4]
 
 
-def test_one_stitched_picture_stands_at_the_beginning(tmp_path: Path) -> None:
+def test_stitched_image_comes_first(tmp_path: Path) -> None:
     path = data(tmp_path, [RETRIEVAL])
     assert asked(path, prompt="paper", images="stitch")["1"][:2] == ["Question: ", "<image>"]
 

@@ -362,7 +362,7 @@ def test_a_file_of_another_form_is_refused(layout: str, text: str, says: str, pi
         ),
     ],
 )
-def test_mistakes_of_the_command(
+def test_command_mistakes_give_one_sentence(
     arguments: list[str],
     says: str,
     pictures: Path,

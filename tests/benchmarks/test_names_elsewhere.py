@@ -84,7 +84,7 @@ def test_a_name_means_the_split_that_it_means_there(row: Row) -> None:
     assert SPLITS.get(split, split) == SPLITS.get(mine, mine)
 
 
-def test_a_ranking_under_a_name_of_generation_says_so_first_and_in_info() -> None:
+def test_ranking_under_a_generation_name_is_reported_first_and_in_info() -> None:
     made = open_benchmark("seedbench")
     assert final_summary(made, ()).notices[0].startswith("lmms-eval's seedbench has the model write")
     assert "seedbench:protocol=generate" in data_facts("seedbench")["elsewhere"]

@@ -50,7 +50,7 @@ def test_a_new_benchmark_fails_until_it_is_filled_in(checkout: Path) -> None:
         write_new_benchmark("colour-quiz", "perception", checkout)
 
 
-def test_one_without_code_is_two_files(checkout: Path) -> None:
+def test_benchmark_without_code_is_two_files(checkout: Path) -> None:
     family, layout = write_new_benchmark("colour-quiz.toml", "perception", checkout)
     assert family.name == "colour-quiz.toml"
     held = ("tests/benchmarks/test_declarations.py", "-k", "colour-quiz")
@@ -65,7 +65,7 @@ def test_one_without_code_is_two_files(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"), [("Colour", "lower-case"), ("mmstar", "is there already"), ("../x", "lower-case")]
 )
-def test_names_that_do_not_do(tmp_path: Path, name: str, message: str) -> None:
+def test_refuses_invalid_benchmark_names(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         write_new_benchmark(name, "perception", tmp_path)
     with pytest.raises(UsageError, match="root of a checkout"):

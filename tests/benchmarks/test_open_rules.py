@@ -49,14 +49,14 @@ def test_no_answer_earns_nothing_of_any_metric(reply: str, outcome: str) -> None
     assert (record.score, record.outcome, record.values) == (0.0, outcome, {"length": 0.0})
 
 
-def test_what_cannot_be_graded_has_no_numbers() -> None:
+def test_ungraded_records_have_no_values() -> None:
     failed = asked(Failure("request", "no answer"))
     hidden = asked(Generated("snel"), Sample("7", "open", "Which word?"))
     assert (failed.score, failed.values, failed.unscored) == (None, {}, "failed")
     assert (hidden.score, hidden.values, hidden.unscored) == (None, {}, "no_gold")
 
 
-def test_the_headline_is_the_mean_of_the_parts_and_values_stand_beside() -> None:
+def test_headline_is_the_mean_of_the_parts_with_secondary_values() -> None:
     records = [asked(Generated("sn")), asked(Generated("snel")), asked(Generated(""))]
     summary = summarise(records, headline="letters", secondary=("length",))
     assert summary.headline.value == pytest.approx(50.0)

@@ -33,6 +33,6 @@ def test_every_meaning_belongs_to_an_option() -> None:
     assert set(option_meanings()) == declared
 
 
-def test_an_option_of_a_plug_in_is_told_by_its_values() -> None:
+def test_plug_in_option_is_documented_by_its_values() -> None:
     (facts,) = option_docs({"flavour": ("sweet", "sour")})
     assert facts == ("flavour", "sweet", "`sweet`, `sour`", "")

@@ -33,7 +33,7 @@ def written(path: Path, rows: list[dict[str, object]]) -> str:
 
 
 @pytest.mark.parametrize("name", ["all.csv", "all.xlsx"])
-def test_the_predictions_file_may_stand_in_the_place_of_the_benchmark(tmp_path: Path, name: str) -> None:
+def test_predictions_file_can_serve_as_the_benchmark(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name, ROWS)
     assert score(path, path).summary.headline.value == 100.0
 

@@ -31,7 +31,7 @@ def rows(*cells: dict[str, str], pictures: tuple[str, ...] = ()) -> list[Row]:
         (rows(*[{"image": "a"}] * 4), ["s/a", "s/a", "s/a#2", "s/a#2"]),
     ],
 )
-def test_pairs(found: list[Row], expected: list[str]) -> None:
+def test_names_of_pairs(found: list[Row], expected: list[str]) -> None:
     assert pair_names(found, ["s"] * len(found)) == expected
 
 

@@ -51,7 +51,7 @@ def test_a_section_is_the_mean_of_its_benchmarks(tmp_path: Path) -> None:
     assert "MMMU" in summary.metrics["reasoning"].note
 
 
-def test_what_vmcbench_draws_is_the_same_again() -> None:
+def test_vmcbench_random_draws_are_reproducible() -> None:
     options = {"A": "cat", "B": "dog", "C": "cow", "D": "owl"}
     drawn = {parse_vmcbench(f"hm {n}", options).value for n in range(40)}  # type: ignore[union-attr]
     assert drawn == set(options)

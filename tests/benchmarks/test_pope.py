@@ -61,7 +61,7 @@ def test_llava_equals_the_official_scores(golden: Golden) -> None:
     assert (found.n, found.notices) == (8910, ())
 
 
-def test_columns_of_a_file_of_ones_own_are_taken_by_name(tmp_path: Path) -> None:
+def test_own_columns_are_mapped_by_name(tmp_path: Path) -> None:
     path = tmp_path / "own.tsv"
     path.write_text("number\tcategory\tasked\tlabel\n7\tpopular\tIs there a cup?\tyes\n")
     columns = {"id": "number", "question": "asked", "answer": "label"}
@@ -86,7 +86,7 @@ def test_a_question_of_several_tracks_counts_once_in_each() -> None:
     assert summary.n == 4
 
 
-def test_one_track_of_all() -> None:
+def test_scores_one_track_alone() -> None:
     found = rows(("adversarial,popular", "a", "Yes"), ("random", "a", "No"))
     summary = summary_of(found, lambda request: Generated("yes"), category="popular")
     assert list(summary.groups["category"]) == ["popular"]
@@ -99,7 +99,7 @@ def test_a_run_that_has_no_samples_yet_has_no_number() -> None:
     assert (summary.headline.value, summary.n, summary.total) == (None, 0, 0)
 
 
-def test_an_unread_reply_is_no_yes_and_wrong() -> None:
+def test_unparsed_reply_is_wrong_and_not_a_yes() -> None:
     found = rows(("random", "a", "Yes"), ("random", "a", "No"))
     summary = summary_of(found, lambda request: Generated("hard to say"))
     assert summary.headline.value == 0.0
@@ -145,7 +145,7 @@ def test_failures_are_left_out_and_bound_the_headline() -> None:
 @pytest.mark.parametrize(
     ("prompt", "ending"), [("plain", "Is there?"), ("short", "\nAnswer the question using a single word or phrase.")]
 )
-def test_the_question_is_asked_as_it_stands(prompt: str, ending: str) -> None:
+def test_question_is_asked_unchanged(prompt: str, ending: str) -> None:
     chosen = benchmark(Variant(options={"prompt": prompt}))
     (sample,) = chosen.samples(rows(("random", "a", "Yes")))
     part = next(chosen.flow(sample)).messages[0].parts[-1]

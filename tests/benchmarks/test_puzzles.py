@@ -34,6 +34,6 @@ def test_another_form_is_wrong(name: str, answer: Any) -> None:
     assert solves(name, answer, {"Z": 1}, {}) is False
 
 
-def test_a_number_that_is_a_text_is_no_number() -> None:
+def test_number_as_text_does_not_count_as_a_number() -> None:
     answer = {"A": "6", "B": "2", "C": "4"}
     assert solves("calculate_answer_function_1", answer, None, None) is False

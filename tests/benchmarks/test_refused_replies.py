@@ -72,13 +72,13 @@ def test_a_judge_of_pairs_sees_an_empty_reply_in_its_place() -> None:
     assert not any("Flagged" in text for text in shown)
 
 
-def test_what_the_model_said_itself_is_graded() -> None:
+def test_reply_of_the_model_itself_is_graded() -> None:
     shown: list[str] = []
     driven("llava-bench", Generated("three", "stop"), shown)
     assert any("three" in text for text in shown)
 
 
-def test_the_words_of_a_judges_filter_are_no_verdict() -> None:
+def test_content_filter_text_of_a_judge_is_not_a_verdict() -> None:
     benchmark = open_benchmark("mm-vet", JUDGED)
     (sample,) = benchmark.samples([Row(0, CELLS["mm-vet"])])
 
@@ -90,6 +90,6 @@ def test_the_words_of_a_judges_filter_are_no_verdict() -> None:
 
 
 @pytest.mark.parametrize(("stop", "answer"), [("refusal", Unparsed()), ("stop", ParsedAnswer("A", RULE))])
-def test_the_words_of_an_extractors_filter_are_no_answer(stop: StopReason, answer: Answer) -> None:
+def test_content_filter_text_of_an_extractor_is_not_an_answer(stop: StopReason, answer: Answer) -> None:
     found = parse_extractor_reply(Generated("A", stop), {"A": "cat", "B": "dog"})
     assert isinstance(found, type(answer))

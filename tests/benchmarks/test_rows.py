@@ -58,7 +58,7 @@ def test_a_large_index_without_a_base_is_a_question_of_its_own() -> None:
     assert [sample.id for sample in read(*rows)] == ["2000000", "2000001"]
 
 
-def test_a_large_id_with_another_question_is_no_rotation() -> None:
+def test_large_id_with_another_question_is_not_a_rotation() -> None:
     rows = [
         {"index": "5", "question": "q", "A": "x", "B": "y"},
         {"index": "1000005", "question": "another", "A": "x", "B": "y"},

@@ -39,7 +39,7 @@ def test_thousandths_are_those_of_the_picture() -> None:
         ({"bbox": "[1, 1, 2, 2]", "img_size": "big"}, "img_size is 'big'"),
     ],
 )
-def test_a_box_that_is_none_is_refused(cells: dict[str, str], sentence: str) -> None:
+def test_refuses_invalid_box(cells: dict[str, str], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         to_common_layout(row(**cells))
 

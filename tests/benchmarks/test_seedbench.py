@@ -53,14 +53,14 @@ def test_golden_llava_15_13b(golden: Golden) -> None:
         ("SEEDBench_IMG:protocol=ranking", "1", "ranking"),
     ],
 )
-def test_names(name: str, version: str, protocol: str) -> None:
+def test_names_of_seedbench_versions(name: str, version: str, protocol: str) -> None:
     found = open_benchmark(name)
     assert (found.name, found.parameters["version"]) == ("seedbench", version)
     assert found.parameters["protocol"] == protocol
     assert ("per token" in found.parameters.get("normalisation", "")) == (protocol == "ranking")
 
 
-def test_an_unknown_protocol_is_told(tmp_path: Path) -> None:
+def test_unknown_protocol_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected one of ranking, generate"):
         open_benchmark("seedbench:protocol=letters")
 
@@ -115,7 +115,7 @@ def test_dimension_of_a_row(cells: dict[str, str], version: str, dimension: str 
     assert (found.name if found else None) == dimension
 
 
-def test_version_1_tells_pictures_from_videos_by_id() -> None:
+def test_version_1_infers_media_kind_from_the_id() -> None:
     for identifier, media in (("v17", "video"), ("101669", "image")):
         assert groups_of(Sample(identifier, "choice", "?"), {}, None, "1")["media"] == media
 

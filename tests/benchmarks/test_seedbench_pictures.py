@@ -107,7 +107,7 @@ def test_a_failure_anywhere_leaves_the_sample_unscored(fails: type) -> None:
 
 @pytest.mark.parametrize("letter", ["B", "A"])
 @pytest.mark.parametrize("flow", [drawing_flow(Drawing()), text_then_drawing_flow(ranked_flow, Drawing())])
-def test_recorded_letters_stand_for_drawings(flow: Callable[[Sample], object], letter: str) -> None:
+def test_recorded_letters_replace_drawings(flow: Callable[[Sample], object], letter: str) -> None:
     record = run_flow(flow(sample()), lambda _: Generated(letter))  # type: ignore[arg-type,var-annotated]
     assert record.score == float(letter == "B")
 
@@ -154,6 +154,6 @@ def test_options_about_drawing_reach_every_drawing_and_the_record(tmp_path: Path
         ("draw_steps=4", "level=L3 alone"),
     ],
 )
-def test_mistakes_about_drawing_are_one_sentence(options: str, told: str) -> None:
+def test_mistakes_about_drawing_give_one_sentence(options: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         open_benchmark(f"seedbench:version=H,{options}")

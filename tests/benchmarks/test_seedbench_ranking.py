@@ -36,7 +36,7 @@ def answer(request: Request) -> Output:
     return Ranked(tuple(SCORES[text] for text in request.candidates))
 
 
-def test_mean_and_sum_stand_side_by_side() -> None:
+def test_scores_by_mean_and_by_sum() -> None:
     record = run_flow(ranked_flow(sample()), answer)
     assert (record.answer, record.score, record.values) == ("C", 1.0, {SUM: 0.0})
     record = run_flow(ranked_flow(sample(gold="red")), answer)
@@ -75,7 +75,7 @@ def test_equal_texts_are_one_answer() -> None:
     assert run_flow(ranked_flow(twice), answer).score == 1.0
 
 
-def test_a_text_of_no_tokens_cannot_win() -> None:
+def test_candidate_without_tokens_is_never_chosen() -> None:
     def silent(request: Request) -> Output:
         assert isinstance(request, Rank)
         return Ranked(tuple(CandidateScore(0.0, 0) if t == "red" else SCORES[t] for t in request.candidates))
@@ -83,13 +83,13 @@ def test_a_text_of_no_tokens_cannot_win() -> None:
     assert run_flow(ranked_flow(sample()), silent).answer == "C"
 
 
-def test_no_gold() -> None:
+def test_ranking_without_gold_is_unscored() -> None:
     record = run_flow(ranked_flow(sample(gold=None)), answer)
     assert (record.answer, record.score, record.unscored) == ("C", None, "no_gold")
 
 
 @pytest.mark.parametrize("kind", ["nan", "out_of_memory", "unsupported"])
-def test_a_failure_is_no_wrong_answer(kind: Any) -> None:
+def test_failure_is_not_a_wrong_answer(kind: Any) -> None:
     record: Record = run_flow(ranked_flow(sample()), lambda _: Failure(kind, "why"))
     assert (record.score, record.unscored, record.outcome) == (None, "failed", "failed")
     assert (record.failure, record.values) == (kind, {})
@@ -101,7 +101,7 @@ def test_recorded_letters_are_read(letter: str, score: float) -> None:
     assert (record.score, record.values) == (score, {})
 
 
-def test_scores_that_are_no_numbers_become_failures() -> None:
+def test_scores_that_are_not_numbers_become_failures() -> None:
     from snellen.core.request import Ref
     from snellen.engine.loop.request_broker import check_output
 

@@ -148,7 +148,7 @@ TIES = {
 
 
 @pytest.mark.parametrize("file", TIES)
-def test_ranks(table: Callable[[str], Rows], file: str) -> None:
+def test_printed_ranks_are_consistent(table: Callable[[str], Rows], file: str) -> None:
     """A printed rank lies among those that equal printed values share."""
     rows = table(file)
     differing = set()

@@ -37,7 +37,7 @@ def test_all_right_options_and_no_other_must_be_named(gold: str, reply: str, cre
     assert record.score == credit
 
 
-def test_the_options_stand_in_the_question() -> None:
+def test_question_contains_the_options() -> None:
     row = Row(0, {"index": "1", **CELLS, "answer": "['B', 'D']"})
     [sample] = open_benchmark("a4bench", Variant()).samples([row])
     assert sample.gold == ("B, D",)

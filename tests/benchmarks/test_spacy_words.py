@@ -18,7 +18,7 @@ def test_words_are_those_of_spacy(case: dict[str, object]) -> None:
     assert split_like_spacy(str(case["text"])) == case["words"]
 
 
-def test_no_sign_is_lost() -> None:
+def test_tokens_keep_every_character() -> None:
     text = " ".join(str(case["text"]) for case in CASES)
     words = "".join(split_like_spacy(text))
     assert "".join(words.split()) == "".join(text.split())

@@ -43,7 +43,7 @@ def test_rows_that_may_be_rotations_are_joined() -> None:
     assert [turn.row for turn in one.rotations] == ["1000001", "2000001"]
 
 
-def test_an_id_held_twice_is_told_when_it_comes() -> None:
+def test_duplicate_id_is_reported_when_read() -> None:
     made = rows_to_samples(Numbered("0", "1", "0"), path="mine.tsv")
     assert [next(made).id, next(made).id] == ["0", "1"]
     with pytest.raises(DataError, match=r"mine\.tsv: rows 1 and 3 have the same id '0'"):

@@ -254,7 +254,7 @@ def test_captions_are_scored_as_a_set(tmp_path: Path) -> None:
     assert (raw.headline.value or 0) < 20  # but for "A" no word is the same
 
 
-def test_hidden_answers_are_said_to_be_hidden() -> None:
+def test_reports_hidden_answers() -> None:
     for name in ("docvqa", "infovqa"):
         made = open_benchmark(f"{name}:split=test")
         assert made.oracle is None

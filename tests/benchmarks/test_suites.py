@@ -106,7 +106,7 @@ top = 1000
 """
 
 
-def test_a_suite_of_ones_own_runs_and_is_averaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_suite_runs_and_is_averaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stars, pairs = LAYOUTS / "mmstar.tsv", LAYOUTS / "mmvp.tsv"
     file = tmp_path / "mine.toml"
     file.write_text(SUITE.format(stars=stars, pairs=pairs))
@@ -189,7 +189,7 @@ def test_an_average_of_runs_has_an_interval_and_never_two_of_one_model(
     assert "do not belong in one column of one" in capsys.readouterr().err
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
+def test_mistakes_in_suites_give_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean openvlm-core"):
         find_suite("openvlm-cor")
     file = tmp_path / "bad.toml"
@@ -228,7 +228,9 @@ def test_average_ranks_are_among_models_that_have_all_members() -> None:
     ]
 
 
-def test_what_is_not_plain_in_a_suite_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_settings_of_a_suite_that_differ_from_the_default(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = tmp_path / "q.tsv"
     rows = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\tA\n" for n in range(30))
     data.write_text(f"index\tquestion\tA\tB\tanswer\n{rows}")

@@ -47,7 +47,7 @@ def first_text(request: Request) -> tuple[str, str]:
 
 @pytest.mark.parametrize("options", [{}, {"prompt": "vlmevalkit"}, {"shots": "2"}])
 @pytest.mark.parametrize("circular", ["off", "full"])
-def test_every_request_begins_with_it_and_the_record_says_so(options: dict[str, str], circular: str) -> None:
+def test_system_prompt_begins_every_request_and_is_recorded(options: dict[str, str], circular: str) -> None:
     plain = Variant(options=options, circular=circular)
     without, asked_without = ask(open_benchmark("eyechart", plain))
     record, asked = ask(open_benchmark("eyechart", replace(plain, system=TERSE)))
@@ -62,7 +62,7 @@ def test_every_request_begins_with_it_and_the_record_says_so(options: dict[str, 
     assert record.score == without.score
 
 
-def test_judges_and_extractors_do_not_get_it(tmp_path: Path) -> None:
+def test_system_prompt_is_not_sent_to_judges_and_extractors(tmp_path: Path) -> None:
     data = tmp_path / "open.tsv"
     data.write_text("index\tquestion\tanswer\n1\tWhich city?\tRome\n")
     described = tmp_path / "open.toml"
@@ -77,7 +77,7 @@ def test_judges_and_extractors_do_not_get_it(tmp_path: Path) -> None:
     assert all((first_text(one) == ("system", TERSE)) == (one.to == "model") for one in asked)
 
 
-def test_a_ranked_question_gets_it(tmp_path: Path) -> None:
+def test_ranked_question_gets_the_system_prompt(tmp_path: Path) -> None:
     data = str(seed_h(tmp_path, 1, ["Scene Understanding"]))
     _, asked = ask(open_benchmark("seedbench:version=H", Variant(data=data, system=TERSE)))
     assert isinstance(asked[0], Rank)

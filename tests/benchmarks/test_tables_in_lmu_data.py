@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_it_is_asked_and_scored_by_name(tmp_path: Path) -> None:
+def test_table_in_lmu_data_is_asked_and_scored_by_name(tmp_path: Path) -> None:
     (run,) = evaluate("random", "DotBench", out=tmp_path / "o", html=False, progress=None).runs
     assert (run.info.benchmark, run.summary.n) == ("DotBench", 2)
     predictions = tmp_path / "p.csv"

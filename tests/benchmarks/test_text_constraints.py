@@ -15,7 +15,7 @@ from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import (
 TEXT = "The sea is calm.\n \nDr. Reed waits, e.g. here! She has 2.50 boats.\n\n\nThe end"
 
 
-def test_parts() -> None:
+def test_splits_paragraphs_and_sentences() -> None:
     assert split_paragraphs(TEXT) == ["The sea is calm.", "Dr. Reed waits, e.g. here! She has 2.50 boats.", "The end"]
     assert split_sentences(split_paragraphs(TEXT)[1]) == ["Dr. Reed waits, e.g. here!", "She has 2.50 boats."]
     assert split_sentences('He said: "No." Then he left... slowly.') == ['He said: "No."', "Then he left... slowly."]
@@ -38,5 +38,5 @@ def test_parts() -> None:
         ("check_of_the_future", [1], None),
     ],
 )
-def test_checks(check: str, parameters: list[Any], kept: bool | None) -> None:
+def test_constraint_checks(check: str, parameters: list[Any], kept: bool | None) -> None:
     assert keeps_constraint(TEXT, check, parameters) is kept

@@ -94,6 +94,6 @@ def test_units_that_cannot_be(pro: Path, benchmark: str, columns: dict[str, str]
         score(str(pro) if benchmark == "own" else benchmark, pro, columns=columns)
 
 
-def test_the_command(pro: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_command_reports_unit_accuracy(pro: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", str(pro), "--columns", "unit=triplet_id,category=part"]) == 0
     assert "unit accuracy" in capsys.readouterr().out

@@ -237,7 +237,7 @@ def samples(name: str, **options: str) -> list[Sample]:
 
 
 @pytest.mark.parametrize("name", ["video-mme", "mvbench", "mlvu", "tempcompass", "mmbench-video"])
-def test_a_model_without_eyes_is_told_before_anything_is_asked(name: str) -> None:
+def test_model_without_image_input_is_refused_before_asking(name: str) -> None:
     blind = Capabilities(inputs=frozenset({"text"}))
     seeing = Capabilities(inputs=frozenset({"text", "image"}))
     assert "needs image input" in (of(name).requires(blind) or "")
@@ -254,7 +254,7 @@ def test_video_mme_options_lose_their_letters() -> None:
     assert of("video-mme").headline == "accuracy"
 
 
-def test_mvbench_knows_parts_and_golds_in_brackets() -> None:
+def test_mvbench_reads_parts_and_golds_in_brackets() -> None:
     found = samples("mvbench")
     assert [sample.gold for sample in found] == [("A",), ("C",), ("B",), ("A",)]
     assert of("mvbench").parameters["frames"] == "16"
@@ -317,7 +317,7 @@ def test_mlvu_leaves_the_open_tasks_out() -> None:
     assert of("mlvu").headline == "m_avg"
 
 
-def test_tempcompass_tasks_are_told_apart_without_a_column() -> None:
+def test_tempcompass_infers_tasks_without_a_column() -> None:
     made = of("tempcompass")
     rows = list(made.open())
     bare = [Row(row.index, {k: v for k, v in row.cells.items() if k != "task_type"}) for row in rows]

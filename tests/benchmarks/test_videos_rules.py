@@ -39,7 +39,9 @@ def replies(path: Path, by_id: dict[str, str]) -> Path:
         ("No", {"accuracy": 40.0, "f1": 0.0, "recall": 0.0, "precision": 0.0}),
     ],
 )
-def test_tampering_is_told_from_the_originals(tmp_path: Path, said: str, numbers: dict[str, float]) -> None:
+def test_tampered_videos_are_scored_against_their_originals(
+    tmp_path: Path, said: str, numbers: dict[str, float]
+) -> None:
     """Each kind has one tampered video; two originals raise false alarms if all is Yes: F1 is
     2 / (2 + 2) for each."""
     data = LAYOUTS / "mvtamperbench.tsv"
@@ -129,7 +131,7 @@ class Namer:
         return Generated('```json\n{"result": "a blue one"}\n```')
 
 
-def test_a_judge_that_cannot_tell_is_shown_the_clues(tmp_path: Path) -> None:
+def test_undecided_judge_is_shown_the_clue_frames(tmp_path: Path) -> None:
     """The clues are seconds 1 to 2 and 4 to 5 of a video of ten frames a second: 20 frames, of
     which the two parts share the 32."""
     write_video(tmp_path / "aaa.mp4")

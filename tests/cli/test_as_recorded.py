@@ -111,7 +111,7 @@ def test_logs_of_inspect() -> None:
     assert scored.n == len(scored.records)
 
 
-def test_what_is_not_recorded_is_refused_in_a_sentence(letters: str, tmp_path: Path) -> None:
+def test_refuses_values_that_are_not_recorded(letters: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="leave out --judge and --extractor"):
         score("mmstar", letters, as_recorded=True, extractor="column:extracted")
     plain = choices(tmp_path / "plain.csv", "prediction", "A", "B")

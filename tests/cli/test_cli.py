@@ -239,7 +239,7 @@ def test_every_flag_has_a_help(capsys) -> None:
                 assert action.help, f"{parser.prog} {action.dest}"
 
 
-def test_a_reader_that_goes_away_is_no_error(data: Path, tmp_path: Path) -> None:
+def test_closed_output_pipe_is_not_an_error(data: Path, tmp_path: Path) -> None:
     import subprocess
     import sys
 

@@ -46,7 +46,7 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         (("run", "-m", "opnai/gpt-4o", "-b", "eyechart"), "did you mean openai/gpt-4o"),
     ],
 )
-def test_a_slip_is_answered_with_what_was_meant(
+def test_slip_is_answered_with_a_suggestion(
     words: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = said(capsys, *words)
@@ -83,7 +83,7 @@ def test_a_share_may_be_a_percentage(unread: Path, tmp_path: Path, capsys: pytes
     assert (code, err) == (2, "snellen: the share is 1.1; expected more than 0 and at most 1, e.g. 0.1\n")
 
 
-def test_one_row_is_no_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_singular_for_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "one.tsv"
     path.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n")
     assert "  1 row, SHA-256" in said(capsys, "info", path)[1]
@@ -112,7 +112,7 @@ def test_info_of_an_address_is_about_a_model(capsys: pytest.CaptureFixture[str])
     assert "provider            server" in out
 
 
-def test_models_are_listed_in_whole_lines_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_are_listed_in_whole_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     header, _, *lines, count = said(capsys, "list", "models", "--filter", "all")[1].splitlines()
     assert len(lines) == len(catalog())
     assert header.split()[:3] == ["name", "provider", "weights"]
@@ -128,7 +128,7 @@ def test_a_narrow_terminal_shows_fewer_columns() -> None:
     assert "not shown, for want of width: provider, weights, context, route" in lines[-2]
 
 
-def test_a_filter_that_nothing_fulfils_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_filter_without_matches(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "list", "models", "--filter", "name~no-such-name") == (
         0,
         "no model of the catalog fulfils the filter\n",
@@ -136,7 +136,7 @@ def test_a_filter_that_nothing_fulfils_says_so(capsys: pytest.CaptureFixture[str
     )
 
 
-def test_a_server_command_that_is_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_server_command_that_is_not_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     serve = ("--serve", "no-such-program {model} --port {port}")
     words = ("run", "-m", "m", *serve, "-b", "eyechart", "--limit", "4", "--out", tmp_path)
     code, _, err = said(capsys, *words)
@@ -161,7 +161,7 @@ class Flaky:
 """
 
 
-def test_why_samples_failed_is_told_beneath_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reasons_of_failures_are_printed_below_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{at}\tNumber {at}?\tred\tblue\tA" for at in range(10)]
     data, out = tmp_path / "mine.tsv", tmp_path / "out"
     data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
@@ -188,7 +188,7 @@ def test_why_samples_failed_is_told_beneath_the_table(tmp_path: Path, capsys: py
     assert "failed: " not in told
 
 
-def test_data_of_ones_own_are_not_replaced_by_others_unsaid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_data_flag_beside_a_data_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.tsv"
     path.write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n")
     words = ("run", "-m", "random", "-b", path, "--data", "other.tsv", "--out", tmp_path / "out")
@@ -221,7 +221,7 @@ def test_the_table_of_a_score_is_headed_by_the_benchmarks_own_name(
         (["-b", "odd.json"], "0.q, 0.a, 1.q, 1.a"),
     ],
 )
-def test_what_users_of_other_tools_type_is_answered_by_what_it_is_here(
+def test_commands_of_other_tools_are_answered_with_the_equivalent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -59,7 +59,7 @@ def test_every_shared_flag_is_shared() -> None:
     assert [flag for flag in SHARED_FLAGS if len(users[flag]) < 2] == []
 
 
-def test_there_are_no_more_commands_and_flags_than_budgeted() -> None:
+def test_commands_and_flags_stay_within_the_budget() -> None:
     distinct = {action.option_strings[-1] for one in COMMANDS.values() for action in flags_of(one)}
     assert len(COMMANDS) <= MAX_COMMANDS
     assert len(distinct) <= MAX_FLAGS
@@ -192,7 +192,7 @@ def test_a_new_name_is_one_and_the_old_one_is_gone(table: str, old: str) -> None
         assert flag in known, instead
 
 
-def test_a_second_value_is_no_silent_loss(capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_second_value_of_a_single_flag(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         parse_arguments(["taskmap", "-m", "a", "-m", "b", "-b", "eyechart"])
     assert "got a and b; this command takes one" in capsys.readouterr().err

@@ -71,7 +71,7 @@ def test_no_output_has_control_characters(run: str, capsys: Any, form: str) -> N
         ("info", "\x1b]0;x\x07"),
     ],
 )
-def test_nor_has_a_mistake(capsys: Any, words: tuple[str, ...]) -> None:
+def test_error_output_has_no_control_characters(capsys: Any, words: tuple[str, ...]) -> None:
     assert main(words) == 2
     said = capsys.readouterr()
     assert controls(said.out + said.err) == []

@@ -139,13 +139,13 @@ def test_a_type_for_questions_with_several_answers() -> None:
     assert "several" in records["1"].question
 
 
-def test_text_of_an_option_is_no_list_of_letters() -> None:
+def test_gold_equal_to_an_option_text_is_not_read_as_letters() -> None:
     data = write("q.tsv", "index\tquestion\tA\tB\tanswer", "1\tWhich blood type?\tAB\tO\tAB")
     (run,) = evaluate("random", data, out="o", html=False, progress=None).runs
     assert [record.gold for record in run.records()] == [("A",)]
 
 
-def test_what_a_shell_makes_of_a_star(capsys) -> None:
+def test_expanded_glob_skips_the_store(capsys) -> None:
     """`RESULTS/*` names the store, too; it is passed over, a path that is not there is not."""
     data = write("q.tsv", "index\tquestion\tA\tB\tanswer", "1\tQ?\tx\ty\tA")
     evaluate(["random", "random:seed=1"], data, out="o", html=False, progress=None)

@@ -69,7 +69,7 @@ def test_the_help_names_all_commands(alone: Path) -> None:
     assert [name for name in (*COMMANDS, *PACKAGE_COMMANDS) if f"    {name}" not in shown] == []
 
 
-def test_a_package_of_others_brings_a_command(alone: Path, tmp_path: Path) -> None:
+def test_plug_in_package_adds_a_command(alone: Path, tmp_path: Path) -> None:
     (tmp_path / "greeting.py").write_text(
         "def add(parser):\n    parser.add_argument('name')\n"
         "def main(arguments):\n    print('hello', arguments.name)\n    return 0\n"

@@ -97,7 +97,7 @@ def test_nothing_is_asked_or_written() -> None:
     assert new <= {"cache", "__pycache__"}
 
 
-def test_what_is_stored_need_not_be_asked_again() -> None:
+def test_plan_counts_stored_replies() -> None:
     evaluate(["random"], ["questions.tsv"], html=False)
     whole = estimated(["random"], ["questions.tsv"])
     assert (whole.stored, whole.requests, whole.seconds) == (3, 0, 0)
@@ -106,7 +106,7 @@ def test_what_is_stored_need_not_be_asked_again() -> None:
     assert circular.requests < estimated(["random:seed=9"], ["questions.tsv"], variant=CIRCULAR).requests
 
 
-def test_a_finished_run_made_between_the_bounds_that_were_told() -> None:
+def test_finished_run_lies_within_the_planned_bounds() -> None:
     told = estimated(["random"], ["eyechart"], variant=CIRCULAR, limit=60)
     (run,) = evaluate(["random"], ["eyechart"], variant=CIRCULAR, limit=60, html=False).runs
     assert told.samples == run.info.counts.samples
@@ -146,7 +146,7 @@ def test_a_price_makes_dollars() -> None:
     assert plan(["random"], ["questions.tsv"]).dollars is None
 
 
-def test_a_missing_key_is_told_and_the_rest_planned_all_the_same(
+def test_missing_key_is_reported_and_the_rest_planned(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ["plan", "-m", "GPT4o_20241120", "-b", "eyechart", "--limit", "5"]
@@ -171,7 +171,7 @@ def test_the_key_of_a_server_named_by_its_address_is_missing_too(monkeypatch: py
     assert missing.sentence == f"{server}:key_env=TEAM_KEY needs a key: set TEAM_KEY"
 
 
-def test_what_is_not_here_is_named_and_not_fetched(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_names_downloads_and_fetches_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "-m", "InternVL3-8B", "-b", "mmbench"]) == 0
     shown = capsys.readouterr().out
     twin = "from its converted twin OpenGVLab/InternVL3-8B-hf"
@@ -180,7 +180,7 @@ def test_what_is_not_here_is_named_and_not_fetched(capsys: pytest.CaptureFixture
     assert not list(Path.cwd().rglob("*.part"))
 
 
-def test_what_can_not_be_fetched_either_is_missing(
+def test_plan_reports_missing_model_and_data_offline(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

@@ -50,7 +50,7 @@ def test_the_samples_are_those_of_the_formula() -> None:
     assert one_need(study(detect=40.0, discordance=0.5)).enough is True
 
 
-def test_equivalence_stands_beside_difference() -> None:
+def test_plans_sample_sizes_for_equivalence_and_difference() -> None:
     found = study(detect=10.0, no_worse=1.0, discordance=0.3)
     assert [(need.aim, need.samples) for need in found.needs] == [
         ("difference", required_samples(0.1, 0.3)),
@@ -59,7 +59,7 @@ def test_equivalence_stands_beside_difference() -> None:
     ]
 
 
-def test_what_is_assumed_is_said() -> None:
+def test_reports_assumed_discordance() -> None:
     found = study(detect=10.0)
     assert found.discordance == pytest.approx(0.48)
     assert "the two differ on 48 % of samples (assumed" in found.said[0]
@@ -89,7 +89,7 @@ def test_clusters_of_the_data_count() -> None:
     assert "60 samples lie in 20 clusters; with a correlation of 0.5" in found.said[-1]
 
 
-def test_a_headline_that_is_no_mean_is_named() -> None:
+def test_names_headline_that_is_not_a_mean() -> None:
     rows = [
         f"{at},cat {at // 2}.png,Is there a thing {at} in the image?,{('no', 'yes')[at % 2]},random" for at in range(12)
     ]
@@ -102,7 +102,7 @@ def test_a_headline_that_is_no_mean_is_named() -> None:
     assert any("the headline of pope is no mean over samples" in one for one in found.said)
 
 
-def test_runs_tell_how_two_models_differ() -> None:
+def test_discordance_is_estimated_from_runs() -> None:
     runs = evaluate(["random", "random:seed=1"], ["q.csv"], html=False).runs
     scores = [{one.id: one.score or 0.0 for one in run.records()} for run in runs]
     square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60
@@ -126,7 +126,7 @@ def test_repeats_lower_what_comes_from_drawing() -> None:
     assert "what 3 repeats are worth is not known" in unknown.said[-1]
 
 
-def test_repeated_runs_tell_what_drawing_does() -> None:
+def test_repeats_reduce_samples_by_variance_of_draws() -> None:
     """`random` draws anew each time: nothing lies between the questions, everything between the
     draws."""
     runs = evaluate(["random", "random:seed=1"], ["q.csv"], html=False, repeats=4).runs
@@ -135,7 +135,7 @@ def test_repeated_runs_tell_what_drawing_does() -> None:
     assert by_repeats[8] < 0.4 * by_repeats[1]
 
 
-def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_command_prints_the_study(capsys: pytest.CaptureFixture[str]) -> None:
     aims = ["--detect", "10", "--no-worse", "5", "--assume", "discordance=30%"]
     assert main([*TWO, "q.csv", *aims]) == 0
     told = " ".join(capsys.readouterr().out.split())
@@ -175,7 +175,7 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
         (["--runs", "a", "--runs", "b"], "--runs says how two models differ, for --detect or"),
     ],
 )
-def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
+def test_mistakes_give_one_sentence(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
     assert main([*TWO, "q.csv", *words]) == 2
     told = capsys.readouterr().err
     assert sentence in told

@@ -82,7 +82,7 @@ def test_a_size_that_is_not_known_stays_a_dash(spec: str) -> None:
         ("MTL_MMBench_DEV", None),
     ],
 )
-def test_one_language_of_several_is_said(spec: str, asked: str | None) -> None:
+def test_reports_one_language_of_several(spec: str, asked: str | None) -> None:
     said = [note for note in plan("random", spec).notes if "one language" in note]
     assert len(said) == (asked is not None)
     for note in said:
@@ -97,14 +97,14 @@ def test_a_run_says_its_one_language_before_it_fetches(capsys, monkeypatch) -> N
     assert capsys.readouterr().err.startswith("mmmb is asked in one language, lang=en; ")
 
 
-def test_data_of_ones_own_have_the_language_they_have(capsys) -> None:
+def test_no_language_note_for_own_data(capsys) -> None:
     Path("mine.tsv").write_text("index\tquestion\tA\tB\tanswer\n1\tWhich?\tx\ty\tA\n")
     for argv in (["mmmb:file=mine.tsv"], ["mmmb", "--data", "mine.tsv"]):
         assert main(["run", "-m", "random", "-q", "--no-html", "-b", *argv]) == 0
         assert "one language" not in capsys.readouterr().err
 
 
-def test_lines_of_one_benchmark_are_told_apart(capsys) -> None:
+def test_plan_lines_of_one_benchmark_name_their_language(capsys) -> None:
     assert main(["plan", "-m", "random", "-b", "MTL_MMBench_DEV", "-b", "mmstar"]) == 0
     rows = capsys.readouterr().out.splitlines()[2:9]
     named = [row.split()[1] for row in rows]

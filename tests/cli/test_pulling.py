@@ -16,9 +16,7 @@ def table(path: Path, rows: int) -> str:
     return str(path)
 
 
-def test_several_are_made_ready_and_one_that_is_not_there_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pull_prepares_several_and_reports_a_missing_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = table(tmp_path / "one.tsv", 3), table(tmp_path / "other.tsv", 4)
     missing = str(tmp_path / "missing.tsv")
     assert main(["data", "pull", one, missing, other]) == 2
@@ -29,7 +27,7 @@ def test_several_are_made_ready_and_one_that_is_not_there_is_told(
     assert "missing.tsv" in told.err
 
 
-def test_it_says_how_far_it_is(tmp_path: Path) -> None:
+def test_pull_reports_its_progress(tmp_path: Path) -> None:
     names = [table(tmp_path / f"{rows}.tsv", rows) for rows in (2, 3)]
     steps: list[PullStep] = []
     pulled = {one.name: one for one in pull(names, steps.append)}

@@ -38,7 +38,7 @@ def said(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, s
     return code, captured.out, captured.err
 
 
-def test_one_file_with_everything_needs_no_benchmark(alone: Path, capsys) -> None:
+def test_self_contained_predictions_need_no_benchmark(alone: Path, capsys) -> None:
     code, out, _ = said(capsys, "score", alone, "--json")
     card = json.loads(out)
     assert (code, card["n"], card["total"]) == (1, 3, 4)
@@ -85,7 +85,7 @@ def test_rotations_that_only_one_rule_reached_are_not_compared(alone: Path) -> N
     assert scored["snellen"].records[1].passes[1].row == "1000002"
 
 
-def test_a_benchmark_without_a_published_script_says_so(alone: Path, capsys) -> None:
+def test_refuses_official_rule_without_a_published_script(alone: Path, capsys) -> None:
     code, _, err = said(capsys, "score", alone, "--rule", "official")
     assert (code, "only snellen, vlmevalkit" in err) == (2, True)
     with pytest.raises(UsageError, match="expected one of snellen, vlmevalkit, official"):

@@ -71,7 +71,7 @@ def test_options_cannot_be_changed() -> None:
         RunOptions().limit = 3  # type: ignore[misc]
 
 
-def test_keywords_stand_for_fields(tmp_path: Path) -> None:
+def test_keywords_override_option_fields(tmp_path: Path) -> None:
     options = RunOptions(out=tmp_path / "A", html=False, limit=2)
     (first,) = evaluate("random", "eyechart", options).runs
     (other,) = evaluate("random", "eyechart", options, limit=3, out=tmp_path / "B").runs

@@ -96,7 +96,7 @@ def test_a_recorded_extraction_that_is_empty_found_nothing(files: Path) -> None:
         ("mm-vet --predictions reviewed.csv --judge column:score", "MMVet.tsv is not here"),
     ],
 )
-def test_what_would_be_asked_nothing_is_refused_in_a_sentence(
+def test_refuses_roles_that_would_not_be_asked(
     files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, part: str
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -126,7 +126,7 @@ def test_verdicts_that_a_published_file_records_can_be_left_out(
     assert "--judge off leaves out every judge" in capsys.readouterr().err
 
 
-def test_nothing_graded_is_no_success(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_code_1_if_nothing_is_graded(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = ["llava-bench", "--data", "captions.tsv", "--predictions", "reviewed.csv"]
     assert main(["score", *told, "--judge", "column:score"]) == 1
     assert "none of the 2 verdicts of the column score could be read" in capsys.readouterr().err

@@ -59,9 +59,7 @@ def test_a_mistake_in_one_file_keeps_no_other_from_its_score(
     assert "100.0" in said.out
 
 
-def test_several_predictions_of_one_benchmark_stand_in_one_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_predictions_of_one_benchmark_share_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "q.tsv"
     data.write_text("index\tquestion\tA\tB\tanswer\n1\t?\tx\ty\tA\n2\t?\tx\ty\tB\n")
     for name, replies in {"a.csv": "AB", "b.csv": "AA"}.items():
@@ -81,7 +79,7 @@ def test_several_predictions_of_one_benchmark_stand_in_one_table(
         (["--predictions", "r.csv"], "--predictions are of one benchmark; got 2"),
     ],
 )
-def test_what_is_said_of_one_file_is_refused_for_several(
+def test_refuses_single_file_flags_for_several_files(
     flags: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["score", "a.csv", "b.csv", *flags]) == 2

@@ -88,7 +88,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield Place(tmp_path, server, answering, *(str(run.path) for run in runs))
 
 
-def test_the_crossed_runs_are_asked_and_told_apart(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_crossed_runs_are_asked_and_separate_causes(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     before = place.answering.sent
     price = [word for name in ("weak", "strong") for word in ("--price", f"{name}:input=1000,output=1000")]
     code, out, err = said(capsys, *place.ask, *price, "--ask", "yes", "--json")
@@ -186,7 +186,7 @@ def test_ctrl_c_and_again(place: Place, capsys: pytest.CaptureFixture[str]) -> N
         (["--runs", "q.tsv"], "q.tsv"),
     ],
 )
-def test_mistakes_are_one_sentence(
+def test_mistakes_give_one_sentence(
     place: Place, flags: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = said(capsys, "why", place.first, place.second, *flags)
@@ -194,7 +194,7 @@ def test_mistakes_are_one_sentence(
     assert expected in err
 
 
-def test_what_cannot_be_crossed_is_said(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_runs_that_cannot_be_crossed(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     replies = "".join(f"{at},A\n" for at in range(COUNT))
     Path("theirs.csv").write_text(f"index,prediction\n{replies}")
     code, _, err = said(capsys, "why", place.first, "theirs.csv", "--ask", "yes")

@@ -179,7 +179,7 @@ def test_formats_outside_the_list_are_not_opened(kind: str) -> None:
         b"%PDF-1.7\n",
     ],
 )
-def test_what_is_no_picture_is_refused(data: bytes) -> None:
+def test_refuses_data_that_is_not_an_image(data: bytes) -> None:
     with pytest.raises(MediaError, match="the image cannot be opened"):
         check_image(data)
 
@@ -192,7 +192,7 @@ def test_other_kinds_are_opened(kind: str) -> None:
 
 @given(st.sampled_from([b"", PNG[:8], PNG[:16], JPEG[:3], JPEG[:4]]), st.binary(max_size=300))
 @settings(deadline=None)
-def test_no_bytes_break_it(head: bytes, tail: bytes) -> None:
+def test_check_image_handles_any_bytes(head: bytes, tail: bytes) -> None:
     assert has_end_marker(head + tail) in (True, False)
     complaint = complaint_about(head + tail)
     assert complaint == "" or complaint.startswith("the image")

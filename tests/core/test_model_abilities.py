@@ -33,7 +33,7 @@ def test_a_model_without_the_base_has_the_defaults_of_the_base(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_own_attributes_win(name: str) -> None:
+def test_own_attributes_override_the_defaults(name: str) -> None:
     assert getattr(abilities(Talkative()), name) == getattr(Talkative, name)
 
 
@@ -42,7 +42,7 @@ def test_weights_are_loaded_where_it_can() -> None:
     assert abilities(Bare()).load() is None
 
 
-def test_a_model_with_the_base_speaks_for_itself() -> None:
+def test_model_with_the_base_class_is_used_directly() -> None:
     model = ModelDefaults()
     assert abilities(model) is model
 

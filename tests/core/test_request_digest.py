@@ -137,7 +137,7 @@ PLAIN: list[Request] = [KNOWN[kind][0] for kind in ("generate", "rank", "draw", 
 
 
 @pytest.mark.parametrize("request_", PLAIN, ids=lambda request: type(request).__name__)
-def test_what_moves_a_digest_and_what_does_not(request_: Request) -> None:
+def test_digest_depends_on_exactly_the_listed_fields(request_: Request) -> None:
     kind = type(request_)
     assert {field.name for field in fields(kind)} <= MOVES[kind].keys() | STAYS.keys()
     others = [replace(request_, **{name: value}) for name, values in MOVES[kind].items() for value in values]
@@ -158,7 +158,7 @@ def test_every_setting_that_can_change_a_reply_is_tried() -> None:
         assert tried == {field.name for field in fields(plain)}
 
 
-def test_models_and_kinds_are_told_apart() -> None:
+def test_digest_differs_between_models_and_request_kinds() -> None:
     found = {digest(request, identity) for request in PLAIN for identity in (IDENTITY, "", "d4")}
     assert len(found) == 3 * len(PLAIN)
 

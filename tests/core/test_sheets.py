@@ -31,7 +31,7 @@ SIGNS = "=+-@\t\r\n"
         ("a=b", "a=b"),
     ],
 )
-def test_a_formula_stands_behind_an_apostrophe(text: str, cell: str) -> None:
+def test_formula_cells_are_escaped_by_an_apostrophe(text: str, cell: str) -> None:
     assert text_cell(text) == cell
     assert cell_text(cell) == text
 

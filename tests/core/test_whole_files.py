@@ -23,7 +23,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path, synced: bool) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_what_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
+def test_interrupted_writing_keeps_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "file.tsv"
     target.write_text("old")
 
@@ -38,7 +38,7 @@ def test_what_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_what_a_killed_process_left_does_not_get_in(tmp_path: Path) -> None:
+def test_remains_of_a_killed_process_are_ignored(tmp_path: Path) -> None:
     target = tmp_path / "file.tsv"
     with atomic_file(target) as part:
         left = part
@@ -98,7 +98,7 @@ def test_text_is_utf8_and_bytes_are_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "bytes").read_bytes() == b"\xff\x00"
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_path_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot write .*nowhere/file: No such file"):
         save(tmp_path / "nowhere" / "file", "text")
     with pytest.raises(StorageError, match=f"cannot write {tmp_path}: Is a directory"):

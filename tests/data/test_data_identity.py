@@ -73,7 +73,7 @@ def test_the_published_file_in_this_folder_is_used_without_a_word(place, publish
     assert run(variant=Variant(data=path.name))["data"]["origin"]["kind"] == "published"
 
 
-def test_what_runs_have_in_common_is_said_once(place, capsys) -> None:
+def test_shared_notices_are_printed_once(place, capsys) -> None:
     (place / "mine.tsv").write_text(ROWS)
     for name in "abc":
         (place / f"{name}.csv").write_text("index,prediction\n1,A\n1000001,B\n")
@@ -90,7 +90,7 @@ def test_what_runs_have_in_common_is_said_once(place, capsys) -> None:
     assert list(many) == ["7 runs, 0, 1, 2, 3 and 3 more: x"]
 
 
-def test_a_file_of_ones_own_is_marked_in_every_output(place, capsys) -> None:
+def test_own_file_is_marked_in_every_output(place, capsys) -> None:
     (place / "mine.tsv").write_text(ROWS)
     (place / "p.csv").write_text("index,prediction\n1,A\n1000001,B\n")
     said = "mine.tsv is not the published file MMBench"
@@ -117,7 +117,7 @@ def test_a_file_of_ones_own_is_marked_in_every_output(place, capsys) -> None:
     assert page.count(said) >= 2  # over the number, and in the protocol
 
 
-def test_gold_answers_of_the_predictions_file_say_so(place) -> None:
+def test_origin_of_golds_in_the_predictions_file(place) -> None:
     (place / "p.csv").write_text("index,question,A,B,answer,prediction\n1,Which?,x,y,A,A\n")
     found = score("ai2d", "p.csv").data
     assert found is not None
@@ -147,7 +147,7 @@ def test_runs_on_different_data_are_never_compared_silently(place, capsys) -> No
     assert "not the published file" in capsys.readouterr().err
 
 
-def test_info_tells_the_published_file_and_what_is_here(place, published) -> None:
+def test_info_shows_published_and_local_files(place, published) -> None:
     assert data_facts("mmbench")["here"].startswith("no: ")
     (place / NAME).write_text(ROWS)
     assert data_facts("mmbench")["here"] == f"{NAME} (the published file)"

@@ -156,7 +156,7 @@ def test_a_part_longer_than_the_file_is_dropped(server, tmp_path) -> None:
     assert fetch(server, tmp_path, "/plain", md5=None) == DATA
 
 
-def test_what_cannot_be_had_names_the_place_to_put_it(server, tmp_path) -> None:
+def test_failed_download_names_the_local_path(server, tmp_path) -> None:
     with pytest.raises(DataError) as caught:
         fetch(server, tmp_path, "/missing")
     sentence = str(caught.value)
@@ -166,7 +166,7 @@ def test_what_cannot_be_had_names_the_place_to_put_it(server, tmp_path) -> None:
     assert len(server.asked) == 1
 
 
-def test_no_server(tmp_path) -> None:
+def test_download_reports_missing_connection(tmp_path) -> None:
     remote = RemoteFile(urls=("http://127.0.0.1:9/x",))
     with pytest.raises(DataError, match="no connection"):
         download(remote, tmp_path / "x", cache=tmp_path, retries=DownloadRetries(attempts=1))

@@ -235,7 +235,7 @@ FAILED = "Failed to obtain answer via API. "
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".json", ".xlsx"])
-def test_vlmevalkit_failures_are_no_replies(tmp_path: Path, settings, suffix: str) -> None:
+def test_vlmevalkit_failure_texts_are_failures(tmp_path: Path, settings, suffix: str) -> None:
     rows = [
         {"index": 0, "question": "?", "A": "x", "B": "y", "answer": "A", "prediction": "B"},
         {"index": 1, "question": "?", "A": "x", "B": "y", "answer": "A", "prediction": FAILED},
@@ -258,7 +258,7 @@ def test_vlmevalkit_failures_are_no_replies(tmp_path: Path, settings, suffix: st
     assert replies == {"0": Generated("B"), "1": Failure("request", FAILED.strip())}
 
 
-def test_an_error_cell_counts_only_where_there_is_no_reply(write, settings) -> None:
+def test_error_cell_counts_only_without_a_reply(write, settings) -> None:
     path = write("p.csv", "id,prediction,error\n1,A,0.5\n2,,timeout\n3,,\n")
     assert read_predictions(path, settings=settings).replies() == {
         "1": Generated("A"),
@@ -285,6 +285,6 @@ def test_a_broken_file_gets_one_sentence(write, settings, name, content, sentenc
         read_predictions(path.parent if "/" in name else path, settings=settings)
 
 
-def test_an_archive_without_samples_says_so(tmp_path: Path, settings) -> None:
+def test_refuses_archive_without_samples(tmp_path: Path, settings) -> None:
     with pytest.raises(DataError, match="holds no samples"):
         read_predictions(packed(tmp_path / "x.eval", []), settings=settings)

@@ -129,7 +129,7 @@ def test_processes_may_make_the_same_entry_at_once(tmp_path: Path) -> None:
     assert [len(name) for name in entries(tmp_path / "cache")] == [2]
 
 
-def test_what_was_unused_longest_goes_first(tmp_path: Path) -> None:
+def test_evicts_least_recently_used_frames(tmp_path: Path) -> None:
     path = write_video(tmp_path / "v.mp4")
     for count in (1, 2, 3):
         extract_frames(ref_of(path), FrameSampling(count=count), tmp_path)

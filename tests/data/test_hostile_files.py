@@ -60,7 +60,7 @@ PREDICTIONS = [one for one in hostile.TABLES if not one.name.endswith(".toml")]
 
 
 @pytest.mark.parametrize("one", PREDICTIONS, ids=lambda one: one.name)
-def test_and_so_are_hostile_predictions(here: Path, capsys: Any, one: hostile.Hostile) -> None:
+def test_hostile_predictions_give_one_sentence(here: Path, capsys: Any, one: hostile.Hostile) -> None:
     hostile.write(one, here)
     (here / "q.tsv").write_text("index\tquestion\tanswer\n1\tIs it?\tyes\n")
     code = main(["score", "q.tsv", "--predictions", one.name])
@@ -165,7 +165,7 @@ def test_a_hostile_picture_is_a_failure(here: Path, one: hostile.Hostile) -> Non
     assert time.process_time() - began < 5
 
 
-def test_what_is_no_file_is_no_picture(here: Path) -> None:
+def test_odd_paths_are_refused_as_images(here: Path) -> None:
     names = [*hostile.write_odd_files(here), "a\\0b.png", "x" * 300 + ".png", "../" * 50 + "x.png"]
     rows = "".join(f"{at}\tWhat?\t{name}\n" for at, name in enumerate(names))
     (here / "q.tsv").write_text("index\tquestion\timage_path\n" + rows)

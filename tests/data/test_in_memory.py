@@ -146,7 +146,7 @@ def test_images_do_not_depend_on_their_files_later(tmp_path: Path, monkeypatch: 
     assert row.media[0].source.read() == png("red")
 
 
-def test_files_that_are_no_images_are_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_not_images_are_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("secret.txt").write_text("secret words")
     path = keep_rows(Data([{"question": "?", "image": "secret.txt"}]), tmp_path / "kept")
@@ -277,7 +277,7 @@ def test_a_kind_for_all_questions(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_kept_is_one_sentence(tmp_path: Path, rows: object, sentence: str) -> None:
+def test_data_that_cannot_be_kept_give_one_sentence(tmp_path: Path, rows: object, sentence: str) -> None:
     with pytest.raises(DataError, match=f"^{sentence}"):
         keep_rows(Data(rows), tmp_path)
     assert not list(tmp_path.rglob("*.part"))
@@ -308,5 +308,5 @@ def test_names_and_kinds_that_cannot_be(fields: dict[str, Any]) -> None:
         (None, False),
     ],
 )
-def test_what_holds_rows(value: object, expected: bool) -> None:
+def test_recognises_tables_in_memory(value: object, expected: bool) -> None:
     assert is_table(value) is expected

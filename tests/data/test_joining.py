@@ -79,7 +79,7 @@ def test_a_column_of_both_is_taken_before_the_first_of_one(write) -> None:
     assert verdicts(found) == [("0", 0.0, "answered"), ("1", 1.0, "answered")]
 
 
-def test_the_two_questions_about_a_picture_are_told_apart(write) -> None:
+def test_joins_two_questions_about_one_image(write) -> None:
     answers = lines(
         {"question_id": "existence/20.png", "prompt": "Is it a dog? Briefly.", "text": "Yes"},
         {"question_id": "existence/20.png", "prompt": "Is it a cat? Briefly.", "text": "Yes"},
@@ -128,7 +128,7 @@ def test_null_is_wrong_where_the_authors_count_it(write) -> None:
     assert [record.score for record in found.records] == [0.0, 1.0]
 
 
-def test_an_error_of_a_program_in_a_reply_is_no_failure(write) -> None:
+def test_program_error_in_a_reply_is_not_a_failure(write) -> None:
     row = {
         "pid": "1",
         "question": "How long?",
@@ -154,7 +154,7 @@ def test_an_error_of_a_program_in_a_reply_is_no_failure(write) -> None:
         "Video /data/x.mp4 generate failed, check the source",
     ],
 )
-def test_what_other_tools_write_in_place_of_a_reply_is_a_failure(write, settings, text) -> None:
+def test_failure_texts_of_other_tools_are_failures(write, settings, text) -> None:
     path = write("p.jsonl", lines({"id": 1, "prediction": text}))
     assert read_predictions(path, settings=settings).replies() == {"1": Failure("request", text)}
 
@@ -197,7 +197,7 @@ def test_seed_bench_counts_every_row_of_its_results(write) -> None:
         score("mmstar", path)
 
 
-def test_seed_bench_2_knows_the_dimension_by_the_id(write) -> None:
+def test_seed_bench_2_infers_the_dimension_from_the_id(write) -> None:
     rows = "1_7,What?,a,b,c,d,A,A\n10_8,What?,a,b,c,d,B,B\n"
     path = write("seed2.csv", f"question_id,question,A,B,C,D,answer,prediction\n{rows}")
     found = score("SEED-Bench-2", path)
@@ -240,7 +240,7 @@ def test_hallusionbench_is_joined_by_its_places(write, index: str) -> None:
     assert [record.score for record in found.records] == [0.0, 1.0]
 
 
-def test_the_kind_of_a_question_of_ocrbench_may_stand_in_other_columns(write) -> None:
+def test_ocrbench_question_kind_is_read_from_other_columns(write) -> None:
     for column, kind in (("question_type", "Handwritten Mathematical Expression Recognition"), ("dataset", "HME100k")):
         row = {"index": 1, "question": "Write it.", column: kind, "answers": ["x ^ 2 + 1"], "prediction": "x^2+1"}
         found = score("ocrbench", write("ocr.jsonl", lines(row)))
@@ -448,7 +448,7 @@ def test_a_folder_holds_a_file_for_each_part(tmp_path: Path) -> None:
     assert (found.score, found.summary.no_gold) == (50.0, 2)
 
 
-def test_packed_files_of_a_folder_count_and_folders_in_it_are_no_files(tmp_path: Path) -> None:
+def test_folder_of_predictions_includes_packed_files_and_subfolders(tmp_path: Path) -> None:
     (tmp_path / "more.json").mkdir()
     for name in ("a.jsonl.gz", "more.json/b.jsonl"):
         data = json.dumps({"id": name, "prediction": "A"}).encode()

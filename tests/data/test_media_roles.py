@@ -89,7 +89,7 @@ def check(found: list[Row], role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("suffix", FILES)
-def test_files(rows: Rows, suffix: str, role: str, settings, tmp_path: Path) -> None:
+def test_media_roles_in_every_format(rows: Rows, suffix: str, role: str, settings, tmp_path: Path) -> None:
     path = tmp_path / f"data.{suffix}"
     FILES[suffix](rows, path)
     home = path if suffix == "saved" else tmp_path

@@ -83,9 +83,7 @@ def test_the_hub_is_replaced_by_a_setting(
     assert main(["run", "-m", "random", "-b", "hf://acme/colours?split=test", "-q", "--no-html"]) == 0
 
 
-def test_what_is_there_is_not_fetched_again_and_serves_offline(
-    server: ModelScope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fetched_data_set_is_reused_and_works_offline(server: ModelScope, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.from_environment()
     folder = fetch_dataset("acme/colours", None, settings)
     first = len(server.asked)
@@ -158,7 +156,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_one_sentence(name: str, server: ModelScope, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_give_one_sentence(name: str, server: ModelScope, monkeypatch: pytest.MonkeyPatch) -> None:
     spec, environment, sentence = MISTAKES[name]
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)

@@ -162,7 +162,7 @@ def test_a_file_of_the_same_size_and_time_is_read_anew(tmp_path, settings, name:
         assert row.cells["answer"] == gold
 
 
-def test_a_file_is_trusted_only_when_its_time_of_change_tells(write) -> None:
+def test_unchanged_file_is_trusted_by_its_modification_time(write) -> None:
     path = write("q.tsv", "text")
     assert not DataFile.from_path(path).excerpt(1, 2).unchanged
     _age(path, 60)
@@ -276,7 +276,7 @@ def test_columns_can_be_chosen(write, settings) -> None:
         ("q.parquet", b"PAR1 no", "cannot be read as Parquet"),
     ],
 )
-def test_one_sentence_for_a_bad_file(write, settings, name, content, sentence) -> None:
+def test_bad_file_gives_one_sentence(write, settings, name, content, sentence) -> None:
     with pytest.raises(DataError) as caught:
         open_table(write(name, content), settings=settings)
     assert sentence in str(caught.value)

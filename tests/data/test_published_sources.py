@@ -59,21 +59,21 @@ def place(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_an_address_is_told(name: str) -> None:
+def test_shows_the_address_of_published_data(name: str) -> None:
     facts = data_facts(name)
     assert ADDRESSES[name] in facts["data"]
     assert facts["here"] == f"no: snellen data pull {name}"
 
 
 @pytest.mark.parametrize("name", WITHOUT)
-def test_where_there_is_none_info_and_the_mistake_say_so(name: str) -> None:
+def test_missing_address_is_explained_by_info_and_error(name: str) -> None:
     assert WITHOUT[name] in data_facts(name)["data"]
     with pytest.raises(DataError, match="no address is known") as error:
         open_benchmark(name).open()
     assert WITHOUT[name].removeprefix("no public address") in str(error.value)
 
 
-def test_no_other_benchmark_lacks_one() -> None:
+def test_only_known_benchmarks_lack_an_address() -> None:
     every = [known.name for known in list_benchmarks() if known.name != "eyechart"]
     lacking = {name for name in every if "no public address" in data_facts(name).get("data", "")}
     assert lacking == {"core-mm", "mega-bench"}

@@ -93,7 +93,7 @@ def test_ids_and_replies(write, settings, document, replies: dict[str, str]) -> 
         ("answer", "  ", ()),
     ],
 )
-def test_gold(write, settings, column: str, value, gold: tuple[str, ...]) -> None:
+def test_reads_the_gold_column(write, settings, column: str, value, gold: tuple[str, ...]) -> None:
     record = {"id": 1, "prediction": "x", column: value}
     (row,) = read_predictions(write("p.jsonl", json.dumps(record)), settings=settings)
     assert row.gold == gold
@@ -127,13 +127,13 @@ def test_where_and_columns(write, settings) -> None:
         (MODELS, {"where": {"system": "z"}}, "no row has system=z; values of 'system': 'x', 'y'"),
     ],
 )
-def test_one_sentence_for_a_bad_file(write, settings, content, options, sentence) -> None:
+def test_bad_file_gives_one_sentence(write, settings, content, options, sentence) -> None:
     with pytest.raises((DataError, UnknownName)) as caught:
         read_predictions(write("p.csv", content), settings=settings, **options)
     assert sentence in str(caught.value)
 
 
-def test_a_column_that_tells_clashing_rows_apart_is_named(write, settings) -> None:
+def test_names_a_column_that_separates_clashing_rows(write, settings) -> None:
     lines = [f"{n},{m},{m}" for m in ("GPT", "BLIP") for n in range(3)]
     path = write("p.csv", "\n".join(["id,model,prediction", *lines]))
     with pytest.raises(DataError, match=r"rows 1 and 4 .* --where model=BLIP, or .* id=model.id"):

@@ -49,7 +49,7 @@ def test_pictures_are_found_in_the_archives_folders(tmp_path: Path, place: str) 
     assert row.media[0].source.read() == b"bytes"
 
 
-def test_a_missing_picture_is_told_when_it_is_read(tmp_path: Path) -> None:
+def test_missing_image_is_reported_when_read(tmp_path: Path) -> None:
     (row,) = table(tmp_path, PLAIN)
     with pytest.raises(MediaError, match=r"question 1: there is no file '145_26' .* unpack"):
         row.media[0].source.read()

@@ -21,7 +21,7 @@ from snellen.settings import Settings
         ({"HF_HUB_OFFLINE": "False"}, "offline", False),
     ],
 )
-def test_what_the_environment_says(tmp_path, environment, field: str, value) -> None:
+def test_settings_from_environment_variables(tmp_path, environment, field: str, value) -> None:
     environment = {"HOME": str(tmp_path), **environment}
     assert getattr(Settings.from_environment(environment), field) == value
 

@@ -82,7 +82,7 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
         (b"", []),
     ],
 )
-def test_rows(chunk: int, data: bytes, rows: list[list[str]]) -> None:
+def test_splits_tsv_into_rows(chunk: int, data: bytes, rows: list[list[str]]) -> None:
     assert split(data) == rows
 
 
@@ -107,7 +107,7 @@ def test_offsets_point_into_the_file(chunk: int) -> None:
         ("Answer\tanswer\n1\t2\n", "two columns are called 'answer'"),
     ],
 )
-def test_one_sentence_for_a_bad_file(write, settings, content, sentence) -> None:
+def test_bad_file_gives_one_sentence(write, settings, content, sentence) -> None:
     path = write("bad.tsv", content)
     with pytest.raises(DataError) as caught:
         open_table(path, settings=settings)

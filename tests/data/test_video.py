@@ -83,7 +83,7 @@ def test_sound_that_outlasts_the_pictures_does_not_matter(tmp_path: Path) -> Non
         ("words.mp4", b"this is no video at all, only words" * 40, "cannot be decoded"),
     ],
 )
-def test_what_is_no_video_says_so(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
+def test_refuses_file_that_is_not_a_video(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(MediaError, match=f"^{name}: .*{reason}"):
         list(frames_at(str(tmp_path / name), [0.0], name))
@@ -96,13 +96,13 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
         video_facts(str(path), "v.mp4")
 
 
-def test_a_file_that_is_gone_says_so(tmp_path: Path) -> None:
+def test_reports_missing_video_file(tmp_path: Path) -> None:
     with pytest.raises(MediaError, match=r"v\.mp4: there is no such video file"):
         video_facts(str(tmp_path / "v.mp4"), "v.mp4")
 
 
 @pytest.mark.parametrize(("suffix", "codec"), [("mp4", "libx264"), ("mkv", "libx264"), ("webm", "libvpx")])
-def test_a_truncated_file_is_no_shorter_video(tmp_path: Path, suffix: str, codec: str) -> None:
+def test_truncated_video_is_refused(tmp_path: Path, suffix: str, codec: str) -> None:
     path = write_video(tmp_path / f"v.{suffix}", 200, codec=codec, fast_start=suffix == "mp4")
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -110,7 +110,7 @@ def test_a_truncated_file_is_no_shorter_video(tmp_path: Path, suffix: str, codec
         list(frames_at(str(path), [0.5, 19.0], path.name))
 
 
-def test_sound_alone_is_no_video(tmp_path: Path) -> None:
+def test_refuses_audio_without_video(tmp_path: Path) -> None:
     import av
 
     with av.open(str(tmp_path / "a.wav"), "w") as container:

@@ -88,7 +88,7 @@ def test_a_language_is_found_in_its_sentences_alone() -> None:
     assert counted([Case("1", {}, "", "The answer is B.")])["languages"] == 0
 
 
-def test_what_is_not_asked_names_sets_classes_and_reasons() -> None:
+def test_exceptions_name_existing_sets_classes_and_reasons() -> None:
     assert [key for key in (*NOT_ASKED, *GROUPED) if not filter(NAMES, key)] == []
     assert set(FEW) <= set(NAMES)
     assert {one for held in NOT_ASKED.values() for one in held} <= set(CLASSES)

@@ -172,7 +172,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_what_a_page_says_runs(page: Path, folder: Path) -> None:
+def test_commands_and_programs_of_a_page_run(page: Path, folder: Path) -> None:
     console = sum(block.language in ("console", "python") and not block.marks for block in blocks(page))
     assert follow(page) >= console
 
@@ -181,7 +181,7 @@ def test_readme_shows_how_to_begin() -> None:
     assert sum(block.language == "console" for block in blocks(ROOT / "README.md")) >= 4
 
 
-def test_a_wrong_page_is_found(folder: Path) -> None:
+def test_detects_a_wrong_page(folder: Path) -> None:
     page = folder / "wrong.md"
     page.write_text("```console\n$ snellen list models\nno-such-model\n```\n")
     with pytest.raises(AssertionError, match="no-such-model"):

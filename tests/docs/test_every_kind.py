@@ -22,7 +22,7 @@ def test_every_benchmark_is_among_them() -> None:
     assert {known.name for known in list_benchmarks()} <= names
 
 
-def test_what_has_no_score_says_why() -> None:
+def test_runs_without_a_score_have_reasons() -> None:
     assert all(one.reasons for one in PRINTED if one.score is None)
     assert all(one.score <= one.top for one in PRINTED if one.score is not None)
 
@@ -44,7 +44,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.release
-def test_one_command_runs_them_all(out: Path) -> None:
+def test_one_command_runs_every_benchmark(out: Path) -> None:
     """Scores may differ by a machine's floating point; what is asked and why it has no score
     may not."""
     counted = EVERY_KIND["counted"](out)
@@ -56,6 +56,6 @@ def test_one_command_runs_them_all(out: Path) -> None:
 
 
 @pytest.mark.release
-def test_they_stand_on_one_page(out: Path) -> None:
+def test_report_page_has_every_benchmark(out: Path) -> None:
     page = (out / "report.html").read_text(encoding="utf-8")
     assert all(known.name in page for known in list_benchmarks())

@@ -1,4 +1,4 @@
-"""The page of a user's first ten minutes in Python, typed again, what is printed compared."""
+"""A user's first ten minutes in Python, typed again, what is printed compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "first-ten-minutes-python.md"
+PAGE = Path(__file__).parents[2] / "docs" / "getting-started.md"
 BLOCK = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -24,7 +24,7 @@ def run_lines(text: str, names: dict[str, Any]) -> tuple[int, list[str]]:
     return result.attempted, reports
 
 
-def test_what_the_page_says_is_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_matches_what_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     typed = 0
@@ -35,6 +35,6 @@ def test_what_the_page_says_is_what_happens(tmp_path: Path, monkeypatch: pytest.
     assert typed >= 30
 
 
-def test_a_wrong_page_is_found() -> None:
+def test_detects_a_wrong_page() -> None:
     _, reports = run_lines(">>> 1 + 1\n3\n", {})
     assert "Expected:\n    3\nGot:\n    2" in "".join(reports)

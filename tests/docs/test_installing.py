@@ -16,7 +16,7 @@ LINE = re.compile(r"^\$ (pip install .+)$", re.MULTILINE)
 
 @pytest.mark.release  # it installs packages from an index
 @pytest.mark.timeout(1200)
-def test_one_line_installs_all_packages(tmp_path: Path) -> None:
+def test_one_command_installs_all_packages(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
     [line] = LINE.findall(page)
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)

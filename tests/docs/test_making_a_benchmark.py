@@ -87,7 +87,7 @@ def run(command: str, port: str) -> str:
     return out.getvalue().replace(port, PORT)
 
 
-def test_what_the_guide_says_is_what_happens(example: Example) -> None:
+def test_guide_matches_what_commands_print(example: Example) -> None:
     done = 0
     for step in steps():
         printed = [plain(line) for line in run(step.command, example.port).splitlines()]

@@ -62,7 +62,7 @@ def test_a_quoted_model_has_a_route_and_its_command_says_it(name: str, capsys: p
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "gpt" in name or "Ovis2" in name])
-def test_a_name_alone_that_does_not_do_says_the_command_that_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_name_suggests_the_working_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UsageError, match=r"OPENAI_API_KEY|-m vllm/AIDC-AI/Ovis2-34B:trust_remote"):
         open_model(name)

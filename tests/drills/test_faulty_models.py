@@ -44,7 +44,7 @@ def test_a_model_that_never_answers_rightly(drill: Drill, model: str, said: str)
     assert drill.records() == []
 
 
-def test_log_likelihoods_that_are_no_numbers(drill: Drill) -> None:
+def test_log_likelihoods_that_are_not_numbers_are_failures(drill: Drill) -> None:
     ended = drill.run("not_a_number", benchmark="ranked_questions", DATA=str(drill.data))
     assert ended.code == 1, ended
     ranked = drill.only_run()

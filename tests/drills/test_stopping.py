@@ -56,7 +56,7 @@ def test_sigterm_ends_like_ctrl_c(drill: Drill) -> None:
 
 
 @pytest.mark.attack("Ctrl-C again and again", "what was finished is kept, and how to go on is said")
-def test_ctrl_c_again_and_again_says_how_to_go_on(drill: Drill) -> None:
+def test_repeated_ctrl_c_prints_how_to_continue(drill: Drill) -> None:
     process = drill.start("patient", "--out", "out", PATIENCE="0.1")
     drill.wait_for_sent(12, process)
     while process.poll() is None:

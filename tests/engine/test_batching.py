@@ -45,7 +45,7 @@ def test_requests_about_the_same_picture_meet() -> None:
     assert told == [request.ref.sample for request in requests]
 
 
-def test_the_engine_tells_a_model_of_what_comes() -> None:
+def test_engine_announces_requests_to_the_model() -> None:
     told: list[str] = []
 
     class Foresighted:
@@ -69,7 +69,7 @@ def test_the_engine_tells_a_model_of_what_comes() -> None:
     assert told == ["a", "b", "c"]
 
 
-def test_then_those_of_like_length() -> None:
+def test_batches_prefer_similar_lengths() -> None:
     requests = [asked("long " * 50 + "1"), asked("x"), asked("long " * 50 + "2"), asked("y")]
     seen, _ = batches(requests, 2)
     assert [len(batch[0]) > 9 for batch in seen] == [True, False]

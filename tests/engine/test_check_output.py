@@ -15,7 +15,7 @@ def test_half_of_a_surrogate_pair_does_not_stop_the_run() -> None:
     assert check_output(ASKED, whole) is whole
 
 
-def test_a_reply_that_is_no_text_is_a_failure() -> None:
+def test_reply_that_is_not_text_is_a_failure() -> None:
     output = check_output(ASKED, Generated(None))  # type: ignore[arg-type]
     assert isinstance(output, Failure)
     assert "NoneType" in output.message

@@ -87,7 +87,7 @@ def test_the_same_command_asks_nothing_more(tmp_path: Path) -> None:
     assert second.report().summary.metrics == first.report().summary.metrics
 
 
-def test_small_data_end_as_usual_and_it_is_said(tmp_path: Path) -> None:
+def test_small_data_complete_and_report_the_unreached_rule(tmp_path: Path) -> None:
     benchmark, model = questions(tmp_path / "q.tsv", 40), Chancy("even", 0.5)
     run = run_until(model, benchmark, "±1", tmp_path / "out")
     assert run.info.status == "complete"
@@ -206,7 +206,7 @@ def mme(path: Path) -> Path:
     return path
 
 
-def test_what_is_out_of_proportion_widens_the_interval() -> None:
+def test_disproportionate_strata_widen_the_interval() -> None:
     samples = [Sample(id=str(at), kind="open", question="?", groups={"c": "ab"[at % 2]}) for at in range(40)]
     units = stratified_order(samples, seed=0)
     strata = AnytimeMean(units, bets_for_width(0.05))

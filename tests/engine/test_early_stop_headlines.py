@@ -101,7 +101,7 @@ def test_the_strata_are_the_samples_of_a_weight() -> None:
     assert by_source["ADE20K"] != by_source["COCO"]
 
 
-def test_a_contest_looks_at_the_plain_mean_and_says_so() -> None:
+def test_comparison_stop_uses_the_plain_mean_and_reports_it() -> None:
     layout = next(one for one in FILES if one.benchmark == "pope")
     benchmark = of(layout)
     side = ComparisonStop(("a", "b")).monitor(0)

@@ -200,7 +200,7 @@ def test_a_model_that_lacks_what_is_needed_is_skipped_with_the_reason(tmp_path: 
         ("index\tquestion\tanswer\n1\tq\tyes\n1\tr\tno\n", "rows 1 and 2 have the same id"),
     ],
 )
-def test_bad_data_is_told_before_anything_is_asked(tmp_path: Path, text: str, sentence: str) -> None:
+def test_bad_data_is_reported_before_asking(tmp_path: Path, text: str, sentence: str) -> None:
     path = tmp_path / "bad.tsv"
     path.write_text(text)
     model = First()

@@ -76,5 +76,5 @@ def test_a_local_model_is_given_up_only_where_a_limit_is_set() -> None:
         ("10%", (repeat(ANSWER, 18), failures(2, "too_long"), failures(2)), False),
     ],
 )
-def test_a_limit_of_ones_own(most: str, parts: tuple[object, ...], ends: bool) -> None:
+def test_own_failure_limit(most: str, parts: tuple[object, ...], ends: bool) -> None:
     assert bool(noted(*parts, most=most)) == ends

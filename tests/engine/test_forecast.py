@@ -68,7 +68,7 @@ def test_the_end_of_a_run_lies_in_the_range_that_its_first_scores_give() -> None
     assert halves.expected < precision_stop_range(units, rule, [0.0, 1.0] * 12).expected / 2
 
 
-def test_what_is_never_decided_is_said() -> None:
+def test_forecast_reports_undecidable_comparison() -> None:
     few = stratified_order(SAMPLES[:100], 0)
     assert expected_comparison_stop(few, 5, 0.5) is None
     assert "not expected to be decided by 100 samples" in comparison_forecast(few, ComparisonRule("a", "b"), 0.5)

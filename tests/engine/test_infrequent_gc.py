@@ -17,7 +17,7 @@ def _as_before() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
-def test_it_collects_seldom_and_is_set_back_after_an_error() -> None:
+def test_collects_rarely_and_restores_thresholds_after_an_error() -> None:
     gc.set_threshold(700, 10, 10)
 
     def interrupted() -> None:
@@ -31,7 +31,7 @@ def test_it_collects_seldom_and_is_set_back_after_an_error() -> None:
 
 
 @pytest.mark.parametrize("own", [0, 1_000_000])
-def test_what_the_user_set_is_left_alone(own: int) -> None:
+def test_threshold_set_by_the_user_is_kept(own: int) -> None:
     gc.set_threshold(own, 10, 10)
     with infrequent_gc():
         assert gc.get_threshold()[0] == own

@@ -71,7 +71,7 @@ def test_the_command_ended_by_itself(run: Path, raylet: socket.socket, tmp_path:
     assert open_run(run).info.status == "running"
 
 
-def test_the_command_was_killed_and_the_node_lives(run: Path, raylet: socket.socket, tmp_path: Path) -> None:
+def test_killed_command_on_a_live_node_prints_nothing(run: Path, raylet: socket.socket, tmp_path: Path) -> None:
     assert watched(run, tmp_path / "raylet", b"") == ""
     assert open_run(run).info.status == "running"
 

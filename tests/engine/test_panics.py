@@ -87,9 +87,7 @@ def test_an_odd_error_fails_its_sample_alone(
 
 @pytest.mark.parametrize("kind", [Batched, Single, Asynchronous])
 @pytest.mark.parametrize("error", [UsageError, KeyboardInterrupt])
-def test_what_is_meant_for_the_user_ends_all(
-    kind: Callable[[type[BaseException]], Model], error: type[BaseException]
-) -> None:
+def test_user_errors_end_all_requests(kind: Callable[[type[BaseException]], Model], error: type[BaseException]) -> None:
     with pytest.raises(error, match="it went wrong"):
         outputs(kind(error))
 
@@ -113,7 +111,7 @@ def test_a_refused_batch_does_not_stop_those_behind_it() -> None:
     assert others == [Generated("A")] * 4
 
 
-def test_a_batch_size_that_cannot_be_told_is_an_error_of_all_that_wait() -> None:
+def test_batch_size_error_fails_all_waiting_requests() -> None:
     def size() -> int:
         raise ModelError("no memory is left to look at", kind="out_of_memory")
 

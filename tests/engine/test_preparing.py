@@ -58,7 +58,7 @@ def test_a_model_answers_while_a_sample_is_made_ready(tmp_path: Path) -> None:
     assert run.info.status == "complete"
 
 
-def test_one_at_a_time_keeps_the_order_of_the_data(tmp_path: Path) -> None:
+def test_concurrency_1_keeps_the_order_of_the_data(tmp_path: Path) -> None:
     model = Answering()
     model.concurrency = 1
     benchmark = replace(questions(tmp_path / "q.tsv", 30), prepare=lambda sample: sample)

@@ -119,7 +119,7 @@ def test_models_of_one_command_make_room_for_each_other(cluster: Any, tmp_path: 
     assert all(run.info.counts.done == run.info.counts.samples for run in runs)
 
 
-def test_what_a_replica_cannot_load_is_said_in_one_sentence(cluster: Any, tmp_path: Path) -> None:
+def test_replica_that_cannot_load_gives_one_sentence(cluster: Any, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(WEIGHTS / "tiny", folder)
     spread = ReplicatedModel(str(folder), RayCluster(address=cluster.address))
@@ -132,7 +132,7 @@ def test_what_a_replica_cannot_load_is_said_in_one_sentence(cluster: Any, tmp_pa
         spread.shut_down()
 
 
-def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None:
+def test_own_model_is_sent_to_replicas(cluster: Any, tmp_path: Path) -> None:
     own = tmp_path / "model.py"
     own.write_text("class Loud:\n    def answer(self, request):\n        return request.messages[0].text().upper()\n")
     spread = ReplicatedModel("Loud", RayCluster(address=cluster.address), [own])
@@ -147,7 +147,7 @@ def test_a_model_of_ones_own_is_sent_along(cluster: Any, tmp_path: Path) -> None
     assert output.text == "QUIET"
 
 
-def test_what_a_replica_says_of_itself_reaches_run_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remarks_of_a_replica_reach_run_json(monkeypatch: pytest.MonkeyPatch) -> None:
     """E.g. why it shared nothing; `run.json` holds the remarks of the run's model."""
     monkeypatch.setattr(HuggingFace, "remarks", ("shared nothing",))
     worker = ReplicaWorker("snellen/tiny", {})

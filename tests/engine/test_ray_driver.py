@@ -100,7 +100,7 @@ def wait_for(count: int, out: Path, process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.attack("the driver of a Ray run killed", "nothing is lost or doubled")
-def test_a_killed_driver_goes_on_and_nothing_is_lost_or_doubled(killed: Any, log: Path, tmp_path: Path) -> None:
+def test_run_resumes_after_a_killed_driver_without_loss_or_repeat(killed: Any, log: Path, tmp_path: Path) -> None:
     data = tmp_path / "questions.tsv"
     rows = [f"{number}\tWhat is {number}?\tone\ttwo\tB" for number in range(ROWS)]
     data.write_text("\n".join(["index\tquestion\tA\tB\tanswer", *rows]) + "\n")
@@ -184,7 +184,7 @@ def test_ctrl_c_is_quick_and_leaves_no_process(tmp_path: Path, pressed: signal.S
     "a sentence says so and how to go on, run.json says interrupted, what was spent is kept, and "
     "nothing is asked twice",
 )
-def test_a_node_that_dies_is_told(tmp_path: Path) -> None:
+def test_reports_node_failure(tmp_path: Path) -> None:
     """With a cluster of the command's own, whose raylet is killed."""
     out = tmp_path / "out"
     words = ["-m", "snellen/tiny:batch_size=1", "-b", "eyechart", "--limit", "80"]
@@ -226,7 +226,7 @@ def replied(record: Record) -> Generated:
 
 
 @pytest.mark.release
-def test_a_run_goes_on_with_fewer_replicas_and_uses_a_node_that_comes(nodes: Any) -> None:
+def test_run_continues_with_fewer_replicas_and_uses_a_new_node(nodes: Any) -> None:
     # Connected here, so that the cluster can still be asked when the replicas have ended.
     ray.init(address=nodes.address, log_to_driver=False)
     spread = ReplicatedModel("snellen/tiny:batch_size=1", RayCluster(address=nodes.address, replicas=3))
@@ -267,7 +267,7 @@ def groups() -> list[dict[str, Any]]:
 
 
 @pytest.mark.release
-def test_what_a_node_lacks_is_said(nodes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_reports_resources_that_nodes_lack(nodes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """GPUs that no node has; then Snellen itself."""
     monkeypatch.setattr(placement, "_NODE_TIMEOUT", 0.0)
     said = "1 CPU and 2 GPUs on one node, .* the largest has 1 CPU and 0 GPUs; give --gpus-per"
@@ -290,7 +290,7 @@ def refused(cluster: RayCluster, said: str) -> None:
 
 
 @pytest.mark.release
-def test_a_machine_that_lacks_gpus_says_so_at_once(tmp_path: Path) -> None:
+def test_reports_missing_gpus_at_once(tmp_path: Path) -> None:
     began = time.monotonic()
     process = command(tmp_path, "-m", "snellen/tiny", "-b", "eyechart", "--limit", "2", executor="ray:gpus=99")
     said = process.communicate(timeout=120)[1]
@@ -308,7 +308,7 @@ class Silent(socketserver.BaseRequestHandler):
 
 
 @pytest.mark.parametrize("kind", ["http", "silent"])
-def test_what_answers_but_is_no_cluster_is_named(kind: str) -> None:
+def test_names_server_that_is_not_a_cluster(kind: str) -> None:
     server: socketserver.TCPServer
     if kind == "http":
         server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)

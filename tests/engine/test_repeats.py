@@ -124,7 +124,7 @@ def test_each_reply_is_stored_by_itself_and_the_first_ones_are_those_of_a_single
     assert fewer.sent == []
 
 
-def test_one_repeat_changes_nothing(home: Path) -> None:
+def test_single_repeat_changes_nothing(home: Path) -> None:
     found = run(home, Urn(), 1)
     text = (found.path / "run.json").read_text() + (found.path / "samples.jsonl").read_text()
     assert '"repeats"' not in text

@@ -68,7 +68,7 @@ def test_free_replicas_take_more() -> None:
     assert quick.batches > 2 * slow.batches
 
 
-def test_what_a_lost_replica_held_is_asked_again_once() -> None:
+def test_requests_of_a_lost_replica_are_asked_again_once() -> None:
     seen: list[str] = []
     first = slot_of(Counting(seen, lost_at=3), Counting(seen))
     second = slot_of(Counting(seen, pause=0.01))
@@ -192,7 +192,7 @@ def test_a_fair_share_ends_between_pictures(pictures: str, share: int, taken: in
     assert [one.order for one in asyncio.run(main())] == list(range(taken))
 
 
-def test_what_is_left_is_shared_out() -> None:
+def test_remaining_requests_are_divided_among_replicas() -> None:
     replicas = [Looking(0.01), Looking(0.01)]
     for one in replicas:
         one.batch_size = 16
@@ -204,7 +204,7 @@ def test_what_is_left_is_shared_out() -> None:
     assert all(one.batches for one in replicas)
 
 
-def test_a_batch_is_as_large_as_the_replica_says_by_then() -> None:
+def test_batch_size_follows_the_current_limit_of_the_replica() -> None:
     sizes: list[int] = []
 
     class Growing(Counting):

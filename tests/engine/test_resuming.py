@@ -240,7 +240,7 @@ def run_beside(home: Path) -> RunFolder:
 
 
 @pytest.mark.attack("kill -9 before anything was noted", "what was spent is known")
-def test_what_was_spent_is_known_after_a_kill(tmp_path: Path) -> None:
+def test_spending_is_recovered_after_a_kill(tmp_path: Path) -> None:
     early, late = RoleUsage(sent=3, answered=2), RoleUsage(sent=9, answered=8)
     with RunWriter(tmp_path) as writer:
         writer.record_spending({MAIN: early})

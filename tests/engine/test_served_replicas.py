@@ -111,9 +111,7 @@ def test_each_replica_serves_on_its_own_gpus_and_a_dead_server_is_replaced(notes
     assert not [one for one in folders if int(one.name.rpartition("-")[2]) in left]
 
 
-def test_what_dead_replicas_left_is_removed_and_what_others_hold_is_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_logs_of_dead_replicas_are_removed_and_others_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     gone = psutil.Popen([sys.executable, "-c", "pass"])
     gone.wait()
@@ -127,7 +125,7 @@ def test_what_dead_replicas_left_is_removed_and_what_others_hold_is_kept(
 @pytest.mark.parametrize(
     ("provider", "words"), [("vllm", "--tensor-parallel-size 4"), ("sglang", "--tp-size 4"), ("lmdeploy", "--tp 4")]
 )
-def test_a_server_is_told_of_its_gpus(provider: str, words: str) -> None:
+def test_server_command_gets_its_gpu_count(provider: str, words: str) -> None:
     assert presets(4)[provider].command == f"{presets()[provider].command} {words}"
     assert presets(1)[provider] == presets()[provider]
     four, one = (Servers(Path(), gpus=gpus).open_managed(f"{provider}/some/model") for gpus in (4, 1))

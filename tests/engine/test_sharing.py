@@ -82,7 +82,7 @@ def test_each_request_is_sent_by_one_of_two_runs(tmp_path: Path, wait: float) ->
     assert sorted([*one.sent, *other.sent], key=int) == list(map(str, range(60)))
 
 
-def test_what_one_run_fails_at_the_other_asks(tmp_path: Path) -> None:
+def test_request_that_fails_in_one_run_is_asked_by_the_other(tmp_path: Path) -> None:
     async def both() -> None:
         path = tmp_path / "store.sqlite"
         first, second = await asyncio.gather(ask_all(path, one, 1), ask_all(path, other, 1))
@@ -127,7 +127,7 @@ def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def test_nobody_waits_for_the_dead(
+def test_claims_request_of_a_dead_process(
     tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = InFlightRequests(tmp_path / "store.sqlite")
@@ -143,7 +143,7 @@ def test_nobody_waits_for_the_dead(
     mine.leave()
 
 
-def test_nobody_waits_for_one_that_was_stopped(
+def test_claims_request_of_a_stopped_process(
     tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process is there, and its lease is not renewed."""
@@ -157,7 +157,9 @@ def test_nobody_waits_for_one_that_was_stopped(
     mine.leave()
 
 
-def test_nobody_waits_for_ever(tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_another_run_is_bounded(
+    tmp_path: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(concurrent_runs, "MAX_WAIT", 0.2)
 
     async def wait() -> Output | None:
@@ -194,7 +196,7 @@ def test_a_run_that_left_is_forgotten(tmp_path: Path) -> None:
     two.leave()
 
 
-def test_a_store_that_is_held_stops_nobody(tmp_path: Path) -> None:
+def test_locked_store_does_not_block(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with ResponseStore(path) as store:
         store.set_run_folder(tmp_path)

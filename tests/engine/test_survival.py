@@ -70,7 +70,7 @@ def test_sigkill_costs_at_most_what_was_in_flight(tmp_path: Path, after: int) ->
     assert set(start.sent()) == {f"{i}/0" for i in range(SAMPLES)}
 
 
-def test_ctrl_c_is_quick_keeps_what_was_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_is_quick_keeps_finished_samples_and_prints_how_to_continue(tmp_path: Path) -> None:
     start = Start(tmp_path)
     process = start.open()
     start.wait_for(12, process)

@@ -98,7 +98,7 @@ def test_bounds_of_a_stopped_run_include_what_was_never_asked(data: str, tmp_pat
     assert report_of(run).summary.bounds == summary.bounds
 
 
-def test_bounds_of_a_headline_that_is_no_mean_stay() -> None:
+def test_bounds_of_a_headline_that_is_not_a_mean_are_kept() -> None:
     headline = Metric("f1", 50.0, 10)
     summary = Summary(headline, {}, {}, {"failed": 0, "missing": 0}, 10, 10)
     pope, eyechart = open_benchmark("pope"), open_benchmark("eyechart")

@@ -119,11 +119,11 @@ def test_a_label_that_a_language_calls_the_answer_is_read(reply: str, options: d
 
 
 @pytest.mark.parametrize(("reply", "options"), DENIED + UNREAD)
-def test_what_denies_weighs_or_lists_options_stays_unread(reply: str, options: dict[str, str]) -> None:
+def test_replies_that_deny_or_list_options_are_unparsed(reply: str, options: dict[str, str]) -> None:
     assert not isinstance(parse_choice(reply, options), ParsedAnswer)
 
 
-def test_a_label_alone_in_another_language_is_no_statement_of_this_rule() -> None:
+def test_label_alone_in_another_language_is_not_matched_by_this_rule() -> None:
     """The control: without the text beside the label none of the statements is read by it."""
     read = 0
     for reply, options, label in STATED:

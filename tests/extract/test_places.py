@@ -20,7 +20,7 @@ from snellen.extract.yes_no import parse_yes_no
         ("There is no doubt: the answer is no", "No", "no"),
     ],
 )
-def test_the_words_that_decide(reply: str, value: str, words: str) -> None:
+def test_span_of_the_deciding_words(reply: str, value: str, words: str) -> None:
     answer = parse_yes_no(reply)
     assert isinstance(answer, ParsedAnswer)
     assert answer.span is not None

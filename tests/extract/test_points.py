@@ -44,5 +44,5 @@ def test_a_reply_without_a_point_is_not_parsed(reply: str) -> None:
     assert isinstance(parse_point(reply, stop_reason="length"), Truncated)
 
 
-def test_nothing_is_empty() -> None:
+def test_blank_reply_is_empty() -> None:
     assert isinstance(parse_point("  \n"), Empty)

@@ -46,7 +46,7 @@ def test_grades(verdict: str, grade: float | None) -> None:
         ("Correct", 1.0),
     ],
 )
-def test_words(verdict: str, grade: float | None) -> None:
+def test_verdict_without_quotes(verdict: str, grade: float | None) -> None:
     reading = parse_correctness(without_quotes(verdict, REPLY))
     assert (reading.values[GRADE] if reading else None) == grade
 
@@ -88,14 +88,14 @@ def test_replies_that_talk_to_a_judge(reply: str, holds: bool) -> None:
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
-def test_nothing_is_added(verdict: str, reply: str) -> None:
+def test_removing_quotes_adds_no_text(verdict: str, reply: str) -> None:
     left = without_quotes(verdict, reply)
     assert len(left) == len(verdict)
     assert all(one == other or one in " \n" for one, other in zip(left, verdict, strict=True))
     assert without_quotes(verdict, reply) == left
 
 
-def test_long_loops_take_no_time() -> None:
+def test_long_loops_are_read_within_two_seconds() -> None:
     seconds = []
     for _ in range(3):  # what else the machine does can only add
         started = time.process_time()

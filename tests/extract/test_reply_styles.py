@@ -268,7 +268,7 @@ B_SAID = [
 
 
 @pytest.mark.parametrize("reply", B_SAID)
-def test_b_is_said(reply: str) -> None:
+def test_parses_b(reply: str) -> None:
     assert value_of(parse_choice(reply, TREES)) == "B"
 
 
@@ -405,7 +405,7 @@ DECLINED = [
 
 @pytest.mark.parametrize("options", [TREES, UNKNOWN])
 @pytest.mark.parametrize("reply", DECLINED)
-def test_declined(reply: str, options: dict[str, str]) -> None:
+def test_parses_refusal_or_no_match(reply: str, options: dict[str, str]) -> None:
     assert type(parse_choice(reply, options)).__name__ in ("Refused", "NoMatch")
 
 

@@ -119,12 +119,12 @@ SAID_NEITHER = [
 @pytest.mark.parametrize(
     ("reply", "value"), [*((reply, "Yes") for reply in SAID_YES), *((reply, "No") for reply in SAID_NO)]
 )
-def test_yes_or_no_is_said(reply: str, value: str) -> None:
+def test_parses_yes_or_no(reply: str, value: str) -> None:
     assert value_of(parse_yes_no(reply)) == value
 
 
 @pytest.mark.parametrize("reply", SAID_NEITHER)
-def test_neither_is_said(reply: str) -> None:
+def test_parses_neither_yes_nor_no(reply: str) -> None:
     assert value_of(parse_yes_no(reply)) is None
 
 
@@ -225,7 +225,7 @@ KEPT = [
 
 
 @pytest.mark.parametrize("reply", KEPT)
-def test_what_is_no_mark_is_left_as_it_stands(reply: str) -> None:
+def test_text_without_a_final_mark_is_unchanged(reply: str) -> None:
     assert value_of(parse_final(reply)) == reply
 
 
@@ -274,7 +274,7 @@ def test_other_golds_have_no_form(golds: tuple[str, ...]) -> None:
     assert answer_form(golds) is None
 
 
-def test_thinking_that_never_ends_is_no_answer() -> None:
+def test_unfinished_thinking_is_truncated() -> None:
     reply = "<think>The answer is A, or yes, or 4"
     for read in (parse_yes_no, parse_open, parse_numeric_answer):
         assert isinstance(read(reply), Truncated)

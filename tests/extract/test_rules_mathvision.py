@@ -42,7 +42,7 @@ def test_short_answers(reply: str, answer: str) -> None:
     assert parse_short_answer(reply) == answer
 
 
-def test_what_was_extracted_before_stays() -> None:
+def test_extracted_answer_is_unchanged() -> None:
     left = "e}.theansweris:{e"
     assert parse_short_answer(left) == left
 

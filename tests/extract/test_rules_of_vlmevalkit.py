@@ -94,5 +94,5 @@ def test_the_rule_for_choices_by_release(reply: str, early: str | None, middle: 
         ("The answer:\nIt is C", "C"),
     ],
 )
-def test_mmmu_pro_reads_what_stands_behind_the_last_answer(reply: str, label: str) -> None:
+def test_mmmu_pro_reads_the_text_after_the_last_answer(reply: str, label: str) -> None:
     assert value(parse_after_answer(reply, OPTIONS)) == label

@@ -33,7 +33,7 @@ def value(answer: Answer) -> str | None:
         ("Failed to obtain answer via API", None),
     ],
 )
-def test_mmbench_compares_words_as_they_stand(reply: str, label: str | None) -> None:
+def test_mmbench_compares_words_literally(reply: str, label: str | None) -> None:
     assert value(parse_mmbench(reply, OPTIONS)) == label
 
 

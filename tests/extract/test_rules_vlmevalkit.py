@@ -53,7 +53,7 @@ def test_choices_as_its_functions_read_them(reply: str, label: str | None) -> No
         ("Failed to obtain answer via API. B", "stop", Unparsed()),
     ],
 )
-def test_what_it_calls_z_keeps_its_kind(reply: str, stop_reason: str, answer: Answer) -> None:
+def test_outcomes_that_vlmevalkit_calls_z(reply: str, stop_reason: str, answer: Answer) -> None:
     assert parse_choice_vlmevalkit(reply, OPTIONS, stop_reason) == answer
 
 

@@ -63,6 +63,6 @@ def test_stems_of_refusals(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NONE_FIT)
-def test_stems_of_none_fits(text: str) -> None:
+def test_stems_of_none_of_the_options(text: str) -> None:
     assert re.search(phrases.NONE_FITS, text)
     assert contains_any(text, phrases.NONE_FITS_STEMS)

@@ -37,7 +37,7 @@ def test_the_step_of_another_tools_rules(reply: str, step: str) -> None:
     assert step_of(parse_choice_vlmevalkit(reply, OPTIONS), by_llm=False) == step
 
 
-def test_what_the_model_read_is_the_third_step() -> None:
+def test_extractor_is_the_third_step() -> None:
     assert step_of(parse_choice("B", OPTIONS), by_llm=True) == "llm"
     assert step_of(Unparsed(), by_llm=True) is None
     assert step_of(NoMatch("extractor"), by_llm=True) is None

@@ -93,7 +93,7 @@ def test_sentences_of_other_languages(reply: str, value: str | None) -> None:
         "是否有猫？",
     ],
 )
-def test_no_word_is_guessed(reply: str) -> None:
+def test_unclear_words_are_unparsed(reply: str) -> None:
     assert isinstance(parse_yes_no(reply), Unparsed)
 
 

@@ -38,7 +38,7 @@ def test_a_sound_example_is_read(name: str) -> None:
     assert target.name in UNREAD or check(target, target.seeds[0])
 
 
-def test_what_the_check_finds() -> None:
+def test_check_finds_unstable_and_slow_readers() -> None:
     lot = random.Random(0)
     for read, message in ((lambda data: lot.random(), "read twice"), (lambda data: sum(range(10**6)), "took")):
         with pytest.raises(Broken, match=message):

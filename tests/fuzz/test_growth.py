@@ -40,7 +40,7 @@ def test_twice_the_text_takes_at_most_two_and_a_half_times_as_long() -> None:
 @pytest.mark.release
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(8))
-def test_so_it_does_with_every_phrase(part: int) -> None:
+def test_time_grows_linearly_for_every_phrase(part: int) -> None:
     names = sorted(readers())[part::8]
     assert {name: found for name in names if (found := slow(name))} == {}
 

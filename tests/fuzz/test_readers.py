@@ -90,7 +90,7 @@ SLOW_BEFORE = (
 
 
 @pytest.mark.parametrize(("name", "phrase"), SLOW_BEFORE)
-def test_loops_that_took_minutes(name: str, phrase: str) -> None:
+def test_formerly_slow_loops_are_read_in_time(name: str, phrase: str) -> None:
     family = next(family for family, readers in FAMILIES.items() if name in readers)
     check_time(family, name, [phrase])
 
@@ -104,7 +104,7 @@ def test_every_loop_takes_half_a_second(family: str, name: str) -> None:
 
 @pytest.mark.parametrize(("family", "name"), READERS)
 @pytest.mark.attack("a reply of nothing or of white space, to every reader", "it is no answer")
-def test_an_empty_reply_is_no_answer(family: str, name: str) -> None:
+def test_empty_reply_has_no_answer(family: str, name: str) -> None:
     if name not in READ_IN_EMPTY:
         check_empty(name, FAMILIES[family][name])
 
@@ -167,7 +167,7 @@ def test_every_reader_is_there() -> None:
                 assert not reads or node.name in told, (path.name, node.name)
 
 
-def test_half_a_surrogate_pair_draws_a_lot() -> None:
+def test_surrogate_half_gets_a_random_draw() -> None:
     """JSON may hold one: "\\ud800"."""
     assert FAMILIES["replies-choice"]["parse_mmmu_or_draw"]("\ud800 is unclear")
     assert FAMILIES["replies-choice"]["parse_mmmu_pro_or_draw"]("\ud800 is unclear")

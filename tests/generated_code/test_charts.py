@@ -18,7 +18,7 @@ def contents(runner: ProgramRunner, program: str) -> ChartContents:
     return report.contents
 
 
-def test_one_figure_of_many_charts(runner: ProgramRunner) -> None:
+def test_one_figure_with_many_charts(runner: ProgramRunner) -> None:
     program = (
         "fig, axes = plt.subplots(2, 5)\n(a, b, c, d, e), (f, g, *_) = axes\n"
         "a.plot([1, 2], color='red')\na.plot([1, 2], color='red')[0].set_color('blue')\n"

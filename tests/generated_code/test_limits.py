@@ -97,7 +97,7 @@ def test_the_processor_is_limited_beside_the_clock(runner: ProgramRunner) -> Non
     assert told == "timeout: it took more than 1 seconds of the processor"
 
 
-def test_it_writes_nowhere_else(runner: ProgramRunner, tmp_path: Path) -> None:
+def test_program_writes_only_to_its_folder(runner: ProgramRunner, tmp_path: Path) -> None:
     for place in (tmp_path / "evil", Path("/tmp/evil"), Path.home() / "evil"):
         assert "error: " in message(runner, f"open({str(place)!r}, 'w')")
         assert not place.exists()
@@ -109,7 +109,7 @@ def test_it_writes_nowhere_else(runner: ProgramRunner, tmp_path: Path) -> None:
     assert os.access(kept, os.R_OK)
 
 
-def test_it_reads_no_files_of_the_user(runner: ProgramRunner, tmp_path: Path) -> None:
+def test_program_cannot_read_files_of_the_user(runner: ProgramRunner, tmp_path: Path) -> None:
     secret = tmp_path / "key"
     secret.write_text("secret")
     for path in (str(secret), "/etc/passwd", "/proc/self/environ"):
@@ -119,7 +119,7 @@ def test_it_reads_no_files_of_the_user(runner: ProgramRunner, tmp_path: Path) ->
     assert "error: " in message(runner, parent)
 
 
-def test_it_sees_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: ProgramRunner) -> None:
+def test_program_cannot_read_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: ProgramRunner) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     assert "OPENAI_API_KEY" not in worker_environment(str(tmp_path), tmp_path)
     told = message(runner, "import os\nraise ValueError(sorted(os.environ))")
@@ -128,7 +128,7 @@ def test_it_sees_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner
     assert "TOKEN" not in told
 
 
-def test_it_has_no_network(runner: ProgramRunner) -> None:
+def test_program_has_no_network(runner: ProgramRunner) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         connect = f"import socket\nsocket.create_connection(('127.0.0.1', {port}), 5)"
@@ -136,7 +136,7 @@ def test_it_has_no_network(runner: ProgramRunner) -> None:
     assert "PermissionError" in message(runner, "import socket\nsocket.socket(socket.AF_UNIX).connect('/run/x')")
 
 
-def test_it_starts_no_process(runner: ProgramRunner) -> None:
+def test_program_cannot_start_processes(runner: ProgramRunner) -> None:
     refused = os.strerror(errno.EAGAIN)
     assert refused in message(runner, "import os\nwhile True:\n    os.fork()")
     assert refused in message(runner, "import subprocess\nsubprocess.run(['true'])")
@@ -145,7 +145,7 @@ def test_it_starts_no_process(runner: ProgramRunner) -> None:
     assert message(runner, thread + CHART) == ""
 
 
-def test_it_signals_nobody(runner: ProgramRunner) -> None:
+def test_program_cannot_signal_other_processes(runner: ProgramRunner) -> None:
     for pid in (os.getpid(), "os.getppid()", -1):
         told = message(runner, f"import os\nos.kill({pid}, 9)")
         assert "PermissionError" in told or "ProcessLookupError" in told
@@ -153,7 +153,7 @@ def test_it_signals_nobody(runner: ProgramRunner) -> None:
     assert message(runner, CHART) == ""
 
 
-def test_it_takes_no_limit_back(runner: ProgramRunner) -> None:
+def test_program_cannot_raise_its_limits(runner: ProgramRunner) -> None:
     raised = (
         "import resource\n"
         "soft, hard = resource.getrlimit(resource.RLIMIT_AS)\n"
@@ -162,7 +162,7 @@ def test_it_takes_no_limit_back(runner: ProgramRunner) -> None:
     assert message(runner, raised).startswith("error: ")
 
 
-def test_a_forged_report_harms_nobody(runner: ProgramRunner) -> None:
+def test_forged_report_does_no_harm(runner: ProgramRunner) -> None:
     """A program can write to the pipe of its report: what it says is believed, not more."""
     write = "import os\nfor n in range(3, 20):\n    try:\n        os.write(n, {})\n"
     write += "    except OSError:\n        pass\n"
@@ -227,7 +227,7 @@ def is_running(pid: str) -> bool:
 
 
 @pytest.mark.release
-def test_a_program_that_nobody_waits_for_is_stopped(runner: ProgramRunner) -> None:
+def test_abandoned_program_is_stopped(runner: ProgramRunner) -> None:
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(runner.run, "import time\ntime.sleep(50)")
         begun = time.monotonic()

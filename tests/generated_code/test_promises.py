@@ -127,7 +127,7 @@ def test_the_same_programs_succeed_without_any_layer(workers: Workers) -> None:
 
 
 @pytest.mark.parametrize("workers", [EVERY_LAYER], indirect=True)
-def test_what_does_not_hold_is_one_sentence(workers: Workers) -> None:
+def test_broken_promises_give_one_sentence(workers: Workers) -> None:
     broken = promises.broken_promises(workers)
     assert {"files", "network"} <= set(broken)
     assert "leftovers" not in broken
@@ -281,7 +281,7 @@ def test_where_nothing_holds_snellen_refuses(tmp_path: Path) -> None:
         assert part in " ".join(said.stderr.split()), said.stderr
 
 
-def test_unprotected_programs_run_and_the_run_says_so(tmp_path: Path) -> None:
+def test_unprotected_programs_run_and_the_run_reports_it(tmp_path: Path) -> None:
     """One of them draws, one crashes, which is wrong, and two write reports that cannot be read,
     which is no answer, also when the run is started again."""
     chart = "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3], [2, 4, 3], color='red')"

@@ -115,7 +115,7 @@ LAUGHS = "a: &a [x, x]\nb: &b [*a, *a]\ntasks: [{id: t, args: *b}]\n"
         ("tasks: \x00", "not YAML"),
     ],
 )
-def test_a_file_that_is_none(text: str, sentence: str) -> None:
+def test_refuses_invalid_eval_yaml(text: str, sentence: str) -> None:
     with pytest.raises(DataError) as caught:
         read_eval_yaml(text.encode(), WHERE)
     assert sentence in str(caught.value)

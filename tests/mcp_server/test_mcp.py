@@ -136,7 +136,7 @@ def test_pages_of_samples_with_pictures(results: Path) -> None:
 
 
 @pytest.mark.attack("a program that asks the MCP server for other files, or for a run", "it is refused in one sentence")
-def test_what_is_not_allowed(results: Path, tmp_path: Path) -> None:
+def test_refuses_disallowed_tool_calls(results: Path, tmp_path: Path) -> None:
     run = names(results)[0]
     secret = tmp_path / "secret.tsv"
     secret.write_text("index\tquestion\tanswer\n1\tWhat?\tthis\n")

@@ -80,7 +80,7 @@ def same(output: Output, alone: Output) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 11])
-def test_nor_on_the_size_of_batches(model: Model, size: int) -> None:
+def test_answers_do_not_depend_on_batch_size(model: Model, size: int) -> None:
     for start in range(0, len(POOL), size):
         outputs = model.shared.answer_batch(POOL[start : start + size])
         for output, alone in zip(answered(outputs), model.alone[start:], strict=False):

@@ -79,7 +79,7 @@ def test_as_a_dynamic_cache_of_the_same_tokens(lengths: list[int], steps: list[i
             assert torch.equal(part, wanted if wanted is not None else part[:, :0])
 
 
-def test_a_batch_grows_without_copying_what_it_holds() -> None:
+def test_cache_of_a_batch_extends_without_copying() -> None:
     cache, _ = batch_caches([kept(5, 1), kept(3, 2)], 2)
     room = cache.layers[0].keys.untyped_storage().data_ptr()
     for _ in range(20):
@@ -88,7 +88,7 @@ def test_a_batch_grows_without_copying_what_it_holds() -> None:
     assert cache.layers[0].keys.shape == (2, 2, 25, 4)
 
 
-def test_a_beginning_holds_no_more_than_itself() -> None:
+def test_copied_prefix_keeps_only_its_own_memory() -> None:
     whole = kept(8, 3)
     begun = whole.copy_prefix(5)
     assert (begun.length, begun.next_position) == (5, 5)
@@ -99,7 +99,7 @@ def test_a_beginning_holds_no_more_than_itself() -> None:
         assert torch.equal(mine[:, :5], theirs)
 
 
-def test_a_layer_that_let_go_of_tokens_is_noticed() -> None:
+def test_detects_layer_that_dropped_tokens() -> None:
     cache = DynamicCache()
     cache.update(torch.zeros(1, 2, 4, 4), torch.zeros(1, 2, 4, 4), 0)
     cache.update(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4), 1)

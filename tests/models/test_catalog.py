@@ -71,7 +71,7 @@ def test_every_entry_resolves_to_its_own_spec_by_every_name(family: str) -> None
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_an_entry_states_has_a_source(family: str) -> None:
+def test_stated_facts_have_sources(family: str) -> None:
     for entry in members(family):
         stated = {fact for fact in FACTS if getattr(entry, fact) not in (None, "", (), {})}
         assert set(entry.sources) == {"names", *stated}, entry.name
@@ -87,13 +87,13 @@ def test_a_price_names_the_providers_own_page() -> None:
             assert 0 <= entry.price.input <= entry.price.output
 
 
-def test_no_name_stands_for_two_models() -> None:
+def test_names_are_unique_to_one_model() -> None:
     words = [word.lower() for entry in catalog() for word in entry.names]
     assert [word for word, count in Counter(words).items() if count > 1] == []
     assert [one for one, count in Counter(e.spec for e in catalog()).items() if count > 1] == []
 
 
-def test_a_type_of_lmms_eval_is_no_word_in_a_name() -> None:
+def test_lmms_eval_type_is_not_a_model_name() -> None:
     entry = find_entry("instructblip")
     assert entry is not None
     assert entry.types == ("instructblip",)
@@ -237,7 +237,7 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
         ("context >= 1000000", "gemini-2.5-pro", "gpt-4o-2024-11-20"),
     ],
 )
-def test_filters(text: str, among: str, not_among: str) -> None:
+def test_catalog_filters(text: str, among: str, not_among: str) -> None:
     assert {among, not_among} <= LISTED.keys()
     names = names_of(text)
     assert among in names
@@ -269,7 +269,7 @@ def test_a_filter_that_is_off_is_one_sentence(text: str, sentence: str) -> None:
         model_filter(text)
 
 
-def test_fulfils_names_specs_and_nobody() -> None:
+def test_filter_applies_to_names_and_specs() -> None:
     small = model_filter("open,size<10")
     assert small("llava_v1.5_7b")
     assert small("hf/OpenGVLab/InternVL3-8B:dtype=float16")

@@ -107,7 +107,7 @@ def test_families_in_which_it_means_nothing(tmp_path: Path) -> None:
     assert not isinstance(outputs[1], Failure)
 
 
-def test_what_stitching_is_worth_against_concatenation(tmp_path: Path, capsys: Any) -> None:
+def test_compares_stitching_with_concatenation(tmp_path: Path, capsys: Any) -> None:
     """One picture of all by the benchmark, the embeddings of all by the model, and all apart: one
     command compares them, although the first is an option of the benchmark."""
     of(LLAVAS, "LLaVA-1.5", tmp_path, "native")

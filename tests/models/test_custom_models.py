@@ -261,6 +261,6 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, text: str, sentence: str) ->
     assert sentence in str(caught.value)
 
 
-def test_no_such_file(tmp_path: Path) -> None:
+def test_reports_missing_model_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
         load_file(tmp_path / "absent.py")

@@ -59,7 +59,7 @@ def drawing(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return folder
 
 
-def test_one_model_ranks_writes_and_draws(drawing: Folder) -> None:
+def test_same_model_ranks_writes_and_draws(drawing: Folder) -> None:
     model = open_model(f"hf/{drawing('janus')}")
     assert model.capabilities.outputs == {"text", "image"}
     ranked, written, picture = answers(
@@ -114,7 +114,7 @@ def test_pictures_in_the_prompt_reach_the_drawing(drawing: Folder) -> None:
     assert len({drawn(output) for output in outputs}) == 3
 
 
-def test_what_cannot_be_drawn_is_a_typed_failure(drawing: Folder, checkpoint: Folder) -> None:
+def test_impossible_drawing_is_a_typed_failure(drawing: Folder, checkpoint: Folder) -> None:
     cases = [
         (
             f"hf/{drawing('janus')}",
@@ -192,7 +192,7 @@ def test_similarity_is_clips_cosine(drawing: Folder) -> None:
     assert output.similarities[0] == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_picture_that_is_none_fails_alone(drawing: Folder) -> None:
+def test_invalid_image_fails_alone(drawing: Folder) -> None:
     model = open_model(f"clip/{drawing('clip')}")
     bad, good = answers(model, compare(noise(1), b"no picture"), compare(noise(1), noise(2)))
     assert isinstance(bad, Failure)
@@ -214,7 +214,7 @@ def test_folders_that_are_something_else(drawing: Folder, checkpoint: Folder, tm
     assert isinstance(output, Failure)
 
 
-def test_emu3_draws_if_it_is_said_to(drawing: Folder) -> None:
+def test_emu3_draws_with_the_option(drawing: Folder) -> None:
     name = f"hf/{drawing('emu3')}"
     assert open_model(name).capabilities.outputs == {"text"}
     model = open_model(f"{name}:draws=yes")

@@ -70,7 +70,7 @@ def test_options_that_mean_nothing_are_refused(tmp_path: Path, name: str, words:
         evaluate(name, data, out=tmp_path / "out", html=False)
 
 
-def test_a_plan_knows_that_nothing_is_asked_of_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_of_frequent_counts_no_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write(tmp_path / "hues.tsv", ROWS)
     assert main(["plan", "-m", "frequent", "-b", data, "--out", str(tmp_path / "out")]) == 0
     assert "frequent" in capsys.readouterr().out

@@ -21,7 +21,7 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits() -> None:
     assert sizes == [7, 3, 1, 2, 4, 2, 2]
 
 
-def test_one_item_too_large_fails_alone_as_out_of_memory() -> None:
+def test_oversized_item_fails_alone_as_out_of_memory() -> None:
     def work(items: Sequence[int]) -> list[int]:
         if 3 in items:
             torch.empty(2**60, dtype=torch.uint8)
@@ -33,7 +33,7 @@ def test_one_item_too_large_fails_alone_as_out_of_memory() -> None:
     assert last.kind == "out_of_memory"
 
 
-def test_what_libraries_say_where_memory_was_short() -> None:
+def test_recognises_out_of_memory_errors_of_libraries() -> None:
     for said in (
         "CUDA out of memory. Tried to allocate 2.00 GiB",
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",

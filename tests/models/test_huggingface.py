@@ -155,7 +155,7 @@ def test_a_broken_picture_fails_alone(checkpoint: Folder, tmp_path: Path) -> Non
     assert texts([outputs[0]]) == texts(model.answer_batch([good]))
 
 
-def test_what_a_model_cannot_take_is_unsupported(checkpoint: Folder) -> None:
+def test_input_that_a_model_cannot_take_is_unsupported(checkpoint: Folder) -> None:
     llava, llama = opened(checkpoint("llava")), opened(checkpoint("llama"))
     messages, media = shown("What is it?", noise(1))
     video = Message("user", (Media("video", "0" * 64),))
@@ -385,7 +385,7 @@ def test_a_missing_library_names_the_extra(checkpoint: Folder, monkeypatch: pyte
         opened(checkpoint("llava"))
 
 
-def test_a_processor_that_needs_torchvision_says_so(checkpoint: Folder, tmp_path: Path) -> None:
+def test_reports_processor_that_needs_torchvision(checkpoint: Folder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("llava"), tmp_path / "m"))
     described = json.loads((folder / "processor_config.json").read_text())
     described["processor_class"] = "PixtralProcessor"

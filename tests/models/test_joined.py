@@ -221,7 +221,7 @@ def test_a_plan_counts_both_parts(joined: str, folders: dict[str, Path], tmp_pat
     assert line.estimate.asked_of_others["drawer"] == line.estimate.asked_of_others["clip"]
 
 
-def test_what_is_known_of_a_join(joined: str) -> None:
+def test_facts_of_a_joined_model(joined: str) -> None:
     info = describe_model(joined)
     assert level_of(info.capabilities) == "L3"
     assert info.capabilities.log_likelihood
@@ -247,7 +247,7 @@ def test_what_is_known_of_a_join(joined: str) -> None:
         (f"join:text={TINY},draw=nobody/else", "unknown model"),
     ],
 )
-def test_a_join_that_is_none_is_refused(name: str, says: str) -> None:
+def test_refuses_invalid_join(name: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         open_model(name)
 

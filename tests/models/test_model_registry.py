@@ -67,7 +67,7 @@ def test_a_wrong_name_gets_one_sentence(spec: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["127.0.0.1:8000/v1#name", "gpu-7:8000", "localhost:1234/v1"])
-def test_an_address_without_its_scheme_is_told_the_whole(spec: str) -> None:
+def test_address_without_scheme_suggests_the_full_address(spec: str) -> None:
     with pytest.raises(UnknownName, match=re.escape(f"its whole address: http://{spec}")):
         open_model(spec)
 

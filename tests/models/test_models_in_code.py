@@ -104,7 +104,7 @@ class Whole:
     ],
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
-def test_one_model_of_any_form_answers(evaluate: Callable[..., Results], model: Any, name: str) -> None:
+def test_model_of_any_form_answers(evaluate: Callable[..., Results], model: Any, name: str) -> None:
     (run,) = evaluate(model).runs
     assert run.info.model == name
     assert run.info.status == "complete"
@@ -306,7 +306,7 @@ def test_stored_replies_are_those_of_the_same_code(evaluate: Callable[..., Resul
     assert sent({"x": Constant("B")}) == 4
 
 
-def test_one_judge_extractor_or_file_needs_no_list(evaluate: Callable[..., Results], tmp_path: Path) -> None:
+def test_single_judge_extractor_or_file_needs_no_list(evaluate: Callable[..., Results], tmp_path: Path) -> None:
     def read(request: Generate) -> str:
         return "A"
 
@@ -317,7 +317,7 @@ def test_one_judge_extractor_or_file_needs_no_list(evaluate: Callable[..., Resul
     assert run.report().summary.headline.value == 100.0
 
 
-def test_an_installed_library_elsewhere_is_no_code_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_library_in_another_path_is_not_user_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of Debian's dist-packages or of PYTHONPATH: replies are then good for any process."""
     for folder, is_opaque in (("lib/python3/dist-packages", False), ("mine", True)):
         place = tmp_path / folder

@@ -231,7 +231,7 @@ def test_a_pipeline_that_writes_no_text_is_refused(text_generation: Any) -> None
         snellen.wrap_model(other)
 
 
-def test_weights_that_are_elsewhere_need_a_revision(model: Any, processor: Any) -> None:
+def test_weights_outside_this_process_need_a_revision(model: Any, processor: Any) -> None:
     away = copy.deepcopy(model).to("meta")
     with pytest.raises(UsageError, match="are not all in this process"):
         snellen.wrap_model(away, processor=processor)
@@ -244,7 +244,7 @@ def test_a_distributed_model_is_the_model_inside(model: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int8, torch.bool])
 @pytest.mark.parametrize("size", [1, 7, (1 << 18) + 3])
-def test_one_element_changes_the_hash(dtype: torch.dtype, size: int) -> None:
+def test_single_element_changes_the_hash(dtype: torch.dtype, size: int) -> None:
     tensor = torch.zeros(size, dtype=dtype)
     (before,) = hash_tensors([tensor])
     for index in {0, size // 2, size - 1}:
@@ -318,7 +318,7 @@ class Owner:
         return "A"
 
 
-def test_what_an_object_of_the_users_holds_is_part_of_its_identity(processor: Any) -> None:
+def test_attributes_of_user_objects_are_part_of_the_identity(processor: Any) -> None:
     owner = Owner(Net(), processor)
     wrapped = snellen.wrap_model(owner)
     assert wrapped.remarks == ()  # type: ignore[attr-defined]

@@ -232,7 +232,7 @@ def test_no_code_of_a_checkpoint_runs_without_consent(folders: dict[str, Path], 
             path.write_text(kept.partition("\n")[2], encoding="utf-8")
 
 
-def test_code_that_does_not_run_with_this_transformers_says_so_once(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_code_for_another_transformers_gives_one_sentence(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = tmp_path / "old"
     shutil.copytree(folders["internvl_chat"], folder)
     code = folder / "modeling_internvl_chat.py"

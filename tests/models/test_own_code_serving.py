@@ -85,7 +85,7 @@ def test_replies_are_those_of_the_adapter_in_snellens_own_process(adapter: str, 
         assert reply["completion_tokens"] == output.usage.completion_tokens
 
 
-def test_what_cannot_be_asked_says_so_by_value_errors(tmp_path: Path) -> None:
+def test_unsupported_checkpoints_raise_value_errors(tmp_path: Path) -> None:
     folder = BUILDERS["kimi_vl"](tmp_path)
     module = import_file(environment_file("own_code_4_48"))
     with pytest.raises(ValueError, match=r"runs its own code: give trust_remote_code=yes"):

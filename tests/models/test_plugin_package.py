@@ -30,13 +30,13 @@ def said(environment: dict[str, str], *words: object) -> subprocess.CompletedPro
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_it_is_listed_with_the_first_line_of_its_docstring(environment: dict[str, str]) -> None:
+def test_plug_in_model_is_listed_with_its_docstring(environment: dict[str, str]) -> None:
     lines = said(environment, "list", "models").stdout.splitlines()
     (line,) = [line for line in lines if line.startswith("longest ")]
     assert line.split(maxsplit=1)[1].strip() == ("Always the longest option, without a look at the picture.")
 
 
-def test_it_is_run_by_name(environment: dict[str, str], tmp_path: Path) -> None:
+def test_plug_in_model_runs_by_name(environment: dict[str, str], tmp_path: Path) -> None:
     questions = ROOT / "examples" / "my_questions.tsv"
     done = said(environment, "run", "-m", "longest", "-b", questions, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def test_it_is_run_by_name(environment: dict[str, str], tmp_path: Path) -> None:
     assert line.split()[1] == "100.0"
 
 
-def test_its_identity_is_the_content_of_its_file(environment: dict[str, str]) -> None:
+def test_identity_of_plug_in_model_is_its_file_content(environment: dict[str, str]) -> None:
     facts = said(environment, "info", "longest").stdout
     assert "sha256:" in facts
 
@@ -57,7 +57,7 @@ def test_its_identity_is_the_content_of_its_file(environment: dict[str, str]) ->
         ("longes", "did you mean longest"),
     ],
 )
-def test_mistakes(environment: dict[str, str], tmp_path: Path, name: str, sentence: str) -> None:
+def test_mistakes_give_one_sentence(environment: dict[str, str], tmp_path: Path, name: str, sentence: str) -> None:
     done = said(environment, "run", "-m", name, "-b", "eyechart", "--out", tmp_path)
     assert done.returncode == 2
     assert sentence in done.stderr

@@ -79,7 +79,7 @@ def test_a_provider_a_tuple_of_them_and_a_function_open_models(spec: str, seed: 
     assert open_model(spec).identity.facts == {"seed": seed}
 
 
-def test_each_is_listed() -> None:
+def test_plug_in_providers_are_listed() -> None:
     titles = {listing.name: listing.title for listing in registered_models()}
     assert titles["echo/<word>"] == "Says it again."
     assert titles["dice/<model>"] == "Rolls one of its sides."

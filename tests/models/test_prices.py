@@ -20,7 +20,7 @@ def test_a_price_by_any_name(name: str) -> None:
     assert price_of(name, NO_FILE) == GPT_4O
 
 
-def test_a_price_of_one_tier_says_so() -> None:
+def test_price_of_one_tier_names_its_limit() -> None:
     price = price_of("dashscope/qwen3-vl-plus", NO_FILE)
     assert price is not None
     assert (price.input, price.output) == (0.2, 1.6)
@@ -28,11 +28,11 @@ def test_a_price_of_one_tier_says_so() -> None:
 
 
 @pytest.mark.parametrize("name", ["random", "hf/Qwen/Qwen2.5-VL-7B-Instruct", "openai/unheard-of"])
-def test_no_price_is_none(name: str) -> None:
+def test_unknown_price_is_none(name: str) -> None:
     assert price_of(name, NO_FILE) is None
 
 
-def test_the_users_file_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_price_file_of_the_user_overrides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "prices.toml"
     path.write_text(
         '["GPT4o_20241120"]\ninput = 2\noutput = 8\ndate = "2026-01-02"\nsource = "our contract"\n'

@@ -35,7 +35,7 @@ def test_random_is_uniform() -> None:
     assert all(abs(counts[label] - 500) < 78 for label in "ABCD")
 
 
-def test_random_without_choices_says_nothing() -> None:
+def test_random_without_choices_replies_empty() -> None:
     assert asyncio.run(Random().answer(question("why?"))) == Generated("")
 
 

@@ -62,7 +62,7 @@ def test_an_answer_cut_behind_its_thought_stays_cut() -> None:
 
 
 @pytest.mark.parametrize("reply", ["<think>The answer is B. Answer: B", "<think>"])
-def test_an_unfinished_thought_is_truncated_whoever_reads_it(reply: str) -> None:
+def test_unfinished_thought_is_truncated_for_every_parser(reply: str) -> None:
     text, _, stop = split_reasoning(reply)
     options = {"A": "cat", "B": "dog"}
     assert parse_choice(text, options, stop_reason=stop) == Truncated()

@@ -95,7 +95,7 @@ def test_claims_about_transformers_are_those_of_the_installed_version() -> None:
         assert type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, type
 
 
-def test_a_layout_that_transformers_loads_is_no_layout_of_its_own_code() -> None:
+def test_layouts_with_own_code_are_not_those_of_transformers() -> None:
     lists = model_lists()
     assert not layouts().keys() & (lists.pictures.keys() | lists.text.keys())
     native = {*lists.pictures.values(), *lists.text.values()}
@@ -103,7 +103,7 @@ def test_a_layout_that_transformers_loads_is_no_layout_of_its_own_code() -> None
     assert not native & {layout.architecture for layout in layouts().values()}
 
 
-def test_what_was_tried_small_is_what_the_page_of_families_says() -> None:
+def test_small_models_tried_match_the_page_of_families() -> None:
     tried = json.loads(TRIED_FAMILIES.read_text(encoding="utf-8"))
     assert model_lists().asked_small == {entry["model_type"] for entry in tried.values()}
     for entry in catalog():
@@ -235,9 +235,7 @@ def test_a_folder_is_recognised_by_what_its_configuration_declares() -> None:
         ),
     ],
 )
-def test_a_folder_that_lacks_files_says_so_before_it_is_loaded(
-    files: dict[str, str], sentence: str, tmp_path: Path
-) -> None:
+def test_reports_missing_files_of_a_folder_before_loading(files: dict[str, str], sentence: str, tmp_path: Path) -> None:
     config = {"model_type": "of_a_user", "architectures": ["OfAUser"]}
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     for name, text in files.items():

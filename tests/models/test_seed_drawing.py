@@ -37,7 +37,7 @@ def level_3(model: str, home: Path, clip: Path | None, **kept: object) -> Result
     )
 
 
-def test_one_model_reaches_level_3(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_single_model_reaches_level_3(folders: dict[str, Path], tmp_path: Path) -> None:
     name = f"hf/{folders['janus']}"
     (run,) = level_3(name, tmp_path, folders["clip"], per_dimension=1).runs
     assert run.info.status == "complete"

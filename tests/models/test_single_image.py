@@ -73,7 +73,7 @@ def test_no_benchmark_is_skipped_for_a_model_of_one_image() -> None:
     assert not {name for name, reason in refusing.items() if "image" in reason.lower()} - {"seedbench"}, refusing
 
 
-def test_the_first_image_alone_reaches_the_model_and_the_run_says_so(tmp_path: Path) -> None:
+def test_first_image_alone_is_sent_and_the_run_reports_it(tmp_path: Path) -> None:
     model = Cyclops()
     results = evaluate([model], [str(questions(tmp_path, 3, 1, 2))], out=tmp_path / "runs")
     (run,) = results.runs

@@ -103,7 +103,7 @@ def test_where_memory_cannot_be_measured_batches_stay() -> None:
     assert sizing.size == 4
 
 
-def test_what_loading_took_is_an_upper_bound() -> None:
+def test_memory_of_loading_is_an_upper_bound() -> None:
     """An earlier height hides what a batch takes; growth then counts on all of it."""
     meter = Metered(10 * MEGABYTE, per_token=1, loading=8 * MEGABYTE)
     sizing = BatchSizer(4, 64, meter)
@@ -135,7 +135,7 @@ def test_after_a_shortage_it_does_not_grow_again() -> None:
     assert sizing.size == 1
 
 
-def test_main_memory_is_what_the_system_tells() -> None:
+def test_main_memory_follows_the_system() -> None:
     code = (
         "from snellen.models.hf.memory import MainMemory\n"
         "meter = MainMemory()\n"
@@ -234,7 +234,7 @@ def test_candidates_and_replies_have_sizes_of_their_own(
     assert model.largest_batch > 2
 
 
-def test_a_size_that_was_asked_for_never_grows(checkpoint: Callable[[str], Path]) -> None:
+def test_requested_batch_size_never_increases(checkpoint: Callable[[str], Path]) -> None:
     model = opened(checkpoint("llava"), batch_size="3")
     assert model.batch_limit == 3
     for _ in range(3):

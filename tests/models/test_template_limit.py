@@ -39,12 +39,12 @@ def trial() -> Iterator[TemplateTrial]:
         "{% for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{% endfor %}",
     ],
 )
-def test_a_template_that_ends_is_none_of_its_business(trial: TemplateTrial, template: str) -> None:
+def test_terminating_templates_pass(trial: TemplateTrial, template: str) -> None:
     trial.check(template, VALUES, 20, "org/name")
 
 
 @pytest.mark.parametrize("template", [ENDLESS, FILLING])
-def test_one_that_does_not_is_given_up(trial: TemplateTrial, template: str) -> None:
+def test_endless_template_is_given_up(trial: TemplateTrial, template: str) -> None:
     trial.check("{{ messages }}", VALUES, 20, "org/name")
     began = time.monotonic()
     for _ in range(2):

@@ -80,7 +80,7 @@ def test_without_vllm_one_sentence_says_how_to_get_it() -> None:
 
 
 @pytest.mark.skipif(INSTALLED, reason="vllm is installed")
-def test_its_facts_are_known_without_vllm(capsys: pytest.CaptureFixture[str]) -> None:
+def test_facts_are_shown_without_vllm(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", "vllm-local/Qwen/Qwen2.5-VL-7B-Instruct"]) == 0
     said = capsys.readouterr().out
     assert "\nparameters         7 billion [" in said
@@ -315,7 +315,7 @@ def test_an_engine_that_does_not_start_says_why(folder: Path, tmp_path: Path) ->
         model.load()
 
 
-def test_its_identity_and_what_it_takes(folder: Path) -> None:
+def test_identity_and_capabilities_of_vllm_local(folder: Path) -> None:
     checkpoint = find_checkpoint(str(folder))
     options = read_vllm_options({"images": "first"}, checkpoint)
     model = VllmLocal(checkpoint, options, Identity("vllm-local", checkpoint.name))

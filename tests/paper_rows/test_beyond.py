@@ -255,7 +255,7 @@ def write_shades(user: User, count: int = 40) -> dict[str, str]:
 
 
 @pytest.mark.row("What a score owes to the images", page="controls.md")
-def test_what_a_score_owes_to_the_images(user: User) -> None:
+def test_gains_of_a_score_from_images(user: User) -> None:
     golds = write_shades(user)
     user.write("my_model.py", SEES)
     user.run("snellen run --load my_model.py -m Sees -b shades.jsonl --no-html")
@@ -310,7 +310,7 @@ def test_plan_from_a_probe(user: User) -> None:
     assert user.score("tiny") == 25.0
 
 
-@pytest.mark.row("Two backends of one model", page="parity.md")
+@pytest.mark.row("Two backends of one model", page="local-models.md#two-backends-of-one-model")
 def test_two_backends(user: User) -> None:
     user.write_choices("mine.jsonl", "ABCD" * 5)
     always = user.serve(lambda body: "A")
@@ -367,7 +367,7 @@ def test_extractors_are_measured(user: User) -> None:
 
 
 @pytest.mark.row("What every benchmark's numbers rest on", page="evidence.md")
-def test_what_numbers_rest_on(user: User) -> None:
+def test_evidence_of_numbers(user: User) -> None:
     # Verdicts of a script of MMBench's authors over 408 drawn replies.
     with gzip.open(ROOT / "tests/differential/sets/mmbench.authors.jsonl.gz", "rt") as file:
         head, *cases = map(json.loads, file)

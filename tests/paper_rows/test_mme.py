@@ -62,7 +62,9 @@ def test_three_readings(user: User) -> None:
     assert "official" in side_by_side
 
 
-@pytest.mark.row("Sixteen boards (Figure 2), strong and weak subtasks (Figure 3)", page="paper-figures.md")
+@pytest.mark.row(
+    "Sixteen boards (Figure 2), strong and weak subtasks (Figure 3)", page="papers.md#their-tables-and-figures"
+)
 def test_boards_of_figure_2(user: User) -> None:
     lines = ["model,subtask,acc,acc_plus"]
     for model, best, points in (("One", PERCEPTION, 90), ("Two", COGNITION, 80)):

@@ -81,7 +81,9 @@ def read_subtasks() -> dict[str, str]:
     return {row["subtask"]: row["meta_task"] for row in csv.DictReader(text.splitlines())}
 
 
-@pytest.mark.row("162 subtasks, 32 meta-tasks, Overall, Overall*, average ranks (Table 2)", page="paper-figures.md")
+@pytest.mark.row(
+    "162 subtasks, 32 meta-tasks, Overall, Overall*, average ranks (Table 2)", page="papers.md#their-tables-and-figures"
+)
 def test_table_2(user: User) -> None:
     subtasks = read_subtasks()
     golds = {(name, meta): "ABC" if at % 3 else "AABCD" for at, (name, meta) in enumerate(subtasks.items())}
@@ -272,7 +274,7 @@ def soft_image(at: int) -> Image.Image:
 
 @pytest.mark.row(
     "Visual referring: a box, pixels, shares, both (Figure 3i)",
-    page="mmt-referring.md",
+    page="controls.md#visual-referring-on-mmt-bench",
     note="the published files have boxes drawn in; clean pictures and boxes are made of the "
     "sources, which were not at hand",
 )

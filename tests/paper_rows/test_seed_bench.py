@@ -95,7 +95,9 @@ def mean(values: Iterable[float]) -> float:
     return sum(listed) / len(listed)
 
 
-@pytest.mark.row("Levels L0 to L4, 34 dimensions, averages and ranks (Tables 2 and 3)", page="paper-figures.md")
+@pytest.mark.row(
+    "Levels L0 to L4, 34 dimensions, averages and ranks (Tables 2 and 3)", page="papers.md#their-tables-and-figures"
+)
 def test_levels_averages_and_ranks(user: User) -> None:
     golds = write_seed(user)
     rules: dict[str, Callable[[int, int], bool]] = {
@@ -221,7 +223,7 @@ def test_interleaved_prompts(user: User) -> None:
     assert "Few-shot Object Detection†" in table
 
 
-@pytest.mark.row("Ranks by dimension, grey where unsupported (Figure 10)", page="paper-figures.md")
+@pytest.mark.row("Ranks by dimension, grey where unsupported (Figure 10)", page="papers.md#their-tables-and-figures")
 def test_ranks_by_dimension(user: User) -> None:
     golds = write_seed(user)
     write_answers(user, "one.jsonl", golds, lambda number, at: True)
@@ -336,7 +338,7 @@ def _most_alike(user: User, drawn: bytes) -> str:
 
 
 @pytest.mark.release
-@pytest.mark.row("A leaderboard with gates", page="hub-boards.md")
+@pytest.mark.row("A leaderboard with gates", page="hub.md#boards")
 def test_a_leaderboard_with_gates(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     golds = write_seed(user)
     write_answers(user, "one.jsonl", golds, lambda number, at: number % 4 != 0)

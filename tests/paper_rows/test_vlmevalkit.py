@@ -257,7 +257,7 @@ class Killed:
 
 
 @pytest.mark.row("Resuming at the cost of what was in flight", page="running.md")
-def test_a_killed_run_goes_on(user: User) -> None:
+def test_killed_run_resumes(user: User) -> None:
     user.write_choices("mine.jsonl", "AB" * 15)
     user.write("my_model.py", KILLED)
     command = "snellen run --load my_model.py -m Killed -b mine.jsonl --no-html"
@@ -305,7 +305,7 @@ def write_video(path: Path, seconds: int) -> None:
         container.mux(stream.encode())
 
 
-@pytest.mark.row("Leaderboards of Tables 2 to 4", page="paper-figures.md", note="with average ranks")
+@pytest.mark.row("Leaderboards of Tables 2 to 4", page="papers.md#their-tables-and-figures", note="with average ranks")
 def test_leaderboards_of_suites(user: User) -> None:
     members = ("MMBench_V11", "MMStar", "MMMU", "MathVista", "HallusionBench", "AI2D", "OCRBench", "MMVet")
     # Printed in Table 2 of the paper; OCRBench counts as a tenth of its points.

@@ -98,6 +98,6 @@ def test_counting_sees_calls_statements_syncs_and_bytes(tmp_path: Path) -> None:
     assert counts.bytes_written >= 1000 or not bytes_written()
 
 
-def test_more_than_granted_is_said() -> None:
+def test_reports_exceeded_budget() -> None:
     [sentence] = excess({"python_calls": 12.0, "syncs": 0}, {"python_calls": 11, "syncs": 0})
     assert sentence.startswith("python_calls: 12.00, the budget is 11; make it cheaper, or raise")

@@ -160,7 +160,7 @@ def test_the_committed_page_is_that_of_the_committed_results() -> None:
     assert all(f"{one.name} {one.version}" in text or one.missing in text for one in beside.peers)
 
 
-def test_no_part_is_forgotten() -> None:
+def test_every_part_has_a_file() -> None:
     assert {*PARTS, *LARGE} == set(FILES)
 
 
@@ -181,7 +181,7 @@ def test_the_steps_of_the_gpu_part_work_without_one() -> None:
     assert f"with `x` on {here.cores} cores" in text
 
 
-def test_without_a_gpu_the_part_says_so_and_is_left_out(tmp_path: Path) -> None:
+def test_gpu_part_is_left_out_with_a_note_without_a_gpu(tmp_path: Path) -> None:
     import torch
 
     if torch.cuda.is_available():

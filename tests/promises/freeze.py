@@ -37,8 +37,9 @@ VERDICTS = ROOT / "tests" / "differential" / "sets"
 KEPT = (ROOT / "tests" / "store" / "kept", ROOT / "tests" / "store" / "schemas")
 PAGES = ("README.md", "docs/getting-started.md")
 """Pages whose commands are typed."""
-SHOWN = (*PAGES, "docs/first-ten-minutes.md", "docs/first-ten-minutes-python.md")
-"""Pages whose shown output is frozen; tests/docs hold them to what commands print."""
+SHOWN = (*PAGES, "docs/getting-started.md#In Python", "docs/getting-started.md#With an API")
+"""Pages whose shown output is frozen, and sections that are frozen apart from the rest of their
+page; tests/docs hold them to what commands print."""
 IDENTITY = "0" * 64
 """Identity digest of the model that the requests are made for."""
 QUESTIONS = 12
@@ -91,13 +92,17 @@ def _requests(canonical: CanonicalFile) -> str:
 
 
 def shown_digests() -> dict[str, str]:
-    """Digests of the commands and outputs that pages show, by page."""
-    return {page: _digest("".join(_blocks(page)).encode()) for page in SHOWN}
+    """Digests of the commands and outputs that pages show, by page or `page#section`."""
+    return {name: _digest("".join(_blocks(name)).encode()) for name in SHOWN}
 
 
-def _blocks(page: str) -> Iterator[str]:
-    for _, block in _FENCE.findall((ROOT / page).read_text(encoding="utf-8")):
-        yield block
+def _blocks(name: str) -> Iterator[str]:
+    page = name.partition("#")[0]
+    for section in re.split(r"^## ", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE):
+        heading = section.partition("\n")[0]
+        apart = f"{page}#{heading}"
+        if name == (apart if apart in SHOWN else page):
+            yield from (block for _, block in _FENCE.findall(section))
 
 
 def command_output(page: str) -> str:

@@ -36,7 +36,7 @@ def test_pixels_to_shares() -> None:
     assert not has_other_format(*changed, "normalised")
 
 
-def test_there_and_back() -> None:
+def test_coordinates_round_trip() -> None:
     there = rewrite_coordinates(QUESTION, BOXES, "normalised", SIZE)
     back = rewrite_coordinates(there.question, there.options, "pixel", SIZE)
     assert back.options == BOXES
@@ -60,7 +60,7 @@ def test_digits_are_added_where_options_would_become_one() -> None:
     assert changed.options == {"A": "[0.2000, 0.2000]", "B": "[0.2000, 0.2002]"}
 
 
-def test_a_camera_and_odd_lists_are_no_coordinates() -> None:
+def test_camera_parameters_and_odd_lists_are_not_coordinates() -> None:
     question = (
         "What is the depth at the coordinates (0.5, 0.25)? The camera has Focal Length: 1.4, "
         "Principal Point: (320, 240), Distortion Parameters: [0.1, 0.2]; see (1, 2, 3)."

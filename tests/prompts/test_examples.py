@@ -168,7 +168,7 @@ def test_each_kind_of_question_has_examples_of_its_kind(tmp_path: Path) -> None:
     assert benchmark.few_shot_info().aside == 4
 
 
-def test_what_belongs_together_is_set_aside_together(tmp_path: Path) -> None:
+def test_units_are_set_aside_whole(tmp_path: Path) -> None:
     """The second question about an MME image does not stay to be asked after the first is shown."""
     path = tmp_path / "mme.tsv"
     rows = [f"{n}\texistence\t{n // 2}.jpg\tIs there a {n}?\t{'No' if n % 2 else 'Yes'}" for n in range(6)]
@@ -188,7 +188,7 @@ def test_what_belongs_together_is_set_aside_together(tmp_path: Path) -> None:
         ("shots_from=aside", "says where examples come from: add shots=1"),
     ],
 )
-def test_what_cannot_be_shown_is_one_sentence(tmp_path: Path, options: str, told: str) -> None:
+def test_impossible_examples_give_one_sentence(tmp_path: Path, options: str, told: str) -> None:
     spec = f"{table(tmp_path)}:{options}"
     with pytest.raises(UsageError, match=told):
         dict(requests(open_benchmark(spec)))
@@ -200,7 +200,7 @@ def test_a_mistake_about_examples_ends_the_command(tmp_path: Path, capsys) -> No
     assert "ask for fewer" in capsys.readouterr().err
 
 
-def test_a_benchmark_of_ones_own_code_shows_examples_too(tmp_path: Path) -> None:
+def test_benchmark_in_own_code_shows_examples(tmp_path: Path) -> None:
     path = table(tmp_path)
 
     def factory(variant: Variant) -> Benchmark:
@@ -212,7 +212,7 @@ def test_a_benchmark_of_ones_own_code_shows_examples_too(tmp_path: Path) -> None
         factory(Variant(options={"shots": "2"}))
 
 
-def test_too_few_examples_are_told_before_anything_is_asked(tmp_path: Path) -> None:
+def test_too_few_examples_are_reported_before_asking(tmp_path: Path) -> None:
     path = table(tmp_path)
     with pytest.raises(UsageError, match="ask for fewer"):
         evaluate(["random"], [str(path), f"{path}:shots=7"], out=tmp_path / "o", html=False)
@@ -260,7 +260,7 @@ def test_examples_bring_their_pictures(tmp_path: Path) -> None:
         ("eyechart", ""),
     ],
 )
-def test_what_benchmarks_declare(spec: str, held_out: str) -> None:
+def test_few_shot_pools_of_benchmarks(spec: str, held_out: str) -> None:
     assert open_benchmark(spec).few_shot_pool == held_out
     expected = held_out or "aside"
     with_shots = f"{spec}{',' if ':' in spec else ':'}shots=1"

@@ -46,7 +46,7 @@ def test_stitching_keeps_the_pictures_side_by_side_at_equal_height() -> None:
     assert sheet.getpixel((GAP + 100 + GAP // 2, middle)) == RGB["white"]
 
 
-def test_more_than_five_pictures_stand_in_rows() -> None:
+def test_more_than_five_images_are_arranged_in_rows() -> None:
     sheet = shown(combine_images([picture("red")] * 8, [str(at) for at in range(8)]))
     assert sheet.width == 3 * 100 + 4 * GAP
     assert 3 * 100 < sheet.height < 3 * 160
@@ -76,7 +76,7 @@ def test_placeholders_become_the_names_above_the_pictures() -> None:
     assert sample.options == {"A": "yes", "B": "as Image 2"}
 
 
-def test_one_picture_is_left_alone() -> None:
+def test_single_image_is_unchanged() -> None:
     one = Sample("1", "choice", "What is it?", media=(picture("red"),))
     assert stitch_images(one) is one
     assert keep_first_image(one) is one
@@ -189,7 +189,7 @@ def test_each_of_two_marks_has_its_own_region() -> None:
     assert drawn.getpixel((left, top)) == (0, 255, 0)
 
 
-def test_no_regions_no_change() -> None:
+def test_referring_without_regions_changes_nothing() -> None:
     assert apply_referring(TWO, "both") is TWO
 
 

@@ -54,7 +54,7 @@ def test_open_asks_for_a_word() -> None:
         ("<image 7> is what?", [ONE, TWO, "text"]),
     ],
 )
-def test_pictures_stand_where_the_question_names_them(question: str, order: list) -> None:
+def test_images_replace_their_names_in_the_question(question: str, order: list) -> None:
     sample = Sample("1", "open", question, media=(ONE, TWO))
     seen = [part if isinstance(part, Media) else "text" for part in parts(sample)]
     assert seen == [x if x == "text" else Media("image", x.digest) for x in order]

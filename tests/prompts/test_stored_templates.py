@@ -81,7 +81,7 @@ def test_every_stored_wording_has_a_source_and_the_digest_of_its_file() -> None:
         assert found.digest == hashlib.sha256((folder / f"{name}.toml").read_bytes()).hexdigest()
 
 
-def test_mmbench_asks_as_its_paper_unless_told_otherwise() -> None:
+def test_mmbench_uses_the_prompt_of_its_paper_by_default() -> None:
     plain, theirs = mmbench(Variant()), mmbench(Variant(options={"prompt": "vlmevalkit"}))
     assert plain.parameters["prompt"] == "paper"
     assert plain.parameters["prompt_digest"] == load_template("paper-mmbench").short_digest
@@ -180,7 +180,7 @@ def own(path: Path, **options: str) -> Benchmark:
         ("B", "B"),
     ],
 )
-def test_the_conclusion_is_what_counts(tmp_path: Path, reply: str, value: str) -> None:
+def test_answer_is_read_from_the_conclusion(tmp_path: Path, reply: str, value: str) -> None:
     answers = set()
     benchmark = own(table(tmp_path), cot="on")
     for sample in benchmark.samples(benchmark.open()):

@@ -96,7 +96,7 @@ def test_without_sampling_the_model_chooses(server: StandIn) -> None:
     assert "temperature" not in sent(server, ":sampling=no", temperature=0.5, top_p=0.5)
 
 
-def test_one_picture_for_models_that_take_one(server: StandIn) -> None:
+def test_first_image_for_single_image_models(server: StandIn) -> None:
     pair = question(picture("red"), picture("blue"), "Same?")
     ask(f"{server.url}#tiny:images=first", pair)
     parts = server.asked[-1]["messages"][0]["content"]
@@ -119,7 +119,7 @@ def test_images_that_follow_each_other_are_one_video(server: StandIn) -> None:
     assert model.identity.facts["images"] == "video"
 
 
-def test_images_of_several_sizes_are_no_video(server: StandIn) -> None:
+def test_refuses_images_of_several_sizes_as_video(server: StandIn) -> None:
     with pytest.raises(MediaError, match="8 x 6 and of 9 x 4 pixels are no frames of one video"):
         ask(f"{server.url}#tiny:images=video", question(picture("red"), picture(size=(9, 4)), "Same?"))
 
@@ -218,7 +218,7 @@ REPLIES: list[tuple[str, object, Generated]] = [
 
 
 @pytest.mark.parametrize(("reply", "expected"), [row[1:] for row in REPLIES], ids=[row[0] for row in REPLIES])
-def test_replies(server: StandIn, reply: object, expected: Generated) -> None:
+def test_chat_replies(server: StandIn, reply: object, expected: Generated) -> None:
     server.says(reply)
     [output] = ask(f"{server.url}#tiny", question("?"))
     assert isinstance(output, Generated)
@@ -263,7 +263,7 @@ def test_thoughts_are_left_in_the_text_when_asked(server: StandIn) -> None:
     ],
     ids=["openai", "xai", "deepseek", "moonshot", "none"],
 )
-def test_usage(server: StandIn, usage: object, expected: Usage | None) -> None:
+def test_usage_of_chat_replies(server: StandIn, usage: object, expected: Usage | None) -> None:
     server.says({**chat_reply("B"), "usage": usage})
     [output] = ask(f"{server.url}#tiny", question("?"))
     assert isinstance(output, Generated)

@@ -63,7 +63,7 @@ def asked_for(server: StandIn, address: str, options: str = "") -> Any:
         "https://user@127.0.0.1/x.png",
     ],
 )
-def test_no_address_of_a_network_of_ones_own(server: StandIn, address: str) -> None:
+def test_refuses_private_network_addresses(server: StandIn, address: str) -> None:
     with pytest.raises(ModelError, match=r"not fetched; if you trust that host, .*picture_host="):
         asked_for(server, address)
 
@@ -80,7 +80,7 @@ def test_another_port_of_the_servers_host_is_another_place(server: StandIn, othe
     assert not any("Authorization" in headers for headers in other.got)
 
 
-def test_a_redirect_leads_to_no_other_place(server: StandIn, other: StandIn) -> None:
+def test_redirect_to_a_private_address_is_refused(server: StandIn, other: StandIn) -> None:
     # The server's own address is fetched, what it leads to is looked at anew.
     where = {"to": f"{other.url}/picture.png"}
 
@@ -123,7 +123,7 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
 @pytest.mark.parametrize(
     "address", ["https://", "https://127.1/x", "https://2130706433/x", "http://[::1", "https://a:99999/x", "https:///x"]
 )
-def test_what_is_no_address(server: StandIn, address: str) -> None:
+def test_refuses_invalid_addresses(server: StandIn, address: str) -> None:
     with pytest.raises(ModelError, match=r"no URL|not a URL|no public address"):
         asked_for(server, address)
 

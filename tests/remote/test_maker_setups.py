@@ -80,7 +80,7 @@ def test_the_plain_set_up_asks_as_the_benchmark_says(server: StandIn, table: Pat
     assert not run.info.config.sampling
 
 
-def test_what_the_user_sets_comes_first(server: StandIn, table: Path) -> None:
+def test_user_settings_override_recipes(server: StandIn, table: Path) -> None:
     server.models = ["Qwen/Qwen3-VL-8B-Instruct"]
     ask(f"{server.url}#Qwen/Qwen3-VL-8B-Instruct:temperature=0", table)
     assert sampling_in(question_of(server)) == {"temperature": 0.0, "presence_penalty": 1.5}
@@ -203,7 +203,7 @@ def test_a_server_that_is_started_loads_the_revision(vllm: Path, table: Path) ->
     assert run.info.config.parameters["recipe"] == "internvl"
 
 
-def test_a_command_of_ones_own_gets_the_revision_by_its_name(vllm: Path, table: Path) -> None:
+def test_own_command_gets_the_revision(vllm: Path, table: Path) -> None:
     serve = "vllm serve {model} --port {port} --revision {revision}"
     run = ask(f"hf/OpenGVLab/InternVL2-8B@{COMMIT}", table, serve=serve)
     assert arguments_in(vllm)[-2:] == ["--revision", COMMIT]
@@ -217,7 +217,7 @@ def test_a_command_that_cannot_load_the_revision_is_refused(vllm: Path, table: P
     assert not list(vllm.iterdir())
 
 
-def test_a_name_of_the_catalog_is_served_by_a_command_of_ones_own(vllm: Path, table: Path) -> None:
+def test_catalog_name_is_served_by_an_own_command(vllm: Path, table: Path) -> None:
     """Its pinned commit does not reach this server, so the run does not claim it."""
     run = ask("Qwen2-VL-7B-Instruct", table, serve="vllm serve {model} --port {port}")
     assert arguments_in(vllm)[1] == "Qwen/Qwen2-VL-7B-Instruct"

@@ -40,7 +40,7 @@ def test_a_dead_proxy_is_named(scheme: str, closed: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.attack("the name of the proxy is unknown", "the sentence names the proxy")
-def test_a_proxy_whose_name_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_unknown_proxy_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://user:{PASSWORD}@proxy.invalid:3128")
     with pytest.raises(ModelError, match=r"cannot connect to the proxy proxy\.invalid:3128 ") as no:
         ask("http://proxied.invalid/v1#tiny", question("?"))
@@ -63,7 +63,7 @@ def test_a_dead_proxy_before_the_run(
 
 
 @pytest.mark.attack("no name can be resolved", "the sentence names the host that was looked for")
-def test_names_that_nobody_knows() -> None:
+def test_reports_unknown_host() -> None:
     with pytest.raises(ModelError, match=r"cannot connect to api\.invalid: ") as caught:
         ask("http://api.invalid/v1#tiny", question("?"))
     assert caught.value.kind == "connection"

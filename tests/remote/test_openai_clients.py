@@ -72,9 +72,7 @@ FORMS = [plain, asynchronous, azure, async_azure, with_client_of_its_own]
 
 
 @pytest.mark.parametrize("make", FORMS)
-def test_what_is_asked_is_what_a_server_by_its_address_is_asked(
-    server: StandIn, make: Callable[[StandIn], Any]
-) -> None:
+def test_client_sends_the_same_request_as_an_address(server: StandIn, make: Callable[[StandIn], Any]) -> None:
     request = question(picture(), "What colour?", max_new_tokens=9, temperature=0.5, seed=3)
     by_address = open_model(f"{server.url}#tiny")
     assert isinstance(by_address, RemoteModel)
@@ -245,7 +243,7 @@ def test_options_and_sampling_are_those_of_the_provider(server: StandIn) -> None
         ("m", {"body": 3}, "option body of a client: expected a mapping; got 3"),
     ],
 )
-def test_what_a_client_does_not_take(name: str | None, options: dict[str, Any], sentence: str) -> None:
+def test_refuses_options_that_a_client_does_not_take(name: str | None, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         snellen.wrap_model(openai.OpenAI(api_key=KEY), name, **options)
 

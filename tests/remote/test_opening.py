@@ -149,7 +149,7 @@ def test_identity_has_what_changes_replies_and_no_address(server: StandIn) -> No
     assert longer.max_new_tokens == 9000
 
 
-def test_accounts_are_told_apart_by_address_and_key(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accounts_differ_by_address_and_key(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     def account(spec: str) -> str:
         model: Any = open_model(spec)
         return str(model.account)
@@ -162,7 +162,7 @@ def test_accounts_are_told_apart_by_address_and_key(server: StandIn, monkeypatch
     assert account("openai/a") != first
 
 
-def test_reasoning_models_are_not_told_a_temperature(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_temperature_for_reasoning_models(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     server.models = ["o3-mini", "gpt-4o"]
     for name in server.models:
@@ -173,7 +173,7 @@ def test_reasoning_models_are_not_told_a_temperature(server: StandIn, monkeypatc
     assert thinking["max_completion_tokens"] == 9
 
 
-def test_a_proxy_is_obeyed(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uses_the_proxy(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
     monkeypatch.setenv("no_proxy", "direct.invalid")
     assert ask("http://proxied.invalid/v1#tiny", question("?"))

@@ -108,7 +108,7 @@ def test_claude_thinks_beside_its_answer(server: StandIn, effort: str, budget: i
 
 
 @pytest.mark.parametrize("effort", ["low", "xhigh", "max"])
-def test_newer_claudes_are_told_in_a_word_how_hard_to_think(server: StandIn, effort: str) -> None:
+def test_newer_claude_models_get_the_effort_as_a_word(server: StandIn, effort: str) -> None:
     server.says(message(text("B")))
     ask(f"anthropic/claude-opus-4-8:base_url={server.url},reasoning_effort={effort}", CONVERSATION)
     body = server.asked[0]
@@ -179,7 +179,7 @@ def test_faults_of_claude(server: StandIn) -> None:
         claude(server, ",stream=yes")
 
 
-def test_effort_that_is_no_word_of_claudes() -> None:
+def test_refuses_unknown_effort_of_claude() -> None:
     with pytest.raises(UsageError, match="expected low, medium, high or a number of tokens"):
         open_model("anthropic/claude-x:reasoning_effort=much")
 
@@ -248,7 +248,7 @@ def test_gemini_in_a_stream(server: StandIn) -> None:
 
 
 @pytest.mark.parametrize("last", [None, {"error": {"code": 503, "message": "The model is busy"}}])
-def test_half_a_stream_of_gemini_is_no_answer(server: StandIn, last: dict[str, Any] | None) -> None:
+def test_incomplete_gemini_stream_is_an_error(server: StandIn, last: dict[str, Any] | None) -> None:
     half: dict[str, Any] = {"candidates": [{"content": {"parts": [{"text": "The answer is A"}]}}]}
     pieces = [half, *([last] if last else [])]
     server.says("".join(f"data: {json.dumps(one)}\r\n\r\n" for one in pieces).encode())

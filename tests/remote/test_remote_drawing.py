@@ -45,7 +45,7 @@ def test_base64(server: StandIn) -> None:
     assert output.usage.prompt_tokens == 5
 
 
-def test_the_size_is_sent_and_what_the_endpoint_cannot_set_is_told(server: StandIn) -> None:
+def test_sends_the_size_and_reports_unsupported_settings(server: StandIn) -> None:
     server.says({"data": [{"b64_json": ENCODED}]})
     asked = drawing("x")
     sized = structs.replace(asked, settings=Drawing(width=512, height=256))
@@ -125,7 +125,7 @@ def test_a_model_that_refuses_in_words(server: StandIn) -> None:
     assert check_output(drawing("x"), output) is output
 
 
-def test_words_that_refuse_nothing_are_no_picture() -> None:
+def test_text_reply_to_a_drawing_request_is_unsupported() -> None:
     output = check_output(drawing("x"), Generated("Here you are."))
     assert isinstance(output, Failure)
     assert output.kind == "unsupported"
@@ -163,7 +163,7 @@ def test_a_refused_drawing_is_worth_nothing_and_not_asked_for_again(server: Stan
     assert len(server.asked) == asked
 
 
-def test_pictures_that_are_none(server: StandIn) -> None:
+def test_invalid_drawn_images_are_errors(server: StandIn) -> None:
     server.says({"data": [{"b64_json": base64.b64encode(b"no picture").decode()}]})
     with pytest.raises(MediaError, match="cannot be opened"):
         ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
@@ -185,7 +185,7 @@ def test_an_address_with_nothing_behind_it(server: StandIn) -> None:
 
 
 @pytest.mark.parametrize(("key", "refused"), [(None, False), ("right", True)])
-def test_a_look_at_a_server_that_draws_costs_no_picture(server: StandIn, key: str | None, refused: bool) -> None:
+def test_check_of_a_drawing_server_requests_no_image(server: StandIn, key: str | None, refused: bool) -> None:
     server.key = key
     model: Any = open_model(f"{server.url}#tiny:endpoint=images")
     if refused:
@@ -196,7 +196,7 @@ def test_a_look_at_a_server_that_draws_costs_no_picture(server: StandIn, key: st
     assert server.asked == []
 
 
-def test_what_each_endpoint_takes(server: StandIn) -> None:
+def test_refuses_inputs_that_an_endpoint_does_not_take(server: StandIn) -> None:
     [shown] = ask(f"{server.url}#tiny:endpoint=images", drawing(DATA, "Again."))
     assert shown == Failure("unsupported", "the model takes no image input")
     [asked] = ask(f"{server.url}#tiny:endpoint=images", question("?"))

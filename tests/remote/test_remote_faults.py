@@ -97,7 +97,7 @@ def test_a_filter_is_a_refusal_of_the_model(server: StandIn, body: object) -> No
     assert output.stop_reason == "refusal"
 
 
-def test_thoughts_that_took_all_tokens_are_no_fault(server: StandIn) -> None:
+def test_reasoning_that_used_all_tokens_is_a_truncated_reply(server: StandIn) -> None:
     said = "Could not finish the message because max_tokens or model output limit was reached."
     server.says(error(said), 400)
     [output] = ask(f"{server.url}#tiny", question("?"))
@@ -121,7 +121,7 @@ def test_thoughts_that_took_all_tokens_are_no_fault(server: StandIn) -> None:
         (b'{"base_resp": {"status_code": 2013, "status_msg": "invalid params"}}', "request", "invalid params"),
     ],
 )
-def test_replies_that_are_none(server: StandIn, body: bytes, kind: str, sentence: str) -> None:
+def test_invalid_replies_are_faults(server: StandIn, body: bytes, kind: str, sentence: str) -> None:
     server.says(body)
     found = fault(server)
     assert found.kind == kind
@@ -212,7 +212,7 @@ def test_a_servers_own_fault_is_not_waited_for_as_long_as_its_limits_last(server
     assert fault(server).retry_after == 2.0
 
 
-def test_nobody_listens() -> None:
+def test_reports_refused_connection() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -221,7 +221,7 @@ def test_nobody_listens() -> None:
     assert caught.value.kind == "connection"
 
 
-def test_no_such_host() -> None:
+def test_reports_unresolvable_host() -> None:
     with pytest.raises(ModelError, match=r"cannot connect to no-such-host\.invalid") as caught:
         ask("http://no-such-host.invalid/v1#x", question("?"))
     assert caught.value.kind == "connection"
@@ -259,7 +259,7 @@ def test_a_stream_that_breaks_off(server: StandIn) -> None:
 
 
 @pytest.mark.attack("one byte a second", "the time for one reply holds")
-def test_a_server_that_drips(server: StandIn) -> None:
+def test_slow_byte_stream_times_out(server: StandIn) -> None:
     async def drip(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -272,7 +272,7 @@ def test_a_server_that_drips(server: StandIn) -> None:
     assert (found.kind, str(found)) == ("timeout", "no reply within 1 s")
 
 
-def test_a_picture_that_is_none_or_did_not_come(server: StandIn) -> None:
+def test_invalid_or_missing_image_is_an_error(server: StandIn) -> None:
     bad = question(b"BM nonsense", "?")
     with pytest.raises(MediaError, match="cannot be decoded"):
         ask(f"{server.url}#tiny", bad)

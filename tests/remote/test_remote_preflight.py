@@ -171,7 +171,7 @@ def test_a_refused_temperature_says_how_to_leave_it_out(server: StandIn) -> None
     )
 
 
-def test_a_refused_temperature_of_an_alias_is_no_wrong_name(server: StandIn) -> None:
+def test_refused_temperature_of_an_alias_is_not_reported_as_a_wrong_name(server: StandIn) -> None:
     server.models = ["tiny-2026-01-01", "tiny-latest"]
     server.listing = lambda request: {"data": [{"id": "tiny-2026-01-01"}]}
     server.says({"error": {"message": "temperature is deprecated for this model"}}, 400)
@@ -226,7 +226,7 @@ def test_a_server_that_is_not_there(questions: Path, capsys: pytest.CaptureFixtu
         assert "start the server, or correct the address" in said
 
 
-def test_a_busy_server_is_no_mistake_of_the_users(server: StandIn) -> None:
+def test_busy_server_passes_the_check(server: StandIn) -> None:
     model: Any = open_model(f"{server.url}#tiny")
     server.says({"error": {"message": "busy"}}, 503)
     asyncio.run(model.check())

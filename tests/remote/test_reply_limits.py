@@ -37,7 +37,7 @@ PACKERS = {"gzip": gzip.compress, "zlib": zlib.compress, "bare": bare}
 
 @settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(1, 5000), st.sampled_from(sorted(PACKERS)), st.integers(1, 50))
-def test_what_was_packed_is_unpacked(data: bytes, times: int, packer: str, step: int) -> None:
+def test_unpacks_compressed_replies(data: bytes, times: int, packer: str, step: int) -> None:
     packed = PACKERS[packer](data * times)
     unpacker = Unpacker()
     found = [piece for start in range(0, len(packed), step) for piece in unpacker.unpack(packed[start : start + step])]
@@ -139,7 +139,7 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("bad", ["error", "bomb"])
-def test_such_questions_fail_and_are_asked_again(
+def test_questions_with_oversized_replies_fail_and_are_asked_again(
     bad: str, server: StandIn, questions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dead = {**chat_reply(""), "error": {"message": "upstream died", "code": 502}}
@@ -171,7 +171,7 @@ def test_such_questions_fail_and_are_asked_again(
 
 
 @pytest.mark.attack("SIGTERM in a flood of large replies", "the run ends within two seconds")
-def test_a_run_of_such_replies_can_be_stopped(server: StandIn, questions: Path) -> None:
+def test_run_of_oversized_replies_can_be_stopped(server: StandIn, questions: Path) -> None:
     body = bomb(400)
 
     async def handler(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:

@@ -117,7 +117,7 @@ def test_shapes_that_are_answers(provider: str, body: object, text: str, server:
 
 @pytest.mark.parametrize(("provider", "body"), FAILURES)
 @pytest.mark.attack("a reply of a wrong shape", "a failure, never an empty answer")
-def test_shapes_that_are_none(provider: str, body: object, server: StandIn) -> None:
+def test_invalid_reply_shapes_are_server_errors(provider: str, body: object, server: StandIn) -> None:
     server.says(body)
     with pytest.raises(ModelError) as caught:
         ask(spec(server, provider), question("?"))

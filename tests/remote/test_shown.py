@@ -77,7 +77,7 @@ def test_the_size_is_part_of_the_identity() -> None:
     assert model.identity.facts == {"image_size": "32"}
 
 
-def test_each_picture_stands_in_its_place(server: StandIn) -> None:
+def test_images_keep_their_positions(server: StandIn) -> None:
     red, blue = picture("red"), picture("blue")
     ask(f"{server.url}#tiny", question("a\0b", red, blue, "\\u0000 \0", red))
     parts = server.asked[-1]["messages"][0]["content"]
@@ -86,7 +86,7 @@ def test_each_picture_stands_in_its_place(server: StandIn) -> None:
     assert [part["text"] for part in parts if "text" in part] == ["a\0b", "\\u0000 \0"]
 
 
-def test_what_is_kept_is_bounded(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_of_prepared_images_is_bounded(server: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(media, "LIMIT", 100)
     red, blue = question(picture("red"), "?"), question(picture("blue"), "?")
     ask(f"{server.url}#tiny", red, blue, red)

@@ -35,7 +35,9 @@ class Clock:
     "the clock is set back while a run waits, is rate limited and shares its store",
     "no wait is longer for it, and the run ends as with a clock that is right",
 )
-def test_a_clock_that_is_set_back(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_completes_when_the_clock_is_set_back(
+    server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     straight = measured(server, tmp_path / "straight", 40)
     server.handler = Scripted()
     clock = Clock()

@@ -300,7 +300,7 @@ def test_a_probe_has_the_longest_prompt_and_every_size_in_an_order_that_does_not
     assert tenths == set(range(10))
 
 
-def test_the_longest_prompt_does_not_stand_for_the_others() -> None:
+def test_longest_prompt_does_not_dominate_the_forecast() -> None:
     sizes = [100.0] * 399 + [1e6]
     taken = [10] * 399 + [100_000]
     assert projected_tokens(sizes, taken, 24, 0).expected == pytest.approx(10 * (400 - 24))
@@ -441,7 +441,7 @@ def test_a_plan_with_a_probe_asks_what_the_run_then_need_not(
     assert main([*command, "--price", "tiny:input=100,output=200", "--budget", "1tok"]) == 0
 
 
-def test_a_plan_with_a_probe_knows_a_rate_limit(server: StandIn, tmp_path: Path) -> None:
+def test_plan_with_a_probe_accounts_for_a_rate_limit(server: StandIn, tmp_path: Path) -> None:
     """Every answer takes a millisecond: only the limit tells how long the others take."""
     per_second = 40.0
     server.handler = Server(random.Random(0), per_second=per_second)

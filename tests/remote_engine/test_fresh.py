@@ -73,7 +73,7 @@ def test_fresh_asks_anew_and_leaves_the_old(server: StandIn, tmp_path: Path) -> 
 @pytest.mark.attack(
     "a --fresh run is stopped and started again", "it goes on, and asks nothing twice that it had asked"
 )
-def test_a_fresh_run_goes_on_where_it_was_stopped(server: StandIn, tmp_path: Path) -> None:
+def test_fresh_run_resumes_after_a_stop(server: StandIn, tmp_path: Path) -> None:
     """Over two benchmarks: the one that has ended is not begun anew."""
     other = tmp_path / "other.tsv"
     other.write_text("index\tquestion\tA\tB\tanswer\n" + "9\tWhat is 77?\tone\ttwo\tA\n")
@@ -112,7 +112,9 @@ def test_a_name_finds_its_replies_again(server: StandIn, tmp_path: Path) -> None
         asked(server, tmp_path, fresh="no/vember")
 
 
-def test_what_a_plan_says_of_a_fresh_run(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_of_a_fresh_run_counts_stored_replies(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Answers(server, "A")
     words = ["-m", f"{server.url}#tiny", "-b", str(questions(tmp_path, ROWS))]
     words += ["--out", str(tmp_path / "out")]
@@ -124,7 +126,9 @@ def test_what_a_plan_says_of_a_fresh_run(server: StandIn, tmp_path: Path, capsys
         assert line["estimate"]["stored"] == stored
 
 
-def test_replies_from_the_store_are_told(server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_replies_taken_from_the_store(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     answers = Answers(server, "A")
     words = ["run", "-m", f"{server.url}#tiny", "-b", str(questions(tmp_path, ROWS)), "-q"]
     words += ["--no-html", "--out", str(tmp_path / "out")]
@@ -182,7 +186,7 @@ def test_a_judge_that_changes_its_mind(server: StandIn, tmp_path: Path) -> None:
         ([(-1e300, "/a")], "m: 1 reply was in the store by /a; use --fresh to ask again"),
     ],
 )
-def test_the_sentence(noted: list[tuple[float | None, str | None]], sentence: str) -> None:
+def test_sentence_about_reused_replies(noted: list[tuple[float | None, str | None]], sentence: str) -> None:
     reused = ReusedReplies()
     for at, run in noted:
         reused = reused.with_reply(at, run)

@@ -46,7 +46,7 @@ async def round_trip(pace: ConcurrencyWindow) -> None:
 
 
 @in_loop
-async def test_it_doubles_until_the_first_rate_limit_and_then_returns_along_a_curve() -> None:
+async def test_window_doubles_until_the_first_rate_limit_then_recovers_on_a_curve() -> None:
     pace = ConcurrencyWindow(1000)
     assert pace.size == INITIAL_WINDOW
     await round_trip(pace)
@@ -70,7 +70,7 @@ async def test_it_doubles_until_the_first_rate_limit_and_then_returns_along_a_cu
 
 
 @in_loop
-async def test_it_never_opens_beyond_the_least_of_the_models() -> None:
+async def test_window_stays_within_the_smallest_model_limit() -> None:
     pace = ConcurrencyWindow(20)
     pace.restrict(10)
     for _ in range(5):
@@ -79,7 +79,7 @@ async def test_it_never_opens_beyond_the_least_of_the_models() -> None:
 
 
 @in_loop
-async def test_one_wave_of_complaints_narrows_it_once() -> None:
+async def test_simultaneous_rate_limits_narrow_the_window_once() -> None:
     pace = ConcurrencyWindow(64, initial_size=64)
     numbers = [await pace.acquire() for _ in range(64)]
     for number in numbers:
@@ -130,7 +130,7 @@ async def test_an_error_with_retry_after_is_overload() -> None:
 
 
 @in_loop
-async def test_it_does_not_open_while_it_is_not_full() -> None:
+async def test_window_does_not_widen_until_it_is_full() -> None:
     pace = ConcurrencyWindow(64)
     for _ in range(50):
         pace.on_answer(await pace.acquire())
@@ -162,7 +162,7 @@ async def test_nothing_holds_back_requests_of_an_aborted_run() -> None:
 
 
 @in_loop
-async def test_those_who_were_sent_before_go_first() -> None:
+async def test_retried_requests_go_first() -> None:
     pace = ConcurrencyWindow(1)
     await pace.acquire()
     order: list[str] = []
@@ -180,7 +180,7 @@ async def test_those_who_were_sent_before_go_first() -> None:
 
 
 @in_loop
-async def test_who_gives_up_waiting_takes_no_place_along() -> None:
+async def test_cancelled_waiting_frees_its_place() -> None:
     pace = ConcurrencyWindow(1)
     await pace.acquire()
     waiting = asyncio.create_task(pace.acquire())

@@ -83,9 +83,7 @@ def test_ten_thousand_questions_with_a_fifth_of_faults(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("share", [0.01, 0.05])
-def test_a_request_that_waits_for_its_timeout_is_no_sign_of_overload(
-    share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_timeouts_are_not_taken_for_overload(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all answers take the same time, a round trip ends a whole one later for each place that
     a timeout holds: that is no loss of rate."""
     seconds = []
@@ -164,7 +162,7 @@ def test_a_limit_is_used_as_by_the_best_fixed_pool(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("knee", [8, 40, 150])
-def test_a_server_that_thrashes_is_not_driven_into_it(knee: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_window_avoids_thrashing(knee: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def server() -> Thrashing:
         return Thrashing(seconds=0.2, spread=0.5, knee=knee)
 

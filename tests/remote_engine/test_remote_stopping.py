@@ -51,7 +51,7 @@ def wait_for(server: StandIn, count: int, process: subprocess.Popen[str]) -> Non
 @pytest.mark.attack(
     "a server that takes every request and never answers", "the run ends within two timeouts, or within `first_timeout`"
 )
-def test_a_mute_server_ends_the_run(server: StandIn, tmp_path: Path, options: str) -> None:
+def test_silent_server_ends_the_run(server: StandIn, tmp_path: Path, options: str) -> None:
     async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         await asyncio.sleep(5)
         return web.Response()

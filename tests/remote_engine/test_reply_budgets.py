@@ -93,7 +93,7 @@ def test_only_cut_replies_are_asked_again_and_both_are_kept(server: StandIn, tmp
     assert len(asked(server)) == 40
 
 
-def test_repeats_keep_each_cut_reply_and_a_limit_that_cuts_again_says_so(server: StandIn, tmp_path: Path) -> None:
+def test_repeats_keep_cut_replies_and_report_a_second_cut(server: StandIn, tmp_path: Path) -> None:
     server.handler = thinking
     run = limited(server, tmp_path, 6, repeats=2, extend_truncated=200)
     assert len(asked(server)) == 12 + 4
@@ -102,7 +102,7 @@ def test_repeats_keep_each_cut_reply_and_a_limit_that_cuts_again_says_so(server:
     assert [turn.cut_reply is not None for draw in first.repeats[1:] for turn in draw.passes] == [True]
 
 
-def test_a_budget_holds_for_longer_replies_and_the_same_command_goes_on(server: StandIn, tmp_path: Path) -> None:
+def test_budget_covers_longer_replies_and_the_same_command_resumes(server: StandIn, tmp_path: Path) -> None:
     server.handler = thinking
     limited(server, tmp_path)
     before = len(asked(server))

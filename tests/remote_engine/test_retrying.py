@@ -63,7 +63,7 @@ def asked(model: Failing, terms: RequestLimits, count: int = 1) -> tuple[Request
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "rate_limit", "server"])
-def test_what_may_pass_is_sent_again(kind: FailureKind) -> None:
+def test_retryable_failures_are_sent_again(kind: FailureKind) -> None:
     model = Failing(kind, times=2)
     broker, outputs = asked(model, RequestLimits(retries=QUICK))
     assert outputs == [Generated("A")]
@@ -80,7 +80,7 @@ def test_no_request_is_sent_more_often_than_the_policy_says(kind: FailureKind) -
 
 
 @pytest.mark.parametrize("kind", ["request", "too_long", "authentication", "unsupported", "media"])
-def test_what_would_fail_again_is_sent_once(kind: FailureKind) -> None:
+def test_permanent_failures_are_sent_once(kind: FailureKind) -> None:
     model = Failing(kind)
     _, outputs = asked(model, RequestLimits(retries=QUICK))
     assert outputs == [Failure(kind, "the last word", 1)]
@@ -121,7 +121,7 @@ def test_a_server_that_answers_nothing_is_given_up() -> None:
     assert outputs[MAX_CONSECUTIVE_FAILURES:] == [reason] * 5
 
 
-def test_one_answer_is_hope() -> None:
+def test_one_answer_prevents_the_abort() -> None:
     class Mixed(Failing):
         async def answer(self, request: Request) -> Output:
             self.sent += 1

@@ -143,5 +143,5 @@ def test_a_server_without_a_list_is_asked_all_the_same(server: StandIn, tmp_path
         ),
     ],
 )
-def test_what_is_a_difference(first: ServedIdentity, second: ServedIdentity, unlike: list[str]) -> None:
+def test_differences_of_served_identities(first: ServedIdentity, second: ServedIdentity, unlike: list[str]) -> None:
     assert list(identity_differences(first, second)) == unlike

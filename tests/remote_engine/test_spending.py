@@ -39,7 +39,7 @@ def test_a_run_says_what_it_spent_over_all_starts(server: StandIn, tmp_path: Pat
     assert again == first
 
 
-def test_reused_answers_are_told_apart(server: StandIn, tmp_path: Path) -> None:
+def test_reused_replies_are_counted_apart(server: StandIn, tmp_path: Path) -> None:
     folder = measured(server, tmp_path, 30, prices={"model": PRICE})
     (folder.path / "samples.jsonl").unlink()
     spent = measured(server, tmp_path, 30, prices={"model": PRICE}).info.spent["model"]
@@ -47,7 +47,7 @@ def test_reused_answers_are_told_apart(server: StandIn, tmp_path: Path) -> None:
     assert spent.cost == pytest.approx(30 * 54e-6)
 
 
-def test_a_budget_ends_the_run_and_the_same_command_goes_on(server: StandIn, tmp_path: Path) -> None:
+def test_budget_ends_the_run_and_the_same_command_resumes(server: StandIn, tmp_path: Path) -> None:
     terms = RequestLimits(retries=QUICK, budget=Budget.parse("2ktok"))
     folder = measured(server, tmp_path, 150, terms, options=":concurrency=4")
     info = folder.info
@@ -153,7 +153,7 @@ def test_a_server_that_replies_longer_than_allowed_is_noticed(server: StandIn, t
     assert 37_000 < spent.prompt_tokens + spent.completion_tokens <= 40_800
 
 
-def test_a_budget_cannot_be_kept_where_no_usage_is_told(server: StandIn, tmp_path: Path) -> None:
+def test_no_budget_without_reported_usage(server: StandIn, tmp_path: Path) -> None:
     server.says({name: value for name, value in chat_reply("A").items() if name != "usage"})
     terms = RequestLimits(retries=QUICK, budget=Budget.parse("5ktok"))
     info = measured(server, tmp_path, 100, terms, options=":concurrency=4").info
@@ -207,7 +207,7 @@ def test_the_table_says_what_was_spent(server: StandIn, tmp_path: Path, capsys: 
     ("text", "amount", "unit"),
     [("5usd", 5, "USD"), ("$2.50", 2.5, "USD"), ("2Mtok", 2e6, "tokens"), ("500 ktok", 5e5, "tokens")],
 )
-def test_budgets(text: str, amount: float, unit: str) -> None:
+def test_parses_budgets(text: str, amount: float, unit: str) -> None:
     assert Budget.parse(text) == Budget(amount, unit)
 
 

@@ -67,7 +67,9 @@ def test_a_key_that_expires_half_way(status: int, server: StandIn, tmp_path: Pat
     "names are resolved no more in the middle of a run",
     "the run ends with a sentence that names the host, and goes on later",
 )
-def test_names_that_are_resolved_no_more(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_name_resolution_interrupts_and_the_run_resumes(
+    server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answering = Answering()
     resolve = socket.getaddrinfo
 

@@ -90,7 +90,7 @@ def test_opens_fast_with_500_samples_in_order(page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
-def test_what_a_model_said_is_text_only(page):
+def test_model_output_is_shown_as_text_only(page):
     page.evaluate("document.querySelectorAll('.sample').forEach((each) => { each.open = true; })")
     page.wait_for_selector(".pass")
     shown = page.evaluate("[...document.querySelectorAll('pre.reply')].map((e) => e.textContent)")
@@ -224,7 +224,7 @@ def test_overview_opens_without_complaint(browser, pages):
     page.close()
 
 
-def test_what_was_noted_stands_with_the_sample(browser, tmp_path):
+def test_annotations_are_shown_with_the_sample(browser, tmp_path):
     run = write_run(tmp_path, *build_report(count=4))
     append_change(run.path, AnnotationChange("2", flag=True, add=("hard",), note=ATTACK, by="ann"))
     page = browser.new_page()

@@ -26,7 +26,7 @@ def test_an_axis_ends_with_the_highest_value_there_can_be():
     assert charts.axis([Metric("more", 130.0, 9, None, top=100.0)]).ticks == (0, 50, 100, 150)
 
 
-def test_bar_tells_value_and_whisker():
+def test_bar_shows_value_and_whisker():
     root = ET.fromstring(charts.bar(metric(60, 50, 70), charts.axis([])))
     assert root.get("aria-label") == "accuracy 60.0 (50.0–70.0)"
     rect = root.find("rect")

@@ -61,12 +61,12 @@ def test_yes_and_no_have_a_table_of_their_own():
 
 
 @pytest.mark.parametrize("left_out", [{"score": None}, {"gold": ()}])
-def test_what_has_no_score_or_gold_is_left_out(left_out):
+def test_samples_without_score_or_gold_are_left_out(left_out):
     sample = msgspec.structs.replace(answered("A", "B")[0], **left_out)
     assert tally([sample] * 20).tables() == []
 
 
-def test_few_questions_make_no_table():
+def test_no_confusion_table_for_few_questions():
     assert tally(answered("A", "B", times=9)).tables() == []
 
 

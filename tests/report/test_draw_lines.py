@@ -38,7 +38,7 @@ def report(run: RunFolder) -> Report:
     return report_of(run)
 
 
-def test_the_lines(report: Report) -> None:
+def test_lines_about_draws(report: Report) -> None:
     found = dict(draw_lines(report))
     assert list(found) == [
         "draws",
@@ -58,7 +58,9 @@ def test_the_lines(report: Report) -> None:
     assert "12: " in found["standard error in points, k draws"]
 
 
-def test_every_form_has_them(run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_has_the_lines_about_draws(
+    run: RunFolder, report: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", str(run.path)]) == 0
     told = capsys.readouterr().out
     document = run_document([report])
@@ -83,7 +85,7 @@ def test_the_page_has_every_draw(run: RunFolder) -> None:
     assert "each question was asked 6 times" in text
 
 
-def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None:
+def test_runs_with_other_draws_get_distinct_labels(home: Path, run: RunFolder) -> None:
     from snellen.report.format import run_info_labels
 
     once = evaluate(["random"], [str(home / "q.tsv")], out=home / "out", html=False).runs[0]
@@ -104,7 +106,7 @@ def test_runs_of_unlike_draws_are_told_apart(home: Path, run: RunFolder) -> None
         ["analyse", "errors"],
     ],
 )
-def test_what_looks_at_single_replies_refuses(
+def test_analyses_of_single_replies_refuse_repeats(
     run: RunFolder, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, *form = command

@@ -11,7 +11,7 @@ from snellen.core.served_identity import ServedIdentity
 from snellen.report.page.facts import fact_sections
 
 
-def test_python_stands_first_and_packages_have_their_own_names(tmp_path: Path) -> None:
+def test_python_comes_first_among_packages(tmp_path: Path) -> None:
     report, _, _ = build_report(count=4)
     packages = {"torch": "2.5.1", "flash_attn": "2.6", "accelerate": "1.0", "python": "3.11.9"}
     served = {"model": (ServedIdentity(packages=packages, lock="ab" * 32),)}

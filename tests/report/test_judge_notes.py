@@ -45,21 +45,21 @@ def test_the_printed_score_says_that_its_judge_was_not_measured(
     assert "grade open agreement 100.0" in measured
 
 
-def test_what_the_sentence_advises_measures_the_judge(replies: Path) -> None:
+def test_advised_command_measures_the_judge(replies: Path) -> None:
     scored = score("mm-vet", replies, data=LAYOUT, judges=["column:grade"], labels={"right": "ok"})
     assert scored.readings is not None
     assert [row.agreeing for row in scored.readings.by_parser] == [2, 2]
     assert "was not measured" not in repr(scored)
 
 
-def test_exports_and_the_report_page_say_it_too(replies: Path, tmp_path: Path) -> None:
+def test_exports_and_report_page_note_the_unmeasured_judge(replies: Path, tmp_path: Path) -> None:
     scored = score("mm-vet", replies, data=LAYOUT, judges=["column:grade"])
     assert SAID in write_text(run_document([scored.report]), "markdown").replace("\\", "")
     sections = fact_sections(scored.report, tmp_path)
     assert any(fact.value.startswith(SAID) for section in sections for fact in section.facts)
 
 
-def test_cards_of_judged_benchmarks_say_it() -> None:
+def test_cards_of_judged_benchmarks_name_the_measuring_command() -> None:
     judged = stored_card("mm-vet", open_benchmark("mm-vet").version)
     read = stored_card("eyechart", open_benchmark("eyechart").version)
     assert judged is not None

@@ -150,7 +150,7 @@ def test_an_unfinished_run_is_not_among_the_whole_ones(
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "html"])
-def test_what_people_read_has_every_column(place: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+def test_formats_for_people_have_every_column(place: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
     text = " ".join(printed(capsys, place / "A", "--format", form).replace("Alike", "alike").split())
     for words in (
         "95 % interval",
@@ -178,7 +178,7 @@ def test_a_withheld_score_leaves_the_others_their_ranks(
     assert [(one["model"], one["letters"]) for one in found["boards"][0]["places"]] == [("strong", "a"), ("weak", "b")]
 
 
-def test_few_pictures_tell_nothing_of_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_rank_intervals_with_few_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = rows(24)
     for at, row in enumerate(table):
         stream = io.BytesIO()
@@ -208,13 +208,13 @@ def test_csv_has_a_row_for_each_place(place: Path, capsys: pytest.CaptureFixture
     assert float(first["low"]) < float(first["score"]) < float(first["high"])
 
 
-def test_one_run_alone_has_no_ranks_to_be_unsure_of(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_rank_intervals_for_one_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, next((place / "A").glob("mid*")))
     assert "95 % interval" in text
     assert "95 % ranks" not in text
 
 
-def test_a_printed_model_does_not_stand_in_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_printed_model_in_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text("model,subtask,acc,acc_plus\nm,Existence,86.67,73.33\n")
     assert main(["leaderboard", *map(str, tmp_path.glob("*.csv"))]) == 2
@@ -233,7 +233,7 @@ def test_groups_are_columns_of_one_table(
     assert all(line[2].endswith("*") for line in lines[head + 2 : head + 6])
 
 
-def test_a_seed_that_nobody_set_is_no_difference(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_default_seed_is_not_a_difference(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, place / "A", place / "limited")
     assert "they differ in limit" in text
     assert "seed" not in text

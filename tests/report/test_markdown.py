@@ -57,7 +57,7 @@ def folded(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_text_is_shown_as_it_stands(name: str) -> None:
+def test_markdown_shows_text_literally(name: str) -> None:
     text = TEXTS[name]
     (paragraph,) = (t for t in PARSER.parse(f"x {literal(text)} x") if t.type == "inline")
     assert shown(paragraph) == f"x {folded(text)} x"
@@ -71,7 +71,7 @@ def test_no_text_breaks_a_table(rows: list[list[str]]) -> None:
     assert found == [["x", "y", "z"], *([folded(cell) for cell in row] for row in rows)]
 
 
-def test_numbers_stand_right() -> None:
+def test_numbers_are_right_aligned() -> None:
     columns = [Column("model", "name"), Column("score", "points"), Column("n", "count")]
     assert list(table_lines(Table("", columns, [["a", -1.5, 3]]))) == [
         "| model | score | n |",

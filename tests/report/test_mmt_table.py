@@ -96,7 +96,7 @@ def test_the_row_of_frequent_guessing_is_the_run_of_the_model_frequent(tmp_path:
     assert without_intervals(table["frequent"]) == table["frequency guess"][:5]
 
 
-def test_a_prompt_of_its_own_stands_behind_the_name(tmp_path: Path) -> None:
+def test_own_prompt_is_named_after_the_model(tmp_path: Path) -> None:
     assert "always-a (images=single)" in cells(mmt_table(made(tmp_path, images="single")))
 
 

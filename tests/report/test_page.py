@@ -44,7 +44,7 @@ def test_only_files_that_exist_are_named(tmp_path):
     assert "<code>samples.jsonl</code> and <code>failures.jsonl</code>." in text
 
 
-def test_what_differs_from_the_plain_setting_stands_at_the_top(tmp_path):
+def test_page_begins_with_settings_that_differ_from_the_default(tmp_path):
     report, records, pictures = build_report(count=12)
     config = msgspec.structs.replace(
         report.run.config, parameters={"control": "blind", "cot": "off"}, limit=12, repeats=3

@@ -73,7 +73,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_the_same_figure_is_the_same_file_and_stands_alone(name: str) -> None:
+def test_figures_are_reproducible_and_self_contained(name: str) -> None:
     text = to_svg(FIGURES[name]())
     assert text == to_svg(FIGURES[name]())
     root = ET.fromstring(text)
@@ -152,7 +152,7 @@ CROWDED = {
 
 
 @pytest.mark.parametrize("name", CROWDED)
-def test_texts_do_not_touch(name: str) -> None:
+def test_plot_texts_do_not_overlap(name: str) -> None:
     figure = CROWDED[name]()
     canvas = FigureCanvasAgg(figure)
     with plot_style():
@@ -241,7 +241,7 @@ def test_darker_is_a_higher_rank_and_no_value_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("rank", "ranked", "share"), [(1, 1, 1.0), (1, 5, 1.0), (5, 5, 0.0)])
-def test_shades(rank: int, ranked: int, share: float) -> None:
+def test_shade_of_a_rank(rank: int, ranked: int, share: float) -> None:
     assert rank_share(rank, ranked) == share
 
 

@@ -10,7 +10,7 @@ def outcome_set(records):
     return [each.outcome if each.outcome != "answered" else record_result(each) for each in records]
 
 
-def test_trouble_comes_first_and_nothing_is_lost_when_all_fit():
+def test_failed_samples_come_first_and_none_is_dropped_if_all_fit():
     _, records, _ = build_report(count=120, failed=4)
     chosen = select_samples(records)
     assert {each.id for each in chosen} == {each.id for each in records}
@@ -67,7 +67,7 @@ def test_the_first_pass_shows_the_options_of_its_sample():
     assert shown["passes"][1]["options"] == {}
 
 
-def test_samples_stand_in_the_order_of_the_data():
+def test_samples_keep_the_order_of_the_data():
     _, records, _ = build_report(count=12)
     shuffled = [records[at] for at in (10, 2, 9, 0)]
     assert [each.id for each in in_data_order(shuffled)] == ["0", "2", "9", "10"]

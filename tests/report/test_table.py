@@ -15,7 +15,7 @@ def printed(runs, width: int = 80, terminal: bool = False) -> str:
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
-def test_one_circular_run_with_failures():
+def test_table_of_a_circular_run_with_failures():
     report, _, _ = build_report(circular=True, failed=3)
     board, _, groups = printed([report]).partition("\n\n")
     assert board == (
@@ -69,7 +69,7 @@ def test_plain_when_not_a_terminal_and_baselines_dim_on_one():
     assert dim.startswith("\x1b[2m")
 
 
-def test_interrupted_run_says_how_far_it_came():
+def test_interrupted_run_shows_its_progress():
     report, _, _ = build_report(count=20, troubled=False, status="interrupted")
     assert printed([report]).startswith("! the run was interrupted: 20 of 20 done\ncontinue with: snellen run")
 
@@ -83,7 +83,7 @@ def test_the_command_to_go_on_with_is_one_line_however_long():
     assert lines[0] == "! the run was stopped: the budget is spent; 20 of 20 done"
 
 
-def test_names_are_no_markup():
+def test_names_are_not_read_as_markup():
     names = ("hf/[bold]net[/bold]", "a:smile:b")
     runs = [build_report(name, f"own[{name}]", count=10)[0] for name in names]
     text = printed(runs, width=140)
@@ -92,7 +92,7 @@ def test_names_are_no_markup():
         assert text.count(name) == 4
 
 
-def test_runs_of_one_model_are_told_apart_by_what_differs():
+def test_runs_of_one_model_are_labelled_by_their_differences():
     report, _, _ = build_report(count=10)
     runs = []
     for language, limit in (("en", None), ("cn", None), ("cn", 5)):
@@ -125,7 +125,7 @@ def test_no_run_replaces_another_in_the_matrix():
     assert rows == ["one", "one (blind)", "two"]
 
 
-def test_the_address_of_a_server_is_named_only_where_it_tells_runs_apart():
+def test_server_address_is_named_only_if_runs_differ_by_it():
     from snellen.report.format import run_labels
 
     reports = []

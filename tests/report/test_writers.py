@@ -150,7 +150,7 @@ def test_csv_of_several_tables_names_the_table_of_each_row() -> None:
     assert rows[-1]["score"] == ""
 
 
-def test_records_and_data_stand_in_for_the_tables() -> None:
+def test_records_and_data_replace_tables_in_csv_and_json() -> None:
     records = Table("", (Column("id"),), (("7",),))
     document = DOCUMENT._replace(records=records, data={"x": 0.1234567})
     assert write_text(document, "csv") == "id\n7\n"

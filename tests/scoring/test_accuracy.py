@@ -83,7 +83,7 @@ def test_a_failed_sample_without_gold_moves_neither_score_nor_bounds() -> None:
     assert (bounds.worst, bounds.best) == (50.0, 100.0)
 
 
-def test_what_could_not_be_rotated_is_said_and_guessed_by_one_pass() -> None:
+def test_reports_unrotated_samples_and_their_chance_of_one_pass() -> None:
     summary = summed(
         record(1, 1.0, values={"vanilla": 1.0}, asked_once=True),
         record(2, 0.0, values={"vanilla": 1.0}),

@@ -25,11 +25,11 @@ def named(*records: Record) -> list[str]:
     return cluster_samples(list(records))
 
 
-def test_samples_without_unit_and_pictures_stand_alone() -> None:
+def test_samples_without_unit_and_images_form_no_cluster() -> None:
     assert named(record(1, 1), record(2, 0), record(3, 1, "u"), record(4, 1, "", "p")) == [""] * 4
 
 
-def test_one_unit_or_the_same_pictures_make_a_cluster() -> None:
+def test_same_unit_or_images_form_a_cluster() -> None:
     one, two, three = named(record(1, 1, "u"), record(2, 0, "u"), record(3, 1, "v"))
     assert one == two != ""
     assert three == ""
@@ -38,7 +38,7 @@ def test_one_unit_or_the_same_pictures_make_a_cluster() -> None:
     assert other == ""
 
 
-def test_what_is_linked_through_others_is_one_cluster() -> None:
+def test_samples_linked_through_others_form_one_cluster() -> None:
     found = named(
         record(1, 1, "u", "p"),
         record(2, 1, "v", "q"),
@@ -67,7 +67,7 @@ def test_every_number_of_a_summary_is_over_clusters() -> None:
     assert group.method == "wilson, clustered"
 
 
-def test_samples_of_one_picture_are_said_to_be_one_cluster() -> None:
+def test_reports_samples_of_one_image_as_one_cluster() -> None:
     shared = [record(number, number % 2, "", "p") for number in range(20)]
     assert summarise(shared).notices == (
         "all 20 samples share an image or a unit and form 1 cluster: the interval is that of a single question",

@@ -46,7 +46,7 @@ def test_three_ways_to_guess_through_rotations(gold: str) -> None:
         assert found[name].value == pytest.approx(100 * share.mean(), abs=0.5)
 
 
-def test_one_pass_where_options_cannot_be_rotated_or_rotations_are_lacking() -> None:
+def test_chance_of_one_pass_without_rotations() -> None:
     once = question(1, "A", values={"vanilla": 0.0}, asked_once=True)
     assert guess_metrics([once])["chance_same_letter"].value == 25.0
     short = question(1, "A", values={"vanilla": 0.0}, lacking=2)

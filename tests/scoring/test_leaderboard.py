@@ -19,7 +19,7 @@ def test_equal_sums_of_different_percentages_are_equal() -> None:
     assert {place.rank for place in rank_models("x", {"a": one, "b": other}).places} == {1}
 
 
-def test_no_model_no_place() -> None:
+def test_leaderboard_without_models_is_empty() -> None:
     assert rank_models("x", {}).places == ()
 
 
@@ -37,7 +37,7 @@ def test_counts_behind_printed_numbers(accuracy: str, plus: str, images: int, co
 
 
 @pytest.mark.parametrize(("accuracy", "plus"), [("33.33", "99.99"), ("80", "60"), ("80.0", "60.0")])
-def test_no_counts_are_made_up(accuracy: str, plus: str) -> None:
+def test_inconsistent_accuracies_give_no_counts(accuracy: str, plus: str) -> None:
     assert recover_counts(accuracy, plus, 20) is None
 
 

@@ -39,7 +39,7 @@ from snellen.scoring.mathematics import equal, equal_official, parse_number, str
         (r"\frac{7^3}{2^{12} 13^2}", r"\frac{343}{4096 \cdot 169}"),
     ],
 )
-def test_equal(answer: str, gold: str) -> None:
+def test_equal_expressions(answer: str, gold: str) -> None:
     assert equal(answer, gold)
     assert equal(gold, answer)
 
@@ -59,12 +59,12 @@ def test_equal(answer: str, gold: str) -> None:
         ("a cat on the mat", "a dog on the mat"),
     ],
 )
-def test_not_equal(answer: str, gold: str) -> None:
+def test_unequal_expressions(answer: str, gold: str) -> None:
     assert not equal(answer, gold)
 
 
 @pytest.mark.parametrize("digits", [301, 400, 5000])
-def test_a_fraction_of_too_many_digits_is_no_number(digits: int) -> None:
+def test_fraction_of_too_many_digits_is_not_a_number(digits: int) -> None:
     for fraction in (f"\\frac{{{'1' * digits}}}{{3}}", f"{'1' * digits}\\frac{{1}}{{2}}"):
         assert not equal(fraction, "3")
         assert not equal_official(fraction, "3")

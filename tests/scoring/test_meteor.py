@@ -61,7 +61,7 @@ def test_bars_and_line_breaks_do_not_end_a_caption(counts: list[MeteorCounts]) -
     assert counts[-1] == counts[1]
 
 
-def test_what_was_printed_is_not_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_meteor_results_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = " ".join(["1", "1", "0", "0", "1", "1", *["0"] * 14, "1", "1", "1"])
     program(tmp_path / "bin", f"echo '{line}'")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -75,7 +75,7 @@ def test_what_was_printed_is_not_asked_for_again(tmp_path: Path, monkeypatch: py
         caption_counts([captioned("ship", ("boat",))], tmp_path)
 
 
-def test_what_cannot_be_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_or_package_gives_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [captioned("boat", ("boat",))]
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=r"needs a Java runtime.*default-jre-headless"):
@@ -120,7 +120,7 @@ def test_captions_are_scored_by_meteor_where_it_is_asked_for(tmp_path: Path) -> 
     assert found.metrics["cider"] == plain.metrics["cider"]
 
 
-def test_without_java_the_other_metrics_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_metrics_are_computed_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = replies(tmp_path)
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))

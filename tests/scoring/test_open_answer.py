@@ -45,13 +45,13 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("answer", "gold"), EQUAL)
-def test_equal(answer: str, gold: str) -> None:
+def test_matching_answers(answer: str, gold: str) -> None:
     assert matches_gold(answer, [gold])
     assert matches_gold(gold, ["something else", answer])
 
 
 @pytest.mark.parametrize(("answer", "gold"), DIFFERENT)
-def test_different(answer: str, gold: str) -> None:
+def test_different_answers_do_not_match(answer: str, gold: str) -> None:
     assert not matches_gold(answer, [gold])
 
 

@@ -44,7 +44,7 @@ def test_normalising_as_the_vqa_code(text: str, form: str) -> None:
     assert normalise_vqa(text) == form
 
 
-def test_a_dot_behind_a_digit_may_stay() -> None:
+def test_lone_dots_option_keeps_the_dot_after_a_digit() -> None:
     assert normalise_vqa("3.", lone_dots=True) == "3."
     assert normalise_vqa("3.5", lone_dots=True) == "3.5"
 
@@ -82,7 +82,7 @@ def test_a_single_gold_is_compared() -> None:
 
 
 @given(TEXT, GOLDS)
-def test_vqa_accuracy_is_a_share_and_knows_no_order(answer: str, golds: list[str]) -> None:
+def test_vqa_accuracy_is_a_share_independent_of_order(answer: str, golds: list[str]) -> None:
     found = vqa_accuracy(answer, golds)
     assert 0 <= found <= 1
     assert found == pytest.approx(vqa_accuracy(answer, golds[::-1]))

@@ -64,7 +64,7 @@ def test_no_term_takes_long_or_says_anything(text: str, capfd: pytest.CaptureFix
     assert capfd.readouterr() == ("", "")
 
 
-def test_other_threads_say_nothing_either(capfd: pytest.CaptureFixture[str]) -> None:
+def test_comparison_in_a_thread_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     found: list[bool] = []
     thread = threading.Thread(target=lambda: found.append(equal("3(y+z)", "3y+3z")))
     thread.start()

@@ -20,7 +20,7 @@ from snellen.stats.stratified import group_sums
         ({"a": 3}, None, ""),
     ],
 )
-def test_a_tiny_group_that_decides_the_mean_is_told(
+def test_reports_tiny_group_that_dominates_the_mean(
     sizes: dict[str, int], weights: dict[str, float] | None, about: str
 ) -> None:
     groups = {name: group_sums([1.0] * size, [""] * size) for name, size in sizes.items()}

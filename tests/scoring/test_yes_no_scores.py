@@ -23,7 +23,7 @@ def test_half_a_pair_counts_in_accuracy_alone() -> None:
     assert (found.questions, found.images, found.incomplete) == (3, 1, 1)
 
 
-def test_without_a_pair_there_is_no_score() -> None:
+def test_no_pair_score_without_a_pair() -> None:
     found = pair_score([YesNoItem("a", True)])
     assert (found.accuracy, found.accuracy_plus, found.score) == (100.0, None, None)
     assert pair_score([]).accuracy is None
@@ -39,7 +39,7 @@ def test_confusion_with_yes_positive() -> None:
     assert (found.accuracy, found.yes_rate, found.n) == (70.0, 50.0, 10)
 
 
-def test_an_unread_reply_is_no_positive_prediction_and_wrong() -> None:
+def test_unparsed_reply_is_wrong_and_not_a_positive_prediction() -> None:
     found = confusion([YesNoReply(YES, None), YesNoReply(NO, None)])
     assert found == (0, 0, 0, 1, 1)
     assert (found.f1, found.precision, found.accuracy, found.yes_rate) == (0.0, 0.0, 0.0, 0.0)

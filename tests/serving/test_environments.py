@@ -128,7 +128,7 @@ def test_a_server_that_does_not_start_says_which_step_failed(
         ),
     ],
 )
-def test_a_file_that_is_no_one_file_server_is_refused(text: str | None, sentence: str, tmp_path: Path) -> None:
+def test_refuses_file_that_is_not_a_one_file_server(text: str | None, sentence: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     if text is not None:
         file.write_text(text, encoding="utf-8")

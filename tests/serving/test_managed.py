@@ -61,7 +61,7 @@ def kind_of(record: Record) -> str:
     "a server that Snellen started is killed (SIGKILL)",
     "one sentence with the end of its log, the run is interrupted, the next start starts another",
 )
-def test_a_server_that_dies_leaves_a_run_that_is_resumed(tmp_path: Path) -> None:
+def test_run_resumes_after_its_server_died(tmp_path: Path) -> None:
     said: list[str] = []
 
     def run(**how: object) -> Results:
@@ -172,7 +172,7 @@ def test_a_stopped_command_stops_its_server(tmp_path: Path, number: signal.Signa
     wait_for_the_end_of(server, child, watcher)
 
 
-def test_how_to_go_on_is_said_before_a_server_is_waited_for(tmp_path: Path) -> None:
+def test_continuation_is_printed_before_waiting_for_a_server(tmp_path: Path) -> None:
     """The server ignores SIGTERM; a second Ctrl-C waits no longer."""
     command = asking(tmp_path, "child stubborn")
     server, child, watcher = family(command)

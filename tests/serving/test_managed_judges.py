@@ -14,7 +14,7 @@ JUDGE = f"transformers/{WEIGHTS / 'tiny'}"
 
 
 @pytest.mark.release
-def test_its_server_is_started_and_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_of_a_judge_is_started_and_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     data, replies = tmp_path / "questions.tsv", tmp_path / "replies.csv"
     data.write_text("index\tquestion\tanswer\tcategory\timage\n1\tWhat is x?\t3\tmath\tiVBORw0KGgo=\n")

@@ -79,7 +79,7 @@ def test_log_probabilities_may_differ_by_the_tolerance() -> None:
     assert check(parity, "log-probabilities").largest == pytest.approx(0.015)
 
 
-def test_what_a_backend_does_not_tell_is_not_compared() -> None:
+def test_unreported_aspects_are_not_compared() -> None:
     silent = BackendReply(Generated("A"))
     parity = found((told(), silent))
     assert parity.equal
@@ -93,7 +93,7 @@ def test_a_question_without_log_probabilities_hides_no_later_one() -> None:
     assert (found_check.compared, found_check.same, found_check.silent) == (1, False, ("other",))
 
 
-def test_a_failure_is_no_difference_and_no_equality() -> None:
+def test_failure_is_neither_difference_nor_equality() -> None:
     broken: Output = Failure("connection", "nobody there")
     parity = found((told(), told()), (told(), BackendReply(broken)))
     assert not parity.equal
@@ -144,13 +144,13 @@ def test_another_checkpoint_is_different_and_examples_say_how(tmp_path: Path, ca
         (["-m", "random", "-m", "random:seed=1", "--tolerance", "-1"], "expected 0 or more"),
     ],
 )
-def test_mistakes(tmp_path: Path, capsys, words: list[str], sentence: str) -> None:
+def test_mistakes_give_one_sentence(tmp_path: Path, capsys, words: list[str], sentence: str) -> None:
     code = main(["parity", *words, "-b", "eyechart", "--out", str(tmp_path)])
     assert code == 2
     assert sentence in capsys.readouterr().err
 
 
-def test_an_address_where_nobody_listens_is_found_before_anything_is_asked(tmp_path: Path, capsys) -> None:
+def test_unreachable_address_is_reported_before_asking(tmp_path: Path, capsys) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -197,7 +197,7 @@ def teller() -> Iterator[str]:
     server.server_close()
 
 
-def test_a_server_that_tells_its_prompt_is_asked_for_it(tmp_path: Path, teller: str) -> None:
+def test_prompt_is_requested_from_a_server_that_reports_it(tmp_path: Path, teller: str) -> None:
     one = f"vllm/m:base_url={teller}"
     small = f"vllm/m:base_url={teller},image_size=64"
     compared = parity([one, small], "eyechart", limit=4, out=tmp_path)
@@ -240,7 +240,7 @@ def saying(letter: str) -> Iterator[str]:
         server.server_close()
 
 
-def test_one_name_at_two_addresses_is_asked_at_both(tmp_path: Path) -> None:
+def test_same_name_at_two_addresses_is_asked_at_both(tmp_path: Path) -> None:
     with saying("A") as one, saying("B") as other:
         for _ in range(2):
             compared = parity([one, other], "eyechart", limit=4, out=tmp_path)

@@ -88,7 +88,7 @@ def test_a_server_is_started_answers_and_is_gone_after_stop(make: Make) -> None:
     server.stop()
 
 
-def test_it_says_what_it_starts_and_where_the_log_is(make: Make) -> None:
+def test_server_announces_its_start_and_log(make: Make) -> None:
     server = make(small())
     ready(server)
     first, second, third = server.said  # type: ignore[attr-defined]
@@ -115,7 +115,7 @@ def test_a_stopped_server_can_be_started_again(make: Make) -> None:
     assert server.exit_reason() is None
 
 
-def test_one_that_fails_is_told_with_the_end_of_its_log(make: Make) -> None:
+def test_failed_server_is_reported_with_the_end_of_its_log(make: Make) -> None:
     code = "print('reading weights'); print('out of memory, {port}'); raise SystemExit(3)"
     server = make(f'python -c "{code}"')
     with pytest.raises(ServerNotStarted) as failed:
@@ -128,14 +128,14 @@ def test_one_that_fails_is_told_with_the_end_of_its_log(make: Make) -> None:
     assert server._process is None
 
 
-def test_one_that_is_never_ready_is_stopped(make: Make) -> None:
+def test_server_that_is_never_ready_is_stopped(make: Make) -> None:
     server = make(small(), health=("/never",), ready_seconds=0.4)
     with pytest.raises(ServerNotStarted, match=r"not ready after 0\.4 s"):
         ready(server)
     assert server._process is None
 
 
-def test_one_that_ignores_sigterm_is_killed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_ignores_sigterm_is_killed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "GRACE", 0.3)
     server = make(small("stubborn", "child"))
     ready(server)
@@ -145,7 +145,7 @@ def test_one_that_ignores_sigterm_is_killed(make: Make, monkeypatch: pytest.Monk
     assert not runs(leader)
 
 
-def test_one_that_dies_is_lost_and_its_children_end_with_stop(make: Make) -> None:
+def test_children_of_a_dead_server_end_with_stop(make: Make) -> None:
     server = make(small("child"))
     url = ready(server)
     child = child_of(server)
@@ -158,7 +158,7 @@ def test_one_that_dies_is_lost_and_its_children_end_with_stop(make: Make) -> Non
     assert server.exit_reason() == "the server ended by itself (signal SIGKILL)"
 
 
-def test_nobody_else_is_ended(make: Make) -> None:
+def test_other_processes_are_not_ended(make: Make) -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
         server = make(small())
@@ -195,7 +195,7 @@ def test_a_log_is_quoted_as_a_terminal_shows_it(make: Make) -> None:
     assert server.tail(3) == ["red", "done", "\ufffd"]
 
 
-def test_while_one_waits_the_last_line_of_the_log_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_log_line_is_shown_while_waiting(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_NOTICE_INTERVAL", 0.0)
     server = make(small(), health=("/never",), ready_seconds=1.5)
     with pytest.raises(ServerNotStarted):

@@ -17,12 +17,12 @@ def test_variances_add_on_each_side() -> None:
     assert found.level == 0.95
 
 
-def test_one_number_keeps_its_interval() -> None:
+def test_average_of_one_number_keeps_its_interval() -> None:
     found = interval_of_average([99.0], [Interval(94, 99.8, "x")])
     assert (found.low, found.high) == pytest.approx((94, 99.8))
 
 
-def test_it_holds_the_truth() -> None:
+def test_interval_of_average_covers_the_truth() -> None:
     """Eight benchmarks of 100 to 800 samples, some near the ceiling."""
     random = np.random.default_rng(3)
     truth, sizes = np.linspace(0.4, 0.98, 8), np.arange(1, 9) * 100
@@ -34,7 +34,7 @@ def test_it_holds_the_truth() -> None:
     assert held >= 935
 
 
-def test_what_does_not_go_together() -> None:
+def test_refuses_mismatched_values_and_intervals() -> None:
     with pytest.raises(ValueError, match="expected as many"):
         interval_of_average([1.0, 2.0], [Interval(0, 2, "x")])
     with pytest.raises(ValueError, match=r"levels \[0.9, 0.95\]"):
@@ -59,7 +59,7 @@ def test_the_difference_of_two_averages_is_paired_by_benchmark() -> None:
     assert (found.p < 0.05) == (found.interval.low > 0 or found.interval.high < 0)
 
 
-def test_equal_systems_are_told_apart_in_a_twentieth() -> None:
+def test_equal_systems_are_separated_at_most_at_the_level() -> None:
     random = np.random.default_rng(8)
     told = 0
     for _ in range(600):
@@ -69,7 +69,7 @@ def test_equal_systems_are_told_apart_in_a_twentieth() -> None:
     assert told <= 50
 
 
-def test_few_clusters_and_no_spread_tell_nothing() -> None:
+def test_no_test_with_few_clusters_or_no_spread() -> None:
     few = paired(np.array([0.0, 1.0, 0.0]))
     same = paired(np.zeros(50))
     assert difference_of_averages([few], [1.0])[1:] == (None, None)

@@ -65,7 +65,7 @@ def test_passes_of_a_question_may_depend_on_each_other() -> None:
     assert rejected(chosen(preferred)) > 0.9
 
 
-def test_few_questions_are_turned_round() -> None:
+def test_few_questions_use_an_exact_test() -> None:
     rng = np.random.default_rng(6)
     repeated = np.repeat(rng.integers(0, 4, (40, 12, 1)), 4, axis=2)
     assert rejected(chosen(repeated)) < 0.15

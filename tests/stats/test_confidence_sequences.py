@@ -40,7 +40,7 @@ def test_the_error_rate_holds_though_one_looks_after_every_sample(p: float) -> N
 
 
 @pytest.mark.release
-def test_it_holds_for_differences_of_two_equal_models() -> None:
+def test_sequence_covers_differences_of_equal_models() -> None:
     wrong = 0
     for seed in range(RUNS):
         lot, sequence = random.Random(seed), ConfidenceSequence(bets_for_samples(STEPS))
@@ -55,7 +55,7 @@ def test_it_holds_for_differences_of_two_equal_models() -> None:
 
 
 @pytest.mark.release
-def test_it_holds_where_the_mean_of_what_is_drawn_alternates() -> None:
+def test_sequence_covers_alternating_strata() -> None:
     """Strata in turn: what is covered is the mean of their means."""
     wrong = 0
     for seed in range(RUNS):

@@ -58,7 +58,7 @@ def drawn(seed: int, items: int = 60, shares=SHARES, values: int = 3):
         (1, 20, [[0, 0, 1], [0, 0.093883, 0.906117], [0, 0, 1], [0, 1, 0], [0, 0, 1], [1, 0, 0]], 59.081192),
     ],
 )
-def test_it_is_crowd_kits(monkeypatch, seed, known, expected, squares):
+def test_posterior_agrees_with_crowd_kit(monkeypatch, seed, known, expected, squares):
     monkeypatch.setattr(dawid_skene, "_STEPS", 3000)
     monkeypatch.setattr(dawid_skene, "_TOLERANCE", 0.0)
     truth, votes = drawn(seed)
@@ -81,7 +81,7 @@ def test_a_good_annotator_counts_for_more_than_a_vote(one_coin):
     assert min(diagonal[:2]) > 0.8 > 0.6 > max(diagonal[2:])
 
 
-def test_what_random_annotators_say_tells_nothing():
+def test_votes_of_random_annotators_give_no_accuracy():
     """The control: votes without any truth in them are no better once they are weighed."""
     truth, votes = drawn(6, 400, (0.0,) * 5)
     found = vote_posterior(votes, np.full(400, 3))

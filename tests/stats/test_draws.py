@@ -98,7 +98,7 @@ def test_components_of_unequal_numbers_by_hand() -> None:
 
 
 @pytest.mark.parametrize("scores", [[[1.0, 0.0]], [[1.0], [0.0]], [[], [1.0, 0.0]], []])
-def test_too_little_for_components(scores: list[list[float]]) -> None:
+def test_no_variance_components_from_too_few_draws(scores: list[list[float]]) -> None:
     assert variance_components(scores) is None
 
 
@@ -117,7 +117,7 @@ def test_the_variance_of_draws() -> None:
     assert draw_variance([[1.0], [0.0]]) is None
 
 
-def test_draws_that_all_agree_are_no_certainty() -> None:
+def test_agreeing_draws_keep_a_positive_width() -> None:
     """As the upper end of Wilson's interval for none of many draws: z^2 / n."""
     half = draws_half_width([[1.0] * 4] * 25)
     assert half == pytest.approx(1.959964**2 / 100)

@@ -13,7 +13,7 @@ from snellen.stats.exact_counts import EventGroup, count_distribution, count_tai
 
 
 @pytest.mark.parametrize(("p", "n", "observed"), [(0.25, 40, 17), (0.5, 9, 0), (1 / 3, 1200, 440)])
-def test_one_probability_is_the_binomial_test(p: float, n: int, observed: int) -> None:
+def test_single_probability_is_the_binomial_test(p: float, n: int, observed: int) -> None:
     tails = count_tails([EventGroup(p, n)], observed)
     assert tails.upper == pytest.approx(stats.binom.sf(observed - 1, n, p), rel=1e-9)
     assert tails.lower == pytest.approx(stats.binom.cdf(observed, n, p), rel=1e-9)
@@ -34,7 +34,7 @@ def test_every_outcome_of_unequal_events() -> None:
     assert tails.lower == pytest.approx(by_count[:4].sum())
 
 
-def test_nothing_random() -> None:
+def test_tails_of_certain_events() -> None:
     assert count_tails([], 0) == (1.0, 1.0)
     assert count_tails([EventGroup(1.0, 7)], 7).two_sided == 1.0
 

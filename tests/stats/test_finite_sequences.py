@@ -98,7 +98,7 @@ def test_samples_saved_against_an_endless_supply(right: int, saved: float) -> No
     assert finite < (1 - saved) * endless
 
 
-def test_what_is_out_of_proportion_widens_the_interval() -> None:
+def test_disproportionate_strata_widen_the_interval() -> None:
     values = answers({"a": (20, 40), "b": (20, 40)})
     even, odd = sequence_of(values, 0.1), sequence_of(values, 0.1)
     for at in range(20):

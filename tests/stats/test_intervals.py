@@ -31,7 +31,7 @@ def test_wilson_is_scipys(data: st.DataObject, n: int, level: float) -> None:
 @pytest.mark.parametrize(
     ("successes", "n", "level"), [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (math.nan, 5, 0.95), (1, 5, 1.0)]
 )
-def test_wilson_refuses_what_is_no_proportion(successes: float, n: int, level: float) -> None:
+def test_wilson_refuses_values_that_are_not_proportions(successes: float, n: int, level: float) -> None:
     with pytest.raises(ValueError, match=r"got"):
         wilson(successes, n, level)
 
@@ -112,7 +112,7 @@ def test_answers_about_shared_pictures_are_covered(
     assert plain / runs < naive
 
 
-def test_clusters_narrow_nothing() -> None:
+def test_clusters_never_narrow_the_interval() -> None:
     """Always one of two right: the mean is known better than from 120 draws, and 120 is said."""
     pairs = [f"p{at // 2}" for at in range(120)]
     alone = wilson(60, 120)
@@ -126,7 +126,7 @@ def test_clusters_narrow_nothing() -> None:
     assert bounds([1.0, 0.0, 1.0], ["a"] * 3)[0] < 0.2
 
 
-def test_fewer_pictures_tell_less_where_all_is_right() -> None:
+def test_fewer_images_widen_the_interval_of_a_perfect_score() -> None:
     uneven = [1.0] * 100, [f"p{at // 10}" if at < 50 else "" for at in range(100)]
     even = [1.0] * 100, [f"p{at // 2}" for at in range(100)]
     assert bounds(*uneven)[0] < bounds(*even)[0] < wilson(100, 100).low
@@ -189,7 +189,7 @@ def test_scores_far_from_the_ends_have_the_interval_of_their_spread() -> None:
     assert high - low == pytest.approx(2 * 1.96 * scores.std() / np.sqrt(3000), rel=0.1)
 
 
-def test_answers_that_stand_alone_have_wilsons_interval() -> None:
+def test_unclustered_answers_have_the_wilson_interval() -> None:
     scores = [1.0, 0.0, 1.0, 1.0]
     assert score_interval(scores) == wilson(3, 4)
     assert score_interval(scores, ["", "", "", ""]) == wilson(3, 4)

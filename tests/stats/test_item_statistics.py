@@ -30,11 +30,11 @@ def test_discrimination_is_the_corrected_point_biserial() -> None:
     assert difficulty(scores) == pytest.approx(1 - scores.mean(axis=1))
 
 
-def test_two_systems_tell_nothing_of_discrimination() -> None:
+def test_no_discrimination_from_two_systems() -> None:
     assert np.isnan(discrimination(simulated(1, systems=2))).all()
 
 
-def test_a_spoilt_sample_stands_out() -> None:
+def test_sample_with_wrong_label_has_the_lowest_discrimination() -> None:
     """A wrong label turns the sample round: better systems get it wrong more often."""
     scores = simulated(3)
     spoilt = int(np.nanargmax(discrimination(scores)))

@@ -56,7 +56,7 @@ def shares_letters(letters: list[str]) -> set[tuple[int, int]]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 8), st.data())
-def test_two_share_a_letter_exactly_where_they_are_not_told_apart(count: int, data: st.DataObject) -> None:
+def test_systems_share_a_letter_exactly_if_they_do_not_differ(count: int, data: st.DataObject) -> None:
     pairs = list(combinations(range(count), 2))
     different = data.draw(st.sets(st.sampled_from(pairs))) if pairs else set()
     found = letter_groups(count, different)

@@ -192,7 +192,7 @@ def test_the_test_rejects_exactly_where_the_interval_leaves_out_0(
         assert found.interval.high > found.interval.low
 
 
-def test_no_spread_between_clusters_is_no_certainty() -> None:
+def test_no_interval_without_spread_between_clusters() -> None:
     # Always yes against always no on yes/no pairs: the differences of each picture cancel.
     pairs = paired_mean(np.array([1.0, -1.0] * 10), np.repeat(np.arange(10), 2))
     assert (pairs.p, pairs.interval) == (1.0, None)
@@ -209,7 +209,7 @@ def test_no_spread_between_clusters_is_no_certainty() -> None:
 
 
 @pytest.mark.parametrize("clusters", [1, 2, 4])
-def test_few_clusters_tell_nothing(clusters: int) -> None:
+def test_no_paired_test_with_few_clusters(clusters: int) -> None:
     found = paired_mean(np.array([1.0] + [0.0] * 11), np.arange(12) % clusters)
     assert (found.p, found.interval) == (None, None)
     assert found.reason.startswith(f"the samples form {clusters} cluster")
@@ -269,7 +269,7 @@ def test_p_values_of_right_and_wrong_are_those_of_paired_means(samples: int) -> 
     assert binary_p_values(scores / 2, pairs) is None
 
 
-def test_a_large_difference_stands_out_among_a_thousand_pairs() -> None:
+def test_large_difference_is_significant_among_a_thousand_pairs() -> None:
     """240 samples on 40 pictures: one pair of 1,000 is 0.95 apart, the others are equal."""
     rng = np.random.default_rng(33)
     labels = np.repeat(np.arange(40), 6)
@@ -335,7 +335,7 @@ def test_holm_of_nothing() -> None:
     assert holm([]) == []
 
 
-def test_of_two_sides_only_one_can_be_true() -> None:
+def test_holm_of_sides_uses_shaffers_factor() -> None:
     """Shaffer's factor is the number of pairs that may still hold a true hypothesis."""
     assert holm_of_sides([]) == []
     # One pair: whichever side is true, it is one.

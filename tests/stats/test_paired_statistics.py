@@ -163,7 +163,7 @@ def test_a_picture_counts_in_all_of_the_parts_it_is_in(shared: int) -> None:
     assert (np.linalg.norm(by_hand) > 1.05 * alone) == bool(shared)
 
 
-def test_what_cannot_be_linearised() -> None:
+def test_refuses_too_few_samples_or_clusters() -> None:
     nothing: Sequence[float] = []
     with pytest.raises(ValueError, match="got 0 samples"):
         linearise(np.zeros((0, 2)), np.array(nothing, dtype=int), f1)

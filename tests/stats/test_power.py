@@ -39,12 +39,12 @@ def test_large_samples_are_those_of_the_simple_formula() -> None:
     )
 
 
-def test_two_that_never_differ_need_some_samples_all_the_same() -> None:
+def test_equal_models_still_need_samples() -> None:
     assert 50 < required_samples_no_worse(0.05, 0.0) < 100
 
 
 @pytest.mark.parametrize("discordance", [0.0, 0.1, 0.4])
-def test_the_least_margin_turns_the_samples_round(discordance: float) -> None:
+def test_min_margin_inverts_required_samples(discordance: float) -> None:
     found = min_margin(discordance, 1500)
     assert found is not None
     assert required_samples_no_worse(found, discordance) == pytest.approx(1500, abs=1)

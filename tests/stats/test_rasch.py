@@ -31,7 +31,7 @@ def test_abilities_are_those_of_a_conditional_logit() -> None:
     assert twice == pytest.approx(abilities(right, np.ones(len(right))))
 
 
-def test_who_has_all_right_or_none_has_a_large_ability() -> None:
+def test_ability_of_perfect_and_zero_scores_is_finite() -> None:
     right = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     able = abilities(right, np.ones(3))
     assert np.isfinite(able).all()

@@ -13,7 +13,7 @@ from snellen.stats.confidence_sequences import Bet, ConfidenceSequence
 @pytest.mark.parametrize("level", [0.9, 0.95])
 @pytest.mark.parametrize("scale", [0.1, 0.5])
 @pytest.mark.parametrize("pair", [(0.5, 0.5), (1.0, 0.0), (0.75, 0.25)])
-def test_one_bet(pair: tuple[float, float], scale: float, level: float) -> None:
+def test_formula_of_a_single_bet(pair: tuple[float, float], scale: float, level: float) -> None:
     pairs = 500
     sequence = ConfidenceSequence([Bet(scale, 0.0)], level)
     for value in pair * pairs:

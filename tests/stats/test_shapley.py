@@ -42,14 +42,14 @@ def shares(**values: float) -> dict[str, float]:
         ({"none": 2, "m": 2}, {"m": 0}),
     ],
 )
-def test_shares(values: dict[str, float], expected: dict[str, float]) -> None:
+def test_shapley_shares(values: dict[str, float], expected: dict[str, float]) -> None:
     found = shares(**values)
     assert found == pytest.approx(expected)
     everyone = max(values, key=lambda name: 0 if name == "none" else len(name))
     assert sum(found.values()) == pytest.approx(values[everyone] - values["none"])
 
 
-def test_moves_tell_the_least_and_the_most_over_the_orders() -> None:
+def test_moves_range_over_the_possible_orders() -> None:
     split = shapley_split(cells(none=0, m=1, p=0, mp=0))
     moved = [one[frozenset("m")] for one in split.moves.values()]
     assert sorted(moved) == [0.0, 1.0]
@@ -58,7 +58,7 @@ def test_moves_tell_the_least_and_the_most_over_the_orders() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_way_back_is_the_same_with_the_other_sign(seed: int) -> None:
+def test_shares_change_sign_when_runs_are_swapped(seed: int) -> None:
     """Whatever is known of three things: the missing combinations are drawn."""
     random = np.random.default_rng(seed)
     players = "mpd"

@@ -51,7 +51,7 @@ def test_the_largest_of_ten_equal_shares_is_covered() -> None:
     assert plain / 400 < 0.85
 
 
-def test_one_share_is_its_own_largest() -> None:
+def test_interval_of_the_largest_of_one_share() -> None:
     one = wilson(97, 100)
     found = largest_interval([0.97], [one])
     assert (found.low, found.high) == pytest.approx((one.low, one.high))

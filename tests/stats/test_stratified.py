@@ -67,7 +67,7 @@ def covered(
     return hits / runs, naive / runs
 
 
-def test_one_group_has_the_interval_of_a_plain_mean() -> None:
+def test_single_group_has_the_interval_of_a_plain_mean() -> None:
     random = np.random.default_rng(1)
     for _ in range(200):
         n = int(random.integers(1, 40))
@@ -81,7 +81,7 @@ def test_one_group_has_the_interval_of_a_plain_mean() -> None:
 
 
 @pytest.mark.parametrize("weights", [None, [0.5, 0.25, 0.125, 0.125]])
-def test_its_variance_is_that_of_statsmodels(weights: list[float] | None) -> None:
+def test_stratified_variance_agrees_with_statsmodels(weights: list[float] | None) -> None:
     """A regression on the groups has their means as coefficients, and the cluster-robust variance
     of their mean with the correction G/(G-1) and another, (n-1)/(n-k), that is taken out."""
     from statsmodels.api import OLS
@@ -108,7 +108,7 @@ def test_its_variance_is_that_of_statsmodels(weights: list[float] | None) -> Non
     assert ours.high - ours.low > 1.2 * (without.high - without.low)
 
 
-def test_pictures_that_stand_in_every_group_are_counted_once() -> None:
+def test_images_shared_by_all_groups_keep_coverage() -> None:
     """Five questions about each of 80 pictures, one in each group. Of 500 runs at 95 % a share
     between 0.92 and 0.98 is within three standard errors."""
     pictures, groups = np.repeat(np.arange(80), 5), np.tile(np.arange(5), 80)
@@ -118,7 +118,7 @@ def test_pictures_that_stand_in_every_group_are_counted_once() -> None:
     assert naive < 0.88
 
 
-def test_pictures_that_stand_in_some_groups_are_covered() -> None:
+def test_images_shared_by_some_groups_keep_coverage() -> None:
     """One to four questions about each of 200 pictures, spread over ten groups by chance, also two
     in one group."""
     random = np.random.default_rng(1)
@@ -179,7 +179,7 @@ def test_many_large_groups_have_the_normal_interval() -> None:
     assert found.method == "wilson, combined"
 
 
-def test_a_group_that_is_all_right_is_not_certain() -> None:
+def test_perfect_group_keeps_uncertainty() -> None:
     found = of_counts([50, 0], [50, 50])
     assert found.low < 0.485
     assert found.high > 0.515

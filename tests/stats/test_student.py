@@ -42,7 +42,7 @@ def test_many_degrees_of_freedom_are_the_normal_distribution() -> None:
     assert math.isnan(two_sided_tail(math.nan, 3))
 
 
-def test_what_has_no_quantile() -> None:
+def test_refuses_invalid_level_and_degrees_of_freedom() -> None:
     for level in (0.0, 1.0):
         with pytest.raises(ValueError, match="level"):
             two_sided_quantile(level, 5)

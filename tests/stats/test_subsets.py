@@ -67,6 +67,6 @@ def test_units_of_several_samples_weigh_by_their_size() -> None:
     assert one.units.tolist() == other.units.tolist()
 
 
-def test_few_systems_choose_nothing() -> None:
+def test_refuses_subset_from_few_systems() -> None:
     with pytest.raises(ValueError, match="10 systems, got 9"):
         choose_subset(simulated(1, systems=9), np.ones(600), 0.9, "x")

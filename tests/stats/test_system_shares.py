@@ -20,7 +20,7 @@ def test_the_interval_holds_the_mean_over_systems(spread: float) -> None:
     assert held / 2000 >= 0.94
 
 
-def test_by_hand() -> None:
+def test_share_over_systems_by_hand() -> None:
     found = share_over_systems([9, 8, 10, 7, 6], [10] * 5)
     assert found is not None
     # Residuals 1, 0, 2, -1, -2 of 8, each over 1 - 1/5; t with four degrees of freedom.

@@ -28,14 +28,14 @@ def test_ten_and_a_thousand_errors(each: int) -> None:
     assert held / 2000 >= 0.94
 
 
-def test_one_stratum_is_a_plain_share() -> None:
+def test_single_stratum_is_a_plain_share() -> None:
     found = weighted_share([SampledStratum(100, 20, 5), SampledStratum(50, 0, 0)])
     assert found.share == 0.25
     assert found.interval == wilson(5, 20)
     assert weighted_share([SampledStratum(100, 20, 20)]) == (1.0, wilson(20, 20))
 
 
-def test_one_of_each_stratum_has_the_spread_of_all() -> None:
+def test_strata_with_one_sample_use_the_common_spread() -> None:
     found = weighted_share([SampledStratum(10, 1, at % 2) for at in range(30)])
     assert found.share == 0.5
     assert wilson(12, 24).low < found.interval.low < wilson(15, 30).low

@@ -146,7 +146,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_they_are_loaded_from_python(runs: Path) -> None:
+def test_annotations_are_loaded_in_python(runs: Path) -> None:
     of_sample, of_reply = snellen.load_annotations(runs)
     assert (of_sample.about, of_sample.run, of_sample.model) == ("sample", "", "")
     assert (of_sample.flag, of_sample.labels, of_sample.note) == (True, ("gold wrong",), "=1+1")
@@ -160,7 +160,7 @@ def test_they_are_loaded_from_python(runs: Path) -> None:
         snellen.load_annotations(runs / "nowhere")
 
 
-def test_they_are_exported(runs: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_annotations_are_exported(runs: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["export", str(runs), "--to", "annotations-jsonl"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert lines == json.loads(msgspec.json.encode(snellen.load_annotations(runs)))

@@ -120,7 +120,7 @@ def test_a_sound_store_stays_as_it_is(path: Path, capsys: pytest.CaptureFixture[
     "the sound rows are saved into a new store, and the old one is kept",
 )
 @pytest.mark.parametrize("damage", ["pages", "cut", "bits"])
-def test_what_is_sound_is_saved(path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_intact_replies_are_recovered(path: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
     content = bytearray(path.read_bytes())
     pages = len(content) // 4096
     draw = random.Random(3)
@@ -208,7 +208,7 @@ def test_pages_of_garbage_raise_nothing_and_add_nothing(path: Path) -> None:
     assert list(rows_on_pages(path)) == []
 
 
-def test_what_is_no_store_gives_a_sentence(tmp_path: Path) -> None:
+def test_file_that_is_not_a_store_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no such file"):
         check(tmp_path / "nothing.sqlite")
     notes = tmp_path / "notes.txt"

@@ -194,7 +194,7 @@ def test_the_two_questions_about_a_picture_share_a_path(tmp_path: Path) -> None:
     assert [row["category"] for row in rows] == ["existence"] * 2 + ["count"] * 2
 
 
-def test_a_lone_gold_is_a_list_where_vlmevalkit_reads_lists(tmp_path: Path) -> None:
+def test_single_gold_is_exported_as_a_list_for_vlmevalkit(tmp_path: Path) -> None:
     rows = exported(tmp_path, "ocrbench", OCR_ROWS)
     assert [json.loads(row["answer"]) for row in rows] == [["12 34"], ["a", "b"]]
     (row,) = exported(tmp_path, "vizwiz", VIZWIZ_ROWS)

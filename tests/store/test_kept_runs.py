@@ -127,7 +127,7 @@ def test_every_reply_is_found_again(name: str, kept: Path) -> None:
             assert line == known[line["id"]]
 
 
-def test_a_run_with_failures_goes_on(kept: Path) -> None:
+def test_run_with_failures_resumes(kept: Path) -> None:
     model = Scripted("failures")
     case = CASES["failures"]
     with ResponseStore(kept / "empty.sqlite"):

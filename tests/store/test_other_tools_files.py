@@ -252,7 +252,7 @@ def test_entries_of_a_model_repository(tmp_path: Path, capsys) -> None:
         (("--to", "inspct"), "did you mean inspect?"),
     ],
 )
-def test_mistakes(flags: tuple[str, ...], sentence: str, tmp_path: Path, capsys) -> None:
+def test_mistakes_give_one_sentence(flags: tuple[str, ...], sentence: str, tmp_path: Path, capsys) -> None:
     run = closed(tmp_path)
     try:
         code, _, err = call(capsys, "export", run.path, *flags)
@@ -262,7 +262,7 @@ def test_mistakes(flags: tuple[str, ...], sentence: str, tmp_path: Path, capsys)
     assert err.startswith("snellen: ")
 
 
-def test_a_part_of_a_benchmark_is_no_entry(tmp_path: Path, capsys) -> None:
+def test_refuses_export_of_a_partial_run(tmp_path: Path, capsys) -> None:
     data = test_exports.questions(tmp_path / "q.tsv")
     part = run_of("random", data, tmp_path / "out", limit=3)
     blind = run_of("random", data, tmp_path / "out", variant=Variant(control="blind"))

@@ -82,7 +82,7 @@ def test_a_question_without_a_prediction_is_a_failure(files: tuple[Path, Path], 
     ],
     ids=" ".join,
 )
-def test_commands_on_runs_take_it(
+def test_commands_on_runs_accept_recorded_runs(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
     """Two systems, of which one is a predictions file: as the commands compare runs."""
@@ -102,7 +102,7 @@ def test_errors_can_be_labelled(files: tuple[Path, Path], tmp_path: Path, monkey
     assert "I cannot say" in Path("errors.html").read_text()
 
 
-def test_rules_side_by_side_are_no_run(
+def test_refuses_run_folder_for_several_rules(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data, predictions = files
@@ -111,7 +111,7 @@ def test_rules_side_by_side_are_no_run(
     assert "leave out --out" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_written_is_said(
+def test_reports_unwritable_folder(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")

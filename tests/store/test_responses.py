@@ -20,7 +20,7 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-def test_what_is_put_comes_back(tmp_path: Path, output) -> None:
+def test_stored_output_is_read_again(tmp_path: Path, output) -> None:
     digest = b"d" * 32
     with ResponseStore(tmp_path / "store.sqlite") as store:
         store.put(digest, output, store.model_key(MODEL))
@@ -56,13 +56,13 @@ def test_a_store_is_made_by_its_first_write(tmp_path: Path) -> None:
             assert other.get(b"1" * 32) == OUTPUTS[0]
 
 
-def test_a_place_where_no_store_can_be_made_is_said_at_once(tmp_path: Path) -> None:
+def test_reports_unusable_store_path_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="choose another place"):
         ResponseStore(tmp_path / "file" / "store.sqlite")
 
 
-def test_a_file_that_is_no_store_gives_a_sentence(tmp_path: Path) -> None:
+def test_file_that_is_not_a_store_gives_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are not responses " * 100)
     with pytest.raises(StorageError, match="choose another file with --store"):

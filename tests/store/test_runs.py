@@ -47,7 +47,7 @@ def test_a_spoiled_line_in_the_middle_is_named(tmp_path: Path) -> None:
         writer.recover()
 
 
-def test_a_second_writer_is_told(tmp_path: Path) -> None:
+def test_refuses_a_second_writer(tmp_path: Path) -> None:
     with RunWriter(tmp_path), pytest.raises(RunLocked, match="another process"):
         RunWriter(tmp_path)
 

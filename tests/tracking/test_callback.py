@@ -98,7 +98,7 @@ def test_with_the_trainer_scores_go_wherever_it_reports(tmp_path: Path, when: An
     assert [one.step for one in events.Scalars("train/snellen/eyechart")] == [2]
 
 
-def test_what_goes_wrong_is_a_warning_and_no_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_callback_errors_are_warnings_without_a_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     callback = SnellenCallback("eyechart", limit=LIMIT, store=tmp_path / "file" / "store.sqlite")
     trainer = new_trainer(
@@ -137,7 +137,7 @@ def test_mistakes_are_found_before_the_first_step(tmp_path: Path) -> None:
         ("evaluate", {}, ""),
     ],
 )
-def test_a_callback_that_never_evaluates_says_so(
+def test_reports_callback_that_never_evaluates(
     when: Any, settings: dict[str, Any], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     callback = SnellenCallback("eyechart", when=when, limit=1, html=False)
@@ -171,7 +171,7 @@ rank = trainer.args.process_index
 
 
 @pytest.mark.release
-def test_one_process_of_a_distributed_training_evaluates(tmp_path: Path) -> None:
+def test_only_one_process_of_distributed_training_evaluates(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(DISTRIBUTED.format(tests=str(Path(__file__).parent), out=str(tmp_path)))
     command = [

@@ -111,7 +111,7 @@ def test_a_checkpoint_of_another_library_has_no_trainer_state(tmp_path: Path) ->
     assert [one.step for one in settled(tmp_path).scan().ready] == [20]
 
 
-def test_a_checkpoint_without_a_step_says_so(tmp_path: Path) -> None:
+def test_reports_checkpoint_without_a_step(tmp_path: Path) -> None:
     folder = make_checkpoint(tmp_path, 10, 1.0, state=False)
     (folder / "optimizer.pt").unlink()
     folder.rename(tmp_path / "final")

@@ -122,7 +122,7 @@ def test_changes_and_sentences(score: float | None, differences: list[StepDiffer
     assert sentence(400, metric(score), found, compared) == text
 
 
-def test_the_best_is_not_praised_too_much() -> None:
+def test_best_checkpoint_is_qualified_by_significance() -> None:
     rising = [point(1, 50.0), point(2, 60.0, difference(1, 10)), point(3, 61.0, difference(1, 11), difference(2, 1))]
     assert best_step(rising) == 3
     assert contenders(rising) == [2, 3]
@@ -144,7 +144,7 @@ def test_a_plateau_names_the_gain_that_is_ruled_out() -> None:
     assert "a gain of more than 4.5 points" in said
 
 
-def test_a_curve_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_curve_is_continued(tmp_path: Path) -> None:
     with CurveWriter(tmp_path, HEAD) as writer:
         writer.add(point(1, 50.0))
         writer.add(SkippedCheckpoint("checkpoint-2", "no weights", "2026"))
@@ -174,13 +174,13 @@ def test_another_setting_needs_another_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"[]\n", b'{"kind":"skipped"}\n', b"\xff\n"])
-def test_files_that_are_no_curve(tmp_path: Path, content: bytes) -> None:
+def test_refuses_files_that_are_not_curves(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "curve.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=r"curve\.jsonl"):
         read_curve(tmp_path)
 
 
-def test_no_curve_is_a_sentence(tmp_path: Path) -> None:
+def test_missing_curve_gives_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`snellen watch` writes one"):
         read_curve(tmp_path)
 
@@ -198,7 +198,7 @@ def test_a_training_that_begins_again_drops_later_points(
     assert len(list(tmp_path.glob("curve-*.jsonl"))) == moved
 
 
-def test_the_page_says_what_the_curve_says() -> None:
+def test_curve_page_shows_the_points() -> None:
     points = [
         point(1, 50.0),
         point(2, 60.0, difference(1, 10)),
@@ -224,7 +224,7 @@ def test_many_steps_are_labelled_sparsely() -> None:
     assert ">60</text>" in steps
 
 
-def test_benchmarks_share_the_error_and_are_told_apart(tmp_path: Path) -> None:
+def test_benchmarks_share_the_error_level_and_have_plots_of_their_own(tmp_path: Path) -> None:
     """Runs of models that guess, as if they were checkpoints."""
     (tmp_path / "other.csv").write_text(
         "question,A,B,answer\n" + "".join(f"Is it {n}?,yes,no,{'AB'[n % 2]}\n" for n in range(30))

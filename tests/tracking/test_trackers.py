@@ -31,7 +31,7 @@ def points(run: RunFolder, steps: tuple[int, ...] = (100, 200)) -> list[RunMetri
     return [run_metrics(run, run.report(), step=step) for step in steps]
 
 
-def test_what_is_logged_of_a_run(runs: list[RunFolder]) -> None:
+def test_logged_values_and_facts_of_a_run(runs: list[RunFolder]) -> None:
     found = run_metrics(runs[0], runs[0].report())
     headline = runs[0].report().summary.headline
     assert found.values["eyechart/score"] == headline.value

@@ -102,7 +102,7 @@ def test_a_bad_checkpoint_is_a_reason_and_the_next_one_is_evaluated(
     assert told.count("; it is tried again") == 4
 
 
-def test_mistakes_are_one_sentence_before_anything_is_asked(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_give_one_sentence_before_asking(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "empty").mkdir()
     (here / "file").write_text("")
     make_checkpoint(here / "ckpts", 1, 0.0)
@@ -135,7 +135,7 @@ def test_a_curve_of_other_settings_is_refused(here: Path) -> None:
         watch(f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=5, out="out")
 
 
-def test_it_says_once_that_nothing_is_there_yet(here: Path) -> None:
+def test_waiting_for_the_first_checkpoint_is_printed_once(here: Path) -> None:
     notes: list[str] = []
     options = WatchOptions(every=0.1, seconds=0.5)
     curve = watch("later", "eyechart", watching=options, messages=WatchMessages(note=notes.append))
@@ -263,7 +263,7 @@ def test_a_checkpoint_that_was_written_again_is_noticed(here: Path) -> None:
     assert ["checkpoint-10 has been written again" in note for note in notes] == [True]
 
 
-def test_ctrl_c_while_it_waits_says_how_to_go_on(here: Path) -> None:
+def test_ctrl_c_while_waiting_prints_how_to_continue(here: Path) -> None:
     (here / "ckpts").mkdir()
     words = ["watch", "ckpts", "-b", "eyechart", "--limit", "4", "--every", "60", "--out", "out"]
     process = subprocess.Popen([sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True)

@@ -59,7 +59,7 @@ def test_a_shape_has_its_colour_and_stays_in_its_radius(shape: str) -> None:
     assert max(x * x + y * y for x, y in inked) <= 24**2
 
 
-def test_things_do_not_touch() -> None:
+def test_drawn_shapes_do_not_overlap() -> None:
     for i in range(200):
         things = sample_scene(stream("dev", 0, i)).things
         for a in things:

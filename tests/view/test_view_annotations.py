@@ -72,7 +72,7 @@ def test_a_change_is_stored_and_answered_with_the_new_state(server, run):
     assert [msgspec.json.decode(line)["sample"] for line in lines] == ["3", "3"]
 
 
-def test_what_another_server_writes_is_seen(server, run):
+def test_annotations_of_another_server_are_seen(server, run):
     with served(run.path.parent) as other:
         annotate(other, {"run": run.name, "sample": "1", "note": "theirs"})
         annotate(server, {"run": run.name, "sample": "1", "flag": True})
@@ -130,7 +130,7 @@ def test_a_wrong_change_is_one_sentence(server, run, change, said):
 
 
 @pytest.mark.attack("an annotation of many megabytes", "413; nothing is read of it")
-def test_what_is_too_large_is_not_read(server, run):
+def test_refuses_oversized_annotations(server, run):
     assert annotate(server, None, body=b"[" * (MAX_BODY + 1)).status == 413
     assert annotate(server, None, body=b"\xff\xfe{}").status == 422
     assert not (run.path / ANNOTATIONS_FILE).exists()
@@ -143,7 +143,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(server, run):
     assert "annotations are kept in the run's folder" in answer.json["error"]
 
 
-def test_lines_that_are_no_annotations_are_named(server, run):
+def test_names_lines_that_are_not_annotations(server, run):
     append_change(run.path, AnnotationChange("1", flag=True))
     with (run.path / ANNOTATIONS_FILE).open("a") as file:
         file.write("not json\n")

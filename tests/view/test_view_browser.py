@@ -327,7 +327,7 @@ def hostile(tmp_path_factory):
 
 @pytest.mark.parametrize("way", ["server", "files"])
 @pytest.mark.attack("markup and scripts in replies", "shown as text; nothing runs")
-def test_what_a_model_said_is_text_only(browser, hostile, tmp_path, way):
+def test_model_output_is_shown_as_text_only(browser, hostile, tmp_path, way):
     def look(base):
         for page in opened(browser, base):
             go(page, "")
@@ -364,7 +364,7 @@ def test_what_a_model_said_is_text_only(browser, hostile, tmp_path, way):
         look(server.url)
 
 
-def test_a_run_that_goes_on_grows_in_the_page(browser, tmp_path):
+def test_page_follows_an_active_run(browser, tmp_path):
     run = real_runs(tmp_path)[1]
     rest = going_on(run, 10)
     with served(tmp_path) as server:
@@ -382,7 +382,7 @@ def test_a_run_that_goes_on_grows_in_the_page(browser, tmp_path):
             expect(page.locator(".quote")).to_contain_text("n = 60", timeout=15_000)
 
 
-def test_a_server_that_was_stopped_is_told(browser, tmp_path):
+def test_page_reports_stopped_server(browser, tmp_path):
     run = made_run(tmp_path, count=20)
     going_on(run, 5)
     page = browser.new_page()

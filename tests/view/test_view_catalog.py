@@ -45,7 +45,7 @@ def test_the_second_start_reads_no_run_again(many, tmp_path, monkeypatch):
     assert {first[path.name].status for path in read} <= {"running", "interrupted"}
 
 
-def test_what_changed_is_read_again_and_what_is_gone_is_forgotten(many, tmp_path):
+def test_index_rereads_changed_runs_and_drops_deleted_ones(many, tmp_path):
     root = tmp_path / "runs"
     shutil.copytree(many, root)
     index = RunIndex(tmp_path / "index.sqlite")
@@ -160,7 +160,7 @@ def test_runs_are_found_in_folders_of_folders(tmp_path):
     ]
 
 
-def test_files_of_one_name_and_two_seeds_are_told_apart(tmp_path):
+def test_runs_differ_by_source_file_and_seed(tmp_path):
     for name in ("shapes.tsv", "shapes.jsonl"):
         lines = [f'{{"question": "Is it {at}?", "answer": "Yes"}}' for at in range(4)]
         table = "question\tanswer\n" + "".join(f"Is it {at}?\tYes\n" for at in range(4))
@@ -241,7 +241,7 @@ def test_the_next_start_shows_what_was_shown_and_then_what_changed(many, tmp_pat
     assert then["plain"]["key"] == [changed]
 
 
-def test_a_run_that_goes_on_is_counted_and_scored(tmp_path):
+def test_active_run_is_counted_and_scored(tmp_path):
     done = snellen.evaluate("random", "eyechart", out=tmp_path, limit=60, html=False)
     run = done.runs[0]
     rest = going_on(run, 20)
@@ -263,7 +263,7 @@ def test_a_run_that_goes_on_is_counted_and_scored(tmp_path):
         wait(lambda row: row["done"] == 60 and row["n"] == 60)
 
 
-def test_what_people_noted_is_in_the_row(tmp_path):
+def test_row_shows_annotations(tmp_path):
     run = made_run(tmp_path, count=5)
     with served(tmp_path) as server:
         [row] = catalog(server)
@@ -330,7 +330,7 @@ def test_a_view_is_stored_beside_the_runs_and_removed(tmp_path):
         b'{"name": "x", "address": "' + b"a" * 2001 + b'"}',
     ],
 )
-def test_what_is_no_view_is_refused(tmp_path, body):
+def test_refuses_invalid_views(tmp_path, body):
     with served(tmp_path) as server:
         answer = post(server, body)
         assert (answer.status, list(answer.json)) == (422, ["error"])

@@ -102,7 +102,7 @@ def test_a_cell_has_the_newest_complete_run_of_the_columns_setting(page, rows):
     expect(page.locator("dialog")).to_have_count(1)  # that of the keys is closed, not gone
 
 
-def test_what_is_not_comparable_is_in_brackets_and_named(page, rows):
+def test_incomparable_scores_are_in_brackets_and_named(page, rows):
     go(page)
     for cell in page.locator("td.cell.other").all()[:6]:
         assert re.fullmatch(r"\(.+\)|–", cell.locator("a.score").inner_text())
@@ -190,7 +190,7 @@ COLUMN_TEXTS = "(name) => [...document.querySelectorAll('td.c-' + name)].map((e)
 @pytest.mark.parametrize(
     ("name", "key"), [("score", float), ("n", lambda text: int(text.replace(",", ""))), ("benchmark", str)]
 )
-def test_the_list_is_sorted_by_a_click_and_says_so(page, name, key):
+def test_click_sorts_the_list_and_shows_the_order(page, name, key):
     go(page, "view=list&status=complete&flag=none")
     heading = page.locator(f"th.c-{name}")
     for _ in range(2):
@@ -322,7 +322,7 @@ def test_a_run_appears_and_a_view_is_saved(browser, tmp_path):
             expect(page.locator(".saved")).to_contain_text("There are no saved views yet.")
 
 
-def test_damaged_folders_and_no_folders_are_said(page, browser, tmp_path):
+def test_reports_damaged_and_missing_folders(page, browser, tmp_path):
     go(page)
     page.get_by_role("link", name="1 folder cannot be read").click()
     row = page.locator("tr.damaged")
@@ -422,7 +422,7 @@ def test_everyone_can_use_it(page, view, scheme):
     assert [stop for stop in stops if stop[1] == "none" or stop[2] < 2] == []
 
 
-def test_nothing_moves_for_those_who_want_it_so(page):
+def test_no_animation_with_reduced_motion(page):
     page.emulate_media(reduced_motion="reduce")
     go(page, "view=list&status=running")
     live = page.locator(".live").first
@@ -431,7 +431,7 @@ def test_nothing_moves_for_those_who_want_it_so(page):
 
 @pytest.mark.parametrize("width", [360, 900, 1500])
 @pytest.mark.parametrize("view", ["matrix", "list", "board"])
-def test_it_fits_every_window(page, view, width):
+def test_home_page_fits_every_window(page, view, width):
     page.set_viewport_size({"width": width, "height": 760})
     go(page, f"view={view}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -444,7 +444,7 @@ ATTACK = "</script><img src=x onerror='window.hurt=1'>"
 
 
 @pytest.mark.attack("markup in the names of runs, flags and saved views", "shown as text; nothing runs")
-def test_what_a_run_is_called_is_text_only(browser, tmp_path):
+def test_run_names_are_shown_as_text_only(browser, tmp_path):
     run = made_run(tmp_path, "one", count=5)
     info = msgspec.json.decode((run.path / "run.json").read_bytes())
     info |= {"model": ATTACK, "benchmark": ATTACK, "title": ATTACK}

@@ -42,7 +42,7 @@ def rows(tmp_path, records) -> SampleIndex:
     return rows
 
 
-def test_columns_say_what_the_records_say(rows, records):
+def test_columns_agree_with_the_records(rows, records):
     told = rows.columns()
     assert told["ids"] == [each.id for each in records]
     assert [RESULTS[code] for code in numbers(told["result"], "B")] == list(map(record_result, records))
@@ -123,7 +123,7 @@ def test_a_label_that_comes_late_leaves_the_earlier_samples_without_one(tmp_path
     assert numbers(groups["category"]["codes"], "I") == [1, 0]
 
 
-def test_a_line_that_is_no_sample_is_named_each_time(tmp_path, records):
+def test_names_line_that_is_not_a_sample_each_time(tmp_path, records):
     (tmp_path / "samples.jsonl").write_bytes(lines(records[:1]) + b'{"no": 1}\n')
     rows = SampleIndex(tmp_path)
     for _ in range(2):

@@ -169,7 +169,7 @@ def test_the_page_adjusts_and_writes_p_values_as_python_does(page):
     assert texts == [p_text(p) for p in several]
 
 
-def test_the_order_stands_in_the_address(page, three):
+def test_order_is_kept_in_the_address(page, three):
     runs, _ = three
     go(page, compared(runs))
     page.get_by_role("combobox", name="Order").select_option("disagreement")
@@ -184,7 +184,7 @@ def test_the_order_stands_in_the_address(page, three):
     assert listed(page)[0] == "3"
 
 
-def test_replies_stand_side_by_side_and_numbers_lead_to_them(page, three):
+def test_replies_are_side_by_side_and_numbers_select_them(page, three):
     runs, _ = three
     go(page, compared(runs, "?sample=2"))
     sides = page.locator(".pass").first.locator(".side[data-side]")
@@ -229,7 +229,7 @@ def test_a_run_can_be_added_and_taken_away(page, three):
     assert page.url.endswith(compared(runs[1:]))
 
 
-def test_annotations_are_written_seen_elsewhere_and_filtered(browser, tmp_path):
+def test_annotations_are_written_shared_and_filtered(browser, tmp_path):
     run = scored_runs(tmp_path, ("one",))[0]
     with served(tmp_path) as server, served(tmp_path) as second:
         for page in opened(browser, server.url):
@@ -266,7 +266,7 @@ def test_annotations_are_written_seen_elsewhere_and_filtered(browser, tmp_path):
     assert (found.sample, found.flag, found.labels) == ("2", True, ("gold wrong",))
 
 
-def test_what_cannot_be_stored_stays_with_the_reason(browser, tmp_path):
+def test_unsaved_annotation_is_kept_with_the_reason(browser, tmp_path):
     run = scored_runs(tmp_path, ("one",))[0]
     with served(tmp_path) as server:
         page = browser.new_page()

@@ -171,13 +171,13 @@ def test_no_address_leads_to_another_file(server, runs, path):
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW"])
 @pytest.mark.attack("other methods than GET", "405")
-def test_nothing_but_get_is_answered(server, method):
+def test_only_get_is_allowed(server, method):
     assert ask(server, "/api/catalog", method=method).status == 405
 
 
 @pytest.mark.parametrize("host", ["example.org", "example.org:80", "127.0.0.1.example.org:80", ""])
 @pytest.mark.attack("a foreign Host header", "403")
-def test_a_page_of_another_name_is_told_nothing(server, host):
+def test_refuses_requests_with_another_host(server, host):
     connection = ask(server, "/api/catalog", host=host or "x")
     assert connection.status == 403
 
@@ -206,7 +206,7 @@ def test_a_wrong_address_is_one_sentence(server, runs, path, query, said):
     assert said in answer.json["error"]
 
 
-def test_a_run_that_goes_on_is_followed(tmp_path):
+def test_server_follows_an_active_run(tmp_path):
     run = real_runs(tmp_path)[0]
     rest = going_on(run, 20)
     with served(run.path) as server:
@@ -238,7 +238,7 @@ def test_runs_that_appear_in_the_folder_are_shown(tmp_path):
         assert [one["model"] for one in catalog(server)] == ["one", "two"]
 
 
-def test_runs_of_the_same_name_are_told_apart(tmp_path):
+def test_runs_of_the_same_name_get_distinct_keys(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         made_run(tmp_path / name, count=10)
@@ -284,7 +284,7 @@ def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path):
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_ends_it_in_peace(runs, end):
+def test_signals_end_the_viewer_cleanly(runs, end):
     with viewed(str(runs[0].path), "--port", "0") as (process, _):
         process.send_signal(end)
         out, err = process.communicate(timeout=60)

@@ -166,7 +166,7 @@ def test_exit_code_and_next(status: str, command: str, folder: Path, capsys: pyt
 
 
 @pytest.mark.parametrize("action", WRITING)
-def test_a_mistake_is_2(action: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_exit_with_2(action: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["image-folder", "lost"] if action == "metadata" else ["lost.toml"]
     words += ["--language", "zh"] if action == "translate" else []
     words += ["--out", "o"]
@@ -198,7 +198,7 @@ def test_a_folder_of_results_is_refused(folder: Path, capsys: pytest.CaptureFixt
     assert error.endswith("; a folder is --out DIR\n")
 
 
-def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) -> None:
+def test_reports_images_outside_the_data_folder(tmp_path: Path, capsys) -> None:
     folder, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     for each in (folder, elsewhere):
         each.mkdir()
@@ -222,7 +222,7 @@ def test_pictures_that_the_data_name_elsewhere_are_said(tmp_path: Path, capsys) 
         ("facts.toml", {"author": "A, licence=B", "licence": "CC0-1.0+MIT"}),
     ],
 )
-def test_facts_hold_commas_or_stand_in_a_file(
+def test_facts_contain_commas_or_come_from_a_file(
     text: str, facts: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -243,7 +243,7 @@ def test_facts_that_cannot_be_read(text: str, sentence: str) -> None:
         read_facts(("licence", "author"), text)
 
 
-def test_settings_of_a_drawing_stand_behind_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawing_settings_follow_the_model_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from snellen_curate.questions import drawn_questions
 
     made: list[drawn_questions.DrawnOptions] = []

@@ -16,7 +16,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Planted:
     return planted.build(tmp_path_factory.mktemp("planted"))
 
 
-def test_it_is_the_same_each_time(made: Planted, tmp_path: Path) -> None:
+def test_planted_data_are_reproducible(made: Planted, tmp_path: Path) -> None:
     again = planted.build(tmp_path)
     for path in sorted(made.folder.rglob("*.*")):
         assert path.read_bytes() == (again.folder / path.relative_to(made.folder)).read_bytes()

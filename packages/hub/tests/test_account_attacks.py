@@ -182,7 +182,7 @@ def send_forged_forms(app: FastAPI, prepared: Prepared, attack: str) -> None:
 
 
 @pytest.mark.attack("the sign-in form, sent by another site", "403")
-def test_nobody_is_signed_in_by_another_site(app: FastAPI) -> None:
+def test_sign_in_from_another_site_is_refused(app: FastAPI) -> None:
     fields = {"name": "bob", "password": PASSWORD}
     for csrf, headers in (
         ("", {}),
@@ -245,7 +245,7 @@ def guess_from_many_addresses(app: FastAPI, name: str, most: int) -> None:
 
 
 @pytest.mark.attack("passwords for one name from many addresses", "refused at new addresses")
-def test_many_addresses_lock_nobody_out_who_is_signed_in(
+def test_failed_sign_ins_do_not_lock_out_signed_in_users(
     hub: Hub, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access, "MAX_FAILURES_OF_ACCOUNT", 5)
@@ -283,7 +283,7 @@ def test_a_sign_in_gives_no_further_guesses(app: FastAPI, monkeypatch: pytest.Mo
 
 
 @pytest.mark.attack("one password for many names", "the address is refused for a while")
-def test_one_address_does_not_guess_over_many_names(app: FastAPI, few_of_an_address: None) -> None:
+def test_sign_in_attempts_of_an_address_are_limited(app: FastAPI, few_of_an_address: None) -> None:
     browser = HubBrowser(app, "10.0.0.9")
     codes = [
         browser.send("/sign-in", {"name": f"name{n}", "password": PASSWORD}).status_code for n in range(OF_ADDRESS + 1)
@@ -397,7 +397,7 @@ def test_an_invitation_at_once_twice_makes_one_account(hub: Hub, app: FastAPI) -
 
 @pytest.mark.attack("another site as the page after the sign-in", "the hub's first page")
 @pytest.mark.parametrize("target", ELSEWHERE)
-def test_a_sign_in_leads_nowhere_else(app: FastAPI, target: str) -> None:
+def test_sign_in_redirects_only_within_the_hub(app: FastAPI, target: str) -> None:
     fields = {"name": "ann", "password": PASSWORD, "next": target}
     done = HubBrowser(app).send("/sign-in", fields)
     assert (done.status_code, done.headers["location"]) == (303, "/")
@@ -429,7 +429,7 @@ def test_the_hub_on_https_gives_no_cookie_to_http(hub: Hub) -> None:
 
 
 @pytest.mark.attack("passwords, tokens and links looked for in logs and audit", "none stands there")
-def test_no_secret_stands_in_logs_or_the_audit(hub: Hub, app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_and_audit_contain_no_secrets(hub: Hub, app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     olga = HubBrowser(app).sign_in("olga", PASSWORD)
     page = olga.send("/manage/invitations", {"role": "viewer"}).text

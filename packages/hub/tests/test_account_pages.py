@@ -127,7 +127,7 @@ def test_a_token_is_displayed_once(hub: Hub, ann: HubBrowser) -> None:
         ({"days": "366"}, "a number of days"),
     ],
 )
-def test_mistakes_of_a_token(ann: HubBrowser, fields: dict[str, str], sentence: str) -> None:
+def test_mistakes_in_a_token_form_are_reported(ann: HubBrowser, fields: dict[str, str], sentence: str) -> None:
     given = {"label": "kept", "scope-submit": "1", "days": "30", **fields}
     page = ann.send("/account/tokens", given)
     assert (page.status_code, sentence in page.text) == (422, True)
@@ -158,7 +158,7 @@ def test_from_the_form_to_a_published_score(hub: Hub, app: FastAPI, ann: HubBrow
     assert ann.send(f"{replacement}/publish", page="/account").status_code == 409
 
 
-def test_a_replacement_starts_with_what_was_said(ann: HubBrowser) -> None:
+def test_replacement_form_is_prefilled(ann: HubBrowser) -> None:
     page = submit(ann, predictions(45), parameters="0.5", organisation="Us", weights="closed")
     form = ann.get(f"/benchmarks/signs/submit?replaces={page.rpartition('/')[2]}").text
     for text in ('value="my-model"', 'value="0.5"', 'value="Us"', "This replaces your submission"):
@@ -194,7 +194,7 @@ def test_a_hidden_score_is_of_the_public_part(hub: Hub, ann: HubBrowser) -> None
         ({"model": "", "released": "x"}, None, ["type the name", "the date is", "choose a file"]),
     ],
 )
-def test_mistakes_of_a_submission_stand_beside_the_field(
+def test_mistakes_in_a_submission_are_shown_at_the_field(
     ann: HubBrowser, fields: dict[str, str], content: bytes | None, sentences: list[str]
 ) -> None:
     given = {"model": "my-model", "organisation": "We <Us>", "notes": "two\nlines", **fields}
@@ -226,7 +226,7 @@ def test_a_viewer_does_not_submit(app: FastAPI) -> None:
     assert vera.get("/account").status_code == 200
 
 
-def test_a_deleted_account_leaves_what_was_published(hub: Hub, app: FastAPI, ann: HubBrowser) -> None:
+def test_deleting_an_account_keeps_its_published_submissions(hub: Hub, app: FastAPI, ann: HubBrowser) -> None:
     published = submit(ann, predictions(45))
     private = submit(ann, predictions(30), model="secret-model")
     # The same file again, by somebody else: it must stay.

@@ -131,7 +131,7 @@ def test_an_invitation_makes_one_account(database: Database, ann: int) -> None:
                 accept_invitation(session, used, "eve", PASSWORD)
 
 
-def test_what_has_expired_is_forgotten(database: Database, ann: int) -> None:
+def test_expired_sign_ins_are_deleted(database: Database, ann: int) -> None:
     assert sign_in(database, "ann", PASSWORD, "1.2.3.4", SessionLimits(session_days=1e-9))
     with database.writing() as session:
         delete_expired(session)

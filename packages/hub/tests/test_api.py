@@ -210,7 +210,9 @@ def test_a_private_submission_is_its_owners_alone(served: Served, tmp_path: Path
         ("/api/v1/submissions/0000000000000000", "", "GET", 404, "there is no submission"),
     ],
 )
-def test_mistakes_are_sentences(served: Served, path: str, token: str, method: str, code: int, sentence: str) -> None:
+def test_mistakes_give_one_sentence(
+    served: Served, path: str, token: str, method: str, code: int, sentence: str
+) -> None:
     status, detail = served.get(path, token, method)
     assert status == code
     assert sentence in detail
@@ -341,7 +343,7 @@ def test_submissions_are_listed_and_withdrawn(served: Served, tmp_path: Path) ->
     command(*hub, "p.csv", "--list", code=2, **token)
 
 
-def test_hosts_set_phases_from_elsewhere(served: Served) -> None:
+def test_hosts_set_phases_remotely(served: Served) -> None:
     asked = ("hub", "phases", f"{served.url}/api/v1", "hidden-signs")
     flags = ("--phase", "Public,2127-03-01,2127-05-01,50", "--phase", "Last,2127-05-01,2127-06-01")
     ann = {"SNELLEN_HUB_TOKEN": served.token}
@@ -394,7 +396,7 @@ def test_hosts_set_phases_with_the_base_install(served: Served) -> None:
         (b"", "cannot be reached"),
     ],
 )
-def test_a_server_that_is_no_hub(answer: bytes, sentence: str) -> None:
+def test_refuses_server_that_is_not_a_hub(answer: bytes, sentence: str) -> None:
     """The token goes nowhere else, and the command ends in a sentence."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
         elsewhere = f"http://127.0.0.1:{other.getsockname()[1]}"

@@ -266,7 +266,7 @@ def test_a_place_that_is_not_empty_is_refused(hub: Hub, tmp_path: Path) -> None:
     assert (other / "storage" / "aa" / "a letter").read_text() == "dear hub"
 
 
-def test_an_interrupted_restore_goes_on(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_restore_resumes(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_backup(hub, tmp_path / "backup.zip")
     monkeypatch.setattr("snellen_hub.backup.restore.load_rows", stop)
     with pytest.raises(KeyboardInterrupt):
@@ -441,7 +441,7 @@ def test_commands_back_up_and_restore(tmp_path: Path) -> None:
     assert "cannot write" in said
 
 
-def test_rows_that_would_refer_to_nothing_undo_everything(tmp_path: Path) -> None:
+def test_dangling_references_roll_back_the_upgrade(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'hub.sqlite'}")
     load_old(database)
     with (

@@ -131,7 +131,7 @@ def test_a_link_with_a_mistake_is_refused(text: str, sentence: str) -> None:
         ("table=other", "signs has no table other; expected one of main"),
     ],
 )
-def test_what_the_page_does_not_have_is_refused(text: str, sentence: str) -> None:
+def test_refuses_queries_that_the_board_does_not_have(text: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         apply_query_to_page(PAGE, ask(text))
 

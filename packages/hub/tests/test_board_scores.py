@@ -89,7 +89,7 @@ def score_and_publish(hub: Hub, benchmark: str, submissions: dict[str, Sequence[
         return read_tables(session, hub, board)
 
 
-def test_what_samples_add_makes_up_the_headline(hub: Hub) -> None:
+def test_influences_of_samples_sum_to_the_headline(hub: Hub) -> None:
     """A mean of subtasks: 10 of 60, 15 of 20, 5 of 20."""
     wanted = 100 * (10 / 60 + 15 / 20 + 5 / 20) / 3
     score_and_publish(hub, "open", {"A": (10, 15, 5)})

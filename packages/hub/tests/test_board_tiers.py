@@ -48,7 +48,7 @@ def test_p_of_two_intervals(difference: float, half_width: float, p: float) -> N
     assert interval_p_value(second, first) == pytest.approx(p, abs=1e-6)
 
 
-def test_a_tier_is_what_cannot_be_told_apart_from_its_best() -> None:
+def test_tier_contains_models_inseparable_from_its_best() -> None:
     cells = [cell(80.0, 2.0), cell(79.0, 2.0), cell(70.0, 2.0), cell(60.0, 30.0), cell(50.0, 2.0)]
     found = column_tiers(cells, {})
     # The uncertain fourth cannot be told apart from the first, although the third can.
@@ -85,7 +85,7 @@ def tiers(hub: Hub, values: dict[str, tuple[float, ...]], *, is_hidden: bool) ->
     return {row.model: row.tier or 0 for row in table.rows}
 
 
-def test_paired_scores_tell_apart_what_intervals_do_not(hub: Hub) -> None:
+def test_paired_scores_separate_models_with_overlapping_intervals(hub: Hub) -> None:
     """12 samples of 400 more are right, and none fewer: p of McNemar's test is 0.0005, while the
     intervals overlap almost wholly."""
     values = {"better": scores(252), "worse": scores(240)}
@@ -111,7 +111,7 @@ def test_reported_numbers_are_compared_by_their_interval(hub: Hub) -> None:
     assert any("2 of 4 models belong to no tier" in note for note in table.notices)
 
 
-def test_influences_pair_a_headline_that_is_no_mean(hub: Hub) -> None:
+def test_influences_compare_a_headline_that_is_not_a_mean(hub: Hub) -> None:
     """A headline of 0..2800 whose samples move it as accuracy would, times 28."""
     with hub.database.writing() as session:
         board = add_board(session, "sums")

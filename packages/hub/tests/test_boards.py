@@ -247,7 +247,7 @@ def test_history_of_a_board_and_of_a_model(both_hub: Hub) -> None:
     assert [(one.version, one.headline.value) for one in score.scores] == [(2, 62.0), (1, 60.0)]
 
 
-def test_what_cannot_be_published_is_refused(hub: Hub) -> None:
+def test_refuses_submissions_that_cannot_be_published(hub: Hub) -> None:
     with hub.database.writing() as session:
         row = publish(session, add_board(session, "signs"), "A", accuracy(60.0))
         publish_submission(session, row)
@@ -433,7 +433,7 @@ def test_endpoints_explain_mistakes(client: TestClient, path: str, code: int, se
 
 
 @pytest.mark.parametrize("path", ["/api/v1/benchmarks/x/board", "/feed.xml", "/benchmarks/x/feed.xml"])
-def test_nothing_is_sent_twice(client: TestClient, hub: Hub, path: str) -> None:
+def test_unchanged_boards_give_304(client: TestClient, hub: Hub, path: str) -> None:
     first = client.get(path)
     assert first.status_code == 200
     tag = first.headers["ETag"]

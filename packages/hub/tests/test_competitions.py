@@ -268,7 +268,7 @@ def test_phases_that_are_refused(hub: Hub, phases: list[Any], sentence: str) -> 
 @pytest.mark.parametrize(
     "text", ["Public", "Public,2027-01-01", "x,2027-01-01,2027-02-01,many", ",2027-01-01,2028-01-01"]
 )
-def test_words_that_are_no_phase(text: str) -> None:
+def test_refuses_invalid_phases(text: str) -> None:
     with pytest.raises(UsageError, match="is no phase; expected"):
         parse_phase(text)
 

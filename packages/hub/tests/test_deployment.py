@@ -231,7 +231,7 @@ def test_a_submission_passes_the_proxy(proxied: Proxied, tmp_path: Path) -> None
 
 
 @pytest.mark.release
-def test_nobody_chooses_an_address(proxied: Proxied) -> None:
+def test_forwarded_address_of_a_stranger_is_ignored(proxied: Proxied) -> None:
     # From another address than Caddy's, whose word nginx takes.
     with closing(HTTPConnection(proxied.url[7:], source_address=("127.0.0.2", 0))) as connection:
         connection.request("GET", "/api/v1/benchmarks", headers={"X-Forwarded-For": "198.51.100.7"})

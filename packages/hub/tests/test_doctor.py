@@ -175,7 +175,7 @@ def test_damage_is_named(hub: Hub, damage: Callable[[Hub], None], level: str, wh
 
 
 @pytest.mark.parametrize("damage", [add_old_file, lose_job, lease_for_ever])
-def test_what_is_safe_is_fixed(hub: Hub, damage: Callable[[Hub], None]) -> None:
+def test_repair_fixes_safe_findings(hub: Hub, damage: Callable[[Hub], None]) -> None:
     damage(hub)
     assert findings_of(hub) != []
     assert findings_of(hub, fix=True) == []
@@ -286,7 +286,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.release
-def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_gives_one_sentence(tmp_path: Path) -> None:
     place = tmp_path / "hub"
     command("hub", "init", place, stdin="a long password\n")
     for file in place.glob("hub.sqlite*"):

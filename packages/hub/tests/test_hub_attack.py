@@ -46,7 +46,7 @@ def board(hub: Hub) -> BoardCopy:
     "before a reveal no private answer is recovered but by chance; of the public part and from the "
     "finals as many as docs/hub.md says",
 )
-def test_what_accounts_recover(board: BoardCopy) -> None:
+def test_recovered_answers_by_number_of_accounts(board: BoardCopy) -> None:
     draws = np.random.default_rng(3)
     one = [attack_board(board, 1, draws) for _ in range(40)]
     many = [attack_board(board, 250, draws) for _ in range(6)]

@@ -217,7 +217,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_of_a_table_are_one_sentence(hub: Hub, tmp_path: Path, capsys, name: str) -> None:
+def test_mistakes_in_a_table_give_one_sentence(hub: Hub, tmp_path: Path, capsys, name: str) -> None:
     text, options, sentence = MISTAKES[name]
     file = table(tmp_path / "n.csv", text)
     capsys.readouterr()
@@ -228,7 +228,7 @@ def test_mistakes_of_a_table_are_one_sentence(hub: Hub, tmp_path: Path, capsys, 
     assert rows(hub) == {}
 
 
-def test_mistakes_of_a_command_are_one_sentence(hub: Hub, tmp_path: Path, capsys) -> None:
+def test_mistakes_in_a_command_give_one_sentence(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", "model,score\na,1\n")
     for arguments, sentence in (
         ([], "nothing to import: give a SOURCE, such as a table or paper:NAME"),
@@ -268,7 +268,7 @@ def test_nothing_can_be_submitted_to_a_board_without_data(hub: Hub, tmp_path: Pa
     assert "nothing can be submitted until its owner adds the data" in capsys.readouterr().err
 
 
-def test_data_are_added_later_and_both_kinds_stand_side_by_side(hub: Hub, tmp_path: Path, capsys) -> None:
+def test_data_added_later_show_reported_and_scored_rows(hub: Hub, tmp_path: Path, capsys) -> None:
     file = table(tmp_path / "n.csv", "model,score\nAlpha,76\n")
     assert run(hub, file, "--benchmark", "signs", *SOURCE) == 0
     data = str(write_data(tmp_path / "signs.tsv"))
@@ -381,7 +381,7 @@ def test_importing_on_every_database(database: Database, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("paper", ["mme", "mmbench", "mmt", "seed", "vlmevalkit"])
-def test_a_chinese_reader_is_told_in_chinese_what_an_imported_board_is(hub: Hub, paper: str, capsys) -> None:
+def test_imported_boards_are_described_in_chinese(hub: Hub, paper: str, capsys) -> None:
     assert run(hub, f"paper:{paper}") == 0
     with hub.database.reading() as session:
         boards = [one for one in session.scalars(select(HostedBenchmark)) if one.description]

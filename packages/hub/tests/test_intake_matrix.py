@@ -126,7 +126,7 @@ def by_hub(hosted: Hosted, name: str, content: bytes, folder: Path) -> tuple[Any
     "path",
     [pytest.param(path, id=path.stem, marks=() if path.name in SAMPLE else pytest.mark.release) for path in FILES],
 )
-def test_a_hub_says_of_a_file_what_score_says(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_and_score_agree_on_every_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if path.name in WITHOUT_ANSWERS:
         with pytest.raises(DataError, match="has no answer, so it could not be scored"):
             host(path, tmp_path)

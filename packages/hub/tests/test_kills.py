@@ -148,7 +148,7 @@ class Uploads:
 
 
 @pytest.mark.release
-def test_what_a_killed_server_accepted_is_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploads_accepted_by_a_killed_server_are_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Server and worker are killed in turns while three clients upload."""
     folder, port = tmp_path / "hub", free_port()
     url = f"http://127.0.0.1:{port}"

@@ -55,7 +55,7 @@ def at_once(ask: Callable[[int], object]) -> Counter[object]:
 
 
 @pytest.mark.parametrize("keys", [("one",), ("one", "two"), ("two", "one")])
-def test_events(database: Database, keys: tuple[str, ...]) -> None:
+def test_concurrent_attempts_are_counted_exactly(database: Database, keys: tuple[str, ...]) -> None:
     def ask(_: int) -> bool:
         with database.writing() as session:
             return count_attempt(session, *(AttemptLimit(key, 5) for key in keys)) is not None

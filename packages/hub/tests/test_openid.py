@@ -145,7 +145,7 @@ def test_new_keys_of_the_provider_are_read(app: FastAPI, provider: OpenIdServer)
     assert sign_in(HubBrowser(app)).status_code == 303
 
 
-def test_the_client_secret_may_be_posted(app: FastAPI, provider: OpenIdServer) -> None:
+def test_client_secret_can_be_posted(app: FastAPI, provider: OpenIdServer) -> None:
     provider.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
     assert sign_in(HubBrowser(app)).status_code == 303
 
@@ -249,7 +249,7 @@ def test_a_code_of_another_sign_in_is_refused(app: FastAPI) -> None:
 
 @pytest.mark.attack("another site as the page after the sign-in", "the hub's first page")
 @pytest.mark.parametrize("to", ["https://evil.example", "//evil.example", "/\\evil.example", "/a\r\nb"])
-def test_the_way_back_leads_nowhere_else(app: FastAPI, to: str) -> None:
+def test_openid_redirects_only_within_the_hub(app: FastAPI, to: str) -> None:
     assert sign_in(HubBrowser(app), to).headers["location"] == "/"
 
 
@@ -323,7 +323,9 @@ def test_restrictions(
     assert len(subjects(hub)) == (0 if sentence else 1)
 
 
-def test_what_the_token_lacks_is_asked_for(hub: Hub, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_missing_in_the_token_are_requested(
+    hub: Hub, provider: OpenIdServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SNELLEN_HUB_OIDC_SECRET", CLIENT_SECRET)
     app = with_openid(hub, groups=("vision",))
     provider.user = {"sub": "person-1", "groups": ["vision"]}
@@ -350,7 +352,9 @@ def test_a_disabled_account_stays_out(hub: Hub, app: FastAPI) -> None:
         ({"token_endpoint": None}, "expected one with https://"),
     ],
 )
-def test_a_provider_that_is_none(app: FastAPI, provider: OpenIdServer, metadata: dict[str, Any], sentence: str) -> None:
+def test_invalid_provider_metadata_gives_503(
+    app: FastAPI, provider: OpenIdServer, metadata: dict[str, Any], sentence: str
+) -> None:
     provider.metadata = metadata
     for _ in range(2):
         page = HubBrowser(app).get("/oidc/start")
@@ -378,7 +382,7 @@ def test_a_hub_without_a_provider(hub: Hub) -> None:
     assert browser.get("/oidc/callback").status_code == 404
 
 
-def test_one_address_starts_few_sign_ins(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sign_in_starts_of_an_address_are_limited(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("snellen_hub.web.pages.openid._STARTS", 6)
     browser = HubBrowser(app, "10.7.7.7")
     codes = [browser.get("/oidc/start").status_code for _ in range(7)]

@@ -49,7 +49,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.mark.release
 @pytest.mark.attack("a server or worker of a hub with a wrong key", "it does not start")
-def test_a_wrong_key_fails_nobody(place: Path) -> None:
+def test_wrong_key_fails_no_submission(place: Path) -> None:
     hub = place / "hub"
     command("hub", "benchmark", hub, "signs", "--data", place / "signs.tsv", "--hidden")
     for action in ("serve", "worker"):

@@ -254,7 +254,7 @@ def test_numbers_come_with_their_interval(client: TestClient) -> None:
     assert 0 < low < at < 100
 
 
-def test_groups_that_cannot_be_told_apart_are_bands(client: TestClient) -> None:
+def test_inseparable_models_form_bands(client: TestClient) -> None:
     document = page(client, f"/benchmarks/{OPEN}")
     rows = board_rows(document)
     starts = [row for row in rows if "starts" in row.attributes["class"].split()]
@@ -266,7 +266,7 @@ def test_groups_that_cannot_be_told_apart_are_bands(client: TestClient) -> None:
     assert "flat" in turned.one("table", class_="board").attributes["class"]
 
 
-def test_what_is_of_another_protocol_has_a_mark(client: TestClient) -> None:
+def test_numbers_of_another_protocol_have_a_mark(client: TestClient) -> None:
     document = page(client, f"/benchmarks/{OPEN}")
     row = next(row for row in board_rows(document) if "Qwen-VL-Max" in row.text)
     assert row.one("td", class_="rank").text == "–"
@@ -275,13 +275,13 @@ def test_what_is_of_another_protocol_has_a_mark(client: TestClient) -> None:
     assert OTHER in note.text
 
 
-def test_evidence_is_said_in_words(client: TestClient) -> None:
+def test_evidence_is_shown_in_words(client: TestClient) -> None:
     document = page(client, f"/benchmarks/{OPEN}")
     words = {row.all("span", class_="evidence")[0].text for row in board_rows(document)}
     assert words == {"↑submitted", "◌reported"}
 
 
-def test_a_hidden_split_says_what_its_scores_are_of(client: TestClient) -> None:
+def test_hidden_split_explains_which_questions_are_scored(client: TestClient) -> None:
     board = f"/benchmarks/{HIDDEN}"
     for path in (board, f"{board}/protocol"):
         text = page(client, path).text
@@ -375,7 +375,7 @@ def test_home_has_the_first_group_of_each_board(client: TestClient) -> None:
     "markup in a model's name, a script as its link, on every page of the boards",
     "shown as text; links lead to web pages only",
 )
-def test_what_strangers_write_is_text(client: TestClient, hub: Hub) -> None:
+def test_text_of_strangers_is_shown_as_text(client: TestClient, hub: Hub) -> None:
     with hub.database.writing() as session:
         row = session.scalars(select(Submission).where(Submission.public_id == f"0001{38:012x}")).one()
         assert row.model == ATTACK
@@ -516,7 +516,7 @@ def test_errors_are_pages_for_browsers_and_json_for_programs(client: TestClient,
     assert set(program.json()) == {"detail"}
 
 
-def test_a_mistake_in_the_address_is_said_in_a_sentence(client: TestClient) -> None:
+def test_mistake_in_the_address_gives_one_sentence(client: TestClient) -> None:
     document = page(client, f"/benchmarks/{OPEN}?size=huge", 422)
     assert "expected billions of parameters" in document.text
     for path in (f"/benchmarks/{OPEN}?as-of=@999999", f"/benchmarks/{OPEN}/history?by=rank"):

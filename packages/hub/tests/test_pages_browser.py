@@ -213,7 +213,7 @@ def test_pages_fit_every_window(page: Page, width: int) -> None:
 
 @pytest.mark.release
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_from_their_ground(page: Page, scheme: str) -> None:
+def test_text_has_sufficient_contrast(page: Page, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for path in PAGES:
         page.goto(path)
@@ -235,7 +235,7 @@ def test_the_head_and_the_models_stay_while_the_table_moves(page: Page) -> None:
     assert abs(head["x"] - before["x"]) < 3
 
 
-def test_a_hidden_split_says_so(page: Page) -> None:
+def test_page_of_a_hidden_split_reports_it(page: Page) -> None:
     page.goto(f"/benchmarks/{HIDDEN}")
     expect(page.locator(".tag", has_text="answers hidden")).to_be_visible()
     expect(page.locator(".notice").first).to_contain_text("Scores are of 18 public questions")
@@ -264,7 +264,7 @@ if AXE:
         context.close()
 
 
-def test_bars_stand_beside_the_numbers_on_a_phone(page: Page) -> None:
+def test_bars_are_beside_the_numbers_on_a_phone(page: Page) -> None:
     """And on one scale: all begin at the same place."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(BOARD)

@@ -109,7 +109,7 @@ def test_errors_are_pages_for_browsers_and_json_for_programs(client: TestClient)
         "/\t/evil.example",
     ],
 )
-def test_no_link_leads_elsewhere(target: str) -> None:
+def test_redirect_targets_stay_on_the_site(target: str) -> None:
     assert checked_target(target) == "/"
 
 

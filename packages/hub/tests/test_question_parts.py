@@ -52,7 +52,7 @@ def test_each_category_is_divided_alike() -> None:
     assert draw_parts(samples, 8, 0.3, [1, 2], {}) != parts
 
 
-def test_what_shares_a_picture_or_a_unit_stays_together() -> None:
+def test_questions_sharing_an_image_or_unit_stay_together() -> None:
     """Through any one of several pictures; 12 questions in a chain are one unit."""
     chain = [question(n, picture=f"p{n} p{n + 1}") for n in range(12)]
     units = [question(20 + n, unit=f"u{n // 2}") for n in range(40)]

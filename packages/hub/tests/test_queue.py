@@ -178,7 +178,7 @@ def test_a_submission_whose_workers_die_waits_longer_and_fails_at_last(
         assert "its worker died 20 times" in row.submission.problem
 
 
-def test_what_cannot_be_written_leaves_the_job_open(database: Database) -> None:
+def test_failed_write_leaves_the_job_open(database: Database) -> None:
     add_jobs(database, 1)
     job = take_job(database, "w", SHORT)
     assert job is not None

@@ -210,7 +210,7 @@ def test_every_entry_of_mmes_sixteen_boards(hub: Hub) -> None:
     assert "1531.31" in note
 
 
-def test_mme_keeps_the_printed_percentages_and_knows_the_counts(hub: Hub) -> None:
+def test_mme_keeps_printed_percentages_with_counts(hub: Hub) -> None:
     rows = board(hub, "mme")
     for cell in paper_rows("mme_subtasks.csv"):
         summary = rows[cell["model"]][1]
@@ -518,7 +518,7 @@ def test_files_hold_the_numbers_of_the_boards(hub: Hub, name: str, is_suite: boo
             assert (float(row[key]) if row[key] else None, other[key]) == (value, value), key
 
 
-def test_chinese_readers_are_told_what_the_papers_boards_are(hub: Hub) -> None:
+def test_boards_of_papers_are_described_in_chinese(hub: Hub) -> None:
     """Titles with words beside the names in them, and how a number was made."""
     read = [read_paper(name) for name in PAPERS]
     texts = {each.title for tables in read for each in (*tables.boards, *tables.suites)}

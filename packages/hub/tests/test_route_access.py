@@ -169,7 +169,7 @@ def test_every_route_is_in_the_table(app: FastAPI) -> None:
     "each route, asked by everybody who may not use it", "refused, and what is private looks like nothing"
 )
 @pytest.mark.parametrize("route", sorted(TABLE))
-def test_who_may_use_a_route(app: FastAPI, prepared: Prepared, route: str) -> None:
+def test_access_to_each_route(app: FastAPI, prepared: Prepared, route: str) -> None:
     method, _, pattern = route.partition(" ")
 
     path = prepared.fill(route)

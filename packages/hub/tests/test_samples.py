@@ -177,7 +177,7 @@ def write_pictures(folder: Path) -> Path:
     return path
 
 
-def test_pictures_beside_the_data_are_stored_once_and_read_by_nobody_who_scores(hub: Hub, tmp_path: Path) -> None:
+def test_images_beside_the_data_are_stored_once_and_not_read_for_scoring(hub: Hub, tmp_path: Path) -> None:
     path = write_pictures(tmp_path / "colours")
     with hub.database.writing() as session:
         row = add_benchmark(session, hub.storage, NewBenchmark(name="colours", title="Colours", data=path))

@@ -403,7 +403,7 @@ def test_hidden_samples_and_pictures_cannot_be_guessed(hub: Hub, client: httpx.C
         "/api/v1/benchmarks/none/samples",
     ],
 )
-def test_what_is_not_there_is_404(client: httpx.Client, path: str) -> None:
+def test_missing_pages_give_404(client: httpx.Client, path: str) -> None:
     response = client.get(path)
     assert response.status_code == 404
     assert "passwd" not in response.text

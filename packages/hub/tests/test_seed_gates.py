@@ -51,7 +51,7 @@ def board(hub: Hub, *, is_hidden: bool) -> BoardPage:
 
 
 @pytest.mark.parametrize("is_hidden", [False, True], ids=["open", "hidden"])
-def test_who_stands_on_a_level(hub: Hub, is_hidden: bool) -> None:
+def test_models_on_each_capability_level(hub: Hub, is_hidden: bool) -> None:
     page = board(hub, is_hidden=is_hidden)
     found = {
         table.name: {row.model: row.level for row in table.rows} for table in page.tables if table.section == "Levels"

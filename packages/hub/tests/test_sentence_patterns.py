@@ -77,7 +77,7 @@ def test_why_a_file_is_not_taken(name: str) -> None:
 
 
 @pytest.mark.parametrize("english", [queue._WORKERS_DIED, "row 3: the reply is longer than 8 MB"])
-def test_what_only_large_files_and_dead_workers_cause(english: str) -> None:
+def test_rare_messages_have_a_translation(english: str) -> None:
     assert not _ENGLISH.search(translate("zh", english))
 
 
@@ -205,7 +205,7 @@ def sentence_of(text: ast.expr) -> str:
     return without_advice("".join(parts))
 
 
-def test_what_readers_say_of_an_upload_has_a_translation() -> None:
+def test_messages_of_upload_readers_have_a_translation() -> None:
     sentences = {text for text in reader_sentences() if not any(part in text for part in _NOT_OF_UPLOADS)}
     assert len(sentences) > 30
     assert {text for text in sentences if translate_sentence(text) is None} == set()

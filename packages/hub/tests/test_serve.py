@@ -105,7 +105,7 @@ def test_health_and_metrics(server: RunningServer, folder: Path) -> None:
     assert re.search(r"^snellen_hub_storage_free_bytes [1-9]", metrics, re.MULTILINE)
 
 
-def test_a_method_that_nobody_knows_makes_no_new_counter(server: RunningServer) -> None:
+def test_unknown_method_adds_no_counter(server: RunningServer) -> None:
     with server.connect() as client:
         client.sendall(b"BREW /pot HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         while client.recv(4096):
@@ -204,7 +204,7 @@ def test_too_many_connections_are_refused_and_others_served_again(server: Runnin
 
 
 @pytest.mark.attack("more half-open connections of one address than a hub takes", "others are served meanwhile")
-def test_one_address_does_not_take_all_connections(folder: Path, tmp_path: Path) -> None:
+def test_connections_of_an_address_are_limited(folder: Path, tmp_path: Path) -> None:
     patient = SERVE.replace("_SECONDS = 1.0", "_SECONDS = 100.0")
     server = RunningServer(folder, tmp_path / "log", patient)
     clients = [server.connect("127.0.0.9") for _ in range(40)]
@@ -228,7 +228,7 @@ def test_one_address_does_not_take_all_connections(folder: Path, tmp_path: Path)
         assert server.stop() == 0
 
 
-def test_a_stop_lets_requests_end(folder: Path, tmp_path: Path) -> None:
+def test_stopping_completes_open_requests(folder: Path, tmp_path: Path) -> None:
     running = RunningServer(folder, tmp_path / "log")
     token = command("hub", "account", folder, "olga", "--token").strip()
     body = (

@@ -110,7 +110,7 @@ def test_sign_up_is_only_where_the_hub_lets_anyone(hub: Hub, app: FastAPI) -> No
         ({"name": "bob-bob-bob", "password": "bob-bob-bob", "again": "bob-bob-bob"}, "is the name"),
     ],
 )
-def test_mistakes_of_a_sign_up_stand_beside_the_field(hub: Hub, fields: dict[str, str], sentence: str) -> None:
+def test_mistakes_in_a_sign_up_are_shown_at_the_field(hub: Hub, fields: dict[str, str], sentence: str) -> None:
     browser = HubBrowser(create_app(with_settings(hub, sign_up=True)))
     page = browser.send("/sign-up", {"name": "bob", "password": PASSWORD, "again": PASSWORD, **fields})
     assert page.status_code == 422
@@ -119,7 +119,7 @@ def test_mistakes_of_a_sign_up_stand_beside_the_field(hub: Hub, fields: dict[str
     assert PASSWORD not in page.text
 
 
-def test_one_address_makes_few_accounts(hub: Hub) -> None:
+def test_accounts_of_an_address_are_limited(hub: Hub) -> None:
     app = create_app(with_settings(hub, sign_up=True))
     codes = [
         HubBrowser(app, "10.9.9.9")

@@ -57,7 +57,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     return f"s3://{name}/snellen"
 
 
-def test_what_is_stored_comes_back(url: str) -> None:
+def test_stored_file_is_read_again(url: str) -> None:
     storage = Storage(url, KEY)
     storage.check()
     plain, sealed = storage.put(b"questions"), storage.put(b"answers", seal=True)
@@ -97,7 +97,7 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "../../etc/passwd", "a/b", "..", "x\0"])
-def test_no_key_leads_out_of_the_storage(tmp_path: Path, key: str) -> None:
+def test_refuses_keys_outside_the_storage(tmp_path: Path, key: str) -> None:
     with pytest.raises(StorageError, match="is no key of the storage"):
         Storage(str(tmp_path)).get(key)
 

@@ -331,7 +331,7 @@ def test_few_files_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.release
-def test_the_bombs_are_bombs() -> None:
+def test_bombs_exceed_the_memory_limits() -> None:
     """The control: a process with three times the memory of a reader does not hold the dictionary,
     and without limits of rows and bytes small files would be read."""
     code = (

@@ -159,7 +159,7 @@ def test_scoring_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     assert time.monotonic() - started < 10
 
 
-def test_scoring_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
+def test_abandoned_scoring_is_ended(tmp_path: Path) -> None:
     with pytest.raises(ScoringAbandoned):
         score_in_process(tmp_path, task_in(tmp_path, rows=100_000), WIDE, lambda: True)
 

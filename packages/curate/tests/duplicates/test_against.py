@@ -188,7 +188,7 @@ def test_text_only_items_of_another_benchmark(tmp_path: Path) -> None:
     assert report.notes == ("it has no pictures; only texts were compared",)
 
 
-def test_a_picture_that_stands_often_in_training_data(data: Path, tmp_path: Path) -> None:
+def test_image_repeated_in_training_data_is_counted(data: Path, tmp_path: Path) -> None:
     rows = [{"name": f"t{n}", "sha256": digest_bytes((data.parent / "0.jpg").read_bytes())} for n in range(50)]
     manifest = write_rows(tmp_path / "manifest.jsonl", rows)
     (report,) = compare(data, manifest).against
@@ -207,12 +207,12 @@ def test_a_picture_that_stands_often_in_training_data(data: Path, tmp_path: Path
         ("unknown.csv", "weight\n3", True),
     ],
 )
-def test_a_benchmark_is_told_from_a_manifest_by_its_columns(tmp_path: Path, name: str, text: str, is_one: bool) -> None:
+def test_recognises_a_benchmark_by_its_columns(tmp_path: Path, name: str, text: str, is_one: bool) -> None:
     (tmp_path / name).write_text(text + "\n")
     assert is_benchmark(tmp_path / name) is is_one
 
 
-def test_names_and_folders_are_told_apart(tmp_path: Path) -> None:
+def test_recognises_benchmark_names_and_folders(tmp_path: Path) -> None:
     assert is_benchmark("eyechart")
     assert is_benchmark("hf://org/questions")
     assert not is_benchmark(tmp_path)

@@ -39,7 +39,7 @@ def test_missed_copies_are_as_rare_as_the_page_says(calibration: ModuleType) -> 
                 assert abs(one - other) <= 400 * (share * (1 - min(share, 0.99)) / 40) ** 0.5 + 2.6
 
 
-def test_unrelated_pictures_are_told_apart(calibration: ModuleType) -> None:
+def test_unrelated_images_are_not_paired(calibration: ModuleType) -> None:
     columns = calibration.hash_images(draw_scene(seed) for seed in range(300))
     rates = calibration.false_pairs(columns)
     assert rates.both == rates.hashes == rates.lone == 0

@@ -185,7 +185,7 @@ def _first_picture(made: planted.Planted) -> bytes:
     return item.sample.media[0].source.read()
 
 
-def test_what_is_in_training_data_is_dropped_when_asked(
+def test_items_in_training_data_are_dropped_on_request(
     made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train, out = tmp_path / "train set", tmp_path / "out"

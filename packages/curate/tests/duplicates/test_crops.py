@@ -127,7 +127,7 @@ def test_a_folder_of_pictures_is_data_without_questions(tmp_path: Path, capsys) 
     assert "holds no data" in capsys.readouterr().err
 
 
-def test_pictures_that_share_a_frame_or_a_word_are_no_copies(tmp_path: Path) -> None:
+def test_images_that_share_a_frame_or_a_word_are_not_copies(tmp_path: Path) -> None:
     def word(text: str, ground: str, place: int) -> Image.Image:
         image = Image.new("RGB", (400, 300), ground)
         ImageDraw.Draw(image).text((place, 100), text, fill="darkred", font_size=110)
@@ -144,7 +144,7 @@ def test_pictures_that_share_a_frame_or_a_word_are_no_copies(tmp_path: Path) -> 
     assert report.picture_pairs == ()
 
 
-def test_a_mirrored_picture_with_another_key_is_no_contradiction(tmp_path: Path) -> None:
+def test_mirrored_image_with_another_key_is_not_a_contradiction(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     image = draw_scene(1)

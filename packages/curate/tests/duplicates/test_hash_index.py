@@ -137,7 +137,7 @@ def test_a_finished_shard_is_not_written_again(folder: Path, tmp_path: Path, mon
     assert len(HashIndex(out)) == 13
 
 
-def test_a_killed_build_goes_on(tmp_path: Path) -> None:
+def test_killed_build_resumes(tmp_path: Path) -> None:
     """kill -9 in the middle, with processes: what is finished stays, and no process is left."""
     pictures, out = tmp_path / "pictures", tmp_path / "index"
     write_scenes(pictures, 1_200)
@@ -363,14 +363,14 @@ def _bytes(data: bytes) -> object:
         ("movie.mp4", b"x", "is no list of pictures; expected a folder"),
     ],
 )
-def test_what_is_no_list_is_one_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+def test_file_that_is_not_a_list_gives_one_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(UsageError, match=sentence):
         built(path, tmp_path / "index")
 
 
-def test_lines_that_are_no_json_are_recorded(tmp_path: Path) -> None:
+def test_lines_that_are_not_json_are_recorded(tmp_path: Path) -> None:
     path = tmp_path / "list.jsonl"
     path.write_text('{"caption": "one"}\nnot json\n[1]\n')
     index = built(path, tmp_path / "index")

@@ -96,7 +96,7 @@ def test_copies_have_near_hashes(change: str, most: int) -> None:
         assert likeness(one.small_copy[None], other.small_copy[None])[0] > 0.95
 
 
-def test_digests_tell_bytes_from_pixels() -> None:
+def test_digests_of_bytes_and_of_pixels() -> None:
     image = draw_scene(5)
     as_png, as_bmp = hash_one(png(image)), hash_one(_bmp(image))
     assert as_png.bytes_digest != as_bmp.bytes_digest
@@ -140,7 +140,7 @@ def test_processes_give_the_same_in_the_same_order() -> None:
     assert isinstance(parallel[7], BrokenPicture)
 
 
-def test_a_picture_without_contrast_says_so() -> None:
+def test_contrast_of_a_blank_image_is_zero() -> None:
     assert hash_one(png(Image.new("RGB", (50, 50), "white"))).contrast == 0
 
 
@@ -170,7 +170,7 @@ def test_hashes_of_manifests(cell: object, value: int) -> None:
 
 
 @pytest.mark.parametrize("cell", ["", "xyz", "80000000000000011", 1 << 64, b"123", 1.5, None])
-def test_what_is_no_hash(cell: object) -> None:
+def test_refuses_invalid_hashes(cell: object) -> None:
     with pytest.raises(UsageError, match="expected 16 hex digits"):
         hash_from_cell(cell)
 

@@ -80,7 +80,7 @@ def test_scripts_without_spaces_are_characters() -> None:
         ("请仔细看图，图中一共有几个红色的圆形物体？", "请仔细看图，图中共有几个红色的圆形物体？", 0.8, 1.0),
     ],
 )
-def test_similarity_tells_templates_from_near_duplicates(one: str, other: str, low: float, high: float) -> None:
+def test_similarity_of_templates_and_near_duplicates(one: str, other: str, low: float, high: float) -> None:
     assert low <= jaccard(shingles(tokens(one)), shingles(tokens(other))) <= high
 
 
@@ -142,7 +142,7 @@ def _datasketch(texts: frozenset[str]) -> MinHash:
     return sketch
 
 
-def test_what_most_texts_share_is_found_at_both_ends() -> None:
+def test_finds_shared_text_at_both_ends() -> None:
     things = [f"thing{number}" for number in range(40)]
     texts = [f"is there a {thing} in the image answer yes or no".split() for thing in things]
     own = ["what", "is", "this", "in", "the", "image", "answer", "yes", "or", "no"]

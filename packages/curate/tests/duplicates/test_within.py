@@ -240,7 +240,7 @@ def test_contradictions_come_first_and_name_both_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("first", "q1"), ("last", "q3"), ("largest", "q2")])
-def test_one_of_a_cluster_is_kept_by_the_rule(keep: str, kept: str, tmp_path: Path) -> None:
+def test_rule_chooses_the_item_kept_of_a_cluster(keep: str, kept: str, tmp_path: Path) -> None:
     rows = picture("small.jpg"), picture("one.jpg"), picture("one.png"), picture("other.jpg")
     report = compare(tmp_path / "data", *rows, keep=keep)
     (cluster,) = report.clusters
@@ -249,7 +249,7 @@ def test_one_of_a_cluster_is_kept_by_the_rule(keep: str, kept: str, tmp_path: Pa
     assert set(report.exclusions) == {"q1", "q2", "q3"} - {kept}
 
 
-def test_other_questions_and_other_pictures_are_no_duplicates(tmp_path: Path) -> None:
+def test_other_questions_or_images_are_not_duplicates(tmp_path: Path) -> None:
     report = compare(
         tmp_path / "data",
         picture("one.jpg"),

@@ -100,7 +100,7 @@ def whole(made: Planted, tmp_path_factory: pytest.TempPathFactory) -> tuple[Deci
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.release)])
-def test_what_was_stopped_goes_on_and_asks_nothing_twice(
+def test_stopped_filter_resumes_without_repeating_requests(
     made: Planted, whole: tuple[Decided, list[str]], tmp_path: Path, number: signal.Signals
 ) -> None:
     shell = Shell(tmp_path, made)
@@ -117,7 +117,7 @@ def test_what_was_stopped_goes_on_and_asks_nothing_twice(
     assert read_step(tmp_path / "step").status == "waiting"
 
 
-def test_a_budget_is_for_all_models_and_the_same_command_goes_on(made: Planted, tmp_path: Path) -> None:
+def test_budget_covers_all_models_and_the_same_command_resumes(made: Planted, tmp_path: Path) -> None:
     with running() as server:
         server.models = ["reader", "viewer"]
         words = ["curate", "filter", str(made.data), "--out", str(tmp_path / "step"), "-q"]
@@ -174,7 +174,7 @@ def test_a_broken_line_of_a_run_is_one_sentence(
     assert read_step(tmp_path / "c").counts["undecided"] == 1
 
 
-def test_without_a_server_nothing_is_written_that_stands_in_the_way(
+def test_unreachable_server_leaves_the_folder_usable(
     made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q", "--model"]

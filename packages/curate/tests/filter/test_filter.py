@@ -109,7 +109,7 @@ def test_precision_and_recall_on_planted_items(
     assert (len(found & bad), len(bad)) == recall
 
 
-def test_the_stricter_wordings_miss_more_and_accuse_nobody_wrongly(
+def test_stricter_rules_flag_fewer_items_without_false_flags(
     made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
 ) -> None:
     rules = FilterRules(("text-all",))
@@ -196,7 +196,7 @@ def test_the_order_of_models_changes_nothing(made: Planted, asked: tuple[FilterR
     ask(made, tmp_path / "turned", TEXT_ONLY_MODELS, VISION_MODELS)
 
 
-def test_dropping_leaves_the_others_and_what_nobody_could_judge(
+def test_dropping_keeps_the_other_and_the_undecided_items(
     made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
 ) -> None:
     _, out = asked
@@ -221,7 +221,7 @@ def test_a_missing_reply_is_asked_again_and_then_decides(made: Planted, tmp_path
     assert decisions(full)[name].rule == "vision-none"
 
 
-def test_few_replies_judge_if_they_are_said_to_be_enough(
+def test_few_replies_suffice_if_min_replies_allows(
     made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
 ) -> None:
     _, out = asked
@@ -275,7 +275,7 @@ def test_guessing_is_what_the_runs_report_as_chance(tmp_path: Path) -> None:
         ({"vision": ["random"], "rules": FilterRules(min_replies=0)}, "--limits min_replies=0"),
     ],
 )
-def test_mistakes_leave_the_folder_free(
+def test_mistakes_leave_the_folder_usable(
     made: Planted, tmp_path: Path, arguments: dict[str, object], words: str
 ) -> None:
     out = tmp_path / "step"
@@ -285,7 +285,7 @@ def test_mistakes_leave_the_folder_free(
     assert read_step(out).settings["vision"] == ["random"]
 
 
-def test_data_that_nobody_can_be_judged_by_are_refused_before_anything_is_asked(made: Planted, tmp_path: Path) -> None:
+def test_refuses_data_without_usable_answers_before_asking(made: Planted, tmp_path: Path) -> None:
     class Never:
         def answer(self, request: Generate) -> str:
             raise AssertionError("it was asked")
@@ -308,7 +308,9 @@ def test_a_model_object_has_the_same_name_in_every_start(made: Planted, tmp_path
     assert read_step(tmp_path).settings["vision"] == ["test/mute"]
 
 
-def test_runs_that_say_nothing_are_refused(made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path) -> None:
+def test_refuses_runs_without_replies_to_the_data(
+    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
+) -> None:
     blurred = snellen.evaluate(
         "random",
         str(made.data),

@@ -79,7 +79,7 @@ def test_enough_replies_judge_alone(
 
 
 @pytest.mark.parametrize("name", ["text-majority", "text-more-than:1", "text-all", "vision-none"])
-def test_a_judgement_holds_whatever_the_silent_would_say(name: str) -> None:
+def test_judgement_holds_for_all_completions_of_missing_replies(name: str) -> None:
     """Every table of four models: a judgement stands exactly if all completions agree on it."""
     rule = parse_rule(name)
     for verdicts in product((1, 0, None), repeat=4):

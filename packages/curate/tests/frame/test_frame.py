@@ -117,7 +117,7 @@ def test_items_of_a_benchmark() -> None:
     assert all(item.sample.media and not item.problem for item in read)
 
 
-def test_what_cannot_be_opened(tmp_path: Path) -> None:
+def test_refuses_items_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown benchmark"):
         open_items("eyechrat")
     with open_step(tmp_path / "begun", "filter", {}, SOURCE):
@@ -294,7 +294,7 @@ def test_an_error_of_the_job_itself_is_not_hidden(tmp_path: Path) -> None:
         models.drive([Job("one", broken())], print)
 
 
-def test_a_spent_budget_stops_and_the_next_start_goes_on(tmp_path: Path) -> None:
+def test_spent_budget_stops_and_the_next_start_resumes(tmp_path: Path) -> None:
     """The bundled model counts its tokens: the budget ends the step, without losing a reply."""
 
     def name_it(item: str) -> Steps[str]:
@@ -330,7 +330,9 @@ def test_a_spent_budget_stops_and_the_next_start_goes_on(tmp_path: Path) -> None
         ({"looker": "http://127.0.0.1:9/v1#x"}, StepOptions(retries=0), "127.0.0.1:9"),
     ],
 )
-def test_what_cannot_be_asked(tmp_path: Path, roles: dict[str, str], options: StepOptions, sentence: str) -> None:
+def test_refuses_models_that_cannot_be_asked(
+    tmp_path: Path, roles: dict[str, str], options: StepOptions, sentence: str
+) -> None:
     with pytest.raises(UsageError, match=sentence), open_models(roles, options, tmp_path):
         pass
 

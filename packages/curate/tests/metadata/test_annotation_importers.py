@@ -290,7 +290,7 @@ def test_pictures_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("yolo", "data.yaml", "names: [cup]\n", "line 1: '4 1 1 1' is no object"),
     ],
 )
-def test_mistakes_are_one_sentence(importer: str, name: str, text: str, sentence: str, tmp_path: Path) -> None:
+def test_mistakes_give_one_sentence(importer: str, name: str, text: str, sentence: str, tmp_path: Path) -> None:
     picture(tmp_path / "a.jpg")
     (tmp_path / "a.txt").write_text("4 1 1 1\n")
     (tmp_path / name).write_text(text)
@@ -338,7 +338,7 @@ def test_folders_that_do_not_fit(
     assert not list(Path("records").glob("*"))
 
 
-def test_what_is_left_out_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = yolo_folder(tmp_path / "data", "names: [cup, bus]\n")
     assert main(["curate", "metadata", "yolo", str(folder), "--out", str(tmp_path / "r")]) == 0
     assert "left out: a box without an area in the picture, 1 times" in capsys.readouterr().out

@@ -206,7 +206,7 @@ def test_every_record_is_accounted_for(make: Make, drawn: tuple[Path, Path]) -> 
     assert sum(made.counts.unused.values()) == sum(not each.items for each in made.records)
 
 
-def test_it_runs_as_a_benchmark_and_chance_is_chance(make: Make, tmp_path: Path) -> None:
+def test_questions_run_as_a_benchmark_and_random_scores_chance(make: Make, tmp_path: Path) -> None:
     made = make(per_subtask=40)
     results = snellen.evaluate("random", made.out / "items.jsonl", out=tmp_path / "runs", html=False)
     (run,) = results.runs
@@ -436,7 +436,7 @@ MISTAKES: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("templates", "sentence"), MISTAKES)
-def test_mistakes_in_templates_are_one_sentence(templates: str, sentence: str, tmp_path: Path) -> None:
+def test_mistakes_in_templates_give_one_sentence(templates: str, sentence: str, tmp_path: Path) -> None:
     files = small(tmp_path / "data", [counted("good")], templates)
     with pytest.raises(UsageError, match=sentence):
         build_questions(*files, tmp_path / "out")
@@ -456,7 +456,7 @@ def test_mistakes_in_templates_are_one_sentence(templates: str, sentence: str, t
         ),
     ],
 )
-def test_files_that_are_no_metadata(lines: list[str], sentence: str, tmp_path: Path) -> None:
+def test_refuses_files_that_are_not_metadata(lines: list[str], sentence: str, tmp_path: Path) -> None:
     files = small(tmp_path / "data", [])
     files[0].write_text("\n".join(lines) + "\n")
     with pytest.raises(DataError, match=sentence):
@@ -465,7 +465,7 @@ def test_files_that_are_no_metadata(lines: list[str], sentence: str, tmp_path: P
     assert not (tmp_path / "out").exists()
 
 
-def test_other_true_labels_are_no_options(tmp_path: Path) -> None:
+def test_other_true_labels_are_not_options(tmp_path: Path) -> None:
     """What the picture also shows, what the label implies, and what says the same."""
     header = MetadataHeader(
         spaces={
@@ -688,7 +688,7 @@ def test_a_share_is_flagged_to_be_looked_at(make: Make) -> None:
     assert not flags["sample check", "drawn-c"]
 
 
-def test_too_many_failures_stop_and_the_next_start_goes_on(tmp_path: Path) -> None:
+def test_too_many_failures_stop_and_the_next_start_resumes(tmp_path: Path) -> None:
     state = {"down": True, "asked": 0}
 
     def write(request: Generate) -> str:

@@ -58,7 +58,7 @@ def test_the_summary_for_people(drawn: tuple[Path, Path], tmp_path: Path, capsys
         (["--model-for", "checker=random"], "these are metadata records, not pictures; leave out --model-for"),
     ],
 )
-def test_mistakes(
+def test_mistakes_give_one_sentence(
     more: list[str], sentence: str, drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(command(drawn, tmp_path / "out", *more)) == 2

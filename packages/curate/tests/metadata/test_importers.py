@@ -163,7 +163,7 @@ def test_coco_agrees_with_pycocotools(coco: Path, tmp_path: Path, capsys: Any) -
         ('{"images": []}', "no pictures were found"),
     ],
 )
-def test_what_is_not_coco(content: str, sentence: str, tmp_path: Path) -> None:
+def test_refuses_files_that_are_not_coco(content: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(content)
     out = tmp_path / "records.jsonl"
     with pytest.raises(DataError, match=sentence):
@@ -345,7 +345,7 @@ def test_unknown_importer_and_target_that_is_read(tmp_path: Path) -> None:
         import_metadata("coco", ImportRequest(paths=(str(file),), out=file))
 
 
-def test_the_command(coco: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metadata_command(coco: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "records"
     command = ["curate", "metadata", "coco", str(coco / "instances.json"), "--out", str(out)]
     assert main([*command, "--media", str(coco / "val"), "--facts", "source=coco", "--json"]) == 0

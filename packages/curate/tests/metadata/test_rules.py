@@ -443,7 +443,7 @@ def test_distances_in_a_hierarchy() -> None:
     assert nearest.index("cat") < nearest.index("cow") < nearest.index("car")
 
 
-def test_what_else_is_true_of_a_label() -> None:
+def test_labels_implied_by_a_label() -> None:
     """A poodle is a dog, a pet and an animal; a dog may be a poodle."""
     assert set(TREE.also_true("poodle")) == {"animal", "pet", "dog"}
     assert "poodle" in TREE.also_true("dog")

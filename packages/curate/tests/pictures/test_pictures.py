@@ -92,7 +92,7 @@ def test_each_kind_of_picture_is_named(folder: Path, tmp_path: Path, capsys: pyt
     assert "not looked at: a link to a folder, 1 time" in said
 
 
-def test_name_that_is_no_text_is_refused_in_a_sentence(folder: Path, tmp_path: Path) -> None:
+def test_refuses_file_name_that_is_not_text(folder: Path, tmp_path: Path) -> None:
     try:
         Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.png")).write_bytes(b"x")
     except OSError:

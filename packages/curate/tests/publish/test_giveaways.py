@@ -50,7 +50,7 @@ def sample(
         (sample("yes", hint="solution = yes", kind="yes_no"), {}, b"", "the hint"),
     ],
 )
-def test_found(item: Sample, cells: dict[str, str], data: bytes, place: str) -> None:
+def test_finds_giveaways(item: Sample, cells: dict[str, str], data: bytes, place: str) -> None:
     assert find_giveaways(item, cells, {"d": picture_texts(data)} if data else {}) == [place]
 
 
@@ -65,5 +65,5 @@ def test_found(item: Sample, cells: dict[str, str], data: bytes, place: str) -> 
         (sample("yes", kind="yes_no"), {"source": "eyes"}, b""),
     ],
 )
-def test_not_found(item: Sample, cells: dict[str, str], data: bytes) -> None:
+def test_finds_no_giveaways(item: Sample, cells: dict[str, str], data: bytes) -> None:
     assert find_giveaways(item, cells, {"d": picture_texts(data)} if data else {}) == []

@@ -42,7 +42,7 @@ def test_units_and_questions_about_one_picture_stay_together() -> None:
         assert len({item.id in chosen for item in chains if item.id.startswith(f"c{number}-")}) == 1
 
 
-def test_what_must_be_public_takes_its_unit_with_it() -> None:
+def test_public_item_keeps_its_unit_public() -> None:
     items = [
         SplitCandidate("1", "a", unit="u"),
         SplitCandidate("2", "a", unit="u", must_be_public=True),

@@ -124,7 +124,7 @@ def test_vlmevalkit_reads_every_cell(data, published) -> None:
                 assert (row["answer"],) == item.sample.gold
 
 
-def test_a_picture_stands_once_in_a_file(data, published) -> None:
+def test_repeated_images_are_stored_once_in_a_file(data, published) -> None:
     frame = pandas.concat(
         pandas.read_csv(Path(published.folder) / name, sep="\t", dtype=str)
         for name in ("Planted_DEV.tsv", "Planted_TEST.tsv")
@@ -174,7 +174,7 @@ def test_the_card_says_what_the_hub_reads(published) -> None:
     assert "**unknown**" in body
 
 
-def test_snellen_knows_it_at_once(published, tmp_path) -> None:
+def test_published_benchmark_opens_by_its_toml_file(published, tmp_path) -> None:
     [run] = evaluate("random", f"{published.folder}/Planted.toml", out=tmp_path)
     report = run.report()
     assert (report.run.benchmark, report.summary.n) == ("Planted", 51)
@@ -316,7 +316,7 @@ def test_each_picture_has_its_licence_author_and_address(tmp_path) -> None:
     assert published.publication.conditions in card
 
 
-def test_what_cannot_be_asked_is_left_out_with_its_reason(tmp_path) -> None:
+def test_items_that_cannot_be_asked_are_left_out_with_a_reason(tmp_path) -> None:
     rows = [
         {"index": "good", "question": "Which?", "A": "a", "B": "b", "answer": "A"},
         {"index": "none", "question": None, "A": "a", "B": "b", "answer": "A"},
@@ -336,7 +336,7 @@ def test_what_cannot_be_asked_is_left_out_with_its_reason(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("how", ["absolute", "parent", "link"])
-def test_no_picture_from_elsewhere_is_published_unless_told(tmp_path, capsys, how) -> None:
+def test_images_outside_the_folder_need_the_media_flag(tmp_path, capsys, how) -> None:
     secret, theirs = tmp_path / "secret", tmp_path / "theirs"
     secret.mkdir()
     theirs.mkdir()

@@ -79,13 +79,13 @@ def test_another_implementation_of_aes_siv_opens_it(tmp_path: Path) -> None:
         (lambda data: data[:-20], KEY, "damaged or changed"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(tmp_path, change, key, sentence: str) -> None:
+def test_damaged_sealed_file_gives_one_sentence(tmp_path, change, key, sentence: str) -> None:
     path = write(tmp_path / "a", change(seal(encode_answers(HEADER, ANSWERS), KEY)))
     with pytest.raises((UsageError, DataError), match=sentence):
         open_sealed(path, key)
 
 
-def test_a_plain_file_that_is_cut_short_is_no_file_of_answers(tmp_path: Path) -> None:
+def test_refuses_truncated_file_of_answers(tmp_path: Path) -> None:
     lines = encode_answers(HEADER, ANSWERS).splitlines(keepends=True)
     with pytest.raises(DataError, match="2 answers expected, got 1"):
         open_sealed(write(tmp_path / "a", b"".join(lines[:-1])))

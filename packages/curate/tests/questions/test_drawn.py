@@ -149,7 +149,7 @@ def test_planted_mistakes_are_dropped_by_their_rules(drawn: Path) -> None:
     assert [one.model for one in made["good"].evidence] == ["change", *["painter"] * 4, *["check"] * 4]
 
 
-def test_seedbench_reads_them_and_a_model_draws_the_answers(drawn: Path, tmp_path: Path) -> None:
+def test_seedbench_asks_drawn_questions_of_a_drawing_model(drawn: Path, tmp_path: Path) -> None:
     data = str(drawn / "items.jsonl")
     variant = Variant(data=data, options={"version": "H", "level": "L3"})
     benchmark = open_benchmark("seedbench", variant)

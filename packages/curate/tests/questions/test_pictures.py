@@ -136,7 +136,7 @@ def test_pictures_file_is_one_of_extractions(made: tuple[Path, str]) -> None:
     assert moments[1].dense[0].text == "a wall"
 
 
-def test_a_killed_command_goes_on_where_it_was(pictures: Path, made: tuple[Path, str], tmp_path: Path) -> None:
+def test_killed_command_resumes(pictures: Path, made: tuple[Path, str], tmp_path: Path) -> None:
     out = tmp_path / "killed"
     with scripted_server(seconds=0.05) as server:
         words = arguments(server, pictures, out)
@@ -166,7 +166,7 @@ def test_a_killed_command_goes_on_where_it_was(pictures: Path, made: tuple[Path,
     assert result["by_rule"]["distractor-too-close"] == 4
 
 
-def test_a_budget_stops_it_and_the_same_command_goes_on(pictures: Path, tmp_path: Path) -> None:
+def test_budget_stops_the_step_and_the_same_command_resumes(pictures: Path, tmp_path: Path) -> None:
     with scripted_server() as server:
         words = arguments(server, pictures, tmp_path / "set")
         code, printed = run(*words, "--budget", "100tok")
@@ -300,7 +300,7 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
         ([".", "--out", "x", "--limits", "count=0"], "--limits count=0: expected 1 to 20 questions"),
     ],
 )
-def test_mistakes_are_one_sentence(
+def test_mistakes_give_one_sentence(
     words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -78,7 +78,7 @@ def test_answers_in_their_question(question: str, answer: str, distractors: tupl
         ("What is at the left of the picture?", False),
     ],
 )
-def test_questions_about_what_nobody_sees(question: str, speaks: bool) -> None:
+def test_flags_questions_that_mention_a_description(question: str, speaks: bool) -> None:
     assert bool(check_description_mention(written(question, "a"))) is speaks
 
 
@@ -118,7 +118,7 @@ def test_balance_over_dimensions_and_pictures() -> None:
     assert len(balance(everything).kept) == len(everything)
 
 
-def test_answers_stand_at_every_place_equally_often() -> None:
+def test_answer_positions_are_balanced() -> None:
     ids = [f"q{number}" for number in range(4001)]
     places = answer_positions(ids, 1)
     assert sorted(Counter(places.values()).values()) == [1000, 1000, 1000, 1001]

@@ -125,7 +125,7 @@ def test_after_three_kills_in_each_step_the_bytes_are_the_same(
     assert outcome(tmp_path) == undisturbed
 
 
-def test_after_ctrl_c_it_says_how_to_go_on(kitchen: Path, tmp_path: Path) -> None:
+def test_ctrl_c_prints_how_the_recipe_continues(kitchen: Path, tmp_path: Path) -> None:
     shutil.copytree(kitchen, tmp_path, dirs_exist_ok=True)
     process = start(tmp_path)
     assert process.stdout is not None

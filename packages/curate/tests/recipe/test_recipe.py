@@ -201,7 +201,7 @@ def test_a_recipe_runs_once_at_a_time(data, capsys) -> None:
     assert "is being run" in capsys.readouterr().err
 
 
-def test_a_step_that_fails_names_itself_and_the_recipe_goes_on_after(data, capsys) -> None:
+def test_failed_step_is_named_and_the_recipe_resumes(data, capsys) -> None:
     recipe = write(data.folder, RECIPE.replace('hold_out = "30%"', "require-licence = true"))
     assert main(["curate", "run", recipe]) == 2
     assert "step 2 (publish): 3 items have no licence" in capsys.readouterr().err
@@ -273,7 +273,7 @@ step = "publish"
 """
 
 
-def test_a_recipe_waits_for_people_and_goes_on(data, capsys, monkeypatch) -> None:
+def test_recipe_waits_for_people_and_resumes(data, capsys, monkeypatch) -> None:
     import shlex
 
     monkeypatch.chdir(data.folder)

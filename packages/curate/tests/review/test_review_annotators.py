@@ -96,7 +96,7 @@ def test_blind_answers_are_measured_by_gold_and_key(tmp_path):
     assert sum(review.board.figures().chances["c1"].values()) == pytest.approx(1)
 
 
-def test_gold_items_are_mixed_in_and_no_annotator_can_tell(tmp_path):
+def test_gold_items_are_mixed_in_and_not_recognisable(tmp_path):
     gold = (GoldItem("c1", "keep"), GoldItem("c2", "fix", planted={"answer": "A"}))
     review = opened(tmp_path, gold=gold)
     seen = {}

@@ -29,7 +29,7 @@ def board_at(review: Review, time: list[float]) -> ReviewBoard:
     return ReviewBoard(review.folder, review.board.queue, review.settings, lambda: time[0])
 
 
-def test_one_decision_an_item_never_sends_two_people_to_one(tmp_path):
+def test_one_decision_per_item_hands_each_item_to_one_person(tmp_path):
     board = opened(tmp_path, annotators=1).board
     handed = [board.next_item(by).item for by in ("ann", "ben", "cas")]
     assert handed == ORDER[:3]
@@ -51,7 +51,7 @@ def test_an_item_that_somebody_left_is_handed_out_again(review):
     assert board.next_item("dan").item == "c1"
 
 
-def test_when_others_hold_the_rest_it_says_how_many(tmp_path):
+def test_board_reports_how_many_items_others_hold(tmp_path):
     board = opened(tmp_path, annotators=1).board
     for _ in ORDER:
         board.next_item("ann", after=board.next_item("ann").item or "")
@@ -77,7 +77,7 @@ def test_when_others_hold_the_rest_it_says_how_many(tmp_path):
         ({"action": "comment", "comment": "hm"}, {"action": "keep"}, "begun", ""),
     ],
 )
-def test_what_two_decisions_come_to(review, first, second, status, action):
+def test_outcome_of_two_decisions(review, first, second, status, action):
     for by, values in (("ann", first), ("ben", second)):
         if values:
             decide(review, "c1", by, **values)
@@ -214,7 +214,7 @@ while True:
 """
 
 
-def test_what_was_confirmed_survives_kill_9(tmp_path):
+def test_confirmed_decisions_survive_kill_9(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for _ in range(20):

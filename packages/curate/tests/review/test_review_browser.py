@@ -106,7 +106,7 @@ def test_two_annotators_at_once_and_an_adjudicator(tmp_path, tabs):
     assert (outcomes["c2"].status, dict(outcomes["c2"].changes)) == ("agreed", {"answer": "B"})
 
 
-def test_one_decision_an_item_shares_the_queue_out(tmp_path, tabs):
+def test_one_decision_per_item_divides_the_queue(tmp_path, tabs):
     with serving(opened(tmp_path, annotators=1)) as server:
         ann, ben = tabs(server, "ann"), tabs(server, "ben")
         seen = []

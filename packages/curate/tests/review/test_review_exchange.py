@@ -38,7 +38,7 @@ def entries(review) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_what_is_written_is_read_again(tmp_path, form):
+def test_exported_reviews_are_imported_again(tmp_path, form):
     review = filled(tmp_path / "one")
     export_review(review.board, tmp_path, form)
     other = opened(tmp_path / "two", annotators=2)

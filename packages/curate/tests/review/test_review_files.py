@@ -52,7 +52,7 @@ def test_the_queue_is_what_earlier_steps_flagged(tmp_path, flagged):
     assert picture_file(review, "c2") == rows["c2"]["media"][0]["file"]
 
 
-def test_what_a_step_changed_stands_with_its_flag(tmp_path):
+def test_flag_shows_what_a_step_changed(tmp_path):
     table = open_items(write_data(tmp_path / "data"))
     with open_step(tmp_path / "zh", "translate", {}, table) as step:
         texts = {"question": ("Which colour?", "\u54ea\u79cd\u989c\u8272?")}
@@ -103,7 +103,7 @@ def test_a_queue_that_cannot_be_is_one_sentence(tmp_path, options, reason):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_earlier_review_goes_on_with_its_settings_and_refuses_others(tmp_path):
+def test_review_resumes_with_its_settings_and_refuses_others(tmp_path):
     opened(tmp_path, blind=True, annotators=2)
     data = tmp_path / "data" / "data.jsonl"
     again = open_review(data, tmp_path / "out")
@@ -115,7 +115,7 @@ def test_an_earlier_review_goes_on_with_its_settings_and_refuses_others(tmp_path
         open_review(data, tmp_path / "out")
 
 
-def test_replies_of_stored_runs_stand_beside_the_items(tmp_path):
+def test_replies_of_stored_runs_are_shown_with_the_items(tmp_path):
     data = write_data(tmp_path / "data", [row for row in ROWS if row["index"] != "bad"])
     snellen.evaluate(["random"], [str(data)], out=tmp_path / "runs", html=False)
     runs = [str(tmp_path / "runs")]
@@ -197,7 +197,7 @@ def test_a_queue_filled_in_by_another_tool_comes_back(tmp_path):
     assert actions == {**dict.fromkeys(answers, "keep"), "bad": "drop"}
 
 
-def test_the_next_version_holds_what_people_decided(tmp_path, flagged):
+def test_next_version_contains_the_decisions_of_people(tmp_path, flagged):
     review = open_review(flagged, tmp_path / "out", {"annotators": 2})
     for by in ("ann", "ben"):
         decide(review, "c2", by, "fix", changes={"answer": "B", "B": "two."}, comment="counted")

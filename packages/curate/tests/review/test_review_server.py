@@ -122,7 +122,7 @@ def test_an_annotator_of_a_blind_review_is_sent_no_key(tmp_path):
         (b"\xff\xfe", "this is no decision"),
     ],
 )
-def test_what_is_no_decision_is_refused_in_one_sentence(server, review, body, reason):
+def test_refuses_invalid_decision_in_one_sentence(server, review, body, reason):
     answer = ask(server, "/api/decide", body=body, by="ann")
     assert answer.status == 422
     assert reason in answer.json["error"]
@@ -149,7 +149,7 @@ def test_bodies_that_are_too_large_are_refused(server):
         ("/nothing", {}, 404),
     ],
 )
-def test_no_address_leads_elsewhere(server, path, query, status):
+def test_refuses_paths_outside_the_review(server, path, query, status):
     answer = ask(server, path, **query)
     assert (answer.status, set(answer.json)) == (status, {"error"})
 
@@ -183,7 +183,7 @@ def test_page_and_pictures_need_the_address(server):
     assert query.partition("=")[2] not in server.tokens()
 
 
-def test_a_file_that_is_no_picture_is_not_sent(tmp_path):
+def test_file_that_is_not_an_image_is_not_sent(tmp_path):
     data = write_data(tmp_path / "data")
     (tmp_path / "data" / "0.png").write_text(ATTACK)
     review = open_review(data, tmp_path / "out", {"queue": "all"})

@@ -220,7 +220,7 @@ def test_rotated_rows_are_one_item(tmp_path: Path) -> None:
     assert rotated.words == plain.words
 
 
-def test_by_columns(tmp_path: Path) -> None:
+def test_statistics_by_columns(tmp_path: Path) -> None:
     rows = [
         {"index": n, "question": "What?", "A": "a", "B": "b", "answer": "AB"[n % 2], "maker": f"m{n % 3}", "tag": n}
         for n in range(30)

@@ -23,7 +23,7 @@ def noise(width: int, height: int) -> Image.Image:
 @pytest.mark.parametrize(
     ("suffix", "format"), [("png", "PNG"), ("jpg", "JPEG"), ("webp", "WEBP"), ("tiff", "TIFF"), ("gif", "GIF")]
 )
-def test_formats(tmp_path: Path, suffix: str, format: str) -> None:
+def test_image_facts_of_every_format(tmp_path: Path, suffix: str, format: str) -> None:
     """Files of more than 64 kB: a WebP is read whole, and a TIFF has its header at the end."""
     path = tmp_path / f"image.{suffix}"
     noise(400, 300).save(path)

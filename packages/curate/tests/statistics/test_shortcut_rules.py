@@ -48,7 +48,7 @@ PICKS = [
 
 
 @pytest.mark.parametrize(("rule", "question", "options", "picks"), PICKS)
-def test_picks(rule: str, question: str, options: list[str], picks: list[int]) -> None:
+def test_shortcut_rules_pick_options(rule: str, question: str, options: list[str], picks: list[int]) -> None:
     assert list(SHORTCUT_RULES[rule](choice_texts(question, options))) == picks
 
 
@@ -64,7 +64,7 @@ def test_picks(rule: str, question: str, options: list[str], picks: list[int]) -
         (["", "3"], []),
     ],
 )
-def test_numbers(options: list[str], numbers: list[float]) -> None:
+def test_reads_numbers_of_options(options: list[str], numbers: list[float]) -> None:
     assert read_numbers(options) == numbers
 
 

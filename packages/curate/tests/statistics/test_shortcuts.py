@@ -51,7 +51,7 @@ def made_questions(seed: int, n: int, *, longest: float = 0.0) -> list[ChoiceQue
     return questions
 
 
-def test_by_hand() -> None:
+def test_shortcut_test_by_hand() -> None:
     """Three questions: right is the longest; one of two longest, and right; all equally long."""
     questions = [
         ChoiceQuestion("", ["aaa", "b"], 0),

@@ -85,7 +85,7 @@ def test_markdown_and_latex(capsys: pytest.CaptureFixture[str], questions: Path)
     assert r"\toprule" in latex
 
 
-def test_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
+def test_statistics_command_draws_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     code, out, _ = run(capsys, questions, "--out", tmp_path / "new" / "figures")
     files = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
@@ -141,7 +141,7 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
         (["eyechart", "--limits", "probe=-1"], "--limits probe=-1: expected a number of questions, or 0"),
     ],
 )
-def test_mistakes(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
+def test_mistakes_give_one_sentence(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")
     assert sentence in err

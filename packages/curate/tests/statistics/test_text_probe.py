@@ -129,7 +129,7 @@ def test_same_questions_same_numbers() -> None:
         (made_questions(0, 60, per_image=60), "two clusters"),
     ],
 )
-def test_too_little_to_learn_from(questions: list[SampledQuestion], message: str) -> None:
+def test_refuses_too_few_questions_for_the_probe(questions: list[SampledQuestion], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         probe_texts(questions)
 
@@ -143,7 +143,7 @@ def test_false_alarms_stay_below_the_level() -> None:
     assert alarms < stats.binom.isf(0.01, 200, 0.05)
 
 
-def test_a_part_that_is_better_than_chance_is_named() -> None:
+def test_names_part_better_than_chance() -> None:
     """The whole classifier may lose among its features what one part of them finds."""
 
     def score(features: str, p: float) -> ProbeScore:

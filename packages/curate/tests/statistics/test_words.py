@@ -24,7 +24,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("text", "words"), WORDS, ids=[text or "empty" for text, _ in WORDS])
-def test_words(text: str, words: list[str]) -> None:
+def test_splits_words(text: str, words: list[str]) -> None:
     assert list(split_words(text)) == words
     assert count_words(text) == len(words)
 
@@ -43,5 +43,5 @@ def test_scripts_without_spaces(text: str, unspaced: bool) -> None:
         ("?!", []),
     ],
 )
-def test_terms(text: str, terms: list[str]) -> None:
+def test_splits_terms(text: str, terms: list[str]) -> None:
     assert split_terms(text) == terms

@@ -115,7 +115,7 @@ def test_siblings_share_ids_kinds_keys_and_labels(row: int, change: dict[str, An
     assert bad.flagged_wrong == (2 if rule == "missing" else 1)
 
 
-def test_data_sets_without_a_common_id_are_no_siblings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses_data_sets_without_a_common_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_rows(tmp_path / "a.jsonl", ENGLISH)
     other = write_rows(tmp_path / "b.jsonl", [{**CHINESE[0], "index": 99}])
     code = main(["curate", "translate", str(data), "--language", "zh", "--check", str(other)])

@@ -122,7 +122,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("tag", "source", "target"), GOOD)
-def test_what_only_looks_like_a_slip_is_none(tag: str, source: str, target: str) -> None:
+def test_apparent_slips_are_not_flagged(tag: str, source: str, target: str) -> None:
     assert not wrong_rules(source, target, tag)
 
 

@@ -145,7 +145,7 @@ SLIPS: list[tuple[str, list[dict[str, str] | str], str]] = [
 
 
 @pytest.mark.parametrize(("question", "replies", "message"), SLIPS, ids=lambda value: str(value)[:40])
-def test_the_model_is_told_what_is_wrong(
+def test_model_gets_the_mistakes_to_correct(
     question: str,
     replies: list[dict[str, str] | str],
     message: str,
@@ -164,7 +164,7 @@ def test_the_model_is_told_what_is_wrong(
     assert len(decisions(out)[name].evidence) == 2  # both replies are recorded
 
 
-def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
+def test_remaining_mistakes_are_flagged_and_no_item_is_lost(
     data: Path, strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slip: dict[str, str] | str = {"Q": "21 只鸟中有几只在飞？", "A": "全部", "B": "一只也没有"}
@@ -210,7 +210,7 @@ def test_doubtful_translations_and_all_of_them_can_be_reviewed(
     assert decisions(out)["1"].rule == "keep"
 
 
-def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
+def test_back_translation_and_judge(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
     english = {chinese: text for text, chinese in WORDS.items()}
     english["全部"] = "everything else in the world"
     verdict = json.dumps({"same": False, "differences": ["Q: which birds"]})
@@ -239,7 +239,7 @@ def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_
     assert scores["chrF of question"] == 1.0
 
 
-def test_what_the_judge_says_is_sent_back_once(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
+def test_judge_remarks_are_sent_back_once(data: Path, strong: ScriptedTranslator, tmp_path: Path) -> None:
     strong.slips = {BIRDS: [{"Q": WORDS[BIRDS], "A": "所有的鱼", "B": "一只也没有"}]}
     write_rows(data, ROWS[1:2])
     out = tmp_path / "out"
@@ -252,9 +252,7 @@ def test_what_the_judge_says_is_sent_back_once(data: Path, strong: ScriptedTrans
     assert items(out)["2"].sample.options["A"] == "全部"
 
 
-def test_a_killed_step_goes_on_where_it_was(
-    strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_killed_step_resumes(strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"index": n, "question": f"Is it {n}?", "answer": "Yes"} for n in range(1, 61)]
     data, out = write_rows(tmp_path / "many.jsonl", rows), tmp_path / "out"
 
@@ -295,7 +293,7 @@ def test_a_killed_step_goes_on_where_it_was(
     assert [item.sample.question for item in open_items(out)] == [f"是 {n} 吗？" for n in range(1, 61)]
 
 
-def test_an_interrupted_step_says_how_to_go_on(strong: ScriptedTranslator, tmp_path: Path) -> None:
+def test_interrupted_step_prints_how_to_continue(strong: ScriptedTranslator, tmp_path: Path) -> None:
     rows = [{"index": n, "question": f"Is it {n}?", "answer": "Yes"} for n in range(1, 200)]
     data, out = write_rows(tmp_path / "many.jsonl", rows), tmp_path / "out"
 
@@ -349,7 +347,7 @@ def test_a_server_that_fails_leaves_flags_that_the_next_start_takes_up(
     assert {each.action for each in decisions(out).values()} == {"fix", "keep"}
 
 
-def test_a_spent_budget_stops_and_the_same_command_goes_on(
+def test_spent_budget_stops_and_the_same_command_resumes(
     data: Path, strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -382,7 +380,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("flags", "message"), MISTAKES)
-def test_mistakes_are_sentences(
+def test_mistakes_give_one_sentence(
     flags: list[str],
     message: str,
     data: Path,

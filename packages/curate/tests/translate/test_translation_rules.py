@@ -62,11 +62,11 @@ DOUBTFUL = [
 
 
 @pytest.mark.parametrize(("rule", "source", "target"), DOUBTFUL)
-def test_what_may_be_right_is_only_doubtful(rule: str, source: str, target: str) -> None:
+def test_possibly_right_translations_are_doubtful(rule: str, source: str, target: str) -> None:
     assert {(each.rule, each.level) for each in check(source, target)} == {(rule, "doubtful")}
 
 
-def test_the_way_back_is_compared() -> None:
+def test_back_translation_is_compared() -> None:
     source, target = "What is the man on the bench holding?", "长椅上的男子拿着什么？"
     assert not check(source, target, back="What is the man on the bench holding in his hands?")
     [mismatch] = check(source, target, back="Where does the train stop?")
@@ -137,7 +137,7 @@ def test_numbers_are_read_in_any_writing(text: str, values: set[str]) -> None:
     assert read == {Decimal(value) for value in values}
 
 
-def test_words_stand_for_numbers() -> None:
+def test_reads_numbers_written_as_words() -> None:
     values = word_values("Twenty-three of World War II, at 3 pm, half a million in the 1990s")
     assert {Decimal(n) for n in (23, 2, 15, 500_000, 90, 20)} <= values
     assert Decimal(7) not in values

@@ -147,7 +147,7 @@ def parse_config(text: str, folder: Path) -> HubConfig:
         config = msgspec.convert(tomllib.loads(text), type=HubConfig)
     except (msgspec.ValidationError, tomllib.TOMLDecodeError) as error:
         is_unknown = "unknown field" in str(error)
-        advice = "; take that line out, or name it as docs/hub.md does under Settings"
+        advice = "; take that line out, or name it as docs/hub-operate.md does under Settings"
         raise UsageError(f"{folder / CONFIG_FILE}: {error}{advice if is_unknown else ''}") from error
     return with_defaults(config, folder)
 

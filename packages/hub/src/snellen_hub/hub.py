@@ -15,7 +15,7 @@ from snellen_hub.config import CONFIG_FILE, DATABASE_VARIABLE, HubConfig, check_
 from snellen_hub.database.connection import Database
 from snellen_hub.storage import KEY_VARIABLE, Storage
 
-_FIRST_CONFIG = """# Every setting has a default; docs/hub.md lists them.
+_FIRST_CONFIG = """# Every setting has a default; docs/hub-operate.md lists them.
 title = "Leaderboards"
 url = "http://127.0.0.1:8440"
 """
