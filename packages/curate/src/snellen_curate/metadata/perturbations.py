@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import Annotated, NamedTuple
@@ -29,6 +29,7 @@ from msgspec import Meta, Struct
 from numpy import float64
 from numpy.typing import NDArray
 
+from snellen.data.toml_files import read_packaged
 from snellen.scoring.box_overlap import iou
 from snellen_curate.metadata.draw import NO_FREQUENCIES, AnswerFrequencies, draw_order
 from snellen_curate.metadata.records import Corners
@@ -121,45 +122,7 @@ class CharacterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The most characters changed in a text; one in ten of a long text."""
 
 
-_SIMILAR = {
-    "a": "eou",
-    "b": "dhp",
-    "c": "eo",
-    "d": "bcl",
-    "e": "aco",
-    "f": "t",
-    "g": "pqy",
-    "h": "bn",
-    "i": "lj",
-    "j": "i",
-    "k": "hx",
-    "l": "it",
-    "m": "nw",
-    "n": "mru",
-    "o": "ace",
-    "p": "bq",
-    "q": "gp",
-    "r": "nv",
-    "s": "z",
-    "t": "fl",
-    "u": "nv",
-    "v": "uwy",
-    "w": "mv",
-    "x": "k",
-    "y": "vg",
-    "z": "s",
-    "0": "689",
-    "1": "47",
-    "2": "57",
-    "3": "58",
-    "4": "19",
-    "5": "23",
-    "6": "58",
-    "7": "12",
-    "8": "36",
-    "9": "48",
-}
-"""Characters that look alike; letters stay letters, because O for 0 is no visible mistake."""
+_SIMILAR: Mapping[str, str] = read_packaged(__package__, "options.toml")["similar"]
 
 
 def perturb_text(text: str, settings: CharacterSettings, rng: Random) -> Iterator[str]:

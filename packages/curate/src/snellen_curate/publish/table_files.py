@@ -23,6 +23,7 @@ from snellen.core.media import decode_image
 from snellen.core.sample import Sample
 from snellen.data.tables.arrow_columns import image_type
 from snellen.data.tables.convert import delimited_line
+from snellen.data.toml_files import read_packaged
 from snellen.data_sets.items import TYPE_COLUMN, UNIT_COLUMN, Item, item_kind
 from snellen_curate.attribution import LICENCE_COLUMNS, PICTURE_COLUMNS
 from snellen_curate.publish.licences import SOURCE_COLUMN
@@ -197,28 +198,7 @@ def _schema(layout: Layout, pa: Any) -> Any:
 VIDEO_COLUMNS = ("video", "video_path")
 _MAX_REFERENCE = 64
 """Longest image cell, in characters, that VLMEvalKit takes for the index of another row."""
-_MISSING = frozenset(
-    (
-        "#N/A",
-        "#N/A N/A",
-        "#NA",
-        "-1.#IND",
-        "-1.#QNAN",
-        "-NaN",
-        "-nan",
-        "1.#IND",
-        "1.#QNAN",
-        "<NA>",
-        "N/A",
-        "NA",
-        "NULL",
-        "NaN",
-        "None",
-        "n/a",
-        "nan",
-        "null",
-    )
-)
+_MISSING = frozenset(read_packaged(__package__, "pandas.toml")["missing"])
 """Texts that `pandas.read_csv` takes for missing values by default."""
 _MAX_TEXTS = 1000
 """Different numbers of a column that are looked at."""

@@ -9,12 +9,12 @@ a reading.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from importlib.resources import files
 from typing import Literal, NamedTuple
+
+from snellen.data.toml_files import read_packaged
 
 Form = Literal["digits", "numeral", "word"]
 
@@ -27,22 +27,12 @@ class NumberMention(NamedTuple):
     form: Form
 
 
-_HAN_DIGITS = {
-    **{character: value for value, character in enumerate("〇一二三四五六七八九")},
-    "零": 0,
-    "○": 0,
-    "两": 2,
-    "兩": 2,
-    "壹": 1,
-    "贰": 2,
-    "叁": 3,
-    "肆": 4,
-    "伍": 5,
-}
-_HAN_TENS = {"十": 10, "拾": 10, "百": 100, "千": 1000}
-_HAN_MYRIADS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
+_TABLE = read_packaged(__package__, "numbers.toml")
+_HAN_DIGITS, _HAN_TENS, _HAN_MYRIADS = (
+    {character: int(value) for value, characters in table.items() for character in characters}
+    for table in _TABLE["han"].values()
+)
 _HAN_CLASS = "".join({**_HAN_DIGITS, **_HAN_TENS, **_HAN_MYRIADS})
-_TABLE = tomllib.loads((files(__package__) / "numbers.toml").read_text(encoding="utf-8"))
 _SCALES = {word: int(scale) for scale, words in _TABLE["scales"].items() for word in words.split()}
 _SPACES = " \u00a0\u2009\u202f"
 _DIGITS = re.compile(

@@ -36,6 +36,7 @@ from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Media, Request, Text, user
 from snellen.core.sample import MediaRef
+from snellen.data.toml_files import read_packaged
 from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.settings import max_image_pixels
@@ -58,29 +59,7 @@ TASKS: Mapping[str, tuple[Aspect, ...]] = {
 MAX_CROPS = 12
 """Instances, the largest first, of which a crop is described."""
 _MAX_CAPTION_TOKENS = 48
-_ATTRIBUTES = (
-    "red",
-    "orange",
-    "yellow",
-    "green",
-    "blue",
-    "purple",
-    "pink",
-    "brown",
-    "black",
-    "white",
-    "grey",
-    "wooden",
-    "metal",
-    "glass",
-    "plastic",
-    "striped",
-    "spotted",
-    "round",
-    "square",
-    "wet",
-)
-"""Words that a zero-shot classifier chooses attributes from."""
+_ATTRIBUTES = read_packaged("snellen_curate.questions", "words.toml")["attributes"].split()
 _OCR_LIBRARIES = ("rapidocr", "onnxruntime")
 _MIN_TEXT_SCORE = 0.5
 

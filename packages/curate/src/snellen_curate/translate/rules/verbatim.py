@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
+from snellen_curate.translate.languages import known_languages
 from snellen_curate.translate.numerals import (
     NumberMention,
     afternoon_hours,
@@ -33,46 +34,6 @@ _NAME = re.compile(
 )
 _ABBREVIATION = re.compile(r"(?<![\w-])(?:[A-Z]{2,}[A-Z\d]*|[A-Z]+\d+[A-Z\d]*|[a-z]+[A-Z]\w*)(?:-\d+)?(?![\w])")
 _SENTENCE_START = re.compile(r"(?:^|[.?!:;。？！：…\"“‘'(（\[]|\n|-)\s*$")
-_COMMON_CAPITALS = frozenset(
-    (
-        "I",
-        "I'm",
-        "I'll",
-        "I've",
-        "I'd",
-        "OK",
-        "TV",
-        "Mr",
-        "Mrs",
-        "Ms",
-        "Dr",
-        "Yes",
-        "No",
-        "Monday",
-        "Tuesday",
-        "Wednesday",
-        "Thursday",
-        "Friday",
-        "Saturday",
-        "Sunday",
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-        "English",
-        "Chinese",
-        "French",
-        "German",
-    )
-)
 _FOREIGN_LETTERS = {"CJK", "LATIN", "HIRAGANA", "KATAKANA", "HANGUL"}
 """Scripts whose texts keep single Latin letters; others may write theirs ("точка А")."""
 _STEMS = dict(zip("甲乙丙丁戊己庚", "ABCDEFG", strict=True))
@@ -239,8 +200,8 @@ def capitalised_names(text: str) -> Iterator[str]:
             if not words or not words[0][0].isupper():
                 continue
         phrase = " ".join(words)
-        if phrase.removesuffix("'s").removesuffix("’s") not in _COMMON_CAPITALS:
+        if phrase.removesuffix("'s").removesuffix("’s") not in known_languages()["en"].capitals:
             yield phrase.removesuffix("'s").removesuffix("’s")
     for match in _ABBREVIATION.finditer(text):
-        if _SENTENCE_START.search(text[: match.start()]) and match[0] not in _COMMON_CAPITALS:
+        if _SENTENCE_START.search(text[: match.start()]) and match[0] not in known_languages()["en"].capitals:
             yield match[0]  # within a sentence it is among the names above
