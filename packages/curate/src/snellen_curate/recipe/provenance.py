@@ -22,13 +22,11 @@ from snellen.data_sets.items import ITEMS_FILE, Item
 from snellen.data_sets.step import STEP_FILE, read_step
 from snellen_curate.attribution import own_licence
 from snellen_curate.open_data import open_items
-from snellen_curate.recipe.recipe_file import CurationRecipe, RecipeStep
+from snellen_curate.recipe.recipe_file import CurationRecipe
+from snellen_curate.recipe.step_commands import StepCommand
 
 MADE_FROM = "picture"
 """Column of items that says what they were made from."""
-StepFolders = Sequence[tuple[RecipeStep, Path, Path]]
-"""Each step with its folder, and the folder of its decisions."""
-
 Lineages = Mapping[str, Collection[str]]
 """The last steps, each with the steps that its data went through, itself included."""
 
@@ -65,20 +63,20 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
     history: list[ProvenanceEntry] = []
 
 
-def write_provenance(path: Path, folders: StepFolders, lineages: Lineages, start: str = "") -> int:
+def write_provenance(path: Path, commands: Sequence[StepCommand], lineages: Lineages, start: str = "") -> int:
     """Write the record of all items; returns their number. `start` are the items that the first
     step read, if it read items. Raises StorageError and DataError."""
     histories: dict[str, list[ProvenanceEntry]] = {}
     origins: dict[str, ItemProvenance] = {}
-    written = [folder for _, folder, _ in folders if (folder / ITEMS_FILE).is_file()]
+    written = [command.folder for command in commands if (command.folder / ITEMS_FILE).is_file()]
     tables: list[str | Path] = [start, *written] if start else [*written]
     for data in tables:
         for item in open_items(data):
             origins[item.id] = _origin(item)
             histories.setdefault(item.id, [])
-    for step, _, private in folders:
-        for decision in own_decisions(private):
-            histories.setdefault(decision.item, []).append(_entry(step.name, decision))
+    for command in commands:
+        for decision in own_decisions(command.private):
+            histories.setdefault(decision.item, []).append(_entry(command.step.name, decision))
     parents = {origin.made_from for origin in origins.values()}
     names = [name for name in sorted(histories) if name not in parents]
     try:
@@ -142,16 +140,16 @@ def own_decisions(folder: Path) -> Iterator[Decision]:
 _VERBS = {"add": "added", "keep": "kept", "flag": "flagged", "drop": "dropped", "fix": "changed"}
 
 
-def write_summary(path: Path, recipe: CurationRecipe, folders: StepFolders) -> None:
+def write_summary(path: Path, recipe: CurationRecipe, commands: Sequence[StepCommand]) -> None:
     """Write the page. It has no times, so that it is the same after any stops. Raises
     StorageError."""
     lines = [f"# {recipe.name}\n", f"Made by `snellen curate run {recipe.path.name}`.\n"]
     lines += ["| step | action | items written | decisions |", "| --- | --- | ---: | --- |"]
     details: list[str] = []
-    for step, folder, private in folders:
-        decisions = [*own_decisions(private)]
-        count = _count_lines(folder / ITEMS_FILE)
-        lines.append(f"| {step.name} | {step.action} | {count if count is not None else ''} | {_actions(decisions)} |")
+    for command in commands:
+        step, decisions = command.step, [*own_decisions(command.private)]
+        count = _count_lines(command.folder / ITEMS_FILE)
+        lines.append(f"| {step.name} | {step.action} | {count} | {_actions(decisions)} |")
         details += _details(step.name, decisions)
     lines += ["", "Every item's history is in `provenance.jsonl`.", *details]
     save(path, "\n".join(lines) + "\n")
@@ -182,8 +180,9 @@ def _details(name: str, decisions: list[Decision]) -> list[str]:
     return lines
 
 
-def _count_lines(path: Path) -> int | None:
+def _count_lines(path: Path) -> str:
+    """The number of lines of a file; "" if there is none."""
     if not path.is_file():
-        return None
+        return ""
     with path.open("rb") as file:
-        return sum(1 for _ in file)
+        return str(sum(1 for _ in file))
