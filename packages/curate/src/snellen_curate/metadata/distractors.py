@@ -17,31 +17,10 @@ from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
+from snellen_curate.metadata import perturbations, targets
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan
-from snellen_curate.metadata.perturbations import (
-    BoxSettings,
-    CharacterSettings,
-    KeypointSettings,
-    KnownBoxes,
-    NumberSettings,
-    OrderSettings,
-    perturb_keypoints,
-    perturb_number,
-    perturb_order,
-    perturb_text,
-    wrong_boxes,
-)
 from snellen_curate.metadata.records import MetadataRecord
 from snellen_curate.metadata.spaces import CategoryTree, option_key
-from snellen_curate.metadata.targets import (
-    NO,
-    YES,
-    QuestionTarget,
-    answer_texts,
-    format_box,
-    format_points,
-    format_sequence,
-)
 from snellen_curate.metadata.templates import QuestionTemplate
 
 GROUP = "snellen.distractors"
@@ -69,7 +48,7 @@ class DistractorContext:
 
     record: MetadataRecord
     template: QuestionTemplate
-    target: QuestionTarget
+    target: targets.QuestionTarget
     tree: CategoryTree
     """The category space of the record."""
     size: tuple[int, int]
@@ -79,7 +58,7 @@ class DistractorContext:
     """How often each answer is right among the records of the source."""
     plan: AnswerPlan
     """How often each answer is offered, and the number of options."""
-    known_boxes: KnownBoxes
+    known_boxes: perturbations.KnownBoxes
     """The right boxes of the source."""
     rng: Random
 
@@ -166,7 +145,7 @@ def _propose_other_items(context: DistractorContext, settings: OtherItemSettings
     near as the others."""
     if not settings.near:
         for record in context.others.at_random(context.rng):
-            texts = answer_texts(record, context.template.answer)
+            texts = targets.answer_texts(record, context.template.answer)
             if texts and _is_about_another(context, record):
                 yield context.rng.choice(texts)
         return
@@ -215,29 +194,29 @@ def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Itera
             yield other.images[1]
 
 
-def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> Iterator[str]:
+def _propose_numbers(context: DistractorContext, settings: perturbations.NumberSettings) -> Iterator[str]:
     plan = context.plan
     if settings.seen and context.template.answer == "count" and plan.offered:
         yield from plan.draw_wrong(context.target.gold, list(plan.offered), context.rng)
         return
     gold, rng = context.target.gold, context.rng
-    yield from perturb_number(gold, settings, rng, plan.size, context.frequencies)
+    yield from perturbations.perturb_number(gold, settings, rng, plan.size, context.frequencies)
 
 
-def _propose_characters(context: DistractorContext, settings: CharacterSettings) -> Iterator[str]:
-    return perturb_text(context.target.gold, settings, context.rng)
+def _propose_characters(context: DistractorContext, settings: perturbations.CharacterSettings) -> Iterator[str]:
+    return perturbations.perturb_text(context.target.gold, settings, context.rng)
 
 
-def _propose_boxes(context: DistractorContext, settings: BoxSettings) -> Iterator[str]:
+def _propose_boxes(context: DistractorContext, settings: perturbations.BoxSettings) -> Iterator[str]:
     box = context.target.box
     if box is None:
         return
     # Another object of the same label may be meant as well; a region means itself alone.
     same = [other.corners for other in context.record.boxes if box.label == other.label != ""]
-    for corners in wrong_boxes(
+    for corners in perturbations.wrong_boxes(
         box.label, box.corners, context.size, same, context.known_boxes, settings, context.plan.size - 1, context.rng
     ):
-        yield format_box(corners)
+        yield targets.format_box(corners)
 
 
 def _propose_other_objects(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
@@ -249,20 +228,20 @@ def _propose_other_objects(context: DistractorContext, settings: NoSettings) -> 
         if box and other.label != box.label and other.corners != box.corners
     ]
     context.rng.shuffle(others)
-    yield from map(format_box, others)
+    yield from map(targets.format_box, others)
 
 
-def _propose_orders(context: DistractorContext, settings: OrderSettings) -> Iterator[str]:
+def _propose_orders(context: DistractorContext, settings: perturbations.OrderSettings) -> Iterator[str]:
     items = context.record.sequence
     if len(items) > 1:
-        yield from map(format_sequence, perturb_order(items, settings, context.rng))
+        yield from map(targets.format_sequence, perturbations.perturb_order(items, settings, context.rng))
 
 
-def _propose_keypoints(context: DistractorContext, settings: KeypointSettings) -> Iterator[str]:
+def _propose_keypoints(context: DistractorContext, settings: perturbations.KeypointSettings) -> Iterator[str]:
     keypoints = context.target.keypoints
     if keypoints is not None:
-        moved = perturb_keypoints(keypoints.points, context.size, settings, context.rng)
-        yield from map(format_points, moved)
+        moved = perturbations.perturb_keypoints(keypoints.points, context.size, settings, context.rng)
+        yield from map(targets.format_points, moved)
 
 
 def _propose_wrong_answers(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
@@ -272,19 +251,19 @@ def _propose_wrong_answers(context: DistractorContext, settings: NoSettings) -> 
 
 
 def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
-    yield NO if option_key(context.target.gold) == option_key(YES) else YES
+    yield targets.NO if option_key(context.target.gold) == option_key(targets.YES) else targets.YES
 
 
 STRATEGIES: dict[str, DistractorStrategy] = {
     "categories": DistractorStrategy(CategorySettings, _propose_categories),
     "other_items": DistractorStrategy(OtherItemSettings, _propose_other_items, of_any_length=True),
     "pictures": DistractorStrategy(NoSettings, _propose_pictures),
-    "numbers": DistractorStrategy(NumberSettings, _propose_numbers),
-    "boxes": DistractorStrategy(BoxSettings, _propose_boxes),
+    "numbers": DistractorStrategy(perturbations.NumberSettings, _propose_numbers),
+    "boxes": DistractorStrategy(perturbations.BoxSettings, _propose_boxes),
     "other_objects": DistractorStrategy(NoSettings, _propose_other_objects),
-    "characters": DistractorStrategy(CharacterSettings, _propose_characters),
-    "orders": DistractorStrategy(OrderSettings, _propose_orders),
-    "keypoints": DistractorStrategy(KeypointSettings, _propose_keypoints),
+    "characters": DistractorStrategy(perturbations.CharacterSettings, _propose_characters),
+    "orders": DistractorStrategy(perturbations.OrderSettings, _propose_orders),
+    "keypoints": DistractorStrategy(perturbations.KeypointSettings, _propose_keypoints),
     "wrong_answers": DistractorStrategy(NoSettings, _propose_wrong_answers, of_any_length=True),
     "yes_no": DistractorStrategy(NoSettings, _propose_yes_no),
 }

@@ -22,18 +22,10 @@ from snellen.benchmarks.declaration.evidence import BenchmarkEvidence
 from snellen.core.atomic_write import save
 from snellen.core.errors import StorageError, UsageError
 from snellen.core.secret import Secret
+from snellen.data_sets import sealing
 from snellen.data_sets.decisions import Decision
 from snellen.data_sets.folder_lock import set_aside
 from snellen.data_sets.items import Item, ItemTable
-from snellen.data_sets.sealing import (
-    DATA_FOLDER,
-    HELD_OUT,
-    PUBLICATION_FILE,
-    SealedHeader,
-    encode_answers,
-    read_key,
-    seal,
-)
 from snellen.data_sets.step import STEP_FILE, Step, describe_source, media_suffix, open_step, read_step
 from snellen.store.runs import write_json
 from snellen_curate.attribution import licence_url
@@ -95,7 +87,7 @@ def publish(
     licences = read_licence_table(options.licences) if options.licences else LicenceTable()
     key = None
     if options.keeps_back:
-        key = read_key(Path(options.seal_key) if options.seal_key else None, create=True)
+        key = sealing.read_key(Path(options.seal_key) if options.seal_key else None, create=True)
     _check_target(target)
     private = Path(options.private) if options.private else _sibling(_with_name(out), "-private")
     table = open_items(data, columns)
@@ -161,21 +153,21 @@ class _Writer:
 
     @property
     def public_split(self) -> str:
-        return HELD_OUT if not self.options.keeps_back else PUBLIC
+        return sealing.HELD_OUT if not self.options.keeps_back else PUBLIC
 
     def write(self, step: Step) -> PublishResult:
         """Write the folder, the private files and the decisions."""
-        (self.folder / DATA_FOLDER).mkdir(parents=True)
+        (self.folder / sealing.DATA_FOLDER).mkdir(parents=True)
         splits = [self.public_split]
         if self.options.keeps_back:
-            splits.append(HELD_OUT)
-        parquet = {split: f"{DATA_FOLDER}/{split}.parquet" for split in splits}
+            splits.append(sealing.HELD_OUT)
+        parquet = {split: f"{sealing.DATA_FOLDER}/{split}.parquet" for split in splits}
         tables = self._write_rows(parquet, step)
         sealed = self._write_answers(step.folder, parquet)
         publication = self._publication(splits, sealed)
         specs = self._write_specs(parquet)
         lines = self._licence_lines()
-        write_json(self.folder / PUBLICATION_FILE, publication)
+        write_json(self.folder / sealing.PUBLICATION_FILE, publication)
         evidence = {self.options.name: BenchmarkEvidence("from the text")}
         write_json(self.folder / "evidence.json", evidence)
         heads = ["source", "licence", "questions", "url", "attribution"]
@@ -235,7 +227,7 @@ class _Writer:
                     tables[file] = opened.enter_context(closing(self._open_tsv(file, entry.kind, split)))
                 number = self.survey.numbers.get(item.id)
                 row = cells if number is None else {**cells, "index": number, "id": item.id}
-                tables[file].write(row, images, f"{DATA_FOLDER}/{video}" if video else "")
+                tables[file].write(row, images, f"{sealing.DATA_FOLDER}/{video}" if video else "")
                 self._decide(step, item.id, split)
         self._decide_dropped(step)
         return tables
@@ -254,7 +246,7 @@ class _Writer:
             else:
                 yield item, self.public_split
         for name in self.survey.ids_without_answers(self.options.seed):
-            yield held[name], HELD_OUT
+            yield held[name], sealing.HELD_OUT
 
     def _copy_video(self, item: Item) -> str:
         """Copy the video of an item; returns its path relative to the Parquet files."""
@@ -264,7 +256,7 @@ class _Writer:
         if ref.digest not in self._names:
             data = ref.source.read()
             name = f"{VIDEO_FOLDER}/{hashlib.sha256(data).hexdigest()}{media_suffix(data, 'video')}"
-            path = self.folder / DATA_FOLDER / name
+            path = self.folder / sealing.DATA_FOLDER / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
             self._names[ref.digest] = name
@@ -281,7 +273,7 @@ class _Writer:
     def _open_tsv(self, file: str, kind: str, split: str) -> TsvWriter:
         layout = self.survey.layout
         has_options = kind in ("choice", "multi")
-        is_held_out = self.options.keeps_back and split == HELD_OUT
+        is_held_out = self.options.keeps_back and split == sealing.HELD_OUT
         columns = [
             name
             for name in layout.text_columns
@@ -313,18 +305,18 @@ class _Writer:
         """Write the answers kept back, encrypted if there is a key."""
         if not self.options.keeps_back:
             return None
-        questions = _digest(self.folder / parquet[HELD_OUT], "sha256")
-        header = SealedHeader(
+        questions = _digest(self.folder / parquet[sealing.HELD_OUT], "sha256")
+        header = sealing.SealedHeader(
             benchmark=self.options.name,
             release=self.options.release,
-            split=HELD_OUT,
+            split=sealing.HELD_OUT,
             questions=questions,
             items=len(self.answers),
         )
-        content = encode_answers(header, self.answers)
+        content = sealing.encode_answers(header, self.answers)
         path = private / ("answers.sealed" if self.key else "answers.jsonl")
         if self.key is not None:
-            content = seal(content, self.key)
+            content = sealing.seal(content, self.key)
         save(path, content)
         path.chmod(0o600)
         return path
@@ -332,7 +324,7 @@ class _Writer:
     def _publication(self, splits: Sequence[str], sealed: Path | None) -> Publication:
         counts = {self.public_split: self.survey.ability_counts(held_out=False)}
         if sealed is not None:
-            counts[HELD_OUT] = self.survey.ability_counts(held_out=True)
+            counts[sealing.HELD_OUT] = self.survey.ability_counts(held_out=True)
         licences = Counter(entry.licence for entry in self.survey.entries.values())
         options = self.options
         return Publication(
@@ -344,7 +336,7 @@ class _Writer:
             splits={split: counts[split] for split in splits},
             licences=dict(sorted(licences.items())),
             conditions=self._conditions(),
-            held_out=HELD_OUT if sealed else "",
+            held_out=sealing.HELD_OUT if sealed else "",
             share=options.hold_out,
             seed=options.seed if options.hold_out is not None else None,
             sealed_sha256=_digest(sealed, "sha256") if sealed and self.key else "",
@@ -354,7 +346,7 @@ class _Writer:
         """Write the TOML descriptions; returns their names by split."""
         specs = {}
         for split, path in parquet.items():
-            is_held_out = self.options.keeps_back and split == HELD_OUT
+            is_held_out = self.options.keeps_back and split == sealing.HELD_OUT
             name = f"{self.options.name}-{split}" if is_held_out else self.options.name
             title = self.options.title or self.options.name
             entries = {
@@ -432,7 +424,7 @@ def _check_target(target: Path) -> None:
     """Raises UsageError if a folder holds something that is no publication."""
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target} is a file; name a folder with --out")
-    if target.is_dir() and any(target.iterdir()) and not (target / PUBLICATION_FILE).is_file():
+    if target.is_dir() and any(target.iterdir()) and not (target / sealing.PUBLICATION_FILE).is_file():
         raise UsageError(f"{target} holds files that are no publication; name a new folder with --out")
 
 

@@ -19,18 +19,10 @@ from snellen.data_sets.decisions import Decision
 from snellen.data_sets.items import Item
 from snellen.data_sets.step import MediaWriter, Step, open_step
 from snellen.settings import max_image_pixels
+from snellen_curate.questions import rules
 from snellen_curate.questions.fact_extraction import sample_video, video_length
 from snellen_curate.questions.question_items import answer_positions, image_options_item
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
-from snellen_curate.questions.rules import (
-    DISTRACTORS,
-    NO_LICENSE,
-    NOTHING_CHANGES,
-    TOO_FEW_OTHERS,
-    TOO_LONG,
-    UNREADABLE,
-    WRITTEN,
-)
 from snellen_curate.questions.sources import Picture, PictureSource
 
 STEP = "next images"
@@ -74,28 +66,28 @@ def make_next_image_questions(
         ends: dict[str, _VideoEnds] = {}
         for video in videos:
             if require_license and not video.cells.get("license"):
-                _drop(step, video, NO_LICENSE, "the manifest names no licence for it")
+                _drop(step, video, rules.NO_LICENSE, "the manifest names no licence for it")
                 continue
             try:
                 seconds, _ = video_length(video.medium)
                 if seconds > max_seconds:
-                    _drop(step, video, TOO_LONG, f"{seconds:.1f} s, more than {max_seconds:g} s")
+                    _drop(step, video, rules.TOO_LONG, f"{seconds:.1f} s, more than {max_seconds:g} s")
                     continue
                 found = _read_ends(video, seconds, step.folder)
                 if not _differ(found.before[0], found.last):
-                    _drop(step, video, NOTHING_CHANGES, "its last frame shows what its first does")
+                    _drop(step, video, rules.NOTHING_CHANGES, "its last frame shows what its first does")
                     continue
                 ends[video.id] = found
             except MediaError as error:
-                _drop(step, video, UNREADABLE, str(error))
+                _drop(step, video, rules.UNREADABLE, str(error))
         chosen = _choose_others(videos, ends, seed)
         for video in videos:
             if video.id in ends and video.id not in chosen:
-                _drop(step, video, TOO_FEW_OTHERS, f"expected {DISTRACTORS} other videos")
+                _drop(step, video, rules.TOO_FEW_OTHERS, f"expected {rules.DISTRACTORS} other videos")
         items = step.write_items(_items(videos, ends, chosen, seed)) if chosen else 0
         for name, others in chosen.items():
             reason = f"last frames of {', '.join(others)} are the other options"
-            decide_once(step, Decision(name, "add", STEP, WRITTEN, reason))
+            decide_once(step, Decision(name, "add", STEP, rules.WRITTEN, reason))
         kept = {DIMENSION: items} if items else {}
         return finish_questions(step, len(videos), kept, sources="video")
 
@@ -143,7 +135,7 @@ def _choose_others(videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], se
             if all(_differ(frame, one) for one in frames):
                 taken.append(other.id)
                 frames.append(frame)
-            if len(taken) == DISTRACTORS:
+            if len(taken) == rules.DISTRACTORS:
                 chosen[video.id] = taken
                 break
     return chosen

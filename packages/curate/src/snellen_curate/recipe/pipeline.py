@@ -24,15 +24,7 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.data_sets.folder_lock import lock_folder, set_aside
 from snellen.data_sets.step import STEP_FILE, read_step
-from snellen_curate.recipe.progress_state import (
-    StepState,
-    StepStatus,
-    differences,
-    digest_data,
-    digest_files,
-    read_state,
-    write_state,
-)
+from snellen_curate.recipe import progress_state
 from snellen_curate.recipe.recipe_file import CurationRecipe
 from snellen_curate.recipe.step_commands import NOT_DECIDING, StepCommand
 from snellen_curate.spending import Spending, read_spending
@@ -60,7 +52,7 @@ class RecipeOutcome(Struct, frozen=True, kw_only=True):
     """How a start of a recipe ended."""
 
     steps: list[PlannedStep]
-    status: StepStatus
+    status: progress_state.StepStatus
     stopped_at: str = ""
     """The step at which it stopped; "" if all have ended."""
     message: str = ""
@@ -137,7 +129,7 @@ class RecipePipeline:
         finally:
             lock.release()
 
-    def _run_if_needed(self, command: StepCommand, notify: Notify) -> StepState | None:
+    def _run_if_needed(self, command: StepCommand, notify: Notify) -> progress_state.StepState | None:
         """Run a step; None if it is done."""
         todo, reason = self._todo(command)
         head = f"[{command.step.number}/{len(self.commands)}] {command.step.name}"
@@ -156,13 +148,13 @@ class RecipePipeline:
         notify(f"{head}: {state.status} in {state.seconds:.1f} s{_spent_clause(command)}")
         return state
 
-    def _run_step(self, command: StepCommand) -> StepState:
+    def _run_step(self, command: StepCommand) -> progress_state.StepState:
         """Run the commands of a step, and note how it ended."""
         name, folder = command.step.name, command.folder
-        state, before = _state(command), read_state(self.out, name)
-        if before is not None and not differences(before, state):
+        state, before = _state(command), progress_state.read_state(self.out, name)
+        if before is not None and not progress_state.differences(before, state):
             state = replace(state, seconds=before.seconds)
-        write_state(self.out, name, state)
+        progress_state.write_state(self.out, name, state)
         folder.parent.mkdir(parents=True, exist_ok=True)
         begin = monotonic()
         with (self.out / f"{name}.txt").open("w", encoding="utf-8") as log:
@@ -171,10 +163,10 @@ class RecipePipeline:
             status, message = "incomplete", f"{command.step.label} has not ended; go on with: {self.again}"
         seconds = round(state.seconds + monotonic() - begin, 3)
         ended = replace(state, status=status, seconds=seconds, message=message, wrote_folder=folder.exists())
-        write_state(self.out, name, ended)
+        progress_state.write_state(self.out, name, ended)
         return ended
 
-    def _run_phases(self, command: StepCommand, log: TextIO) -> tuple[StepStatus, str]:
+    def _run_phases(self, command: StepCommand, log: TextIO) -> tuple[progress_state.StepStatus, str]:
         """Run one command after the other; returns how they ended, and how to go on."""
         step, protocol = command.step, command.protocol
         for phase in command.phases:
@@ -224,12 +216,12 @@ class RecipePipeline:
 
     def _todo(self, command: StepCommand, *, is_known: bool = True) -> tuple[Todo, str]:
         """What is left of a step, and why; `is_known`: whether its data are."""
-        before = read_state(self.out, command.step.name)
+        before = progress_state.read_state(self.out, command.step.name)
         if before is None:
             return "run", ""
         if not is_known:
             return "unknown", "if the data of the steps before change"
-        changes = differences(before, _state(command))
+        changes = progress_state.differences(before, _state(command))
         if changes:
             # What adds to what the step's folder has does not undo it.
             options, continued = command.options, {*command.protocol.continued_by}
@@ -242,14 +234,15 @@ class RecipePipeline:
         return "done", ""
 
 
-def _state(command: StepCommand) -> StepState:
+def _state(command: StepCommand) -> progress_state.StepState:
     """A step as it would be run now."""
     options = command.decisive_options
     data, *more = [*command.data(), ""]
-    digest = digest_data(Path(data).expanduser()) if data else ""
     named = options.get(command.protocol.step_option, [])
-    folders = {each: digest_data(Path(each).expanduser()) for each in (*more, *named) if each}
-    return StepState(command.step.action, options, digest or data, digest_files(options) | folders, "running")
+    digests = {each: progress_state.digest_data(Path(each).expanduser()) for each in (data, *more, *named) if each}
+    files = progress_state.digest_files(options)
+    files |= {each: digests[each] for each in (*more, *named) if each}
+    return progress_state.StepState(command.step.action, options, digests.get(data) or data, files, "running")
 
 
 class _Tee(io.TextIOBase):

@@ -8,15 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
+from snellen_curate.translate import numerals
 from snellen_curate.translate.languages import known_languages
-from snellen_curate.translate.numerals import (
-    NumberMention,
-    afternoon_hours,
-    fold_digits,
-    number_mentions,
-    spelt_numbers,
-    word_values,
-)
 from snellen_curate.translate.pair import BLANK, Fault, FieldPair, Level
 from snellen_curate.translate.terms import has_term, terms_of
 
@@ -71,28 +64,28 @@ def check_numbers(pair: FieldPair) -> Iterator[Fault]:
     """
     group = terms_of(pair.item.source_language, pair.item.target_language).numbers
     source, target = pair.before.rest, pair.after.rest
-    ours, theirs = number_mentions(source), number_mentions(target)
+    ours, theirs = numerals.number_mentions(source), numerals.number_mentions(target)
     clear, possible = group.target_concepts(target) if group else ({}, set())
-    available = _values(theirs) | word_values(target) | set(map(Decimal, possible))
+    available = _values(theirs) | numerals.word_values(target) | set(map(Decimal, possible))
     if group:
         yield from _check_number_words(source, available, {*map(Decimal, clear), *_values(theirs)})
     if not ours and not theirs:
         return
     available |= _chinese_parts(target)
-    available |= set(map(Decimal, re.findall(r"(?<=[A-Za-z])\d+", fold_digits(target))))
+    available |= set(map(Decimal, re.findall(r"(?<=[A-Za-z])\d+", numerals.fold_digits(target))))
     missing = [
         mention
         for mention in ours
         if mention.form == "digits"
         and not mention.readings & available
         and mention.readings != {Decimal(0)}  # the minutes of 5:00
-        and not afternoon_hours(mention.readings, source) & available
+        and not numerals.afternoon_hours(mention.readings, source) & available
     ]
     for mention in dict.fromkeys(missing):
         yield "wrong", f"{mention.text} is missing"
-    excused = _values(ours) | word_values(source)
+    excused = _values(ours) | numerals.word_values(source)
     # "Internet2" has a digit within a word, which a translation may set apart.
-    excused |= set(map(Decimal, re.findall(r"\d+", fold_digits(source))))
+    excused |= set(map(Decimal, re.findall(r"\d+", numerals.fold_digits(source))))
     level: Level = "wrong" if pair.item.source_language.tag in ("en", "zh") else "doubtful"
     for mention in dict.fromkeys(theirs):
         if mention.form == "digits" and not mention.readings & excused:
@@ -101,20 +94,20 @@ def check_numbers(pair: FieldPair) -> Iterator[Fault]:
 
 def _check_number_words(source: str, available: set[Decimal], clear: set[Decimal]) -> Iterator[Fault]:
     """A number word of the source that is missing, where the translation has another number."""
-    lost = {word: value for word, value in spelt_numbers(source) if value not in available}
-    gained = clear - word_values(source) - _values(number_mentions(source)) - {Decimal(1)}
+    lost = {word: value for word, value in numerals.spelt_numbers(source) if value not in available}
+    gained = clear - numerals.word_values(source) - _values(numerals.number_mentions(source)) - {Decimal(1)}
     if lost and gained:
         yield "wrong", f"'{', '.join(lost)}' became {', '.join(map(str, sorted(gained)))}"
 
 
-def _values(mentions: Iterable[NumberMention]) -> set[Decimal]:
+def _values(mentions: Iterable[numerals.NumberMention]) -> set[Decimal]:
     return {value for mention in mentions for value in mention.readings}
 
 
 def _chinese_parts(text: str) -> set[Decimal]:
     """Numbers that Chinese says otherwise: 半 for a half or 30 minutes, 三成 for 30 %, 七五折
     for 25 % off."""
-    written = _values(number_mentions(text))
+    written = _values(numerals.number_mentions(text))
     values: set[Decimal] = set()
     if "半" in text:
         values |= {Decimal(each) for each in ("30", "0.5", "1", "2", "50")}
@@ -129,7 +122,7 @@ def _chinese_parts(text: str) -> set[Decimal]:
 def check_letters(pair: FieldPair) -> Iterator[Fault]:
     """Single capital letters, such as the label of an option or of a point, are there."""
     level: Level = "doubtful" if _FOREIGN_LETTERS.isdisjoint(pair.item.target_language.scripts) else "wrong"
-    target = fold_digits(pair.after.rest)
+    target = numerals.fold_digits(pair.after.rest)
     there = {letter for stem, letter in _STEMS.items() if stem in target}
     there |= set(re.findall(r"(?<![A-Za-z])([A-Za-z])(?![A-Za-z])", target))
     for letter in dict.fromkeys(_single_letters(pair.before.rest)):
@@ -161,8 +154,8 @@ def _stands_for_label(before: str, after: str) -> bool:
 def check_symbols(pair: FieldPair) -> Iterator[Fault]:
     """Symbols are there, or written out by a word that is known for the two languages."""
     words = terms_of(pair.item.source_language, pair.item.target_language).symbols
-    target = fold_digits(pair.after.rest)
-    for symbol in dict.fromkeys(fold_digits(pair.before.rest)):
+    target = numerals.fold_digits(pair.after.rest)
+    for symbol in dict.fromkeys(numerals.fold_digits(pair.before.rest)):
         if unicodedata.category(symbol) not in _SYMBOL_CATEGORIES and symbol not in _OTHER_SYMBOLS:
             continue
         same = (unicodedata.normalize("NFKC", symbol), symbol)
