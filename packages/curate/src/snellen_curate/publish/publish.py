@@ -30,7 +30,7 @@ from snellen.data_sets.step import STEP_FILE, Step, describe_source, media_suffi
 from snellen.store.runs import write_json
 from snellen_curate.attribution import licence_url
 from snellen_curate.open_data import open_items
-from snellen_curate.publish.card import CardFacts, Publication, write_card
+from snellen_curate.publish.card import Publication, write_card
 from snellen_curate.publish.licences import LicenceTable, check_licence, read_licence_table, strictest_conditions
 from snellen_curate.publish.options import PublishOptions, check_publish_options
 from snellen_curate.publish.survey import Survey, name_some, read_held_out_ids, survey_items
@@ -175,16 +175,9 @@ class _Writer:
         self._save("ATTRIBUTION.tsv", b"".join(map(tsv_line, self._attribution_rows())))
         md5 = {name: _digest(self.folder / name, "md5") for name in sorted(tables)}
         self._save("MD5SUMS", _sums(md5))
-        facts = CardFacts(
-            publication=publication,
-            options=self.options,
-            survey=self.survey,
-            files={split: (path, (self.folder / path).stat().st_size) for split, path in parquet.items()},
-            tsv_md5=md5,
-            licences=lines,
-            specs=specs,
-        )
-        self._save("README.md", write_card(facts).encode())
+        sizes = {split: (path, (self.folder / path).stat().st_size) for split, path in parquet.items()}
+        card = write_card(publication, self.options, self.survey, sizes, md5, lines, specs)
+        self._save("README.md", card.encode())
         files = {
             path.relative_to(self.folder).as_posix(): _digest(path, "sha256")
             for path in sorted(self.folder.rglob("*"))
