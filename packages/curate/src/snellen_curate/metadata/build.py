@@ -6,9 +6,10 @@ and on nothing else; what a language model writes is stored, and asked for once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -66,6 +67,13 @@ class MetadataQuestionOptions:
     """The share of each data set's items that is flagged for review, at most `MAX_CHECKED`.
     MMT-Bench's authors looked at half of the samples (Appendix I.1)."""
 
+    def __post_init__(self) -> None:
+        """Raises UsageError for numbers out of range."""
+        if self.per_subtask < 1:
+            raise UsageError(f"per_subtask is {self.per_subtask}; expected 1 or more")
+        if not 0 <= self.check_share <= 1:
+            raise UsageError(f"the share to review is {self.check_share}; expected a share from 0 to 1")
+
 
 def build_questions(
     metadata: Path | str | Sequence[Path | str],
@@ -83,17 +91,12 @@ def build_questions(
     interrupted stopped. Raises UsageError for files that cannot be used and options that do not go
     together.
     """
-    if options.per_subtask < 1:
-        raise UsageError(f"per_subtask is {options.per_subtask}; expected 1 or more")
-    if not 0 <= options.check_share <= 1:
-        raise UsageError(f"the share to review is {options.check_share}; expected a share from 0 to 1")
     template_path = Path(templates).expanduser()
     template_file = read_templates(template_path)
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)
     named = [metadata] if isinstance(metadata, Path | str) else metadata
-    paths = [Path(path).expanduser() for path in named]
     environment = Settings.from_environment()
-    files = RecordFiles(*paths, limits=environment.limits)
+    files = RecordFiles(*(Path(path).expanduser() for path in named), limits=environment.limits)
     catalogue = Catalogue(files, template_file.templates, options.seed)
     trees = _category_trees(files, template_file)
     folder = Path(out).expanduser()
@@ -115,16 +118,9 @@ def build_questions(
             models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder, progress=progress))
         digests = stack.enter_context(FileDigests(environment.cache))
         folders = media_folders(files.folders, environment.media_folders, environment.limits, fetched=False)
-        drafter = Drafter(
-            catalogue,
-            MediaFiles(folders, digests, str(files)),
-            files.header,
-            trees,
-            template_file.same,
-            options.alike_length,
-        )
-        outcomes = RecordOutcomes(catalogue)
-        return _Build(files, catalogue, drafter, options, step, models, outcomes).run()
+        media = MediaFiles(folders, digests, str(files))
+        drafter = Drafter(catalogue, media, files.header, trees, template_file.same, options.alike_length)
+        return _Build(files, catalogue, drafter, options, step, models, RecordOutcomes(catalogue)).run()
 
 
 def _category_trees(files: RecordFiles, file: TemplateFile) -> dict[str, CategoryTree]:
@@ -200,27 +196,20 @@ class _Build:
         sizes = {name: len(rows) * pool.template.per_record for name, rows in orders.items()}
         places, failed = dict.fromkeys(orders, 0), dict.fromkeys(orders, 0)
         made: dict[str, list[QuestionDraft]] = {name: [] for name in orders}
-        while not self._is_stopped:
+        while self.models is None or not self.models.abort_reason:
             shares = fill_evenly(sizes, self.options.per_subtask)
-            # Questions whose requests failed keep their places: the next start asks again.
-            wanted = {
-                name: missing
-                for name, share in shares.items()
-                if (missing := share - len(made[name]) - failed[name]) > 0
-            }
-            if not wanted:
-                break
             sources: dict[str, tuple[str, int]] = {}
             jobs: list[Job[QuestionDraft | Exclusion]] = []
-            for name, count in wanted.items():
-                rows = orders[name]
-                for place in range(places[name], places[name] + count):
-                    row, slot = rows[place % len(rows)], place // len(rows)
-                    record = self.catalogue.record(row)
-                    job = Job(self.drafter.item_id(pool, record, slot), self.drafter.draft(pool, record, slot))
-                    jobs.append(job)
-                    sources[job.id] = name, row
-                places[name] += count
+            for name, rows in orders.items():
+                # Questions whose requests failed keep their places: the next start asks again.
+                end = max(places[name], places[name] + shares[name] - len(made[name]) - failed[name])
+                for place in range(places[name], end):
+                    row = rows[place % len(rows)]
+                    jobs.append(self._job(pool, row, place // len(rows)))
+                    sources[jobs[-1].id] = name, row
+                places[name] = end
+            if not jobs:
+                break
             for result in self._ask(jobs):
                 name, row = sources[result.id]
                 if isinstance(result.value, QuestionDraft):
@@ -233,7 +222,13 @@ class _Build:
                 elif result.value is not None:
                     sizes[name] -= 1
                     self.outcomes.refuse(row, result.id, result.value)
-        return _take_turns(made)
+        # One of each source after the other: a larger limit appends to a smaller one's list.
+        turns = zip_longest(*made.values())
+        return [draft for drafts in turns for draft in drafts if draft is not None]
+
+    def _job(self, pool: TemplatePool, row: int, slot: int) -> Job[QuestionDraft | Exclusion]:
+        record = self.catalogue.record(row)
+        return Job(self.drafter.item_id(pool, record, slot), self.drafter.draft(pool, record, slot))
 
     def _check(self, subtasks: dict[str, list[QuestionDraft]]) -> dict[str, GuessCheck]:
         """Leave out what the texts alone answer, and measure the rest. Nothing is left out while
@@ -280,16 +275,6 @@ class _Build:
 
         self.models.drive(jobs, note, "wrong options", len(jobs))
         return [found[job.id] for job in jobs if job.id in found]
-
-    @property
-    def _is_stopped(self) -> bool:
-        return self.models is not None and bool(self.models.abort_reason)
-
-
-def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
-    """One of each source after the other: a larger limit appends to a smaller one's list."""
-    longest = max((len(drafts) for drafts in made.values()), default=0)
-    return [drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)]
 
 
 def _choose_checked(drafts: Sequence[QuestionDraft], options: MetadataQuestionOptions) -> set[str]:

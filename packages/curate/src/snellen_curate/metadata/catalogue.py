@@ -182,8 +182,8 @@ class TemplatePool:
         names, else the answers of the records of its source."""
         if self._answers_are_labels and record.categories:
             return CategoryTree(space_of_labels(record.categories))
-        if self._names_space(record):
-            own = record.space if self._answers_are_labels else ""
+        own = record.space if self._answers_are_labels else ""
+        if own or self.template.space:
             return spaces[own or self.template.space]
         if record.source not in self._trees:
             # Numbers are no categories.
@@ -221,10 +221,6 @@ class TemplatePool:
         return self.template.answer not in ("relation", "answer", "text", "number") and (
             not self.template.answer.startswith("annotation.")
         )
-
-    def _names_space(self, record: MetadataRecord) -> bool:
-        own = self._answers_are_labels and bool(record.space or record.categories)
-        return own or bool(self.template.space)
 
 
 class Catalogue:

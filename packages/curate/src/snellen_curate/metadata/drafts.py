@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from random import Random
 
 from msgspec import structs
@@ -176,7 +175,8 @@ class Drafter:
             proposals,
             OptionFilter.for_target(target.gold, target.true, self.same),
             context.plan.size - 1,
-            alike_length=self.alike_length and _is_of_any_length(template),
+            alike_length=self.alike_length
+            and all(name == WRITTEN or find_strategy(name).of_any_length for name, _ in template.strategy_calls()),
             rng=context.rng,
         )
         if len(wrong) < template.min_options - 1:
@@ -200,7 +200,7 @@ class Drafter:
     ) -> Steps[Iterator[str]]:
         """What the template's strategies propose, one strategy after the other; `used` gets the
         strategy of each text. Raises AskFailed and NotJson."""
-        proposals: list[Iterator[str]] = []
+        proposals: list[tuple[str, Iterator[str]]] = []
         for strategy_name, given in context.template.strategy_calls():
             if strategy_name == WRITTEN:
                 settings = read_settings(WRITTEN, WriterSettings, given)
@@ -210,8 +210,8 @@ class Drafter:
                 strategy = find_strategy(strategy_name)
                 settings = read_settings(strategy_name, strategy.settings, given)
                 texts = strategy.propose(context, settings)
-            proposals.append(_note_strategy(texts, strategy_name, used))
-        return chain.from_iterable(proposals)
+            proposals.append((strategy_name, texts))
+        return _note_strategies(proposals, used)
 
     def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | Exclusion:
         """A retrieval question: the query alone, and the candidates as pictures."""
@@ -225,15 +225,12 @@ class Drafter:
         return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
 
 
-def _is_of_any_length(template: QuestionTemplate) -> bool:
-    return all(name == WRITTEN or find_strategy(name).of_any_length for name, _ in template.strategy_calls())
-
-
-def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:
+def _note_strategies(proposals: Iterable[tuple[str, Iterator[str]]], used: dict[str, str]) -> Iterator[str]:
     """The texts, noting which strategy was the first to propose each."""
-    for text in texts:
-        used.setdefault(text.strip(), strategy)
-        yield text
+    for strategy, texts in proposals:
+        for text in texts:
+            used.setdefault(text.strip(), strategy)
+            yield text
 
 
 def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> Exclusion | None:

@@ -96,7 +96,7 @@ def leave_out_guessable(drafts: Sequence[QuestionDraft], seed: int, most: float)
     chance. If the share `most` is not enough, none is left out."""
     kept, left_out = list(drafts), list[QuestionDraft]()
     first = score = _probe(kept, seed)
-    while score is not None and _is_above_chance(score):
+    while score is not None and score.interval is not None and score.interval.low > score.chance:
         if len(left_out) >= most * len(drafts):
             return ProbedDrafts(list(drafts), [], first)
         chances = right_option_chances(_to_questions(kept, seed))
@@ -156,10 +156,6 @@ def _probe(drafts: Sequence[QuestionDraft], seed: int) -> ProbeScore | None:
     if len(questions) < MIN_PROBED or len({each.cluster for each in questions}) < 2:
         return None
     return probe_texts(questions, parts=(ALL,)).scores[0]
-
-
-def _is_above_chance(score: ProbeScore) -> bool:
-    return score.interval is not None and score.interval.low > score.chance
 
 
 def _to_questions(drafts: Sequence[QuestionDraft], seed: int) -> list[SampledQuestion]:

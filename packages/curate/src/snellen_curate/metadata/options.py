@@ -145,7 +145,9 @@ def write_options(
         item,
         media=sources,
         settings=_SETTINGS,
-        check=lambda reply: _reply_problem(reply, count),
+        check=lambda reply: (
+            "" if len(reply.options) >= count else f"it has {len(reply.options)} options; at least {count} are needed"
+        ),
     )
     return written.options
 
@@ -153,9 +155,3 @@ def write_options(
 def _ask_for(question: str, gold: str, number: int, true: Sequence[str] = ()) -> str:
     also = f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MAX_TRUE])}" if true else ""
     return f"Question: {question}\nRight answer: {gold}{also}\n{number} wrong options as JSON: "
-
-
-def _reply_problem(reply: WrittenOptions, count: int) -> str:
-    if len(reply.options) < count:
-        return f"it has {len(reply.options)} options; at least {count} are needed"
-    return ""

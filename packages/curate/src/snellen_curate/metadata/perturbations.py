@@ -155,16 +155,10 @@ def _edit_text(text: str, edits: int, rng: Random) -> str:
     characters = list(text)
     most = min(max(edits, len(places) // 10), len(places))
     for place in rng.sample(places, rng.randint(1, most)):
-        characters[place] = _other_character(characters[place], rng)
+        if similar := _SIMILAR.get(characters[place].lower()):
+            other = rng.choice(similar)
+            characters[place] = other.upper() if characters[place].isupper() else other
     return "".join(characters)
-
-
-def _other_character(character: str, rng: Random) -> str:
-    similar = _SIMILAR.get(character.lower())
-    if similar is None:
-        return character
-    other = rng.choice(similar)
-    return other.upper() if character.isupper() else other
 
 
 class OrderSettings(Struct, frozen=True, forbid_unknown_fields=True):

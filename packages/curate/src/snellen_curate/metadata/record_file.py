@@ -7,6 +7,7 @@ import hashlib
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,18 +134,13 @@ def _read_line(place: str, offset: int, data: bytes, header: MetadataHeader) -> 
     try:
         record = _decode(data)
     except msgspec.ValidationError as error:
+        with suppress(msgspec.ValidationError):
+            place = _decode_name(data).id or place
         problem = Exclusion("field", f"{error}; expected the fields of a metadata record")
-        return RecordLine(_line_name(data, place), offset, None, problem)
+        return RecordLine(place, offset, None, problem)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return RecordLine(place, offset, None, Exclusion("json", f"no JSON: {error}"))
     return RecordLine(record.id or place, offset, record, record_problem(record, header))
-
-
-def _line_name(data: bytes, place: str) -> str:
-    try:
-        return _decode_name(data).id or place
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return place
 
 
 def _is_header(line: bytes) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -95,16 +95,8 @@ def publish(
     _set_aside_earlier(private, settings, table)
     with open_step(private, STEP, settings, table) as step:
         survey = survey_items(table, options, licences)
-        part = _sibling(target, ".part")
-        try:
-            shutil.rmtree(part, ignore_errors=True)
-            writer = _Writer(part, table, survey, options, licences, key)
-            published = writer.write(step)
-            _replace_folder(part, target)
-        except OSError as error:
-            raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+        with _new_folder(target) as part:
+            published = _Writer(part, table, survey, options, licences, key).write(step)
         counts = {name: sum(each.values()) for name, each in published.publication.splits.items()}
         findings = {**published.dropped, **published.flagged}
         step.finish(counts | {rule: len(ids) for rule, ids in findings.items()})
@@ -158,32 +150,22 @@ class _Writer:
     def write(self, step: Step) -> PublishResult:
         """Write the folder, the private files and the decisions."""
         (self.folder / sealing.DATA_FOLDER).mkdir(parents=True)
-        splits = [self.public_split]
-        if self.options.keeps_back:
-            splits.append(sealing.HELD_OUT)
+        splits = [self.public_split, *([sealing.HELD_OUT] if self.options.keeps_back else [])]
         parquet = {split: f"{sealing.DATA_FOLDER}/{split}.parquet" for split in splits}
         tables = self._write_rows(parquet, step)
         sealed = self._write_answers(step.folder, parquet)
         publication = self._publication(splits, sealed)
         specs = self._write_specs(parquet)
-        lines = self._licence_lines()
         write_json(self.folder / sealing.PUBLICATION_FILE, publication)
-        evidence = {self.options.name: BenchmarkEvidence("from the text")}
-        write_json(self.folder / "evidence.json", evidence)
-        heads = ["source", "licence", "questions", "url", "attribution"]
-        self._save("LICENCES.tsv", b"".join(map(tsv_line, [heads, *lines])))
-        self._save("ATTRIBUTION.tsv", b"".join(map(tsv_line, self._attribution_rows())))
-        md5 = {name: _digest(self.folder / name, "md5") for name in sorted(tables)}
-        self._save("MD5SUMS", _sums(md5))
+        write_json(self.folder / "evidence.json", {self.options.name: BenchmarkEvidence("from the text")})
+        lines = list(self._licence_rows())
+        self._save_rows("LICENCES.tsv", [["source", "licence", "questions", "url", "attribution"], *lines])
+        self._save_rows("ATTRIBUTION.tsv", self._attribution_rows())
+        md5 = self._save_sums("MD5SUMS", "md5", sorted(self.folder / name for name in tables))
         sizes = {split: (path, (self.folder / path).stat().st_size) for split, path in parquet.items()}
         card = write_card(publication, self.options, self.survey, sizes, md5, lines, specs)
-        self._save("README.md", card.encode())
-        files = {
-            path.relative_to(self.folder).as_posix(): _digest(path, "sha256")
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file()
-        }
-        self._save("SHA256SUMS", _sums(files))
+        save(self.folder / "README.md", card)
+        files = self._save_sums("SHA256SUMS", "sha256", sorted(filter(Path.is_file, self.folder.rglob("*"))))
         return PublishResult(
             publication=publication,
             folder=str(self.folder),
@@ -222,7 +204,9 @@ class _Writer:
                 row = cells if number is None else {**cells, "index": number, "id": item.id}
                 tables[file].write(row, images, f"{sealing.DATA_FOLDER}/{video}" if video else "")
                 self._decide(step, item.id, split)
-        self._decide_dropped(step)
+        for name, [finding, *_] in self.survey.findings.items():
+            if finding.action == "drop" and name not in step.decisions:
+                step.decide(Decision(name, "drop", STEP, finding.rule, finding.reason))
         return tables
 
     def _items_by_split(self) -> Iterator[tuple[Item, str]]:
@@ -289,11 +273,6 @@ class _Writer:
         else:
             step.decide(Decision(name, "keep", STEP, "held_out" if is_held_out else "public", where))
 
-    def _decide_dropped(self, step: Step) -> None:
-        for name, [finding, *_] in self.survey.findings.items():
-            if finding.action == "drop" and name not in step.decisions:
-                step.decide(Decision(name, "drop", STEP, finding.rule, finding.reason))
-
     def _write_answers(self, private: Path, parquet: Mapping[str, str]) -> Path | None:
         """Write the answers kept back, encrypted if there is a key."""
         if not self.options.keeps_back:
@@ -319,6 +298,7 @@ class _Writer:
         if sealed is not None:
             counts[sealing.HELD_OUT] = self.survey.ability_counts(held_out=True)
         licences = Counter(entry.licence for entry in self.survey.entries.values())
+        credits = Counter(credit.licence for credit in self.survey.credits.values())
         options = self.options
         return Publication(
             name=options.name,
@@ -328,7 +308,7 @@ class _Writer:
             source=self.table.digest,
             splits={split: counts[split] for split in splits},
             licences=dict(sorted(licences.items())),
-            conditions=self._conditions(),
+            conditions=strictest_conditions(credits) if credits else "",
             held_out=sealing.HELD_OUT if sealed else "",
             share=options.hold_out,
             seed=options.seed if options.hold_out is not None else None,
@@ -349,41 +329,26 @@ class _Writer:
                 "paper": self.options.paper,
                 "source": self.options.homepage,
             }
-            lines = [f"{key} = {_toml_text(value)}\n" for key, value in entries.items() if value]
-            self._save(f"{name}.toml", "".join(lines).encode())
+            # A basic string of TOML has the escapes of JSON.
+            texts = {key: msgspec.json.encode(value).decode() for key, value in entries.items() if value}
+            save(self.folder / f"{name}.toml", "".join(f"{key} = {text}\n" for key, text in texts.items()))
             specs[split] = f"{name}.toml"
         return specs
 
-    def _licence_lines(self) -> list[list[str]]:
+    def _licence_rows(self) -> Iterator[list[str]]:
         """Source, licence, questions, address and attribution of the published items."""
         counts = Counter((entry.source, entry.licence) for entry in self.survey.entries.values())
-        lines = []
         for (source, licence), count in sorted(counts.items()):
             entry = self.licences.entry(source)
-            url = entry.url or licence_url(licence)
-            lines.append([source, licence, str(count), url, entry.attribution])
-        return lines
-
-    def _conditions(self) -> str:
-        counts = Counter(credit.licence for credit in self.survey.credits.values())
-        return strictest_conditions(counts) if counts else ""
+            yield [source, licence, str(count), entry.url or licence_url(licence), entry.attribution]
 
     def _attribution_rows(self) -> Iterator[list[str]]:
         """A line for each picture and video, in the order of their names, which says nothing."""
         yield ["picture", "source", "author", "url", "licence", "licence_url", "attribution", "questions"]
         for digest, name in sorted(self._names.items(), key=lambda named: named[1]):
-            credit = self.survey.credits[digest]
-            entry = self.licences.entry(credit.source)
-            yield [
-                name,
-                credit.source,
-                credit.author,
-                credit.url,
-                credit.licence,
-                licence_url(credit.licence),
-                entry.attribution,
-                str(credit.items),
-            ]
+            one = self.survey.credits[digest]
+            whose = [name, one.source, one.author, one.url, one.licence, licence_url(one.licence)]
+            yield [*whose, self.licences.entry(one.source).attribution, str(one.items)]
 
     def _notes(self) -> Iterator[str]:
         """What the user should know about the items and columns."""
@@ -402,8 +367,15 @@ class _Writer:
                 "row numbers in `index`, and the ids in `id`"
             )
 
-    def _save(self, name: str, content: bytes) -> None:
-        save(self.folder / name, content)
+    def _save_rows(self, name: str, rows: Iterable[Sequence[str]]) -> None:
+        save(self.folder / name, b"".join(map(tsv_line, rows)))
+
+    def _save_sums(self, name: str, algorithm: str, paths: Iterable[Path]) -> dict[str, str]:
+        """Write the digests of files as `sha256sum` and `md5sum` write and check them; returns them
+        by path."""
+        digests = {path.relative_to(self.folder).as_posix(): _digest(path, algorithm) for path in paths}
+        save(self.folder / name, "".join(f"{digest}  {path}\n" for path, digest in digests.items()))
+        return digests
 
 
 def _tsv_notes(tables: Mapping[str, TsvWriter]) -> Iterator[str]:
@@ -421,14 +393,22 @@ def _check_target(target: Path) -> None:
         raise UsageError(f"{target} holds files that are no publication; name a new folder with --out")
 
 
-def _replace_folder(new: Path, target: Path) -> None:
-    """Put a complete folder in the place of an earlier one. Raises OSError."""
-    old = _sibling(target, ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+@contextmanager
+def _new_folder(target: Path) -> Iterator[Path]:
+    """A folder that takes the place of an earlier one once it is complete. Raises StorageError."""
+    part, old = _sibling(target, ".part"), _sibling(target, ".old")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        yield part
+        shutil.rmtree(old, ignore_errors=True)
+        if target.exists():
+            target.rename(old)
+        part.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _with_name(out: Path | str) -> Path:
@@ -446,13 +426,3 @@ def _sibling(target: Path, ending: str) -> Path:
 def _digest(path: Path, algorithm: str) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, algorithm).hexdigest()
-
-
-def _sums(digests: Mapping[str, str]) -> bytes:
-    """Lines as `sha256sum` and `md5sum` write and check them."""
-    return "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
-
-
-def _toml_text(text: str) -> str:
-    """A basic string of TOML, whose escapes are those of JSON."""
-    return msgspec.json.encode(text).decode()

@@ -76,7 +76,8 @@ class Survey:
     made_by: list[tuple[str, str, str, int]]
     """Step, rule, action and number of items of the steps before."""
     numbers: dict[str, str] = field(default_factory=dict)
-    """Row numbers of the TSV files, by id; empty if the ids themselves are usable."""
+    """Row numbers of the TSV files, by id, the items that are held out last; empty if the ids
+    themselves are usable."""
     credits: dict[str, PictureCredit] = field(default_factory=dict)
     """By digest of the picture or video."""
 
@@ -149,30 +150,21 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
             if places:
                 reason = f"the answer is stated in {' and '.join(places)}"
                 findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
-            digests = tuple(ref.digest for ref in sample.media)
             must_be_public = bool(places) or not sample.gold
-            candidates.append(SplitCandidate(item.id, ability, sample.unit, digests, must_be_public))
+            candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(pictures), must_be_public))
     outside.refuse()
     _refuse_missing_licences(findings, options)
     if not entries:
         raise DataError(f"{table.path}: no item is left to publish")
-    held_out: frozenset[str] = frozenset()
-    if options.hold_out is not None:
-        held_out = _choose_share(entries, candidates, options.hold_out, options.seed)
-    elif options.split_like:
-        held_out = _choose_like(entries, options.split_like)
-    for name in held_out:
+    for name in _choose_held_out(entries, candidates, options):
         entries[name] = entries[name]._replace(is_held_out=True)
-    numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
-    return Survey(
-        columns.layout(),
-        entries,
-        findings,
-        tuple(sorted(columns.left_out)),
-        *_earlier_steps(table.folder),
-        numbers,
-        credits,
-    )
+    left_out = tuple(sorted(columns.left_out))
+    survey = Survey(columns.layout(), entries, findings, left_out, *_earlier_steps(table.folder), credits=credits)
+    if not all(name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER for name in entries):
+        public = (name for name, entry in entries.items() if not entry.is_held_out)
+        names = (*public, *survey.ids_without_answers(options.seed))
+        survey.numbers = {name: str(number) for number, name in enumerate(names, 1)}
+    return survey
 
 
 class _OutsidePictures:
@@ -282,23 +274,24 @@ def _refuse_missing_licences(findings: Mapping[str, Sequence[ItemFinding]], opti
         )
 
 
-def _choose_share(entries: Collection[str], items: list[SplitCandidate], share: float, seed: int) -> frozenset[str]:
-    """The ids that are held out. Raises UsageError if there are none."""
-    chosen = choose_held_out(items, share, seed)
-    if not chosen or len(chosen) == len(entries):
-        raise UsageError(
-            f"--hold-out {share:.0%} of {len(entries)} items keeps "
-            f"{'all' if chosen else 'none'} back: questions about one picture stay together, and "
-            "those that state their answer are published; choose another share"
-        )
-    return chosen
-
-
-def _choose_like(entries: Collection[str], folder: str) -> frozenset[str]:
-    """The ids that another publication holds out, whatever the questions say: its public part has
-    the answers of the others. Raises UsageError if there are none."""
-    chosen = read_held_out_ids(Path(folder)) & set(entries)
-    if not chosen:
+def _choose_held_out(
+    entries: Collection[str], items: Sequence[SplitCandidate], options: PublishOptions
+) -> frozenset[str]:
+    """The ids that are held out: a share, or what another publication holds out, whatever the
+    questions say: its public part has the answers of the others. Raises UsageError if there are
+    none."""
+    share, folder = options.hold_out, options.split_like
+    if share is not None:
+        chosen = choose_held_out(items, share, options.seed)
+        if not chosen or len(chosen) == len(entries):
+            raise UsageError(
+                f"--hold-out {share:.0%} of {len(entries)} items keeps "
+                f"{'all' if chosen else 'none'} back: questions about one picture stay together, and "
+                "those that state their answer are published; choose another share"
+            )
+        return chosen
+    chosen = read_held_out_ids(Path(folder)) & set(entries) if folder else frozenset()
+    if folder and not chosen:
         raise UsageError(f"--hold-out {folder}: it holds out none of the {len(entries)} ids")
     return chosen
 
@@ -316,19 +309,6 @@ def read_held_out_ids(folder: Path) -> frozenset[str]:
     if table.column("answer").null_count < len(table):
         raise UsageError(f"--hold-out {folder}: it keeps no answers back")
     return frozenset(table.column("index").to_pylist())
-
-
-def _number_rows(entries: Mapping[str, PublishedEntry], seed: int) -> dict[str, str]:
-    """Row numbers from 1: first the public items in order, then those held out, whose place in the
-    data may tell their answer, by the seed."""
-    public = [name for name, entry in entries.items() if not entry.is_held_out]
-    held = [name for name, entry in entries.items() if entry.is_held_out]
-    held.sort(key=lambda name: sampling_key(seed, name))
-    return {name: str(number) for number, name in enumerate([*public, *held], 1)}
-
-
-def _is_row_number(name: str) -> bool:
-    return name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER
 
 
 def _earlier_steps(folder: Path | None) -> tuple[int, list[tuple[str, str, str, int]]]:

@@ -20,7 +20,6 @@ from string import ascii_uppercase
 from typing import Any, BinaryIO
 
 from snellen.core.media import decode_image
-from snellen.core.sample import Sample
 from snellen.data.tables.arrow_columns import image_type
 from snellen.data.tables.convert import delimited_line
 from snellen.data.toml_files import read_packaged
@@ -53,27 +52,22 @@ class LayoutBuilder:
     left_out: set[str] = field(default_factory=set)
     """Columns of the items that are not published."""
     _seen: set[str] = field(default_factory=set)
-    _options: int = 0
     _max_images: int = 0
     _has_videos: bool = False
 
     def add(self, item: Item) -> None:
         """Note the columns that an item needs."""
-        sample = item.sample
-        self._seen |= {name for name, text in public_cells(item, "").items() if text}
-        self._options = max(self._options, _option_count(sample))
-        images = sum(ref.kind == "image" for ref in sample.media)
-        self._max_images = max(self._max_images, images)
-        self._has_videos |= any(ref.kind == "video" for ref in sample.media)
-        named = {*_always(), *self.kept_columns, SOURCE_COLUMN, *PICTURE_COLUMNS, *LICENCE_COLUMNS}
-        self.left_out |= {name for name in item.cells if name not in named}
+        cells = public_cells(item, "")
+        kinds = [ref.kind for ref in item.sample.media]
+        self._seen |= {name for name, text in cells.items() if text}
+        self._max_images = max(self._max_images, kinds.count("image"))
+        self._has_videos |= "video" in kinds
+        self.left_out |= item.cells.keys() - {*cells, *self.kept_columns, *PICTURE_COLUMNS, *LICENCE_COLUMNS}
 
     def layout(self) -> Layout:
         """The columns, in the order of VLMEvalKit's files."""
-        letters = ascii_uppercase[: self._options]
-        optional = ["hint", *letters]
         tail = [*ABILITY_COLUMNS, UNIT_COLUMN, *_CLIP_COLUMNS, SOURCE_COLUMN]
-        names = ["index", "question", *(name for name in optional if name in self._seen)]
+        names = ["index", "question", *(name for name in ("hint", *ascii_uppercase) if name in self._seen)]
         names += ["answer", TYPE_COLUMN, *(name for name in tail if name in self._seen)]
         names += [LICENCE_COLUMN, SPLIT_COLUMN]
         names += [name for name in self.kept_columns if name not in names]
@@ -113,25 +107,6 @@ def ability_of(item: Item, column: str) -> str:
     if column:
         return item.label(column)
     return next((text for name in ABILITY_COLUMNS if (text := item.label(name))), "")
-
-
-def _option_count(sample: Sample) -> int:
-    """Number of letters up to the last option."""
-    return max((ascii_uppercase.index(label) + 1 for label in sample.options), default=0)
-
-
-def _always() -> Iterable[str]:
-    return (
-        "index",
-        "question",
-        "hint",
-        "answer",
-        TYPE_COLUMN,
-        UNIT_COLUMN,
-        SPLIT_COLUMN,
-        *ABILITY_COLUMNS,
-        *_CLIP_COLUMNS,
-    )
 
 
 IMAGE_COLUMN = "image"

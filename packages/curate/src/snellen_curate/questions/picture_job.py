@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,7 +154,12 @@ class PictureJobs:
                 return
         first = len(work.asked)
         doubts: dict[str, str] = {}
-        for rule, check in self._checks(work, prompt, item, written):
+        checks: dict[str, Steps[str]] = {}
+        if self.options.checker:
+            checks[rules.TOO_CLOSE] = writing.ask_close_distractors(writing.CHECKER, written, item)
+            if prompt.media == "video":
+                checks[rules.SINGLE_FRAME] = writing.ask_single_frame(writing.CHECKER, written, work.facts, item)
+        for rule, check in checks.items():
             try:
                 reason = yield from check
             except AskFailed as error:
@@ -178,15 +183,6 @@ class PictureJobs:
             rules.MENTIONS_DESCRIPTION: rules.check_description_mention(written),
             rules.REPEATED: rules.check_repetition(written, [one.written.question for one in work.drafts]),
         }
-
-    def _checks(
-        self, work: PictureWork, prompt: writing.DimensionPrompt, item: str, written: rules.WrittenQuestion
-    ) -> Iterator[tuple[str, Steps[str]]]:
-        """The checks by models; each says why the question is dropped, or nothing."""
-        if self.options.checker:
-            yield rules.TOO_CLOSE, writing.ask_close_distractors(writing.CHECKER, written, item)
-            if prompt.media == "video":
-                yield rules.SINGLE_FRAME, writing.ask_single_frame(writing.CHECKER, written, work.facts, item)
 
 
 def final_rule(error: AskFailed) -> str:

@@ -120,7 +120,7 @@ class ReviewQueue:
 def read_queue(table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool = False) -> ReviewQueue:
     """Choose the items of a review and read them. Raises UsageError, also if there are none and
     the queue may not be empty, and DataError."""
-    flags = _read_flags(table)
+    flags = flagged_items(read_decisions(table.folder)) if table.folder is not None else {}
     gold = {each.item: each for each in settings.gold}
     chosen = _chosen_ids(table, settings, flags)
     items: dict[str, Item] = {}
@@ -223,10 +223,6 @@ def _file(ref: MediaRef) -> str:
     return str(path) if path.exists() else ""
 
 
-def _read_flags(table: ItemTable) -> dict[str, tuple[Decision, ...]]:
-    return flagged_items(read_decisions(table.folder)) if table.folder is not None else {}
-
-
 def _chosen_ids(table: ItemTable, settings: ReviewSettings, flags: Collection[str]) -> frozenset[str] | None:
     """Ids of the items to review; None for all of them."""
     if settings.queue == "all":
@@ -321,6 +317,7 @@ def _read_replies(runs: Sequence[str], wanted: Collection[str]) -> dict[str, lis
 
 def _evidence(model: str, record: Record) -> Iterator[Evidence]:
     verdict = {None: record.unscored or record.outcome, 0.0: "wrong", 1.0: "right"}
+    pass_verdict = {None: "", False: "wrong", True: "right"}
     for number, each in enumerate(record.passes):
         text = each.output.text if isinstance(each.output, Generated) else ""
         if not text and each.answer is None:
@@ -330,13 +327,9 @@ def _evidence(model: str, record: Record) -> Iterator[Evidence]:
             model=f"{model}, pass {number + 1}" if several else model,
             request=record.requests[number] if number < len(record.requests) else "",
             reply=text[:MAX_REPLY],
-            verdict=_pass_verdict(each.correct) if several else str(verdict.get(record.score, "partly right")),
+            verdict=pass_verdict[each.correct] if several else str(verdict.get(record.score, "partly right")),
             score=None if several else record.score,
         )
-
-
-def _pass_verdict(correct: bool | None) -> str:
-    return "" if correct is None else "right" if correct else "wrong"
 
 
 def evidence_of(flags: Iterable[Decision]) -> Iterator[Evidence]:

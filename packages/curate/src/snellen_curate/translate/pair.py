@@ -100,18 +100,10 @@ def _normal_formula(formula: str) -> str:
     return "".join(inside.split())
 
 
-def _normal_code(code: str) -> str:
-    return " ".join(code.strip("` \n").split())
-
-
-def _normal_placeholder(placeholder: str) -> str:
-    return " ".join(placeholder.split())
-
-
 _NORMAL: dict[str, Callable[[str], str]] = {
-    "code": _normal_code,
+    "code": lambda code: " ".join(code.strip("` \n").split()),
     "formulae": _normal_formula,
-    "placeholders": _normal_placeholder,
+    "placeholders": lambda placeholder: " ".join(placeholder.split()),
 }
 
 

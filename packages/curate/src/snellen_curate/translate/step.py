@@ -14,7 +14,7 @@ from snellen.api.progress import ProgressChoice
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
 from snellen.data_sets.decisions import FAILED, Action, Decision, Evidence, count_actions
-from snellen.data_sets.items import ITEMS_FILE, Item, ItemTable
+from snellen.data_sets.items import ITEMS_FILE, ItemTable
 from snellen.data_sets.step import Step, open_step
 from snellen.engine.servers.process import Notify
 from snellen.report.document import Block, Document, Line
@@ -102,7 +102,8 @@ def translate_items(
         uses = siblings.term_uses(texts)
         for decision in _flag_displaced(step.decisions, texts, uses):
             step.decide(decision)
-        step.write_items(_sibling_items(table, plan, step.decisions))
+        texts_by_id = {each.id: each.target for each in texts}
+        step.write_items(siblings.sibling_item(item, texts_by_id[item.id], plan.target) for item in table)
         write_json(step.folder / TERMS_FILE, uses)
         summary = _summarise(step.decisions.values(), step.folder, table.name, plan, uses)
         step.finish(_counts(summary), "waiting" if summary.failures else "complete")
@@ -262,12 +263,6 @@ def _compare(pair: siblings.SiblingPair, plan: TranslationPlan) -> Decision:
     return _decision(plan, pair.id, mismatches, changes=texts_of_both if plan.needs_review(mismatches) else None)
 
 
-def _sibling_items(table: ItemTable, plan: TranslationPlan, decisions: Mapping[str, Decision]) -> Iterator[Item]:
-    for item in table:
-        changes = decisions[item.id].changes
-        yield siblings.sibling_item(item, {name: after for name, (_, after) in changes.items()}, plan.target)
-
-
 def _texts_of_pairs(pairs: Iterable[siblings.SiblingPair], plan: TranslationPlan) -> Iterator[siblings.ItemTexts]:
     for name, source, target in pairs:
         if source and target:
@@ -315,13 +310,9 @@ def _flag_displaced(
 
 def _source_evidence(changes: Mapping[str, tuple[str, str]]) -> Evidence:
     """The texts of the source, for whoever reviews their translation."""
-    lines = (f"{name}: {before}" for name, (before, _) in sorted(changes.items(), key=_field_key))
-    return Evidence(SOURCE_TEXT, reply="\n".join(lines))
-
-
-def _field_key(entry: tuple[str, object]) -> tuple[bool, str]:
-    """The question and the hint before the options."""
-    return len(entry[0]) == 1, entry[0]
+    # The question and the hint before the options.
+    names = sorted(changes, key=lambda name: (len(name) == 1, name))
+    return Evidence(SOURCE_TEXT, reply="\n".join(f"{name}: {changes[name][0]}" for name in names))
 
 
 def _rule_evidence(mismatch: Mismatch) -> Evidence:

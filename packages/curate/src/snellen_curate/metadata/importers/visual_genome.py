@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError
 from snellen.data.json_document import decode_document
 from snellen_curate.metadata.importers.importer import ImportedMetadata, ImportRequest, clip_box
-from snellen_curate.metadata.records import MetadataRecord, ObjectRelation
+from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectRelation
 
 
 class _GenomeObject(Struct, gc=False):
@@ -27,6 +28,10 @@ class _GenomeObject(Struct, gc=False):
     def label(self) -> str:
         return (self.name or (self.names[0] if self.names else "")).strip()
 
+    @property
+    def corners(self) -> Corners:
+        return self.x, self.y, self.x + self.w, self.y + self.h
+
 
 class _GenomeRegion(Struct, gc=False):
     phrase: str
@@ -34,6 +39,10 @@ class _GenomeRegion(Struct, gc=False):
     y: float
     width: float
     height: float
+
+    @property
+    def corners(self) -> Corners:
+        return self.x, self.y, self.x + self.width, self.y + self.height
 
 
 class _GenomeRelation(Struct):
@@ -85,27 +94,16 @@ def _records(
     for number, entries in parts.items():
         width = max(entry.width for entry in entries)
         height = max(entry.height for entry in entries)
-        objects = [each for entry in entries for each in entry.objects]
-        size = (width, height)
-        boxes = [
-            box
-            for each in objects
-            for box in clip_box(each.label, (each.x, each.y, each.x + each.w, each.y + each.h), size, left_out)
-        ]
+        objects = chain.from_iterable(entry.objects for entry in entries)
+        boxes = [box for each in objects for box in clip_box(each.label, each.corners, (width, height), left_out)]
         # Regions first: `expression` is what a template asks for.
-        regions = [each for entry in entries for each in entry.regions]
-        unique = Counter(region.phrase.strip().lower() for region in regions)
+        regions = {region.phrase.strip(): region for entry in entries for region in entry.regions}
+        spellings = Counter(region.phrase.strip().lower() for entry in entries for region in entry.regions)
         expressions = [
             box
-            for region in regions
-            if unique[region.phrase.strip().lower()] == 1
-            for box in clip_box(
-                "",
-                (region.x, region.y, region.x + region.width, region.y + region.height),
-                size,
-                left_out,
-                expression=region.phrase.strip(),
-            )
+            for phrase, region in regions.items()
+            if spellings[phrase.lower()] == 1
+            for box in clip_box("", region.corners, (width, height), left_out, expression=phrase)
         ]
         url = next((entry.url for entry in entries if entry.url), "")
         name = "/".join(url.split("/")[-2:]) if url else f"{number}.jpg"

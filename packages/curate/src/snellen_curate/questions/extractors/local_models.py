@@ -131,14 +131,12 @@ class PipelineExtractor(Extractor):
             if aspect == "dense":
                 dense += [RegionText(caption, instance.box) for caption in result.captions]
                 continue
-            best = [one for one in result.instances if one.label][:1]
-            for one in best:
-                changed = (
-                    replace(instance, label=one.label, score=one.score)
-                    if aspect == "labels"
-                    else replace(instance, attributes=(*instance.attributes, one.label))
-                )
-                instances[instances.index(instance)] = changed
+            best = next((one for one in result.instances if one.label), None)
+            if best and aspect == "labels":
+                instances[instances.index(instance)] = replace(instance, label=best.label, score=best.score)
+            elif best:
+                attributes = (*instance.attributes, best.label)
+                instances[instances.index(instance)] = replace(instance, attributes=attributes)
         return VisualFacts(dense=tuple(dense), instances=() if dense else tuple(instances))
 
 
@@ -261,13 +259,13 @@ class OcrModel(FactsModel):
 
         blue_first = numpy.asarray(image)[:, :, ::-1]
         said = _ocr_engine()(blue_first)
+        found = () if said.txts is None else zip(said.txts, said.boxes, said.scores, strict=True)
         lines = []
-        if said.txts is not None:
-            for line, corners, score in zip(said.txts, said.boxes, said.scores, strict=True):
-                if score >= _MIN_TEXT_SCORE and line.strip():
-                    xs, ys = corners[:, 0], corners[:, 1]
-                    box = (float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max()))
-                    lines.append(RegionText(line.strip(), box, round(float(score), 4)))
+        for line, corners, score in found:
+            if score >= _MIN_TEXT_SCORE and line.strip():
+                xs, ys = corners[:, 0], corners[:, 1]
+                box = (float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max()))
+                lines.append(RegionText(line.strip(), box, round(float(score), 4)))
         return VisualFacts(*image.size, texts=tuple(lines))
 
 
