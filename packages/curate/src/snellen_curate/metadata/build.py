@@ -99,16 +99,12 @@ def build_questions(
     files = RecordFiles(*(Path(path).expanduser() for path in named), limits=environment.limits)
     catalogue = Catalogue(files, template_file.templates, options.seed)
     trees = _category_trees(files, template_file)
-    folder = Path(out).expanduser()
-    if not (folder / STEP_FILE).exists():
+    if not (Path(out).expanduser() / STEP_FILE).exists():
         # A file that cannot be used leaves no folder behind, which would then be of other data.
         _read(catalogue, files, options)
-    settings = {
-        **asdict(options),
-        "templates": digest_bytes(template_path.read_bytes()),
-        "writer": model_setting(writer),
-    }
-    with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
+    settings = asdict(options) | {"templates": digest_bytes(template_path.read_bytes())}
+    settings["writer"] = model_setting(writer)
+    with open_step(out, STEP, settings, *files.describe()) as step, ExitStack() as stack:
         if step.was_complete:
             return msgspec.convert(step.info.counts, QuestionCounts)
         if not len(catalogue):
@@ -223,8 +219,7 @@ class _Build:
                     sizes[name] -= 1
                     self.outcomes.refuse(row, result.id, result.value)
         # One of each source after the other: a larger limit appends to a smaller one's list.
-        turns = zip_longest(*made.values())
-        return [draft for drafts in turns for draft in drafts if draft is not None]
+        return [draft for turn in zip_longest(*made.values()) for draft in turn if draft is not None]
 
     def _job(self, pool: TemplatePool, row: int, slot: int) -> Job[QuestionDraft | Exclusion]:
         record = self.catalogue.record(row)

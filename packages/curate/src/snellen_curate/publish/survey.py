@@ -118,53 +118,69 @@ class Survey:
 def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTable) -> Survey:
     """Look at every item once. Raises UsageError if an item has no licence and licences are
     required, or no item is left."""
-    findings: dict[str, list[ItemFinding]] = {}
-    entries: dict[str, PublishedEntry] = {}
-    candidates: list[SplitCandidate] = []
-    columns = LayoutBuilder(tuple(options.keep))
-    readable: dict[str, tuple[str, ...]] = {}
-    credits: dict[str, PictureCredit] = {}
+    seen = _Surveyor(options, licences, LayoutBuilder(tuple(options.keep)))
     outside = _OutsidePictures(table, options.outside)
     for item in table:
-        sample = item.sample
         outside.look_at(item)
-        finding = _unusable(item, readable, read_texts=options.keeps_back)
-        if finding is not None:
-            findings[item.id] = [finding]
-            continue
-        stated, lacking = _licences(item, licences, options.licence)
-        if lacking is not None:
-            action: Literal["drop", "flag"] = "drop" if options.require_licence == DROP else "flag"
-            findings[item.id] = [ItemFinding(action, *lacking)]
-            if action == "drop":
-                continue
-        source = item.cells.get(SOURCE_COLUMN, "")
-        ability = ability_of(item, options.ability)
-        licence = " AND ".join(dict.fromkeys(filter(None, stated)))
-        _credit(item, stated, credits)
-        entries[item.id] = PublishedEntry(ability, licence, source, item_kind(item))
-        columns.add(item)
-        if options.keeps_back:
-            pictures = {ref.digest: readable.get(ref.digest, ()) for ref in sample.media}
-            places = find_giveaways(sample, {SOURCE_COLUMN: source}, pictures)
-            if places:
-                reason = f"the answer is stated in {' and '.join(places)}"
-                findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
-            must_be_public = bool(places) or not sample.gold
-            candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(pictures), must_be_public))
+        seen.look_at(item)
     outside.refuse()
-    _refuse_missing_licences(findings, options)
+    _refuse_missing_licences(seen.findings, options)
+    entries, columns = seen.entries, seen.columns
     if not entries:
         raise DataError(f"{table.path}: no item is left to publish")
-    for name in _choose_held_out(entries, candidates, options):
+    for name in _choose_held_out(entries, seen.candidates, options):
         entries[name] = entries[name]._replace(is_held_out=True)
-    left_out = tuple(sorted(columns.left_out))
-    survey = Survey(columns.layout(), entries, findings, left_out, *_earlier_steps(table.folder), credits=credits)
+    left_out, steps = tuple(sorted(columns.left_out)), _earlier_steps(table.folder)
+    survey = Survey(columns.layout(), entries, seen.findings, left_out, *steps, credits=seen.credits)
     if not all(name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER for name in entries):
         public = (name for name, entry in entries.items() if not entry.is_held_out)
         names = (*public, *survey.ids_without_answers(options.seed))
         survey.numbers = {name: str(number) for number, name in enumerate(names, 1)}
     return survey
+
+
+@dataclass(slots=True)
+class _Surveyor:
+    """What was found so far."""
+
+    options: PublishOptions
+    licences: LicenceTable
+    columns: LayoutBuilder
+    findings: dict[str, list[ItemFinding]] = field(default_factory=dict)
+    entries: dict[str, PublishedEntry] = field(default_factory=dict)
+    candidates: list[SplitCandidate] = field(default_factory=list)
+    credits: dict[str, PictureCredit] = field(default_factory=dict)
+    readable: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By digest of the media that can be read, the texts in their files if these are searched."""
+
+    def look_at(self, item: Item) -> None:
+        """Note whether an item can be published, and how."""
+        options = self.options
+        finding = _unusable(item, self.readable, read_texts=options.keeps_back)
+        licences, lacking = ([], None) if finding else _licences(item, self.licences, options.licence)
+        if lacking is not None:
+            finding = ItemFinding("drop" if options.require_licence == DROP else "flag", *lacking)
+        if finding is not None:
+            self.findings[item.id] = [finding]
+            if finding.action == "drop":
+                return
+        _credit(item, licences, self.credits)
+        self.columns.add(item)
+        licence, ability = " AND ".join(dict.fromkeys(filter(None, licences))), ability_of(item, options.ability)
+        self.entries[item.id] = PublishedEntry(ability, licence, item.cells.get(SOURCE_COLUMN, ""), item_kind(item))
+        if options.keeps_back:
+            self._look_for_answer(item, ability)
+
+    def _look_for_answer(self, item: Item, ability: str) -> None:
+        """Note whether an item can be held out: not if its answer stands beside it."""
+        sample = item.sample
+        pictures = {ref.digest: self.readable.get(ref.digest, ()) for ref in sample.media}
+        places = find_giveaways(sample, {SOURCE_COLUMN: item.cells.get(SOURCE_COLUMN, "")}, pictures)
+        if places:
+            reason = f"the answer is stated in {' and '.join(places)}"
+            self.findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
+        must_be_public = bool(places) or not sample.gold
+        self.candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(pictures), must_be_public))
 
 
 class _OutsidePictures:

@@ -126,8 +126,7 @@ def check_sibling(
     _check_plan(plan)
     table = open_items(data, columns)
     # A data set folder has our columns, whatever those of the source are.
-    is_folder = (Path(sibling).expanduser() / ITEMS_FILE).is_file()
-    other = open_items(sibling, None if is_folder else columns)
+    other = open_items(sibling, None if (Path(sibling).expanduser() / ITEMS_FILE).is_file() else columns)
     pairs = list(siblings.pair_siblings(table, other))
     by_id = {pair.id: _compare(pair, plan) for pair in pairs}
     texts = list(_texts_of_pairs(pairs, plan))
