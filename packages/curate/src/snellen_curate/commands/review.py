@@ -183,7 +183,7 @@ def _agreement(review: Review, options: Options) -> Finished:
     from snellen_curate.review.finishing import agreement_document
 
     agreement, people = review.board.agreement(), review.board.figures().annotators
-    is_open = any(not each.is_settled for _, each in review.board.outcomes())
+    is_open = any(not each.action for _, each in review.board.outcomes())
     return Finished(
         "flagged" if any(one.warning for one in people) else "clean",
         agreement_document(agreement, people),

@@ -32,15 +32,14 @@ from snellen.settings import Settings
 from snellen_curate.asking import Job, Models, Result, model_setting, open_models
 from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, join_pictures
 from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
-from snellen_curate.metadata.distractors import WRITTEN, find_strategy, read_settings
+from snellen_curate.metadata.distractors import WRITER, WRITTEN, WriterSettings, find_strategy, read_settings
 from snellen_curate.metadata.drafts import Drafter, MediaFiles, QuestionDraft
 from snellen_curate.metadata.draw import balance_positions, fill_evenly
 from snellen_curate.metadata.guess_check import MOST_LEFT_OUT, GuessCheck, check_guessing, leave_out_guessable
-from snellen_curate.metadata.options import WRITER, WriterSettings
 from snellen_curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
 from snellen_curate.metadata.record_file import RecordFiles
 from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, space_of_labels
+from snellen_curate.metadata.spaces import CategoryTree
 from snellen_curate.metadata.templates import TemplateFile, read_templates
 from snellen_curate.step_options import StepOptions
 
@@ -122,7 +121,10 @@ def build_questions(
 def _category_trees(files: RecordFiles, file: TemplateFile) -> dict[str, CategoryTree]:
     """The category spaces of records and templates. Raises UnknownName for one that there is
     not."""
-    named = {name: space if isinstance(space, dict) else space_of_labels(space) for name, space in file.spaces.items()}
+    # Labels alone are a space without a hierarchy.
+    named = {
+        name: space if isinstance(space, dict) else dict.fromkeys(space, "") for name, space in file.spaces.items()
+    }
     spaces = {**files.header.spaces, **named}
     for template in file.templates:
         if template.space and template.space not in spaces:
@@ -167,7 +169,7 @@ class _Build:
         counts = count_questions(drafts, available, self.outcomes, records, checks)
         if self.models is not None and self.models.abort_reason:
             counts.stopped = self.models.abort_reason
-            self.step.finish(counts.as_dict(), "waiting")
+            self.step.finish(msgspec.to_builtins(counts), "waiting")
             return counts
         if not drafts:
             raise DataError(
@@ -177,7 +179,7 @@ class _Build:
         pairs_of = zip(drafts, places, strict=True)
         self.step.write_items(place_options(draft, place) for draft, place in pairs_of)
         self.outcomes.write(self.files, self.step.folder)
-        self.step.finish(counts.as_dict(), "waiting" if counts.failed else "complete")
+        self.step.finish(msgspec.to_builtins(counts), "waiting" if counts.failed else "complete")
         return counts
 
     def _draw(self, pool: TemplatePool) -> list[QuestionDraft]:

@@ -24,7 +24,7 @@ from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan, plan_ans
 from snellen_curate.metadata.perturbations import KnownBoxes
 from snellen_curate.metadata.record_file import RecordFiles
 from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, option_key, space_of_labels
+from snellen_curate.metadata.spaces import CategoryTree, option_key
 from snellen_curate.metadata.targets import answer_texts, box_targets, has_targets
 from snellen_curate.metadata.templates import QuestionTemplate
 
@@ -181,7 +181,7 @@ class TemplatePool:
         """The category space of a record's answers: its own list, the space that it or the template
         names, else the answers of the records of its source."""
         if self._answers_are_labels and record.categories:
-            return CategoryTree(space_of_labels(record.categories))
+            return CategoryTree(dict.fromkeys(record.categories, ""))
         own = record.space if self._answers_are_labels else ""
         if own or self.template.space:
             return spaces[own or self.template.space]
@@ -189,7 +189,7 @@ class TemplatePool:
             # Numbers are no categories.
             has_labels = self.template.answer not in ("count", "number")
             observed = self.observed.get(record.source, Counter()) if has_labels else ()
-            self._trees[record.source] = CategoryTree(space_of_labels(observed))
+            self._trees[record.source] = CategoryTree(dict.fromkeys(observed, ""))
         return self._trees[record.source]
 
     def frequencies(self, source: str) -> AnswerFrequencies:

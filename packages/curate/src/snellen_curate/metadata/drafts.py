@@ -18,10 +18,10 @@ from snellen.data.media.video_cells import locate_video
 from snellen.data_sets.decisions import Exclusion
 from snellen.settings import max_image_pixels
 from snellen_curate.asking import NotJson
+from snellen_curate.metadata import distractors
 from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
-from snellen_curate.metadata.distractors import WRITTEN, DistractorContext, find_strategy, read_settings
+from snellen_curate.metadata.distractors import WRITTEN, DistractorContext, find_strategy
 from snellen_curate.metadata.draw import seeded_random
-from snellen_curate.metadata.options import OptionFilter, WriterSettings, choose_options, write_options
 from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen_curate.metadata.spaces import CategoryTree
 from snellen_curate.metadata.targets import QuestionTarget, ask_question, find_targets, question_fields
@@ -170,10 +170,10 @@ class Drafter:
         except NotJson as error:
             # Its replies are stored: asking again would change nothing.
             return Exclusion("writer", str(error))
-        wrong = choose_options(
+        wrong = distractors.choose_options(
             target.gold,
             proposals,
-            OptionFilter.for_target(target.gold, target.true, self.same),
+            distractors.OptionFilter.for_target(target.gold, target.true, self.same),
             context.plan.size - 1,
             alike_length=self.alike_length
             and all(name == WRITTEN or find_strategy(name).of_any_length for name, _ in template.strategy_calls()),
@@ -203,12 +203,14 @@ class Drafter:
         proposals: list[tuple[str, Iterator[str]]] = []
         for strategy_name, given in context.template.strategy_calls():
             if strategy_name == WRITTEN:
-                settings = read_settings(WRITTEN, WriterSettings, given)
-                written = yield from write_options(name, context.template, question, context.target, media, settings)
+                settings = distractors.read_settings(WRITTEN, distractors.WriterSettings, given)
+                written = yield from distractors.write_options(
+                    name, context.template, question, context.target, media, settings
+                )
                 texts = iter(written)
             else:
                 strategy = find_strategy(strategy_name)
-                settings = read_settings(strategy_name, strategy.settings, given)
+                settings = distractors.read_settings(strategy_name, strategy.settings, given)
                 texts = strategy.propose(context, settings)
             proposals.append((strategy_name, texts))
         return _note_strategies(proposals, used)

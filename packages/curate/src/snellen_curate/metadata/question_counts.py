@@ -97,13 +97,13 @@ class RecordOutcomes:
         rules[NOT_DRAWN.rule] = len(catalogue) - len(with_reason) - len(self._items) - unmatched
         return {rule: count for rule, count in sorted(rules.items()) if count}
 
-    def describe_reasons(self, most: int = 3) -> str:
+    def describe_reasons(self) -> str:
         """The most frequent reasons for which records have no item, and how often."""
         problems = map(self.problem, range(len(self._catalogue)))
         reasons = Counter(problem.reason for problem in problems if problem is not None)
-        return "; ".join(f"{count} times: {text}" for text, count in reasons.most_common(most))
+        return "; ".join(f"{count} times: {text}" for text, count in reasons.most_common(3))
 
-    def examples(self, most: int = 5) -> dict[str, str]:
+    def examples(self) -> dict[str, str]:
         """The first records that cannot be used, with the reason: what a user should look at."""
         names = self._catalogue.names
         pairs = [(names[row], problem.reason) for row, problem in self._catalogue.problems.items()]
@@ -112,7 +112,7 @@ class RecordOutcomes:
             for name, problem in self.refused.items()
             if problem.rule in ("picture", "box", "size", "keypoint")
         ]
-        return dict(pairs[:most])
+        return dict(pairs[:5])
 
     def write(self, files: RecordFiles, folder: Path) -> None:
         """Write `records.jsonl`. Raises StorageError."""
@@ -173,10 +173,6 @@ class QuestionCounts(Struct, omit_defaults=True):
             if subtask.guessing is not None
             for sentence in subtask.guessing.findings()
         ]
-
-    def as_dict(self) -> dict[str, Any]:
-        plain: dict[str, Any] = msgspec.to_builtins(self)
-        return plain
 
 
 def count_questions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from snellen.data.toml_files import read_packaged
 
@@ -68,8 +68,3 @@ class CategoryTree:
         from rapidfuzz.distance import Indel
 
         return sorted((1.0 - Indel.normalized_similarity(label, other), other) for other in self.labels)
-
-
-def space_of_labels(labels: Iterable[str]) -> dict[str, str]:
-    """A category space without a hierarchy."""
-    return dict.fromkeys(labels, "")

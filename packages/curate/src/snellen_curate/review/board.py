@@ -36,10 +36,6 @@ class ReviewOutcome(NamedTuple):
     by: tuple[str, ...] = ()
     """Who decided."""
 
-    @property
-    def is_settled(self) -> bool:
-        return bool(self.action)
-
 
 def decide_outcome(
     queued: QueuedItem, reviews: ItemReviews, settings: ReviewSettings, abilities: Abilities

@@ -117,7 +117,7 @@ def _data_address(picture: bytes) -> str:
 def _questions(board: ReviewBoard) -> Questions:
     reasons = {"reason": list(DROP_REASONS), "comment": []}
     if board.settings.blind:
-        abilities = board.queue.abilities.names()
+        abilities = list(board.queue.abilities.parents)
         return {"action": ["answer", "drop"], **reasons, "answer": [], "ability": abilities}
     fields = {name: None for each in board.queue.items.values() for name in item_fields(each.item)}
     return {"action": ["keep", "fix", "drop"], **reasons, **{CHANGE + name: [] for name in fields}}

@@ -101,9 +101,6 @@ class Abilities:
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Ability to its values of the coarser groupings, where each item of it has the same."""
 
-    def names(self) -> list[str]:
-        return list(self.parents)
-
     def changes(self, ability: str) -> dict[str, str]:
         """The fields of an item of this ability."""
         return {self.column: ability, **self.parents.get(ability, {})} if self.column else {}

@@ -78,7 +78,7 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
             for entry in reviews.comments()
             if role == "adjudicator" or (entry.by == by and entry.role == role)
         ],
-        "abilities": board.queue.abilities.names(),
+        "abilities": list(board.queue.abilities.parents),
         "ability_column": board.queue.abilities.column,
     }
     if sees_key:

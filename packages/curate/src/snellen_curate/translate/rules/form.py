@@ -183,6 +183,6 @@ def _without_terms(text: str, terms: tuple[str, ...]) -> str:
     return text
 
 
-def _short(text: str, length: int = 60) -> str:
+def _short(text: str) -> str:
     line = " ".join(text.split())
-    return f"'{line}'" if len(line) <= length else f"'{line[: length - 1]}…'"
+    return f"'{line}'" if len(line) <= 60 else f"'{line[:59]}…'"
