@@ -16,8 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import StorageError
+from snellen.core.atomic_write import save_json_lines
 from snellen.core.summary import Interval
 from snellen.data_sets.decisions import FAILED, Evidence, Exclusion
 from snellen.report.document import Document, Line
@@ -116,19 +115,11 @@ class RecordOutcomes:
 
     def write(self, files: RecordFiles, folder: Path) -> None:
         """Write `records.jsonl`. Raises StorageError."""
-        encoder = msgspec.json.Encoder()
-        try:
-            with atomic_file(folder / RECORDS_FILE) as part, part.open("wb", buffering=1 << 20) as out:
-                for row, line in enumerate(files):
-                    problem = self.problem(row)
-                    outcome = (
-                        RecordOutcome(line.name, tuple(self._items[row]))
-                        if problem is None
-                        else RecordOutcome(line.name, (), problem.rule, problem.reason)
-                    )
-                    out.write(encoder.encode(outcome) + b"\n")
-        except OSError as error:
-            raise StorageError(f"cannot write {folder / RECORDS_FILE}: {error.strerror or error}") from error
+        outcomes = (
+            RecordOutcome(line.name, tuple(self._items.get(row, ())), *(self.problem(row) or ()))
+            for row, line in enumerate(files)
+        )
+        save_json_lines(folder / RECORDS_FILE, outcomes)
 
 
 class SubtaskCounts(Struct, omit_defaults=True):

@@ -8,14 +8,15 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import DataError, StorageError
+from snellen.core.atomic_write import save_json_lines
+from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits
 from snellen.core.missing_file import refuse_pipe
 from snellen.data.documents import read_lines
@@ -191,16 +192,5 @@ def write_records(path: Path, header: MetadataHeader, records: Iterable[Metadata
 
     Raises StorageError, and whatever `records` raise.
     """
-    count = 0
-    encoder = msgspec.json.Encoder()
     head = {"metadata": VERSION, **msgspec.to_builtins(header)}
-    try:
-        path.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as part, part.open("wb") as file:
-            file.write(encoder.encode(head) + b"\n")
-            for record in records:
-                file.write(encoder.encode(record) + b"\n")
-                count += 1
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    return count
+    return save_json_lines(path, chain([head], records)) - 1

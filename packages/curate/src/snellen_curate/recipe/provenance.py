@@ -8,15 +8,13 @@ no time here, so that the same steps on the same replies give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.atomic_write import atomic_file, save
-from snellen.core.errors import StorageError
+from snellen.core.atomic_write import save, save_json_lines
 from snellen.data_sets.decisions import Decision, Evidence, read_decisions
 from snellen.data_sets.items import ITEMS_FILE, Item
 from snellen.data_sets.step import STEP_FILE, read_step
@@ -79,17 +77,21 @@ def write_provenance(path: Path, commands: Sequence[StepCommand], lineages: Line
             histories.setdefault(decision.item, []).append(_entry(command.step.name, decision))
     parents = {origin.made_from for origin in origins.values()}
     names = [name for name in sorted(histories) if name not in parents]
-    try:
-        with atomic_file(path) as part, part.open("wb") as file:
-            for name in names:
-                origin = origins.get(name) or ItemProvenance(name)
-                about = [replace(entry, about=origin.made_from) for entry in histories.get(origin.made_from, ())]
-                history = [*about, *histories[name]]
-                whole = replace(origin, ended=_ends(history, lineages), history=history)
-                file.write(msgspec.json.encode(whole, order="deterministic") + b"\n")
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    return len(names)
+    return save_json_lines(path, _whole_histories(names, origins, histories, lineages), sort_keys=True)
+
+
+def _whole_histories(
+    names: Iterable[str],
+    origins: Mapping[str, ItemProvenance],
+    histories: Mapping[str, Sequence[ProvenanceEntry]],
+    lineages: Lineages,
+) -> Iterator[ItemProvenance]:
+    """The items with what was decided about each, and about what it was made from."""
+    for name in names:
+        origin = origins.get(name) or ItemProvenance(name)
+        about = [replace(entry, about=origin.made_from) for entry in histories.get(origin.made_from, ())]
+        history = [*about, *histories[name]]
+        yield replace(origin, ended=_ends(history, lineages), history=history)
 
 
 def _ends(history: Sequence[ProvenanceEntry], lineages: Lineages) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from snellen.core.atomic_write import save
+from snellen.core.atomic_write import save_json_lines
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.data_sets.items import Item, ItemTable
@@ -134,8 +134,7 @@ def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
         for decision in (step.decisions[name],)
         for field, (before, after) in decision.changes.items()
     ]
-    save(step.folder / CHANGES_FILE, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-    return len(rows)
+    return save_json_lines(step.folder / CHANGES_FILE, rows)
 
 
 def agreement_document(agreement: Sequence[FieldAgreement], annotators: Sequence[AnnotatorFigures]) -> Document:

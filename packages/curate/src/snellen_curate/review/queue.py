@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, StorageError, UsageError
+from snellen.core.atomic_write import save_json_lines
+from snellen.core.errors import DataError, UsageError
 from snellen.core.media import FileSource
 from snellen.core.output import Generated
 from snellen.core.record import Record
@@ -172,17 +172,11 @@ def askable(item: Item) -> Item:
     return item
 
 
-def write_queue(folder: Path, queue: ReviewQueue, settings: ReviewSettings) -> Path:
+def write_queue(folder: Path, queue: ReviewQueue, settings: ReviewSettings) -> None:
     """Write `queue.jsonl`, for people who use another tool. Media that are not files of their own
     are written below `media`. Raises StorageError."""
-    path = folder / QUEUE_FILE
     media = MediaWriter(folder)
-    try:
-        rows = [queue_row(each, settings.blind, media) for each in queue.items.values()]
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
-    save(path, b"".join(_encode(row) + b"\n" for row in rows))
-    return path
+    save_json_lines(folder / QUEUE_FILE, (queue_row(each, settings.blind, media) for each in queue.items.values()))
 
 
 def queue_row(queued: QueuedItem, blind: bool, media: MediaWriter) -> dict[str, Any]:
@@ -207,9 +201,6 @@ def queue_row(queued: QueuedItem, blind: bool, media: MediaWriter) -> dict[str, 
         row["flags"] = msgspec.to_builtins(queued.flags)
         row["replies"] = msgspec.to_builtins(queued.replies)
     return row
-
-
-_encode = msgspec.json.Encoder().encode
 
 
 def _file(ref: MediaRef) -> str:
