@@ -11,6 +11,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -19,7 +20,6 @@ import numpy as np
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
 from snellen.data_sets.decisions import Exclusion
-from snellen_curate.metadata.distractors import OtherRecords
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan, plan_answers
 from snellen_curate.metadata.perturbations import KnownBoxes
 from snellen_curate.metadata.record_file import RecordFiles
@@ -319,32 +319,32 @@ class Catalogue:
             drawn[name] = rows[np.argsort(keys[rows], kind="stable")].tolist()
         return drawn
 
-    def others(self, pool: TemplatePool, source: str) -> OtherRecords:
-        return _PoolRecords(self, pool, source)
 
+@dataclass(frozen=True, slots=True)
+class OtherRecords:
+    """The other records of a template: those of the same source first, whose style is the same."""
 
-class _PoolRecords:
-    """Other records of a template: those of the same source first, whose style is the same."""
-
-    def __init__(self, catalogue: Catalogue, pool: TemplatePool, source: str) -> None:
-        self._catalogue = catalogue
-        self._pool = pool
-        self._source = source
+    catalogue: Catalogue
+    pool: TemplatePool
+    source: str
 
     def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
-        index, answer = self._pool.index, self._pool.template.answer
+        """The answers that are most similar to a text, the most similar first, with their
+        records."""
+        index, answer = self.pool.index, self.pool.template.answer
         found = []
         for label in index.search(text, count) if index else ():
             row, place = divmod(label, _MAX_TEXTS)
-            record = self._catalogue.record(row)
+            record = self.catalogue.record(row)
             found.append((record, answer_texts(record, answer)[place]))
         return found
 
     def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
-        same = self._pool.rows[self._source]
+        """Records of the generator's choice, some perhaps twice."""
+        same = self.pool.rows[self.source]
         for _ in range(_MAX_DRAWS):
-            yield self._catalogue.record(same[rng.randrange(len(same))])
-        rows = list(self._pool.rows.values())
+            yield self.catalogue.record(same[rng.randrange(len(same))])
+        rows = list(self.pool.rows.values())
         for _ in range(_MAX_DRAWS if len(rows) > 1 else 0):
             others = rows[rng.randrange(len(rows))]
-            yield self._catalogue.record(others[rng.randrange(len(others))])
+            yield self.catalogue.record(others[rng.randrange(len(others))])

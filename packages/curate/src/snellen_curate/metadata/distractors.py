@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -23,6 +23,7 @@ from snellen.core.request import Generation, Media, Message, Text, user
 from snellen.core.sample import MediaRef
 from snellen_curate.asking import ask_json
 from snellen_curate.metadata import perturbations, targets
+from snellen_curate.metadata.catalogue import OtherRecords
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan
 from snellen_curate.metadata.records import MetadataRecord
 from snellen_curate.metadata.spaces import CategoryTree, option_key
@@ -32,19 +33,6 @@ GROUP = "snellen.distractors"
 _HIDDEN_TRIES = 8
 WRITTEN = "model"
 """The strategy that asks a language model."""
-
-
-class OtherRecords(Protocol):
-    """The other records of the same template."""
-
-    def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
-        """The answers that are most similar to a text, the most similar first, with their
-        records."""
-        ...
-
-    def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
-        """Records of the generator's choice, some perhaps twice."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from snellen.data_sets.decisions import Exclusion
 from snellen.settings import max_image_pixels
 from snellen_curate.asking import NotJson
 from snellen_curate.metadata import distractors
-from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
+from snellen_curate.metadata.catalogue import Catalogue, OtherRecords, TemplatePool
 from snellen_curate.metadata.distractors import WRITTEN, DistractorContext, find_strategy
 from snellen_curate.metadata.draw import seeded_random
 from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
@@ -146,7 +146,7 @@ class Drafter:
             targets[slot],
             tree,
             size,
-            self.catalogue.others(pool, record.source),
+            OtherRecords(self.catalogue, pool, record.source),
             pool.frequencies(record.source),
             pool.plan(record.source),
             pool.known_boxes(record.source),

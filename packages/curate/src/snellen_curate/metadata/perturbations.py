@@ -128,11 +128,8 @@ _SIMILAR: Mapping[str, str] = read_packaged(__package__, "options.toml")["simila
 def perturb_text(text: str, settings: CharacterSettings, rng: Random) -> Iterator[str]:
     """Texts with a few characters replaced, exchanged, doubled or left out; letters stay letters,
     digits stay digits, and the length changes by two at most."""
-    hidden = text
-    for _ in range(_MAX_TRIES):
-        if hidden != text:
-            break
-        hidden = _edit_text(text, settings.edits, rng)
+    edited = (_edit_text(text, settings.edits, rng) for _ in range(_MAX_TRIES))
+    hidden = next((other for other in edited if other != text), text)
     for _ in range(_MAX_TRIES):
         other = _edit_text(hidden, settings.edits, rng)
         if other not in (text, hidden):

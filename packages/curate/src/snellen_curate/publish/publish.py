@@ -357,8 +357,8 @@ class _Writer:
                 f"{self.survey.still_flagged} items are still flagged by an earlier step; "
                 "`snellen curate review` settles them"
             )
-        if self.survey.left_out_columns:
-            yield (f"columns left out: {name_some([*self.survey.left_out_columns])}; --columns keep=NAME publishes one")
+        if left_out := sorted(self.survey.layout.left_out):
+            yield f"columns left out: {name_some(left_out)}; --columns keep=NAME publishes one"
         if not self.options.language:
             yield "the card states no language; --facts language=en adds it"
         if self.survey.numbers:

@@ -18,7 +18,7 @@ from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, split_pictures
 from snellen_curate.publish.hold_out import SplitCandidate, choose_held_out, find_giveaways, picture_texts
 from snellen_curate.publish.licences import SOURCE_COLUMN, LicenceTable, check_licence, licences_of
 from snellen_curate.publish.options import DROP, REFUSE, PublishOptions
-from snellen_curate.publish.table_files import Layout, LayoutBuilder, ability_of
+from snellen_curate.publish.table_files import Layout, ability_of
 
 UNUSABLE, UNREADABLE, NO_LICENCE, NOT_SPDX, GIVEAWAY = (
     "unusable_row",
@@ -66,20 +66,63 @@ class PictureCredit:
 class Survey:
     """What the first pass over the items found."""
 
+    options: PublishOptions
+    licences: LicenceTable
     layout: Layout
-    entries: dict[str, PublishedEntry]
-    """The items to publish, by id, in the order of the data."""
-    findings: dict[str, list[ItemFinding]]
-    left_out_columns: tuple[str, ...]
     still_flagged: int
     """Items with a flag of an earlier step that nobody has settled."""
     made_by: list[tuple[str, str, str, int]]
     """Step, rule, action and number of items of the steps before."""
+    entries: dict[str, PublishedEntry] = field(default_factory=dict)
+    """The items to publish, by id, in the order of the data."""
+    findings: dict[str, list[ItemFinding]] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)
     """Row numbers of the TSV files, by id, the items that are held out last; empty if the ids
     themselves are usable."""
     credits: dict[str, PictureCredit] = field(default_factory=dict)
     """By digest of the picture or video."""
+    _candidates: list[SplitCandidate] = field(default_factory=list)
+    _readable: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By digest of the media that can be read, the texts in their files if these are searched."""
+
+    def look_at(self, item: Item) -> None:
+        """Note whether an item can be published, and how."""
+        options = self.options
+        finding = _unusable(item, self._readable, read_texts=options.keeps_back)
+        licences, lacking = ([], None) if finding else _licences(item, self.licences, options.licence)
+        if lacking is not None:
+            finding = ItemFinding("drop" if options.require_licence == DROP else "flag", *lacking)
+        if finding is not None:
+            self.findings[item.id] = [finding]
+            if finding.action == "drop":
+                return
+        _credit(item, licences, self.credits)
+        self.layout.add(item)
+        licence, ability = " AND ".join(dict.fromkeys(filter(None, licences))), ability_of(item, options.ability)
+        self.entries[item.id] = PublishedEntry(ability, licence, item.cells.get(SOURCE_COLUMN, ""), item_kind(item))
+        if options.keeps_back:
+            self._look_for_answer(item, ability)
+
+    def _look_for_answer(self, item: Item, ability: str) -> None:
+        """Note whether an item can be held out: not if its answer stands beside it."""
+        sample = item.sample
+        pictures = {ref.digest: self._readable.get(ref.digest, ()) for ref in sample.media}
+        places = find_giveaways(sample, {SOURCE_COLUMN: item.cells.get(SOURCE_COLUMN, "")}, pictures)
+        if places:
+            reason = f"the answer is stated in {' and '.join(places)}"
+            self.findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
+        must_be_public = bool(places) or not sample.gold
+        self._candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(pictures), must_be_public))
+
+    def hold_out(self) -> None:
+        """Choose the items whose answers are kept back. Raises UsageError if there are none."""
+        entries = self.entries
+        for name in _choose_held_out(entries, self._candidates, self.options):
+            entries[name] = entries[name]._replace(is_held_out=True)
+        if not all(name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER for name in entries):
+            public = (name for name, entry in entries.items() if not entry.is_held_out)
+            names = (*public, *self.ids_without_answers(self.options.seed))
+            self.numbers = {name: str(number) for number, name in enumerate(names, 1)}
 
     def ids_without_answers(self, seed: int) -> list[str]:
         """Items whose answers are kept back, in an order that says nothing of these."""
@@ -118,69 +161,17 @@ class Survey:
 def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTable) -> Survey:
     """Look at every item once. Raises UsageError if an item has no licence and licences are
     required, or no item is left."""
-    seen = _Surveyor(options, licences, LayoutBuilder(tuple(options.keep)))
+    survey = Survey(options, licences, Layout(options.keep), *_earlier_steps(table.folder))
     outside = _OutsidePictures(table, options.outside)
     for item in table:
         outside.look_at(item)
-        seen.look_at(item)
+        survey.look_at(item)
     outside.refuse()
-    _refuse_missing_licences(seen.findings, options)
-    entries, columns = seen.entries, seen.columns
-    if not entries:
+    _refuse_missing_licences(survey.findings, options)
+    if not survey.entries:
         raise DataError(f"{table.path}: no item is left to publish")
-    for name in _choose_held_out(entries, seen.candidates, options):
-        entries[name] = entries[name]._replace(is_held_out=True)
-    left_out, steps = tuple(sorted(columns.left_out)), _earlier_steps(table.folder)
-    survey = Survey(columns.layout(), entries, seen.findings, left_out, *steps, credits=seen.credits)
-    if not all(name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER for name in entries):
-        public = (name for name, entry in entries.items() if not entry.is_held_out)
-        names = (*public, *survey.ids_without_answers(options.seed))
-        survey.numbers = {name: str(number) for number, name in enumerate(names, 1)}
+    survey.hold_out()
     return survey
-
-
-@dataclass(slots=True)
-class _Surveyor:
-    """What was found so far."""
-
-    options: PublishOptions
-    licences: LicenceTable
-    columns: LayoutBuilder
-    findings: dict[str, list[ItemFinding]] = field(default_factory=dict)
-    entries: dict[str, PublishedEntry] = field(default_factory=dict)
-    candidates: list[SplitCandidate] = field(default_factory=list)
-    credits: dict[str, PictureCredit] = field(default_factory=dict)
-    readable: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By digest of the media that can be read, the texts in their files if these are searched."""
-
-    def look_at(self, item: Item) -> None:
-        """Note whether an item can be published, and how."""
-        options = self.options
-        finding = _unusable(item, self.readable, read_texts=options.keeps_back)
-        licences, lacking = ([], None) if finding else _licences(item, self.licences, options.licence)
-        if lacking is not None:
-            finding = ItemFinding("drop" if options.require_licence == DROP else "flag", *lacking)
-        if finding is not None:
-            self.findings[item.id] = [finding]
-            if finding.action == "drop":
-                return
-        _credit(item, licences, self.credits)
-        self.columns.add(item)
-        licence, ability = " AND ".join(dict.fromkeys(filter(None, licences))), ability_of(item, options.ability)
-        self.entries[item.id] = PublishedEntry(ability, licence, item.cells.get(SOURCE_COLUMN, ""), item_kind(item))
-        if options.keeps_back:
-            self._look_for_answer(item, ability)
-
-    def _look_for_answer(self, item: Item, ability: str) -> None:
-        """Note whether an item can be held out: not if its answer stands beside it."""
-        sample = item.sample
-        pictures = {ref.digest: self.readable.get(ref.digest, ()) for ref in sample.media}
-        places = find_giveaways(sample, {SOURCE_COLUMN: item.cells.get(SOURCE_COLUMN, "")}, pictures)
-        if places:
-            reason = f"the answer is stated in {' and '.join(places)}"
-            self.findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
-        must_be_public = bool(places) or not sample.gold
-        self.candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(pictures), must_be_public))
 
 
 class _OutsidePictures:

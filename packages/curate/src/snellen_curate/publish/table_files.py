@@ -34,44 +34,36 @@ _CLIP_COLUMNS = ("start", "end")
 """Columns of video questions that say which part of the video is shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layout:
-    """Columns of all files of a publication; every split has the same."""
+    """Columns of all files of a publication, found in one pass over the items; every split has the
+    same."""
 
-    text_columns: tuple[str, ...]
+    kept_columns: Sequence[str] = ()
+    left_out: set[str] = field(default_factory=set)
+    """Columns of the items that are not published."""
     max_images: int = 0
     """Images of the item that has most: 0, 1, or more."""
     has_videos: bool = False
-
-
-@dataclass(slots=True)
-class LayoutBuilder:
-    """Finds the columns in one pass over the items."""
-
-    kept_columns: tuple[str, ...] = ()
-    left_out: set[str] = field(default_factory=set)
-    """Columns of the items that are not published."""
     _seen: set[str] = field(default_factory=set)
-    _max_images: int = 0
-    _has_videos: bool = False
 
     def add(self, item: Item) -> None:
         """Note the columns that an item needs."""
         cells = public_cells(item, "")
         kinds = [ref.kind for ref in item.sample.media]
         self._seen |= {name for name, text in cells.items() if text}
-        self._max_images = max(self._max_images, kinds.count("image"))
-        self._has_videos |= "video" in kinds
+        self.max_images = max(self.max_images, kinds.count("image"))
+        self.has_videos |= "video" in kinds
         self.left_out |= item.cells.keys() - {*cells, *self.kept_columns, *PICTURE_COLUMNS, *LICENCE_COLUMNS}
 
-    def layout(self) -> Layout:
-        """The columns, in the order of VLMEvalKit's files."""
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns of texts, in the order of VLMEvalKit's files."""
         tail = [*ABILITY_COLUMNS, UNIT_COLUMN, *_CLIP_COLUMNS, SOURCE_COLUMN]
         names = ["index", "question", *(name for name in ("hint", *ascii_uppercase) if name in self._seen)]
         names += ["answer", TYPE_COLUMN, *(name for name in tail if name in self._seen)]
         names += [LICENCE_COLUMN, SPLIT_COLUMN]
-        names += [name for name in self.kept_columns if name not in names]
-        return Layout(tuple(names), self._max_images, self._has_videos)
+        return [*names, *(name for name in self.kept_columns if name not in names)]
 
 
 def public_cells(
@@ -122,7 +114,7 @@ class SplitWriter:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
-        self._layout = layout
+        self._layout, self._columns = layout, layout.text_columns
         self._schema = _schema(layout, pa)
         self._batch: list[dict[str, Any]] = []
         self._writer = ParquetWriter(path, self._schema)
@@ -135,7 +127,7 @@ class SplitWriter:
 
     def write(self, cells: Mapping[str, str], images: Sequence[tuple[str, bytes]], video: str) -> None:
         """Write a row. `images` are names and bytes; `video` is a path relative to the file."""
-        record: dict[str, Any] = {name: cells.get(name) or None for name in self._layout.text_columns}
+        record: dict[str, Any] = {name: cells.get(name) or None for name in self._columns}
         structs = [{"bytes": data, "path": name} for name, data in images]
         if self._layout.max_images:
             record[IMAGE_COLUMN] = structs if self._layout.max_images > 1 else next(iter(structs), None)
