@@ -216,7 +216,7 @@ class _Build:
                 elif result.failure is not None:
                     failed[name] += 1
                     self.step.decide(result.failed_decision(STEP))
-                    self.outcomes.fail(row, result.id, result.failure.message)
+                    self.outcomes.fail(row, result.failure.message)
                 elif result.value is not None:
                     sizes[name] -= 1
                     self.outcomes.refuse(row, result.id, result.value)

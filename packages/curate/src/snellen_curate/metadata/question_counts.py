@@ -50,8 +50,8 @@ class RecordOutcomes:
         self._problems: dict[int, Exclusion] = {}
         self.refused: dict[str, Exclusion] = {}
         """Why a record that was drawn gave no item, by the id that the item would have."""
-        self.failed: dict[str, str] = {}
-        """Requests that failed, by item."""
+        self.failed = 0
+        """Requests that failed."""
         self.evidence: dict[str, tuple[Evidence, ...]] = {}
         """What was asked for an item."""
 
@@ -76,9 +76,9 @@ class RecordOutcomes:
             del self._items[row]
         self.refuse(row, item, problem)
 
-    def fail(self, row: int, item: str, message: str) -> None:
+    def fail(self, row: int, message: str) -> None:
         self._problems[row] = Exclusion(FAILED, message)
-        self.failed[item] = message
+        self.failed += 1
 
     def problem(self, row: int) -> Exclusion | None:
         """Why there is no item of a record; None if there is one."""
@@ -187,7 +187,7 @@ def count_questions(
     return QuestionCounts(
         records=records,
         unused=outcomes.count_rules(),
-        failed=len(outcomes.failed),
+        failed=outcomes.failed,
         subtasks=subtasks,
         chance=round(100 * fmean(1 / draft.size for draft in drafts), 2) if drafts else None,
         without_licence=sum(not draft.license for draft in drafts),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,10 +152,7 @@ class Survey:
 
     def ability_counts(self, *, held_out: bool) -> dict[str, int]:
         """Number of questions by ability, of one of the two parts."""
-        counts: dict[str, int] = {}
-        for entry in self.entries.values():
-            if entry.is_held_out == held_out:
-                counts[entry.ability] = counts.get(entry.ability, 0) + 1
+        counts = Counter(entry.ability for entry in self.entries.values() if entry.is_held_out == held_out)
         return dict(sorted(counts.items()))
 
 
@@ -323,13 +321,10 @@ def _earlier_steps(folder: Path | None) -> tuple[int, list[tuple[str, str, str, 
     if folder is None:
         return 0, []
     decisions = [*read_decisions(folder)]
-    counts: dict[tuple[str, str, str], int] = {}
-    steps = dict.fromkeys(decision.step for decision in decisions)
-    for step in steps:
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for step in dict.fromkeys(decision.step for decision in decisions):
         own = latest_decisions(each for each in decisions if each.step == step)
-        for decision in own.values():
-            key = (decision.step, decision.rule, decision.action)
-            counts[key] = counts.get(key, 0) + 1
+        counts.update((each.step, each.rule, each.action) for each in own.values())
     return len(flagged_items(decisions)), [(*key, count) for key, count in counts.items()]
 
 

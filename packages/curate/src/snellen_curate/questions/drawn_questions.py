@@ -115,13 +115,6 @@ class RecordedDrawings(ModelDefaults):
         return Drawn((name,), data={name: data})
 
 
-def open_generator(name: AnyModel) -> AnyModel:
-    """A model by its name, or `file:FILE` for recorded drawings. Raises UsageError."""
-    if isinstance(name, str) and name.startswith(RECORDED):
-        return RecordedDrawings(name.removeprefix(RECORDED))
-    return name
-
-
 STEP = "drawn questions"
 DIMENSION = "Text-to-Image Generation"
 GENERATOR = "generator"
@@ -146,15 +139,9 @@ class DrawnOptions:
 
     def settings(self) -> dict[str, Any]:
         """What decides the result, for `step.json`."""
-        roles = ("writer", "generator", "checker")
-        named = {name: model_setting(getattr(self, name)) for name in roles}
-        return {
-            **named,
-            "drawing": self.drawing,
-            "require_license": self.require_license,
-            "seed": self.seed,
-            "prompts": prompt_texts().digest,
-        }
+        values = {name: getattr(self, name) for name in self.__slots__}
+        models = {name: model_setting(values[name]) for name in ("writer", "generator", "checker")}
+        return {**values, **models, "prompts": prompt_texts().digest}
 
 
 class _Drawings(NamedTuple):
@@ -179,7 +166,10 @@ def make_drawn_questions(
     """
     if not options.writer or not options.generator:
         raise UsageError("name the models that change captions and draw: -m, --draw")
-    roles = {WRITER: options.writer, GENERATOR: open_generator(options.generator)}
+    generator = options.generator
+    if isinstance(generator, str) and generator.startswith(RECORDED):
+        generator = RecordedDrawings(generator.removeprefix(RECORDED))
+    roles = {WRITER: options.writer, GENERATOR: generator}
     if options.checker:
         roles[CHECKER] = options.checker
     with (

@@ -8,6 +8,7 @@ no time here, so that the same steps on the same replies give the same bytes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -150,28 +151,18 @@ def write_summary(path: Path, recipe: CurationRecipe, commands: Sequence[StepCom
     details: list[str] = []
     for command in commands:
         step, decisions = command.step, [*own_decisions(command.private)]
-        count = _count_lines(command.folder / ITEMS_FILE)
-        lines.append(f"| {step.name} | {step.action} | {count} | {_actions(decisions)} |")
+        items = {action: {each.item for each in decisions if each.action == action} for action in _VERBS}
+        counts = ", ".join(f"{len(names)} {_VERBS[action]}" for action, names in items.items() if names)
+        lines.append(f"| {step.name} | {step.action} | {_count_lines(command.folder / ITEMS_FILE)} | {counts} |")
         details += _details(step.name, decisions)
     lines += ["", "Every item's history is in `provenance.jsonl`.", *details]
     save(path, "\n".join(lines) + "\n")
 
 
-def _actions(decisions: list[Decision]) -> str:
-    counts = {verb: len({each.item for each in decisions if each.action == action}) for action, verb in _VERBS.items()}
-    return ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
-
-
 def _details(name: str, decisions: list[Decision]) -> list[str]:
     """The section of a step: its decisions by rule and person, and the models that replied."""
-    counts: dict[tuple[str, str, str], int] = {}
-    models: dict[str, int] = {}
-    for decision in decisions:
-        key = (_VERBS[decision.action], decision.rule, decision.by)
-        counts[key] = counts.get(key, 0) + 1
-        for evidence in decision.evidence:
-            if evidence.request:
-                models[evidence.model] = models.get(evidence.model, 0) + 1
+    counts = Counter((_VERBS[each.action], each.rule, each.by) for each in decisions)
+    models = Counter(said.model for each in decisions for said in each.evidence if said.request)
     if not counts:
         return []
     lines = [f"\n## {name}\n", "| decision | rule | by | items |", "| --- | --- | --- | ---: |"]
