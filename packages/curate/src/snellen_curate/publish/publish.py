@@ -176,7 +176,7 @@ class _Writer:
             dropped=self.survey.by_rule("drop"),
             flagged=self.survey.by_rule("flag"),
             reasons=self.survey.first_reasons(),
-            notes=[*self._notes(), *_tsv_notes(tables)],
+            notes=list(self._notes(tables)),
             files=files,
         )
 
@@ -350,8 +350,8 @@ class _Writer:
             whose = [name, one.source, one.author, one.url, one.licence, licence_url(one.licence)]
             yield [*whose, self.licences.entry(one.source).attribution, str(one.items)]
 
-    def _notes(self) -> Iterator[str]:
-        """What the user should know about the items and columns."""
+    def _notes(self, tables: Mapping[str, TsvWriter]) -> Iterator[str]:
+        """What the user should know about the items, the columns and the TSV files."""
         if self.survey.still_flagged:
             yield (
                 f"{self.survey.still_flagged} items are still flagged by an earlier step; "
@@ -366,6 +366,10 @@ class _Writer:
                 "the ids are no numbers below a million, which VLMEvalKit needs: its files have "
                 "row numbers in `index`, and the ids in `id`"
             )
+        for name, table in tables.items():
+            yield from table.reading.sentences(name)
+            if table.without_image:
+                yield f"{name}: VLMEvalKit leaves out {table.without_image} rows without an image"
 
     def _save_rows(self, name: str, rows: Iterable[Sequence[str]]) -> None:
         save(self.folder / name, b"".join(map(tsv_line, rows)))
@@ -376,13 +380,6 @@ class _Writer:
         digests = {path.relative_to(self.folder).as_posix(): _digest(path, algorithm) for path in paths}
         save(self.folder / name, "".join(f"{digest}  {path}\n" for path, digest in digests.items()))
         return digests
-
-
-def _tsv_notes(tables: Mapping[str, TsvWriter]) -> Iterator[str]:
-    for name, table in tables.items():
-        yield from table.reading.sentences(name)
-        if table.without_image:
-            yield f"{name}: VLMEvalKit leaves out {table.without_image} rows without an image"
 
 
 def _check_target(target: Path) -> None:

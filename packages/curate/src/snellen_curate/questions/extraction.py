@@ -236,15 +236,12 @@ def read_size(ref: MediaRef) -> tuple[int, int]:
 
 def only(extraction: VisualFacts, aspects: Collection[str]) -> VisualFacts:
     """The extraction without what was not asked for."""
-    return VisualFacts(
-        extraction.width,
-        extraction.height,
-        extraction.captions if "caption" in aspects else (),
-        extraction.instances if {"instances", "labels", "attributes"} & {*aspects} else (),
-        extraction.dense if "dense" in aspects else (),
-        extraction.texts if "text" in aspects else (),
-        extraction.moments,
-        extraction.sources,
+    return replace(
+        extraction,
+        captions=extraction.captions if "caption" in aspects else (),
+        instances=extraction.instances if {"instances", "labels", "attributes"} & {*aspects} else (),
+        dense=extraction.dense if "dense" in aspects else (),
+        texts=extraction.texts if "text" in aspects else (),
     )
 
 

@@ -61,6 +61,7 @@ _AND_A_HALF = re.compile(rf"\b({'|'.join((*_UNITS[1:], *_TENS))}|an?|\d+)\s(?:\w
 _PER_UNIT = re.compile(r"/\s?[a-z]{3,}")
 """As in "4 gallons/minute", which is 4 gallons in 1 minute."""
 _WORD = re.compile(r"[a-z]+")
+_FOLDED = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"٫": ".", "٬": ",", "\u3000": " "}
 _FOLDABLE = re.compile(r"[\uff01-\uff5e\u3000٫٬]|(?![0-9])\d")
 _RANGE = re.compile(r"\s?(?:to|or|and|[-–—~至到])\s?")
 _AFTERNOON = re.compile(r"\d\s?(?:p\.?m\b|o'clock)", re.IGNORECASE)
@@ -111,21 +112,7 @@ def spelt_numbers(text: str) -> list[tuple[str, Decimal]]:
 
 def fold_digits(text: str) -> str:
     """`text` with full-width forms and the digits of all scripts as ASCII."""
-    if not _FOLDABLE.search(text):
-        return text
-    return "".join(map(_fold_character, text))
-
-
-def _fold_character(character: str) -> str:
-    code = ord(character)
-    if 0xFF01 <= code <= 0xFF5E:
-        return chr(code - 0xFEE0)
-    if code > 127:
-        digit = unicodedata.decimal(character, None)
-        if digit is not None:
-            return str(digit)
-        return {"٫": ".", "٬": ",", "\u3000": " "}.get(character, character)
-    return character
+    return _FOLDABLE.sub(lambda match: _FOLDED.get(match[0]) or str(unicodedata.decimal(match[0])), text)
 
 
 def _mentions(text: str) -> Iterator[NumberMention]:
