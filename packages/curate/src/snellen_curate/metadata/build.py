@@ -91,8 +91,7 @@ def build_questions(
     together.
     """
     template_path = Path(templates).expanduser()
-    template_file = read_templates(template_path)
-    _check_strategies(template_file, str(template_path), has_writer=writer is not None)
+    template_file = _read_templates(template_path, has_writer=writer is not None)
     named = [metadata] if isinstance(metadata, Path | str) else metadata
     environment = Settings.from_environment()
     files = RecordFiles(*(Path(path).expanduser() for path in named), limits=environment.limits)
@@ -111,9 +110,8 @@ def build_questions(
         models = None
         if writer is not None:
             models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder, progress=progress))
-        digests = stack.enter_context(FileDigests(environment.cache))
         folders = media_folders(files.folders, environment.media_folders, environment.limits, fetched=False)
-        media = MediaFiles(folders, digests, str(files))
+        media = MediaFiles(folders, stack.enter_context(FileDigests(environment.cache)), str(files))
         drafter = Drafter(catalogue, media, files.header, trees, template_file.same, options.alike_length)
         return _Build(files, catalogue, drafter, options, step, models, RecordOutcomes(catalogue)).run()
 
@@ -323,8 +321,10 @@ def place_options(draft: QuestionDraft, place: int) -> Item:
     return Item(sample, {name: cell for name, cell in cells.items() if cell})
 
 
-def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> None:
-    """Raises UsageError for an unknown strategy, or settings that one does not have."""
+def _read_templates(path: Path, *, has_writer: bool) -> TemplateFile:
+    """Read and check the templates. Raises DataError, and UsageError for an unknown strategy, or
+    settings that one does not have."""
+    file, where = read_templates(path), str(path)
     for template in file.templates:
         for name, given in template.strategy_calls():
             try:
@@ -339,6 +339,7 @@ def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> No
                     f"{where}, subtask {template.subtask!r}: the strategy model asks a language "
                     "model; name one with -m MODEL"
                 )
+    return file
 
 
 def _refuse_request(request: Request) -> Output:
