@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import msgspec
 
 from snellen.core.errors import StorageError
 
@@ -53,3 +55,19 @@ def save(target: Path, content: bytes | str) -> None:
             part.write_bytes(data)
     except OSError as error:
         raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def save_json_lines(target: Path, values: Iterable[object], *, sort_keys: bool = False) -> int:
+    """Write a JSON value a line, atomically; returns the number of lines. Raises StorageError, and
+    whatever `values` raise."""
+    encode = msgspec.json.Encoder(order="deterministic" if sort_keys else None).encode
+    count = 0
+    try:
+        target.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(target) as part, part.open("wb") as file:
+            for value in values:
+                file.write(encode(value) + b"\n")
+                count += 1
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    return count

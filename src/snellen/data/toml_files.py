@@ -1,13 +1,19 @@
-"""Read TOML files that the user wrote."""
+"""Read TOML files, those that the user wrote and those that stand beside the code."""
 
 from __future__ import annotations
 
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
 from snellen.core.missing_file import missing_file, refuse_pipe
+
+
+def read_packaged(package: str, name: str) -> dict[str, Any]:
+    """Decode a TOML file that comes with a package."""
+    return tomllib.loads((files(package) / name).read_text(encoding="utf-8"))
 
 
 def read_toml(path: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.scoring.box_overlap import iou
+from snellen_curate.metadata.distractors import OptionFilter, choose_options
 from snellen_curate.metadata.draw import (
     AnswerFrequencies,
     balance_positions,
@@ -21,7 +22,6 @@ from snellen_curate.metadata.draw import (
     fill_evenly,
     plan_answers,
 )
-from snellen_curate.metadata.options import OptionFilter, choose_options
 from snellen_curate.metadata.perturbations import (
     BoxSettings,
     CharacterSettings,

@@ -259,17 +259,10 @@ def _make_of_records(options: Options) -> Finished:
     from snellen_curate.metadata.record_file import find_metadata
     from snellen_curate.metadata.templates import DEFAULT_TEMPLATES
 
-    others = {f"--limits {name}": True for name in options.limits if name != _PER_SUBTASK}
-    refuse_flags(
-        {
-            "--extract": options.extract,
-            "--model-for": options.roles,
-            "--dimension": options.dimensions,
-            "--draw": options.draw,
-            **others,
-        },
-        "these are metadata records, not pictures",
-    )
+    fields = {"--extract": "extract", "--model-for": "roles", "--dimension": "dimensions", "--draw": "draw"}
+    of_pictures = {flag: getattr(options, field) for flag, field in fields.items()}
+    of_pictures |= {f"--limits {name}": True for name in options.limits if name != _PER_SUBTASK}
+    refuse_flags(of_pictures, "these are metadata records, not pictures")
     paths = [Path(name).expanduser() for name in options.data]
     counts = build_questions(
         [find_metadata(path) or path for path in paths],

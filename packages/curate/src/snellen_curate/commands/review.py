@@ -183,7 +183,7 @@ def _agreement(review: Review, options: Options) -> Finished:
     from snellen_curate.review.finishing import agreement_document
 
     agreement, people = review.board.agreement(), review.board.figures().annotators
-    is_open = any(not each.is_settled for _, each in review.board.outcomes())
+    is_open = any(not each.action for _, each in review.board.outcomes())
     return Finished(
         "flagged" if any(one.warning for one in people) else "clean",
         agreement_document(agreement, people),
@@ -225,31 +225,22 @@ def _settings(options: Options) -> dict[str, Any]:
 
 
 def _queue_document(review: Review, head: str, facts: Mapping[str, Any]) -> Document:
+    """A sentence about the queue, and the same as data behind `facts`."""
     from snellen.report.document import Document
-
-    return Document([sentence(f"{head}: {_describe_queue(review)}")], {**facts, **_queue_facts(review)})
-
-
-def _describe_queue(review: Review) -> str:
     from snellen.report.format import plural
 
     settings = review.settings
     count = len(review.board.queue.items) - len(settings.gold)
+    data = {**facts, "items": count, "annotators": settings.annotators, "blind": settings.blind}
     parts = [f"{plural(count, 'item')} to review"]
     if settings.gold:
         parts.append(plural(len(settings.gold), "gold item"))
+        data["gold"] = len(settings.gold)
     if settings.annotators > 1:
         parts.append(f"{settings.annotators} people each")
     if settings.blind:
         parts.append("blind")
-    return ", ".join(parts)
-
-
-def _queue_facts(review: Review) -> dict[str, Any]:
-    settings = review.settings
-    count = len(review.board.queue.items) - len(settings.gold)
-    facts = {"items": count, "annotators": settings.annotators, "blind": settings.blind}
-    return {**facts, "gold": len(settings.gold)} if settings.gold else facts
+    return Document([sentence(f"{head}: {', '.join(parts)}")], data)
 
 
 def _serve(review: Review, options: Options) -> Finished:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,6 @@ from snellen_curate.commands._action import ActionOptions, Finished, parse_folde
 if TYPE_CHECKING:
     from snellen.report.document import Document
     from snellen_curate.recipe.pipeline import PlannedStep, RecipeOutcome
-    from snellen_curate.recipe.step_commands import StepCommand
 
 _NO_STEPS = ("diff", "run")
 """Actions that make nothing."""
@@ -41,25 +42,25 @@ def main(options: Options) -> Finished:
 
     from snellen_curate.recipe.pipeline import RecipePipeline
     from snellen_curate.recipe.recipe_file import read_recipe
+    from snellen_curate.recipe.step_commands import StepCommand
 
     path = Path(options.recipe)
     recipe = read_recipe(path, [name for name in ACTIONS if name not in _NO_STEPS])
     if options.out:
         recipe = replace(recipe, out=str(Path(options.out).absolute()))
-    names = dict.fromkeys(step.action for step in recipe.steps)
-    pipeline = RecipePipeline(recipe, {name: _step_command(name) for name in names}, options.command_line)
+    commands: list[StepCommand] = []
+    for step in recipe.steps:
+        commands.append(StepCommand(recipe, step, _parser(step.action), tuple(commands)))
+    pipeline = RecipePipeline(recipe, commands, _run_step, options.command_line)
     is_table = options.form == TABLE
     # What the recipe names is relative to its folder, wherever the command is typed.
     with contextlib.chdir(path.expanduser().absolute().parent):
         pipeline.check()
         if options.plan:
             return Finished("clean", _plan_document(pipeline.plan()))
-        notify = print_line if is_table else _print_to_stderr
-        if options.quiet:
-            notify = _print_nothing
         printed = sys.stdout if is_table else sys.stderr
         with _advice_when_interrupted(options.command_line), contextlib.redirect_stdout(printed):
-            outcome = pipeline.run(notify)
+            outcome = pipeline.run(lambda line: None if options.quiet else print_line(line, error=not is_table))
     document = _outcome_document(outcome)
     if outcome.status == "complete":
         return Finished("clean", document)
@@ -76,30 +77,21 @@ def _advice_when_interrupted(command: str) -> Iterator[None]:
         raise
 
 
-def _step_command(action: str) -> StepCommand:
+@functools.cache
+def _parser(action: str) -> ArgumentParser:
     from importlib import import_module
 
     from snellen.cli.command_modules import add_arguments
     from snellen.cli.parser import CommandLineParser
-    from snellen_curate.recipe.step_commands import PROTOCOLS, StepCommand, StepProtocol
 
     parser = CommandLineParser(prog=f"snellen curate {action}")
     add_arguments(import_module(f"snellen_curate.commands.{action}"), parser)
     parser.set_defaults(parser=parser)
-    return StepCommand(
-        action,
-        parser,
-        lambda typed: run_action(typed, in_recipe=True) != "incomplete",
-        PROTOCOLS.get(action, StepProtocol()),
-    )
+    return parser
 
 
-def _print_nothing(line: str) -> None:
-    """Notify a user who wants no progress."""
-
-
-def _print_to_stderr(line: str) -> None:
-    print_line(line, error=True)
+def _run_step(typed: Namespace) -> bool:
+    return run_action(typed, in_recipe=True) != "incomplete"
 
 
 def _plan_document(planned: list[PlannedStep]) -> Document:

@@ -6,9 +6,10 @@ and on nothing else; what a language model writes is stored, and asked for once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -31,15 +32,14 @@ from snellen.settings import Settings
 from snellen_curate.asking import Job, Models, Result, model_setting, open_models
 from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, join_pictures
 from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
-from snellen_curate.metadata.distractors import WRITTEN, find_strategy, read_settings
+from snellen_curate.metadata.distractors import WRITER, WRITTEN, WriterSettings, find_strategy, read_settings
 from snellen_curate.metadata.drafts import Drafter, MediaFiles, QuestionDraft
 from snellen_curate.metadata.draw import balance_positions, fill_evenly
 from snellen_curate.metadata.guess_check import MOST_LEFT_OUT, GuessCheck, check_guessing, leave_out_guessable
-from snellen_curate.metadata.options import WRITER, WriterSettings
 from snellen_curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
 from snellen_curate.metadata.record_file import RecordFiles
 from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, space_of_labels
+from snellen_curate.metadata.spaces import CategoryTree
 from snellen_curate.metadata.templates import TemplateFile, read_templates
 from snellen_curate.step_options import StepOptions
 
@@ -66,6 +66,13 @@ class MetadataQuestionOptions:
     """The share of each data set's items that is flagged for review, at most `MAX_CHECKED`.
     MMT-Bench's authors looked at half of the samples (Appendix I.1)."""
 
+    def __post_init__(self) -> None:
+        """Raises UsageError for numbers out of range."""
+        if self.per_subtask < 1:
+            raise UsageError(f"per_subtask is {self.per_subtask}; expected 1 or more")
+        if not 0 <= self.check_share <= 1:
+            raise UsageError(f"the share to review is {self.check_share}; expected a share from 0 to 1")
+
 
 def build_questions(
     metadata: Path | str | Sequence[Path | str],
@@ -83,29 +90,19 @@ def build_questions(
     interrupted stopped. Raises UsageError for files that cannot be used and options that do not go
     together.
     """
-    if options.per_subtask < 1:
-        raise UsageError(f"per_subtask is {options.per_subtask}; expected 1 or more")
-    if not 0 <= options.check_share <= 1:
-        raise UsageError(f"the share to review is {options.check_share}; expected a share from 0 to 1")
     template_path = Path(templates).expanduser()
-    template_file = read_templates(template_path)
-    _check_strategies(template_file, str(template_path), has_writer=writer is not None)
+    template_file = _read_templates(template_path, has_writer=writer is not None)
     named = [metadata] if isinstance(metadata, Path | str) else metadata
-    paths = [Path(path).expanduser() for path in named]
     environment = Settings.from_environment()
-    files = RecordFiles(*paths, limits=environment.limits)
+    files = RecordFiles(*(Path(path).expanduser() for path in named), limits=environment.limits)
     catalogue = Catalogue(files, template_file.templates, options.seed)
     trees = _category_trees(files, template_file)
-    folder = Path(out).expanduser()
-    if not (folder / STEP_FILE).exists():
+    if not (Path(out).expanduser() / STEP_FILE).exists():
         # A file that cannot be used leaves no folder behind, which would then be of other data.
         _read(catalogue, files, options)
-    settings = {
-        **asdict(options),
-        "templates": digest_bytes(template_path.read_bytes()),
-        "writer": model_setting(writer),
-    }
-    with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
+    settings = asdict(options) | {"templates": digest_bytes(template_path.read_bytes())}
+    settings["writer"] = model_setting(writer)
+    with open_step(out, STEP, settings, *files.describe()) as step, ExitStack() as stack:
         if step.was_complete:
             return msgspec.convert(step.info.counts, QuestionCounts)
         if not len(catalogue):
@@ -113,24 +110,19 @@ def build_questions(
         models = None
         if writer is not None:
             models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder, progress=progress))
-        digests = stack.enter_context(FileDigests(environment.cache))
         folders = media_folders(files.folders, environment.media_folders, environment.limits, fetched=False)
-        drafter = Drafter(
-            catalogue,
-            MediaFiles(folders, digests, str(files)),
-            files.header,
-            trees,
-            template_file.same,
-            options.alike_length,
-        )
-        outcomes = RecordOutcomes(catalogue)
-        return _Build(files, catalogue, drafter, options, step, models, outcomes).run()
+        media = MediaFiles(folders, stack.enter_context(FileDigests(environment.cache)), str(files))
+        drafter = Drafter(catalogue, media, files.header, trees, template_file.same, options.alike_length)
+        return _Build(files, catalogue, drafter, options, step, models, RecordOutcomes(catalogue)).run()
 
 
 def _category_trees(files: RecordFiles, file: TemplateFile) -> dict[str, CategoryTree]:
     """The category spaces of records and templates. Raises UnknownName for one that there is
     not."""
-    named = {name: space if isinstance(space, dict) else space_of_labels(space) for name, space in file.spaces.items()}
+    # Labels alone are a space without a hierarchy.
+    named = {
+        name: space if isinstance(space, dict) else dict.fromkeys(space, "") for name, space in file.spaces.items()
+    }
     spaces = {**files.header.spaces, **named}
     for template in file.templates:
         if template.space and template.space not in spaces:
@@ -175,7 +167,7 @@ class _Build:
         counts = count_questions(drafts, available, self.outcomes, records, checks)
         if self.models is not None and self.models.abort_reason:
             counts.stopped = self.models.abort_reason
-            self.step.finish(counts.as_dict(), "waiting")
+            self.step.finish(msgspec.to_builtins(counts), "waiting")
             return counts
         if not drafts:
             raise DataError(
@@ -185,7 +177,7 @@ class _Build:
         pairs_of = zip(drafts, places, strict=True)
         self.step.write_items(place_options(draft, place) for draft, place in pairs_of)
         self.outcomes.write(self.files, self.step.folder)
-        self.step.finish(counts.as_dict(), "waiting" if counts.failed else "complete")
+        self.step.finish(msgspec.to_builtins(counts), "waiting" if counts.failed else "complete")
         return counts
 
     def _draw(self, pool: TemplatePool) -> list[QuestionDraft]:
@@ -200,27 +192,20 @@ class _Build:
         sizes = {name: len(rows) * pool.template.per_record for name, rows in orders.items()}
         places, failed = dict.fromkeys(orders, 0), dict.fromkeys(orders, 0)
         made: dict[str, list[QuestionDraft]] = {name: [] for name in orders}
-        while not self._is_stopped:
+        while self.models is None or not self.models.abort_reason:
             shares = fill_evenly(sizes, self.options.per_subtask)
-            # Questions whose requests failed keep their places: the next start asks again.
-            wanted = {
-                name: missing
-                for name, share in shares.items()
-                if (missing := share - len(made[name]) - failed[name]) > 0
-            }
-            if not wanted:
-                break
             sources: dict[str, tuple[str, int]] = {}
             jobs: list[Job[QuestionDraft | Exclusion]] = []
-            for name, count in wanted.items():
-                rows = orders[name]
-                for place in range(places[name], places[name] + count):
-                    row, slot = rows[place % len(rows)], place // len(rows)
-                    record = self.catalogue.record(row)
-                    job = Job(self.drafter.item_id(pool, record, slot), self.drafter.draft(pool, record, slot))
-                    jobs.append(job)
-                    sources[job.id] = name, row
-                places[name] += count
+            for name, rows in orders.items():
+                # Questions whose requests failed keep their places: the next start asks again.
+                end = max(places[name], places[name] + shares[name] - len(made[name]) - failed[name])
+                for place in range(places[name], end):
+                    row = rows[place % len(rows)]
+                    jobs.append(self._job(pool, row, place // len(rows)))
+                    sources[jobs[-1].id] = name, row
+                places[name] = end
+            if not jobs:
+                break
             for result in self._ask(jobs):
                 name, row = sources[result.id]
                 if isinstance(result.value, QuestionDraft):
@@ -229,11 +214,16 @@ class _Build:
                 elif result.failure is not None:
                     failed[name] += 1
                     self.step.decide(result.failed_decision(STEP))
-                    self.outcomes.fail(row, result.id, result.failure.message)
+                    self.outcomes.fail(row, result.failure.message)
                 elif result.value is not None:
                     sizes[name] -= 1
                     self.outcomes.refuse(row, result.id, result.value)
-        return _take_turns(made)
+        # One of each source after the other: a larger limit appends to a smaller one's list.
+        return [draft for turn in zip_longest(*made.values()) for draft in turn if draft is not None]
+
+    def _job(self, pool: TemplatePool, row: int, slot: int) -> Job[QuestionDraft | Exclusion]:
+        record = self.catalogue.record(row)
+        return Job(self.drafter.item_id(pool, record, slot), self.drafter.draft(pool, record, slot))
 
     def _check(self, subtasks: dict[str, list[QuestionDraft]]) -> dict[str, GuessCheck]:
         """Leave out what the texts alone answer, and measure the rest. Nothing is left out while
@@ -280,16 +270,6 @@ class _Build:
 
         self.models.drive(jobs, note, "wrong options", len(jobs))
         return [found[job.id] for job in jobs if job.id in found]
-
-    @property
-    def _is_stopped(self) -> bool:
-        return self.models is not None and bool(self.models.abort_reason)
-
-
-def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
-    """One of each source after the other: a larger limit appends to a smaller one's list."""
-    longest = max((len(drafts) for drafts in made.values()), default=0)
-    return [drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)]
 
 
 def _choose_checked(drafts: Sequence[QuestionDraft], options: MetadataQuestionOptions) -> set[str]:
@@ -341,8 +321,10 @@ def place_options(draft: QuestionDraft, place: int) -> Item:
     return Item(sample, {name: cell for name, cell in cells.items() if cell})
 
 
-def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> None:
-    """Raises UsageError for an unknown strategy, or settings that one does not have."""
+def _read_templates(path: Path, *, has_writer: bool) -> TemplateFile:
+    """Read and check the templates. Raises DataError, and UsageError for an unknown strategy, or
+    settings that one does not have."""
+    file, where = read_templates(path), str(path)
     for template in file.templates:
         for name, given in template.strategy_calls():
             try:
@@ -357,6 +339,7 @@ def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> No
                     f"{where}, subtask {template.subtask!r}: the strategy model asks a language "
                     "model; name one with -m MODEL"
                 )
+    return file
 
 
 def _refuse_request(request: Request) -> Output:

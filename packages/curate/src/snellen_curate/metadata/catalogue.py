@@ -11,6 +11,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -19,12 +20,11 @@ import numpy as np
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
 from snellen.data_sets.decisions import Exclusion
-from snellen_curate.metadata.distractors import OtherRecords
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan, plan_answers
 from snellen_curate.metadata.perturbations import KnownBoxes
 from snellen_curate.metadata.record_file import RecordFiles
 from snellen_curate.metadata.records import MetadataRecord
-from snellen_curate.metadata.spaces import CategoryTree, option_key, space_of_labels
+from snellen_curate.metadata.spaces import CategoryTree, option_key
 from snellen_curate.metadata.targets import answer_texts, box_targets, has_targets
 from snellen_curate.metadata.templates import QuestionTemplate
 
@@ -181,15 +181,15 @@ class TemplatePool:
         """The category space of a record's answers: its own list, the space that it or the template
         names, else the answers of the records of its source."""
         if self._answers_are_labels and record.categories:
-            return CategoryTree(space_of_labels(record.categories))
-        if self._names_space(record):
-            own = record.space if self._answers_are_labels else ""
+            return CategoryTree(dict.fromkeys(record.categories, ""))
+        own = record.space if self._answers_are_labels else ""
+        if own or self.template.space:
             return spaces[own or self.template.space]
         if record.source not in self._trees:
             # Numbers are no categories.
             has_labels = self.template.answer not in ("count", "number")
             observed = self.observed.get(record.source, Counter()) if has_labels else ()
-            self._trees[record.source] = CategoryTree(space_of_labels(observed))
+            self._trees[record.source] = CategoryTree(dict.fromkeys(observed, ""))
         return self._trees[record.source]
 
     def frequencies(self, source: str) -> AnswerFrequencies:
@@ -221,10 +221,6 @@ class TemplatePool:
         return self.template.answer not in ("relation", "answer", "text", "number") and (
             not self.template.answer.startswith("annotation.")
         )
-
-    def _names_space(self, record: MetadataRecord) -> bool:
-        own = self._answers_are_labels and bool(record.space or record.categories)
-        return own or bool(self.template.space)
 
 
 class Catalogue:
@@ -323,32 +319,32 @@ class Catalogue:
             drawn[name] = rows[np.argsort(keys[rows], kind="stable")].tolist()
         return drawn
 
-    def others(self, pool: TemplatePool, source: str) -> OtherRecords:
-        return _PoolRecords(self, pool, source)
 
+@dataclass(frozen=True, slots=True)
+class OtherRecords:
+    """The other records of a template: those of the same source first, whose style is the same."""
 
-class _PoolRecords:
-    """Other records of a template: those of the same source first, whose style is the same."""
-
-    def __init__(self, catalogue: Catalogue, pool: TemplatePool, source: str) -> None:
-        self._catalogue = catalogue
-        self._pool = pool
-        self._source = source
+    catalogue: Catalogue
+    pool: TemplatePool
+    source: str
 
     def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
-        index, answer = self._pool.index, self._pool.template.answer
+        """The answers that are most similar to a text, the most similar first, with their
+        records."""
+        index, answer = self.pool.index, self.pool.template.answer
         found = []
         for label in index.search(text, count) if index else ():
             row, place = divmod(label, _MAX_TEXTS)
-            record = self._catalogue.record(row)
+            record = self.catalogue.record(row)
             found.append((record, answer_texts(record, answer)[place]))
         return found
 
     def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
-        same = self._pool.rows[self._source]
+        """Records of the generator's choice, some perhaps twice."""
+        same = self.pool.rows[self.source]
         for _ in range(_MAX_DRAWS):
-            yield self._catalogue.record(same[rng.randrange(len(same))])
-        rows = list(self._pool.rows.values())
+            yield self.catalogue.record(same[rng.randrange(len(same))])
+        rows = list(self.pool.rows.values())
         for _ in range(_MAX_DRAWS if len(rows) > 1 else 0):
             others = rows[rng.randrange(len(rows))]
-            yield self._catalogue.record(others[rng.randrange(len(others))])
+            yield self.catalogue.record(others[rng.randrange(len(others))])

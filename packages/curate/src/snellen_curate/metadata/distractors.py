@@ -1,8 +1,8 @@
-"""Strategies for wrong options, by name. Packages add their own under the entry points
-`snellen.distractors`.
+"""Wrong options: strategies that propose them, by name; which proposals stand beside the right option
+(`choose_options`); and those that a language model writes, with solved examples in the context.
 
-A strategy proposes; whether a proposal can stand beside the right option and the others is decided
-in one place, `choose_options` in `options.py`.
+MMT-Bench had GPT-4V write confusable options for most tasks, by prompts of their own with two or
+three examples (Appendix I.2). Packages add strategies under the entry points `snellen.distractors`.
 """
 
 from __future__ import annotations
@@ -10,57 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
+from snellen.core.flow import Steps
+from snellen.core.media import Source
+from snellen.core.request import Generation, Media, Message, Text, user
+from snellen.core.sample import MediaRef
+from snellen_curate.asking import ask_json
+from snellen_curate.metadata import perturbations, targets
+from snellen_curate.metadata.catalogue import OtherRecords
 from snellen_curate.metadata.draw import AnswerFrequencies, AnswerPlan
-from snellen_curate.metadata.perturbations import (
-    BoxSettings,
-    CharacterSettings,
-    KeypointSettings,
-    KnownBoxes,
-    NumberSettings,
-    OrderSettings,
-    perturb_keypoints,
-    perturb_number,
-    perturb_order,
-    perturb_text,
-    wrong_boxes,
-)
 from snellen_curate.metadata.records import MetadataRecord
 from snellen_curate.metadata.spaces import CategoryTree, option_key
-from snellen_curate.metadata.targets import (
-    NO,
-    YES,
-    QuestionTarget,
-    answer_texts,
-    format_box,
-    format_points,
-    format_sequence,
-)
 from snellen_curate.metadata.templates import QuestionTemplate
 
 GROUP = "snellen.distractors"
 _HIDDEN_TRIES = 8
 WRITTEN = "model"
-"""The strategy that asks a language model; see `written_options.py`."""
-
-
-class OtherRecords(Protocol):
-    """The other records of the same template."""
-
-    def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
-        """The answers that are most similar to a text, the most similar first, with their
-        records."""
-        ...
-
-    def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
-        """Records of the generator's choice, some perhaps twice."""
-        ...
+"""The strategy that asks a language model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +41,7 @@ class DistractorContext:
 
     record: MetadataRecord
     template: QuestionTemplate
-    target: QuestionTarget
+    target: targets.QuestionTarget
     tree: CategoryTree
     """The category space of the record."""
     size: tuple[int, int]
@@ -79,7 +51,7 @@ class DistractorContext:
     """How often each answer is right among the records of the source."""
     plan: AnswerPlan
     """How often each answer is offered, and the number of options."""
-    known_boxes: KnownBoxes
+    known_boxes: perturbations.KnownBoxes
     """The right boxes of the source."""
     rng: Random
 
@@ -166,7 +138,7 @@ def _propose_other_items(context: DistractorContext, settings: OtherItemSettings
     near as the others."""
     if not settings.near:
         for record in context.others.at_random(context.rng):
-            texts = answer_texts(record, context.template.answer)
+            texts = targets.answer_texts(record, context.template.answer)
             if texts and _is_about_another(context, record):
                 yield context.rng.choice(texts)
         return
@@ -215,29 +187,29 @@ def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Itera
             yield other.images[1]
 
 
-def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> Iterator[str]:
+def _propose_numbers(context: DistractorContext, settings: perturbations.NumberSettings) -> Iterator[str]:
     plan = context.plan
     if settings.seen and context.template.answer == "count" and plan.offered:
         yield from plan.draw_wrong(context.target.gold, list(plan.offered), context.rng)
         return
     gold, rng = context.target.gold, context.rng
-    yield from perturb_number(gold, settings, rng, plan.size, context.frequencies)
+    yield from perturbations.perturb_number(gold, settings, rng, plan.size, context.frequencies)
 
 
-def _propose_characters(context: DistractorContext, settings: CharacterSettings) -> Iterator[str]:
-    return perturb_text(context.target.gold, settings, context.rng)
+def _propose_characters(context: DistractorContext, settings: perturbations.CharacterSettings) -> Iterator[str]:
+    return perturbations.perturb_text(context.target.gold, settings, context.rng)
 
 
-def _propose_boxes(context: DistractorContext, settings: BoxSettings) -> Iterator[str]:
+def _propose_boxes(context: DistractorContext, settings: perturbations.BoxSettings) -> Iterator[str]:
     box = context.target.box
     if box is None:
         return
     # Another object of the same label may be meant as well; a region means itself alone.
     same = [other.corners for other in context.record.boxes if box.label == other.label != ""]
-    for corners in wrong_boxes(
+    for corners in perturbations.wrong_boxes(
         box.label, box.corners, context.size, same, context.known_boxes, settings, context.plan.size - 1, context.rng
     ):
-        yield format_box(corners)
+        yield targets.format_box(corners)
 
 
 def _propose_other_objects(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
@@ -249,20 +221,20 @@ def _propose_other_objects(context: DistractorContext, settings: NoSettings) -> 
         if box and other.label != box.label and other.corners != box.corners
     ]
     context.rng.shuffle(others)
-    yield from map(format_box, others)
+    yield from map(targets.format_box, others)
 
 
-def _propose_orders(context: DistractorContext, settings: OrderSettings) -> Iterator[str]:
+def _propose_orders(context: DistractorContext, settings: perturbations.OrderSettings) -> Iterator[str]:
     items = context.record.sequence
     if len(items) > 1:
-        yield from map(format_sequence, perturb_order(items, settings, context.rng))
+        yield from map(", ".join, perturbations.perturb_order(items, settings, context.rng))
 
 
-def _propose_keypoints(context: DistractorContext, settings: KeypointSettings) -> Iterator[str]:
+def _propose_keypoints(context: DistractorContext, settings: perturbations.KeypointSettings) -> Iterator[str]:
     keypoints = context.target.keypoints
     if keypoints is not None:
-        moved = perturb_keypoints(keypoints.points, context.size, settings, context.rng)
-        yield from map(format_points, moved)
+        moved = perturbations.perturb_keypoints(keypoints.points, context.size, settings, context.rng)
+        yield from map(targets.format_points, moved)
 
 
 def _propose_wrong_answers(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
@@ -272,19 +244,19 @@ def _propose_wrong_answers(context: DistractorContext, settings: NoSettings) -> 
 
 
 def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
-    yield NO if option_key(context.target.gold) == option_key(YES) else YES
+    yield targets.NO if option_key(context.target.gold) == option_key(targets.YES) else targets.YES
 
 
 STRATEGIES: dict[str, DistractorStrategy] = {
     "categories": DistractorStrategy(CategorySettings, _propose_categories),
     "other_items": DistractorStrategy(OtherItemSettings, _propose_other_items, of_any_length=True),
     "pictures": DistractorStrategy(NoSettings, _propose_pictures),
-    "numbers": DistractorStrategy(NumberSettings, _propose_numbers),
-    "boxes": DistractorStrategy(BoxSettings, _propose_boxes),
+    "numbers": DistractorStrategy(perturbations.NumberSettings, _propose_numbers),
+    "boxes": DistractorStrategy(perturbations.BoxSettings, _propose_boxes),
     "other_objects": DistractorStrategy(NoSettings, _propose_other_objects),
-    "characters": DistractorStrategy(CharacterSettings, _propose_characters),
-    "orders": DistractorStrategy(OrderSettings, _propose_orders),
-    "keypoints": DistractorStrategy(KeypointSettings, _propose_keypoints),
+    "characters": DistractorStrategy(perturbations.CharacterSettings, _propose_characters),
+    "orders": DistractorStrategy(perturbations.OrderSettings, _propose_orders),
+    "keypoints": DistractorStrategy(perturbations.KeypointSettings, _propose_keypoints),
     "wrong_answers": DistractorStrategy(NoSettings, _propose_wrong_answers, of_any_length=True),
     "yes_no": DistractorStrategy(NoSettings, _propose_yes_no),
 }
@@ -312,3 +284,136 @@ def read_settings(name: str, settings: type[Struct], given: Mapping[str, Any]) -
     except msgspec.ValidationError as error:
         known = ", ".join(settings.__struct_fields__) or "none"
         raise UsageError(f"the strategy {name}: {error}; its settings: {known}") from error
+
+
+_MAX_PROPOSALS = 2_000
+"""Proposals looked at for one item, of strategies that would go on for ever."""
+_POOL = 3
+"""Wrong options proposed per place where those alike in length are chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFilter:
+    """What a wrong option must not be: the right one, another option, or true of the picture."""
+
+    taken: set[str]
+    groups: dict[str, str]
+    """Keys of labels that say the same, with one of them for all."""
+
+    @classmethod
+    def for_target(cls, gold: str, true: Sequence[str], same: Sequence[Sequence[str]] = ()) -> OptionFilter:
+        groups = {option_key(name): option_key(names[0]) for names in same for name in names}
+        wrong = cls(set(), groups)
+        for text in (gold, *true):
+            wrong.accept(text)
+        return wrong
+
+    def accept(self, text: str) -> bool:
+        """Whether the text says something that no text before it said; it is then taken."""
+        key = option_key(text)
+        key = self.groups.get(key, key)
+        if not text.strip() or key in self.taken:
+            return False
+        self.taken.add(key)
+        return True
+
+
+def choose_options(
+    gold: str, proposals: Iterator[str], wrong: OptionFilter, most: int, *, alike_length: bool, rng: Random
+) -> list[str]:
+    """Up to `most` wrong options; fewer if the proposals end.
+
+    With `alike_length`, three times as many are collected and those chosen whose lengths are next
+    to the right one's, with the right one at a random place in the order of lengths: then neither
+    the longest nor the shortest option is right more often than another.
+    """
+    wanted = _POOL * most if alike_length else most
+    pool: list[str] = []
+    for _, text in zip(range(_MAX_PROPOSALS), proposals, strict=False):
+        if wrong.accept(text):
+            pool.append(text.strip())
+        if len(pool) == wanted:
+            break
+    if alike_length and len(pool) > most:
+        return _alike_in_length(gold, pool, most, rng)
+    return pool[:most]
+
+
+def _alike_in_length(gold: str, pool: Sequence[str], most: int, rng: Random) -> list[str]:
+    """Options around the right one's length: a random number of them shorter, the rest longer, each
+    as near as there are."""
+    length = len(gold)
+    by_difference = sorted(pool, key=lambda text: abs(len(text) - length))
+    equal = [text for text in by_difference if len(text) == length]
+    below = [text for text in by_difference if len(text) < length]
+    above = [text for text in by_difference if len(text) > length]
+    if len(equal) >= most:
+        return equal[:most]
+    # Options of the same length count for neither side.
+    rest = most - len(equal)
+    from_below = min(len(below), max(rng.randint(0, rest), rest - len(above)))
+    return [*equal, *below[:from_below], *above[: rest - from_below]]
+
+
+WRITER = "writer"
+INSTRUCTION = (
+    "Write {count} wrong options for a multiple-choice question about a picture.\n"
+    "Each must be of the same kind, style and length as the right answer, plausible to somebody "
+    "who has not looked closely, and certainly false. No two may mean the same.\n"
+    'Reply with JSON alone: {{"options": ["...", ...]}}.'
+)
+_SETTINGS = Generation(max_new_tokens=1024)
+_MAX_TRUE = 50
+
+
+class WriterSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    picture: bool = True
+    """Whether the model is shown the picture."""
+    extra: Annotated[int, Meta(ge=0)] = 2
+    """Options asked for beyond those needed, because some may not be usable."""
+
+
+class WrittenOptions(Struct, frozen=True):
+    """The form of the reply."""
+
+    options: tuple[str, ...]
+
+
+def write_options(
+    item: str,
+    template: QuestionTemplate,
+    question: str,
+    target: targets.QuestionTarget,
+    media: Sequence[MediaRef],
+    settings: WriterSettings,
+) -> Steps[tuple[str, ...]]:
+    """Ask the writer for wrong options. Raises NotJson and AskFailed."""
+    count = template.max_options - 1
+    number = count + settings.extra
+    images = [ref for ref in media if ref.kind == "image"] if settings.picture else []
+    sources: Mapping[str, Source] = {ref.digest: ref.source for ref in images}
+    instruction = template.instruction or INSTRUCTION.format(count=number)
+    parts = [instruction]
+    for example in template.examples:
+        reply = msgspec.json.encode(WrittenOptions(example.options)).decode()
+        parts.append(_ask_for(example.question, example.answer, len(example.options)) + reply)
+    others = [text for text in target.true if text != target.gold]
+    parts.append(_ask_for(question, target.gold, number, others).rstrip())
+    message: Message = user(*(Media("image", ref.digest) for ref in images), Text("\n\n".join(parts)))
+    written = yield from ask_json(
+        WRITER,
+        [message],
+        WrittenOptions,
+        item,
+        media=sources,
+        settings=_SETTINGS,
+        check=lambda reply: (
+            "" if len(reply.options) >= count else f"it has {len(reply.options)} options; at least {count} are needed"
+        ),
+    )
+    return written.options
+
+
+def _ask_for(question: str, gold: str, number: int, true: Sequence[str] = ()) -> str:
+    also = f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MAX_TRUE])}" if true else ""
+    return f"Question: {question}\nRight answer: {gold}{also}\n{number} wrong options as JSON: "

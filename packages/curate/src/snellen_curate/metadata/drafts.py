@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from random import Random
 
 from msgspec import structs
@@ -19,10 +18,10 @@ from snellen.data.media.video_cells import locate_video
 from snellen.data_sets.decisions import Exclusion
 from snellen.settings import max_image_pixels
 from snellen_curate.asking import NotJson
-from snellen_curate.metadata.catalogue import Catalogue, TemplatePool
-from snellen_curate.metadata.distractors import WRITTEN, DistractorContext, find_strategy, read_settings
+from snellen_curate.metadata import distractors
+from snellen_curate.metadata.catalogue import Catalogue, OtherRecords, TemplatePool
+from snellen_curate.metadata.distractors import WRITTEN, DistractorContext, find_strategy
 from snellen_curate.metadata.draw import seeded_random
-from snellen_curate.metadata.options import OptionFilter, WriterSettings, choose_options, write_options
 from snellen_curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen_curate.metadata.spaces import CategoryTree
 from snellen_curate.metadata.targets import QuestionTarget, ask_question, find_targets, question_fields
@@ -147,7 +146,7 @@ class Drafter:
             targets[slot],
             tree,
             size,
-            self.catalogue.others(pool, record.source),
+            OtherRecords(self.catalogue, pool, record.source),
             pool.frequencies(record.source),
             pool.plan(record.source),
             pool.known_boxes(record.source),
@@ -171,12 +170,13 @@ class Drafter:
         except NotJson as error:
             # Its replies are stored: asking again would change nothing.
             return Exclusion("writer", str(error))
-        wrong = choose_options(
+        wrong = distractors.choose_options(
             target.gold,
             proposals,
-            OptionFilter.for_target(target.gold, target.true, self.same),
+            distractors.OptionFilter.for_target(target.gold, target.true, self.same),
             context.plan.size - 1,
-            alike_length=self.alike_length and _is_of_any_length(template),
+            alike_length=self.alike_length
+            and all(name == WRITTEN or find_strategy(name).of_any_length for name, _ in template.strategy_calls()),
             rng=context.rng,
         )
         if len(wrong) < template.min_options - 1:
@@ -200,18 +200,20 @@ class Drafter:
     ) -> Steps[Iterator[str]]:
         """What the template's strategies propose, one strategy after the other; `used` gets the
         strategy of each text. Raises AskFailed and NotJson."""
-        proposals: list[Iterator[str]] = []
+        proposals: list[tuple[str, Iterator[str]]] = []
         for strategy_name, given in context.template.strategy_calls():
             if strategy_name == WRITTEN:
-                settings = read_settings(WRITTEN, WriterSettings, given)
-                written = yield from write_options(name, context.template, question, context.target, media, settings)
+                settings = distractors.read_settings(WRITTEN, distractors.WriterSettings, given)
+                written = yield from distractors.write_options(
+                    name, context.template, question, context.target, media, settings
+                )
                 texts = iter(written)
             else:
                 strategy = find_strategy(strategy_name)
-                settings = read_settings(strategy_name, strategy.settings, given)
+                settings = distractors.read_settings(strategy_name, strategy.settings, given)
                 texts = strategy.propose(context, settings)
-            proposals.append(_note_strategy(texts, strategy_name, used))
-        return chain.from_iterable(proposals)
+            proposals.append((strategy_name, texts))
+        return _note_strategies(proposals, used)
 
     def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | Exclusion:
         """A retrieval question: the query alone, and the candidates as pictures."""
@@ -225,15 +227,12 @@ class Drafter:
         return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
 
 
-def _is_of_any_length(template: QuestionTemplate) -> bool:
-    return all(name == WRITTEN or find_strategy(name).of_any_length for name, _ in template.strategy_calls())
-
-
-def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:
+def _note_strategies(proposals: Iterable[tuple[str, Iterator[str]]], used: dict[str, str]) -> Iterator[str]:
     """The texts, noting which strategy was the first to propose each."""
-    for text in texts:
-        used.setdefault(text.strip(), strategy)
-        yield text
+    for strategy, texts in proposals:
+        for text in texts:
+            used.setdefault(text.strip(), strategy)
+            yield text
 
 
 def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> Exclusion | None:

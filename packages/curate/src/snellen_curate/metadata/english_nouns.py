@@ -7,10 +7,10 @@ docs/curate/evidence.md.
 from __future__ import annotations
 
 import re
-import tomllib
-from importlib.resources import files
 
-_TABLE = tomllib.loads((files(__package__) / "nouns.toml").read_text(encoding="utf-8"))
+from snellen.data.toml_files import read_packaged
+
+_TABLE = read_packaged(__package__, "nouns.toml")
 _IRREGULAR: dict[str, str] = _TABLE.pop("irregular")
 _SAME, _MASS, _PLURAL_NAMES, _PAIRS = (frozenset(words.split()) for words in _TABLE.values())
 _VES = re.compile(r"(?:kni|wi|li)fe$|(?:cal|hal|wol|shel|lea|loa|thie|scar|el)f$")

@@ -17,16 +17,9 @@ from msgspec import Struct
 
 from snellen_curate.metadata.drafts import QuestionDraft
 from snellen_curate.metadata.draw import balance_positions
+from snellen_curate.statistics import shortcuts
 from snellen_curate.statistics.item_columns import SampledQuestion
 from snellen_curate.statistics.results import ProbeScore
-from snellen_curate.statistics.shortcuts import (
-    ChoiceQuestion,
-    PickTable,
-    ShortcutTest,
-    adjust_tests,
-    measure_picks,
-    pick_tables,
-)
 from snellen_curate.statistics.text_probe import ALL, MIN_PROBED, probe_texts, right_option_chances
 
 MOST_LEFT_OUT = 1 / 3
@@ -103,7 +96,7 @@ def leave_out_guessable(drafts: Sequence[QuestionDraft], seed: int, most: float)
     chance. If the share `most` is not enough, none is left out."""
     kept, left_out = list(drafts), list[QuestionDraft]()
     first = score = _probe(kept, seed)
-    while score is not None and _is_above_chance(score):
+    while score is not None and score.interval is not None and score.interval.low > score.chance:
         if len(left_out) >= most * len(drafts):
             return ProbedDrafts(list(drafts), [], first)
         chances = right_option_chances(_to_questions(kept, seed))
@@ -119,7 +112,7 @@ def leave_out_guessable(drafts: Sequence[QuestionDraft], seed: int, most: float)
 def check_guessing(subtasks: Mapping[str, ProbedDrafts]) -> dict[str, GuessCheck]:
     """What the texts give away, by subtask, the tests corrected for their number."""
     tests = {name: list(_tests(drafts.kept)) for name, drafts in subtasks.items()}
-    adjusted = iter(adjust_tests(test for each in tests.values() for test in each))
+    adjusted = iter(shortcuts.adjust_tests(test for each in tests.values() for test in each))
     checks = {}
     for name, (drafts, left_out, score) in subtasks.items():
         chance = float(np.mean([1 / draft.size for draft in drafts])) if drafts else 0.0
@@ -139,11 +132,11 @@ def check_guessing(subtasks: Mapping[str, ProbedDrafts]) -> dict[str, GuessCheck
     return checks
 
 
-def _tests(drafts: Sequence[QuestionDraft]) -> Iterator[ShortcutTest]:
+def _tests(drafts: Sequence[QuestionDraft]) -> Iterator[shortcuts.ShortcutTest]:
     """Tests of each rule that tells options apart, and of each answer that is offered often."""
     texts = [draft for draft in drafts if not draft.candidates]
-    questions = [ChoiceQuestion(one.question, (one.gold, *one.wrong), 0) for one in texts]
-    tables: dict[str, PickTable] = dict(pick_tables(questions)) if questions else {}
+    questions = [shortcuts.ChoiceQuestion(one.question, (one.gold, *one.wrong), 0) for one in texts]
+    tables: dict[str, shortcuts.PickTable] = dict(shortcuts.pick_tables(questions)) if questions else {}
     offered: dict[str, list[tuple[int, bool]]] = {}
     for draft in texts:
         for text in (draft.gold, *draft.wrong):
@@ -152,8 +145,8 @@ def _tests(drafts: Sequence[QuestionDraft]) -> Iterator[ShortcutTest]:
         if len(cells) >= _MIN_OFFERED:
             sizes, right = zip(*cells, strict=True)
             picked = np.ones(len(cells), dtype=np.int64)
-            tables[f"the answer {text!r}"] = PickTable(np.array(sizes), picked, np.array(right))
-    tests = (measure_picks(rule, table) for rule, table in tables.items())
+            tables[f"the answer {text!r}"] = shortcuts.PickTable(np.array(sizes), picked, np.array(right))
+    tests = (shortcuts.measure_picks(rule, table) for rule, table in tables.items())
     yield from (test for test in tests if test.n)
 
 
@@ -163,10 +156,6 @@ def _probe(drafts: Sequence[QuestionDraft], seed: int) -> ProbeScore | None:
     if len(questions) < MIN_PROBED or len({each.cluster for each in questions}) < 2:
         return None
     return probe_texts(questions, parts=(ALL,)).scores[0]
-
-
-def _is_above_chance(score: ProbeScore) -> bool:
-    return score.interval is not None and score.interval.low > score.chance
 
 
 def _to_questions(drafts: Sequence[QuestionDraft], seed: int) -> list[SampledQuestion]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import Annotated, NamedTuple
@@ -29,6 +29,7 @@ from msgspec import Meta, Struct
 from numpy import float64
 from numpy.typing import NDArray
 
+from snellen.data.toml_files import read_packaged
 from snellen.scoring.box_overlap import iou
 from snellen_curate.metadata.draw import NO_FREQUENCIES, AnswerFrequencies, draw_order
 from snellen_curate.metadata.records import Corners
@@ -121,55 +122,14 @@ class CharacterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The most characters changed in a text; one in ten of a long text."""
 
 
-_SIMILAR = {
-    "a": "eou",
-    "b": "dhp",
-    "c": "eo",
-    "d": "bcl",
-    "e": "aco",
-    "f": "t",
-    "g": "pqy",
-    "h": "bn",
-    "i": "lj",
-    "j": "i",
-    "k": "hx",
-    "l": "it",
-    "m": "nw",
-    "n": "mru",
-    "o": "ace",
-    "p": "bq",
-    "q": "gp",
-    "r": "nv",
-    "s": "z",
-    "t": "fl",
-    "u": "nv",
-    "v": "uwy",
-    "w": "mv",
-    "x": "k",
-    "y": "vg",
-    "z": "s",
-    "0": "689",
-    "1": "47",
-    "2": "57",
-    "3": "58",
-    "4": "19",
-    "5": "23",
-    "6": "58",
-    "7": "12",
-    "8": "36",
-    "9": "48",
-}
-"""Characters that look alike; letters stay letters, because O for 0 is no visible mistake."""
+_SIMILAR: Mapping[str, str] = read_packaged(__package__, "options.toml")["similar"]
 
 
 def perturb_text(text: str, settings: CharacterSettings, rng: Random) -> Iterator[str]:
     """Texts with a few characters replaced, exchanged, doubled or left out; letters stay letters,
     digits stay digits, and the length changes by two at most."""
-    hidden = text
-    for _ in range(_MAX_TRIES):
-        if hidden != text:
-            break
-        hidden = _edit_text(text, settings.edits, rng)
+    edited = (_edit_text(text, settings.edits, rng) for _ in range(_MAX_TRIES))
+    hidden = next((other for other in edited if other != text), text)
     for _ in range(_MAX_TRIES):
         other = _edit_text(hidden, settings.edits, rng)
         if other not in (text, hidden):
@@ -192,16 +152,10 @@ def _edit_text(text: str, edits: int, rng: Random) -> str:
     characters = list(text)
     most = min(max(edits, len(places) // 10), len(places))
     for place in rng.sample(places, rng.randint(1, most)):
-        characters[place] = _other_character(characters[place], rng)
+        if similar := _SIMILAR.get(characters[place].lower()):
+            other = rng.choice(similar)
+            characters[place] = other.upper() if characters[place].isupper() else other
     return "".join(characters)
-
-
-def _other_character(character: str, rng: Random) -> str:
-    similar = _SIMILAR.get(character.lower())
-    if similar is None:
-        return character
-    other = rng.choice(similar)
-    return other.upper() if character.isupper() else other
 
 
 class OrderSettings(Struct, frozen=True, forbid_unknown_fields=True):

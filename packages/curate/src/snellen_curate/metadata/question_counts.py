@@ -16,8 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import StorageError
+from snellen.core.atomic_write import save_json_lines
 from snellen.core.summary import Interval
 from snellen.data_sets.decisions import FAILED, Evidence, Exclusion
 from snellen.report.document import Document, Line
@@ -51,8 +50,8 @@ class RecordOutcomes:
         self._problems: dict[int, Exclusion] = {}
         self.refused: dict[str, Exclusion] = {}
         """Why a record that was drawn gave no item, by the id that the item would have."""
-        self.failed: dict[str, str] = {}
-        """Requests that failed, by item."""
+        self.failed = 0
+        """Requests that failed."""
         self.evidence: dict[str, tuple[Evidence, ...]] = {}
         """What was asked for an item."""
 
@@ -77,9 +76,9 @@ class RecordOutcomes:
             del self._items[row]
         self.refuse(row, item, problem)
 
-    def fail(self, row: int, item: str, message: str) -> None:
+    def fail(self, row: int, message: str) -> None:
         self._problems[row] = Exclusion(FAILED, message)
-        self.failed[item] = message
+        self.failed += 1
 
     def problem(self, row: int) -> Exclusion | None:
         """Why there is no item of a record; None if there is one."""
@@ -97,13 +96,13 @@ class RecordOutcomes:
         rules[NOT_DRAWN.rule] = len(catalogue) - len(with_reason) - len(self._items) - unmatched
         return {rule: count for rule, count in sorted(rules.items()) if count}
 
-    def describe_reasons(self, most: int = 3) -> str:
+    def describe_reasons(self) -> str:
         """The most frequent reasons for which records have no item, and how often."""
         problems = map(self.problem, range(len(self._catalogue)))
         reasons = Counter(problem.reason for problem in problems if problem is not None)
-        return "; ".join(f"{count} times: {text}" for text, count in reasons.most_common(most))
+        return "; ".join(f"{count} times: {text}" for text, count in reasons.most_common(3))
 
-    def examples(self, most: int = 5) -> dict[str, str]:
+    def examples(self) -> dict[str, str]:
         """The first records that cannot be used, with the reason: what a user should look at."""
         names = self._catalogue.names
         pairs = [(names[row], problem.reason) for row, problem in self._catalogue.problems.items()]
@@ -112,23 +111,15 @@ class RecordOutcomes:
             for name, problem in self.refused.items()
             if problem.rule in ("picture", "box", "size", "keypoint")
         ]
-        return dict(pairs[:most])
+        return dict(pairs[:5])
 
     def write(self, files: RecordFiles, folder: Path) -> None:
         """Write `records.jsonl`. Raises StorageError."""
-        encoder = msgspec.json.Encoder()
-        try:
-            with atomic_file(folder / RECORDS_FILE) as part, part.open("wb", buffering=1 << 20) as out:
-                for row, line in enumerate(files):
-                    problem = self.problem(row)
-                    outcome = (
-                        RecordOutcome(line.name, tuple(self._items[row]))
-                        if problem is None
-                        else RecordOutcome(line.name, (), problem.rule, problem.reason)
-                    )
-                    out.write(encoder.encode(outcome) + b"\n")
-        except OSError as error:
-            raise StorageError(f"cannot write {folder / RECORDS_FILE}: {error.strerror or error}") from error
+        outcomes = (
+            RecordOutcome(line.name, tuple(self._items.get(row, ())), *(self.problem(row) or ()))
+            for row, line in enumerate(files)
+        )
+        save_json_lines(folder / RECORDS_FILE, outcomes)
 
 
 class SubtaskCounts(Struct, omit_defaults=True):
@@ -174,10 +165,6 @@ class QuestionCounts(Struct, omit_defaults=True):
             for sentence in subtask.guessing.findings()
         ]
 
-    def as_dict(self) -> dict[str, Any]:
-        plain: dict[str, Any] = msgspec.to_builtins(self)
-        return plain
-
 
 def count_questions(
     drafts: Sequence[QuestionDraft],
@@ -200,7 +187,7 @@ def count_questions(
     return QuestionCounts(
         records=records,
         unused=outcomes.count_rules(),
-        failed=len(outcomes.failed),
+        failed=outcomes.failed,
         subtasks=subtasks,
         chance=round(100 * fmean(1 / draft.size for draft in drafts), 2) if drafts else None,
         without_licence=sum(not draft.license for draft in drafts),

@@ -7,14 +7,16 @@ import hashlib
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import DataError, StorageError
+from snellen.core.atomic_write import save_json_lines
+from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits
 from snellen.core.missing_file import refuse_pipe
 from snellen.data.documents import read_lines
@@ -133,18 +135,13 @@ def _read_line(place: str, offset: int, data: bytes, header: MetadataHeader) -> 
     try:
         record = _decode(data)
     except msgspec.ValidationError as error:
+        with suppress(msgspec.ValidationError):
+            place = _decode_name(data).id or place
         problem = Exclusion("field", f"{error}; expected the fields of a metadata record")
-        return RecordLine(_line_name(data, place), offset, None, problem)
+        return RecordLine(place, offset, None, problem)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return RecordLine(place, offset, None, Exclusion("json", f"no JSON: {error}"))
     return RecordLine(record.id or place, offset, record, record_problem(record, header))
-
-
-def _line_name(data: bytes, place: str) -> str:
-    try:
-        return _decode_name(data).id or place
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return place
 
 
 def _is_header(line: bytes) -> bool:
@@ -195,16 +192,5 @@ def write_records(path: Path, header: MetadataHeader, records: Iterable[Metadata
 
     Raises StorageError, and whatever `records` raise.
     """
-    count = 0
-    encoder = msgspec.json.Encoder()
     head = {"metadata": VERSION, **msgspec.to_builtins(header)}
-    try:
-        path.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as part, part.open("wb") as file:
-            file.write(encoder.encode(head) + b"\n")
-            for record in records:
-                file.write(encoder.encode(record) + b"\n")
-                count += 1
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    return count
+    return save_json_lines(path, chain([head], records)) - 1

@@ -5,35 +5,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+
+from snellen.data.toml_files import read_packaged
 
 _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+")
 _PUNCTUATION = re.compile(r"[^\w\s+\-*/%=<>$€£#@&°\[\](){},.:]|(?<!\d)[.,:]|[.,:](?!\d)")
-_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-)
-_VALUES = {word: str(value) for value, word in enumerate(_WORDS)}
+_VALUES = {word: str(value) for value, word in enumerate(read_packaged(__package__, "options.toml")["numbers"].split())}
 
 
 def option_key(text: str) -> str:
@@ -89,8 +68,3 @@ class CategoryTree:
         from rapidfuzz.distance import Indel
 
         return sorted((1.0 - Indel.normalized_similarity(label, other), other) for other in self.labels)
-
-
-def space_of_labels(labels: Iterable[str]) -> dict[str, str]:
-    """A category space without a hierarchy."""
-    return dict.fromkeys(labels, "")

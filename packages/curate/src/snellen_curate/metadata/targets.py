@@ -101,7 +101,7 @@ def _targets(record: MetadataRecord, answer: str, tree: CategoryTree, rng: Rando
     elif answer == "relation":
         yield from _relation_targets(record)
     elif answer == "sequence":
-        yield QuestionTarget("", format_sequence(record.sequence))
+        yield QuestionTarget("", ", ".join(record.sequence))
     elif answer == "picture":
         # The options are candidates by number; which pictures they are is up to the strategy.
         yield QuestionTarget("", record.images[1])
@@ -206,7 +206,3 @@ def format_box(corners: tuple[float, float, float, float]) -> str:
 def format_points(points: Mapping[str, tuple[float, float]]) -> str:
     """`nose [12, 30], left eye [10, 25]` in whole pixels."""
     return ", ".join(f"{name} [{round(x)}, {round(y)}]" for name, (x, y) in points.items())
-
-
-def format_sequence(items: tuple[str, ...]) -> str:
-    return ", ".join(items)

@@ -15,7 +15,6 @@ the wrong options come from.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -182,7 +181,7 @@ def fill_placeholders(question: str, fields: dict[str, str]) -> str | None:
     An s behind a name makes its plural, and "a" before it becomes the article that it takes:
     `{label}s` is people, `a {label}` an umbrella or a pair of skis.
     """
-    if any(not fields.get(name) for name in placeholders(question)):
+    if any(not fields.get(name) for name in _PLACEHOLDER.findall(question)):
         return None
 
     def fill(match: re.Match[str]) -> str:
@@ -198,7 +197,3 @@ def fill_placeholders(question: str, fields: dict[str, str]) -> str | None:
         return phrase[0].upper() + phrase[1:] if article[0].isupper() else phrase
 
     return _FILLED.sub(fill, question)
-
-
-def placeholders(question: str) -> Sequence[str]:
-    return _PLACEHOLDER.findall(question)

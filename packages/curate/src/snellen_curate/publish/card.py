@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import resources
 from typing import Any
 
+from jinja2 import Environment
 from msgspec import Struct
 
 from snellen_curate.publish.licences import hub_licences
@@ -47,154 +49,83 @@ class Publication(Struct, frozen=True, kw_only=True):
     """Of the encrypted answers, so that they cannot be changed later unnoticed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardFacts:
-    """What the card says."""
+def write_card(
+    publication: Publication,
+    options: PublishOptions,
+    survey: Survey,
+    files: Mapping[str, tuple[str, int]],
+    tsv_md5: Mapping[str, str],
+    licences: Sequence[Sequence[str]],
+    specs: Mapping[str, str],
+) -> str:
+    """README.md as text.
 
-    publication: Publication
-    options: PublishOptions
-    survey: Survey
-    files: Mapping[str, tuple[str, int]]
-    """Path and bytes of the Parquet file of each split."""
-    tsv_md5: Mapping[str, str]
-    """MD5 by name of the TSV file."""
-    licences: Sequence[Sequence[str]]
-    """Source, licence, questions, address and attribution, a line for each source and licence."""
-    specs: Mapping[str, str]
-    """The TOML description of each split."""
-
-    @property
-    def hub_licences(self) -> list[str]:
-        own = [self.options.licence] if self.options.licence else []
-        stated = sorted({part for line in self.licences for part in line[1].split(" AND ")})
-        return hub_licences([*own, *stated])
-
-
-def write_card(facts: CardFacts) -> str:
-    """README.md as text."""
-    return f"---\n{_front_matter(facts)}---\n\n{_body(facts)}"
+    `files` are path and bytes of the Parquet file of each split, `tsv_md5` the MD5 of each TSV file
+    by its name, `licences` the lines of `LICENCES.tsv`, `specs` the TOML description of each split.
+    """
+    environment = Environment(trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"cell": _cell, "json": partial(json.dumps, ensure_ascii=False)}
+    template = environment.from_string(resources.files(__package__).joinpath("card.md.jinja").read_text("utf-8"))
+    return template.render(
+        publication=publication,
+        options=options,
+        specs=specs,
+        # JSON values are YAML too, and need no rules for quoting.
+        front_matter=_front_matter(publication, options, survey, files, licences),
+        abilities=_ability_rows(publication.splits),
+        licences=[(source or "not stated", name or "**unknown**", *others) for source, name, *others in licences],
+        made_by=survey.made_by,
+        checksums=[(f"`{name}`", f"`{md5}`") for name, md5 in tsv_md5.items()],
+    )
 
 
-def _front_matter(facts: CardFacts) -> str:
-    """The YAML that the hub reads, a line for each entry."""
-    counts = {split: sum(each.values()) for split, each in facts.publication.splits.items()}
-    total, total_bytes = sum(counts.values()), sum(size for _, size in facts.files.values())
-    size = next((name for limit, name in _SIZES if total < limit), "n>10M")
-    licences = facts.hub_licences
+def _front_matter(
+    publication: Publication,
+    options: PublishOptions,
+    survey: Survey,
+    files: Mapping[str, tuple[str, int]],
+    lines: Sequence[Sequence[str]],
+) -> dict[str, Any]:
+    """The YAML that the hub reads, by key."""
+    counts = {split: sum(each.values()) for split, each in publication.splits.items()}
+    total, total_bytes = sum(counts.values()), sum(size for _, size in files.values())
+    stated = sorted({part for line in lines for part in line[1].split(" AND ")})
+    licences = hub_licences([options.licence, *stated] if options.licence else stated)
+    data_files = [{"split": split, "path": path} for split, (path, _) in files.items()]
+    splits = [{"name": split, "num_bytes": size, "num_examples": counts[split]} for split, (_, size) in files.items()]
     entries: dict[str, Any] = {"license": licences if len(licences) > 1 else licences[0]}
     if "other" in licences:
         entries |= {"license_name": "by-source", "license_link": "LICENCES.tsv"}
-    if facts.options.language:
-        entries["language"] = list(facts.options.language)
-    entries |= {
-        "pretty_name": facts.publication.title,
-        "task_categories": _tasks(facts),
-        "size_categories": [size],
+    if options.language:
+        entries["language"] = list(options.language)
+    return entries | {
+        "pretty_name": publication.title,
+        "task_categories": _tasks(survey),
+        "size_categories": [next((name for limit, name in _SIZES if total < limit), "n>10M")],
         "tags": ["benchmark", "evaluation", "multimodal"],
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [{"split": split, "path": path} for split, (path, _) in facts.files.items()],
-            }
-        ],
+        "configs": [{"config_name": "default", "data_files": data_files}],
         "dataset_info": {
             "config_name": "default",
-            "splits": [
-                {"name": split, "num_bytes": size, "num_examples": counts[split]}
-                for split, (_, size) in facts.files.items()
-            ],
+            "splits": splits,
             "download_size": total_bytes,
             "dataset_size": total_bytes,
         },
     }
-    # JSON values are YAML too, and need no rules for quoting.
-    return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in entries.items())
 
 
-def _tasks(facts: CardFacts) -> list[str]:
-    layout = facts.survey.layout
-    tasks = ["visual-question-answering"] if layout.max_images else []
-    tasks += ["video-text-to-text"] if layout.has_videos else []
-    tasks += [_KIND_TASKS[kind] for kind in facts.survey.kinds() if kind in _KIND_TASKS]
+def _tasks(survey: Survey) -> list[str]:
+    tasks = ["visual-question-answering"] if survey.layout.max_images else []
+    tasks += ["video-text-to-text"] if survey.layout.has_videos else []
+    tasks += [_KIND_TASKS[kind] for kind in survey.kinds() if kind in _KIND_TASKS]
     return list(dict.fromkeys(tasks)) or ["question-answering"]
 
 
-def _body(facts: CardFacts) -> str:
-    """The page below the front matter."""
-    publication, options = facts.publication, facts.options
-    parts = [
-        f"# {publication.title}\n",
-        f"{options.description}\n" if options.description else "",
-        f"Version {options.release}."
-        + (f" Paper: {options.paper}." if options.paper else "")
-        + (f" Home: {options.homepage}." if options.homepage else "")
-        + "\n",
-        "## Questions\n",
-        _ability_table(publication.splits),
-        _answers_text(publication.held_out),
-        "## Use\n",
-        _usage(facts),
-        "## Licences\n",
-        f"The questions: {options.licence}.\n" if options.licence else "",
-        f"{publication.conditions}\n" if publication.conditions else "",
-        "What pictures of each source may be used for; also in `LICENCES.tsv`. Author, address and "
-        "licence of each picture: `ATTRIBUTION.tsv`.\n",
-        _table(
-            ("source", "licence", "questions", "address", "attribution"),
-            [
-                (source or "not stated", licence or "**unknown**", *others)
-                for source, licence, *others in facts.licences
-            ],
-        ),
-        _making(facts),
-        "## Checksums\n",
-        "`SHA256SUMS` lists every file (`sha256sum -c SHA256SUMS`). MD5, as VLMEvalKit checks:\n",
-        _table(("file", "MD5"), [(f"`{name}`", f"`{md5}`") for name, md5 in facts.tsv_md5.items()]),
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def _ability_table(splits: Mapping[str, Mapping[str, int]]) -> str:
+def _ability_rows(splits: Mapping[str, Mapping[str, int]]) -> list[tuple[object, ...]]:
+    """The questions of each ability by split, and of all."""
     abilities = sorted({name for counts in splits.values() for name in counts})
-    rows = [(name or "not stated", *(str(counts.get(name, 0)) for counts in splits.values())) for name in abilities]
-    rows.append(("all", *(str(sum(counts.values())) for counts in splits.values())))
-    return _table(("ability", *splits), rows)
+    rows = [(name or "not stated", *(counts.get(name, 0) for counts in splits.values())) for name in abilities]
+    return [*rows, ("all", *(sum(counts.values()) for counts in splits.values()))]
 
 
-def _answers_text(split: str) -> str:
-    kept_back = f"The answers of the split `{split}` are kept back: its column `answer` is empty.\n"
-    return kept_back if split else ""
-
-
-def _usage(facts: CardFacts) -> str:
-    lines = ["```sh"]
-    lines += [
-        f"snellen run -m MODEL -b {spec}" + (" --columns gold=" if split == facts.publication.held_out else "")
-        for split, spec in facts.specs.items()
-    ]
-    lines += ["```\n", "```python", "import datasets\n"]
-    lines += [f'data = datasets.load_dataset("PATH/TO/{facts.publication.name}")', "```\n"]
-    lines += [
-        "VLMEvalKit: copy the TSV file to its data folder (`~/LMUData`) and name it, without "
-        "`.tsv`, as the data set. Its checksum for `DATASET_MD5` stands below.\n"
-    ]
-    return "\n".join(lines)
-
-
-def _making(facts: CardFacts) -> str:
-    made_by = facts.survey.made_by
-    if not made_by:
-        return ""
-    rows = [(step, rule, action, str(count)) for step, rule, action, count in made_by]
-    return "## How it was made\n\nDecisions of `snellen curate` about single items, counted.\n\n" + _table(
-        ("step", "rule", "decision", "items"), rows
-    )
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _cell(value: object) -> str:
+    return " ".join(str(value).split()).replace("|", "\\|")

@@ -106,7 +106,9 @@ def find_giveaways(sample: Sample, cells: Mapping[str, str], pictures: Mapping[s
     images (`picture_texts`) by their digest.
     """
     texts = {"the question": sample.question, "the hint": sample.hint}
-    places = [where for where, text in texts.items() if _states_answer(text, sample)]
+    forms = "|".join(map(re.escape, filter(None, {*sample.gold, *_answer_texts(sample)})))
+    stated = re.compile(rf"{_STATED}(?:{forms or '(?!)'})(?!\w)", re.IGNORECASE)
+    places = [where for where, text in texts.items() if stated.search(text)]
     names = {"the id": sample.id, **{f"the column {name}": text for name, text in cells.items()}}
     answers = [text for text in _answer_texts(sample) if len(text) >= _SHORTEST]
     places += [where for where, text in names.items() if _contains_any(text, answers)]
@@ -121,12 +123,6 @@ def _answer_texts(sample: Sample) -> Iterator[str]:
     for gold in sample.gold:
         for label in re.split(r"\s*,\s*", gold):
             yield sample.options.get(label, label).strip()
-
-
-def _states_answer(text: str, sample: Sample) -> bool:
-    """Whether a text says "the answer is B", by label or by text."""
-    forms = {*sample.gold, *_answer_texts(sample)}
-    return any(re.search(_STATED + re.escape(form) + r"(?!\w)", text, re.IGNORECASE) for form in forms if form)
 
 
 def _contains_any(text: str, answers: list[str]) -> bool:

@@ -11,64 +11,19 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import DataError, UsageError
-from snellen.data.toml_files import read_toml
+from snellen.data.toml_files import read_packaged, read_toml
 from snellen_curate.attribution import licence_at, own_licence, split_pictures
 
 SOURCE_COLUMN = "source"
 ANY_SOURCE = "*"
 """Name of the table's entry for sources that have no entry of their own."""
 UNKNOWN_SOURCE = ""
-_HUB = {"ODbL-1.0": "odbl", "ODC-By-1.0": "odc-by", "PDDL-1.0": "pddl", "Etalab-2.0": "etalab-2.0"}
-_HUB_PLAIN = frozenset(
-    (
-        "apache-2.0",
-        "mit",
-        "afl-3.0",
-        "artistic-2.0",
-        "bsl-1.0",
-        "bsd-2-clause",
-        "bsd-3-clause",
-        "bsd-3-clause-clear",
-        "c-uda",
-        "cc0-1.0",
-        "cc-by-2.0",
-        "cc-by-2.5",
-        "cc-by-3.0",
-        "cc-by-4.0",
-        "cc-by-sa-3.0",
-        "cc-by-sa-4.0",
-        "cc-by-nc-2.0",
-        "cc-by-nc-3.0",
-        "cc-by-nc-4.0",
-        "cc-by-nd-4.0",
-        "cc-by-nc-nd-3.0",
-        "cc-by-nc-nd-4.0",
-        "cc-by-nc-sa-2.0",
-        "cc-by-nc-sa-3.0",
-        "cc-by-nc-sa-4.0",
-        "cdla-sharing-1.0",
-        "cdla-permissive-1.0",
-        "cdla-permissive-2.0",
-        "wtfpl",
-        "ecl-2.0",
-        "epl-1.0",
-        "epl-2.0",
-        "eupl-1.1",
-        "eupl-1.2",
-        "isc",
-        "lppl-1.3c",
-        "ms-pl",
-        "mpl-2.0",
-        "postgresql",
-        "osl-3.0",
-        "unlicense",
-        "zlib",
-        "ncsa",
-    )
+_TABLE = read_packaged(__package__, "licences.toml")
+_CONDITIONS: Mapping[str, str] = _TABLE["conditions"]
+_HUB: Mapping[str, str] = _TABLE["hub"]["other"]
+_HUB_PLAIN, _HUB_GNU, _FREE = (
+    frozenset(names.split()) for names in (_TABLE["hub"]["plain"], _TABLE["hub"]["gnu"], _TABLE["free"])
 )
-"""Licence identifiers that cards on the Hugging Face hub may have, where they are SPDX's in lower
-case (the hub's documentation, "Licenses")."""
-_HUB_GNU = frozenset(["agpl-3.0", "gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "gfdl"])
 
 
 class SourceLicence(Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,15 +128,6 @@ def strictest_conditions(counts: Mapping[str, int]) -> str:
     return f"The set as a whole, by its strictest pictures (of {total:,}): {'; '.join(parts)}."
 
 
-_CONDITIONS = {
-    "": "no use until its owner permits it, as nobody states a licence",
-    "own": "terms of their own, to be read",
-    "NC": "no commercial use",
-    "ND": "no changed copies",
-    "SA": "changed copies under the same licence only",
-    "BY": "attribution",
-}
-_FREE = frozenset({"CC0-1.0", "CC-PDM-1.0", "CC-PDDC", "PDDL-1.0", "Unlicense", "0BSD", "MIT-0"})
 _ATTRIBUTION_ONLY = re.compile(r"MIT|Apache-|BSD-|ISC|ODC-By-|CDLA-Permissive-|Zlib|Etalab-")
 _SAME_LICENCE = re.compile(r"A?GPL-|LGPL-|GFDL-|ODbL-|MPL-|EUPL-|OSL-|CDLA-Sharing-")
 

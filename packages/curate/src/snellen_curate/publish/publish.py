@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,15 @@ from snellen.benchmarks.declaration.evidence import BenchmarkEvidence
 from snellen.core.atomic_write import save
 from snellen.core.errors import StorageError, UsageError
 from snellen.core.secret import Secret
+from snellen.data_sets import sealing
 from snellen.data_sets.decisions import Decision
 from snellen.data_sets.folder_lock import set_aside
 from snellen.data_sets.items import Item, ItemTable
-from snellen.data_sets.sealing import (
-    DATA_FOLDER,
-    HELD_OUT,
-    PUBLICATION_FILE,
-    SealedHeader,
-    encode_answers,
-    read_key,
-    seal,
-)
 from snellen.data_sets.step import STEP_FILE, Step, describe_source, media_suffix, open_step, read_step
 from snellen.store.runs import write_json
 from snellen_curate.attribution import licence_url
 from snellen_curate.open_data import open_items
-from snellen_curate.publish.card import CardFacts, Publication, write_card
+from snellen_curate.publish.card import Publication, write_card
 from snellen_curate.publish.licences import LicenceTable, check_licence, read_licence_table, strictest_conditions
 from snellen_curate.publish.options import PublishOptions, check_publish_options
 from snellen_curate.publish.survey import Survey, name_some, read_held_out_ids, survey_items
@@ -95,7 +87,7 @@ def publish(
     licences = read_licence_table(options.licences) if options.licences else LicenceTable()
     key = None
     if options.keeps_back:
-        key = read_key(Path(options.seal_key) if options.seal_key else None, create=True)
+        key = sealing.read_key(Path(options.seal_key) if options.seal_key else None, create=True)
     _check_target(target)
     private = Path(options.private) if options.private else _sibling(_with_name(out), "-private")
     table = open_items(data, columns)
@@ -103,16 +95,8 @@ def publish(
     _set_aside_earlier(private, settings, table)
     with open_step(private, STEP, settings, table) as step:
         survey = survey_items(table, options, licences)
-        part = _sibling(target, ".part")
-        try:
-            shutil.rmtree(part, ignore_errors=True)
-            writer = _Writer(part, table, survey, options, licences, key)
-            published = writer.write(step)
-            _replace_folder(part, target)
-        except OSError as error:
-            raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+        with _new_folder(target) as part:
+            published = _Writer(part, table, survey, options, licences, key).write(step)
         counts = {name: sum(each.values()) for name, each in published.publication.splits.items()}
         findings = {**published.dropped, **published.flagged}
         step.finish(counts | {rule: len(ids) for rule, ids in findings.items()})
@@ -161,44 +145,27 @@ class _Writer:
 
     @property
     def public_split(self) -> str:
-        return HELD_OUT if not self.options.keeps_back else PUBLIC
+        return sealing.HELD_OUT if not self.options.keeps_back else PUBLIC
 
     def write(self, step: Step) -> PublishResult:
         """Write the folder, the private files and the decisions."""
-        (self.folder / DATA_FOLDER).mkdir(parents=True)
-        splits = [self.public_split]
-        if self.options.keeps_back:
-            splits.append(HELD_OUT)
-        parquet = {split: f"{DATA_FOLDER}/{split}.parquet" for split in splits}
+        (self.folder / sealing.DATA_FOLDER).mkdir(parents=True)
+        splits = [self.public_split, *([sealing.HELD_OUT] if self.options.keeps_back else [])]
+        parquet = {split: f"{sealing.DATA_FOLDER}/{split}.parquet" for split in splits}
         tables = self._write_rows(parquet, step)
         sealed = self._write_answers(step.folder, parquet)
         publication = self._publication(splits, sealed)
         specs = self._write_specs(parquet)
-        lines = self._licence_lines()
-        write_json(self.folder / PUBLICATION_FILE, publication)
-        evidence = {self.options.name: BenchmarkEvidence("from the text")}
-        write_json(self.folder / "evidence.json", evidence)
-        heads = ["source", "licence", "questions", "url", "attribution"]
-        self._save("LICENCES.tsv", b"".join(map(tsv_line, [heads, *lines])))
-        self._save("ATTRIBUTION.tsv", b"".join(map(tsv_line, self._attribution_rows())))
-        md5 = {name: _digest(self.folder / name, "md5") for name in sorted(tables)}
-        self._save("MD5SUMS", _sums(md5))
-        facts = CardFacts(
-            publication=publication,
-            options=self.options,
-            survey=self.survey,
-            files={split: (path, (self.folder / path).stat().st_size) for split, path in parquet.items()},
-            tsv_md5=md5,
-            licences=lines,
-            specs=specs,
-        )
-        self._save("README.md", write_card(facts).encode())
-        files = {
-            path.relative_to(self.folder).as_posix(): _digest(path, "sha256")
-            for path in sorted(self.folder.rglob("*"))
-            if path.is_file()
-        }
-        self._save("SHA256SUMS", _sums(files))
+        write_json(self.folder / sealing.PUBLICATION_FILE, publication)
+        write_json(self.folder / "evidence.json", {self.options.name: BenchmarkEvidence("from the text")})
+        lines = list(self._licence_rows())
+        self._save_rows("LICENCES.tsv", [["source", "licence", "questions", "url", "attribution"], *lines])
+        self._save_rows("ATTRIBUTION.tsv", self._attribution_rows())
+        md5 = self._save_sums("MD5SUMS", "md5", sorted(self.folder / name for name in tables))
+        sizes = {split: (path, (self.folder / path).stat().st_size) for split, path in parquet.items()}
+        card = write_card(publication, self.options, self.survey, sizes, md5, lines, specs)
+        save(self.folder / "README.md", card)
+        files = self._save_sums("SHA256SUMS", "sha256", sorted(filter(Path.is_file, self.folder.rglob("*"))))
         return PublishResult(
             publication=publication,
             folder=str(self.folder),
@@ -209,7 +176,7 @@ class _Writer:
             dropped=self.survey.by_rule("drop"),
             flagged=self.survey.by_rule("flag"),
             reasons=self.survey.first_reasons(),
-            notes=[*self._notes(), *_tsv_notes(tables)],
+            notes=list(self._notes(tables)),
             files=files,
         )
 
@@ -235,9 +202,11 @@ class _Writer:
                     tables[file] = opened.enter_context(closing(self._open_tsv(file, entry.kind, split)))
                 number = self.survey.numbers.get(item.id)
                 row = cells if number is None else {**cells, "index": number, "id": item.id}
-                tables[file].write(row, images, f"{DATA_FOLDER}/{video}" if video else "")
+                tables[file].write(row, images, f"{sealing.DATA_FOLDER}/{video}" if video else "")
                 self._decide(step, item.id, split)
-        self._decide_dropped(step)
+        for name, [finding, *_] in self.survey.findings.items():
+            if finding.action == "drop" and name not in step.decisions:
+                step.decide(Decision(name, "drop", STEP, finding.rule, finding.reason))
         return tables
 
     def _items_by_split(self) -> Iterator[tuple[Item, str]]:
@@ -254,7 +223,7 @@ class _Writer:
             else:
                 yield item, self.public_split
         for name in self.survey.ids_without_answers(self.options.seed):
-            yield held[name], HELD_OUT
+            yield held[name], sealing.HELD_OUT
 
     def _copy_video(self, item: Item) -> str:
         """Copy the video of an item; returns its path relative to the Parquet files."""
@@ -264,7 +233,7 @@ class _Writer:
         if ref.digest not in self._names:
             data = ref.source.read()
             name = f"{VIDEO_FOLDER}/{hashlib.sha256(data).hexdigest()}{media_suffix(data, 'video')}"
-            path = self.folder / DATA_FOLDER / name
+            path = self.folder / sealing.DATA_FOLDER / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
             self._names[ref.digest] = name
@@ -281,7 +250,7 @@ class _Writer:
     def _open_tsv(self, file: str, kind: str, split: str) -> TsvWriter:
         layout = self.survey.layout
         has_options = kind in ("choice", "multi")
-        is_held_out = self.options.keeps_back and split == HELD_OUT
+        is_held_out = self.options.keeps_back and split == sealing.HELD_OUT
         columns = [
             name
             for name in layout.text_columns
@@ -304,27 +273,22 @@ class _Writer:
         else:
             step.decide(Decision(name, "keep", STEP, "held_out" if is_held_out else "public", where))
 
-    def _decide_dropped(self, step: Step) -> None:
-        for name, [finding, *_] in self.survey.findings.items():
-            if finding.action == "drop" and name not in step.decisions:
-                step.decide(Decision(name, "drop", STEP, finding.rule, finding.reason))
-
     def _write_answers(self, private: Path, parquet: Mapping[str, str]) -> Path | None:
         """Write the answers kept back, encrypted if there is a key."""
         if not self.options.keeps_back:
             return None
-        questions = _digest(self.folder / parquet[HELD_OUT], "sha256")
-        header = SealedHeader(
+        questions = _digest(self.folder / parquet[sealing.HELD_OUT], "sha256")
+        header = sealing.SealedHeader(
             benchmark=self.options.name,
             release=self.options.release,
-            split=HELD_OUT,
+            split=sealing.HELD_OUT,
             questions=questions,
             items=len(self.answers),
         )
-        content = encode_answers(header, self.answers)
+        content = sealing.encode_answers(header, self.answers)
         path = private / ("answers.sealed" if self.key else "answers.jsonl")
         if self.key is not None:
-            content = seal(content, self.key)
+            content = sealing.seal(content, self.key)
         save(path, content)
         path.chmod(0o600)
         return path
@@ -332,8 +296,9 @@ class _Writer:
     def _publication(self, splits: Sequence[str], sealed: Path | None) -> Publication:
         counts = {self.public_split: self.survey.ability_counts(held_out=False)}
         if sealed is not None:
-            counts[HELD_OUT] = self.survey.ability_counts(held_out=True)
+            counts[sealing.HELD_OUT] = self.survey.ability_counts(held_out=True)
         licences = Counter(entry.licence for entry in self.survey.entries.values())
+        credits = Counter(credit.licence for credit in self.survey.credits.values())
         options = self.options
         return Publication(
             name=options.name,
@@ -343,8 +308,8 @@ class _Writer:
             source=self.table.digest,
             splits={split: counts[split] for split in splits},
             licences=dict(sorted(licences.items())),
-            conditions=self._conditions(),
-            held_out=HELD_OUT if sealed else "",
+            conditions=strictest_conditions(credits) if credits else "",
+            held_out=sealing.HELD_OUT if sealed else "",
             share=options.hold_out,
             seed=options.seed if options.hold_out is not None else None,
             sealed_sha256=_digest(sealed, "sha256") if sealed and self.key else "",
@@ -354,7 +319,7 @@ class _Writer:
         """Write the TOML descriptions; returns their names by split."""
         specs = {}
         for split, path in parquet.items():
-            is_held_out = self.options.keeps_back and split == HELD_OUT
+            is_held_out = self.options.keeps_back and split == sealing.HELD_OUT
             name = f"{self.options.name}-{split}" if is_held_out else self.options.name
             title = self.options.title or self.options.name
             entries = {
@@ -364,51 +329,36 @@ class _Writer:
                 "paper": self.options.paper,
                 "source": self.options.homepage,
             }
-            lines = [f"{key} = {_toml_text(value)}\n" for key, value in entries.items() if value]
-            self._save(f"{name}.toml", "".join(lines).encode())
+            # A basic string of TOML has the escapes of JSON.
+            texts = {key: msgspec.json.encode(value).decode() for key, value in entries.items() if value}
+            save(self.folder / f"{name}.toml", "".join(f"{key} = {text}\n" for key, text in texts.items()))
             specs[split] = f"{name}.toml"
         return specs
 
-    def _licence_lines(self) -> list[list[str]]:
+    def _licence_rows(self) -> Iterator[list[str]]:
         """Source, licence, questions, address and attribution of the published items."""
         counts = Counter((entry.source, entry.licence) for entry in self.survey.entries.values())
-        lines = []
         for (source, licence), count in sorted(counts.items()):
             entry = self.licences.entry(source)
-            url = entry.url or licence_url(licence)
-            lines.append([source, licence, str(count), url, entry.attribution])
-        return lines
-
-    def _conditions(self) -> str:
-        counts = Counter(credit.licence for credit in self.survey.credits.values())
-        return strictest_conditions(counts) if counts else ""
+            yield [source, licence, str(count), entry.url or licence_url(licence), entry.attribution]
 
     def _attribution_rows(self) -> Iterator[list[str]]:
         """A line for each picture and video, in the order of their names, which says nothing."""
         yield ["picture", "source", "author", "url", "licence", "licence_url", "attribution", "questions"]
         for digest, name in sorted(self._names.items(), key=lambda named: named[1]):
-            credit = self.survey.credits[digest]
-            entry = self.licences.entry(credit.source)
-            yield [
-                name,
-                credit.source,
-                credit.author,
-                credit.url,
-                credit.licence,
-                licence_url(credit.licence),
-                entry.attribution,
-                str(credit.items),
-            ]
+            one = self.survey.credits[digest]
+            whose = [name, one.source, one.author, one.url, one.licence, licence_url(one.licence)]
+            yield [*whose, self.licences.entry(one.source).attribution, str(one.items)]
 
-    def _notes(self) -> Iterator[str]:
-        """What the user should know about the items and columns."""
+    def _notes(self, tables: Mapping[str, TsvWriter]) -> Iterator[str]:
+        """What the user should know about the items, the columns and the TSV files."""
         if self.survey.still_flagged:
             yield (
                 f"{self.survey.still_flagged} items are still flagged by an earlier step; "
                 "`snellen curate review` settles them"
             )
-        if self.survey.left_out_columns:
-            yield (f"columns left out: {name_some([*self.survey.left_out_columns])}; --columns keep=NAME publishes one")
+        if left_out := sorted(self.survey.layout.left_out):
+            yield f"columns left out: {name_some(left_out)}; --columns keep=NAME publishes one"
         if not self.options.language:
             yield "the card states no language; --facts language=en adds it"
         if self.survey.numbers:
@@ -416,34 +366,46 @@ class _Writer:
                 "the ids are no numbers below a million, which VLMEvalKit needs: its files have "
                 "row numbers in `index`, and the ids in `id`"
             )
+        for name, table in tables.items():
+            yield from table.reading.sentences(name)
+            if table.without_image:
+                yield f"{name}: VLMEvalKit leaves out {table.without_image} rows without an image"
 
-    def _save(self, name: str, content: bytes) -> None:
-        save(self.folder / name, content)
+    def _save_rows(self, name: str, rows: Iterable[Sequence[str]]) -> None:
+        save(self.folder / name, b"".join(map(tsv_line, rows)))
 
-
-def _tsv_notes(tables: Mapping[str, TsvWriter]) -> Iterator[str]:
-    for name, table in tables.items():
-        yield from table.reading.sentences(name)
-        if table.without_image:
-            yield f"{name}: VLMEvalKit leaves out {table.without_image} rows without an image"
+    def _save_sums(self, name: str, algorithm: str, paths: Iterable[Path]) -> dict[str, str]:
+        """Write the digests of files as `sha256sum` and `md5sum` write and check them; returns them
+        by path."""
+        digests = {path.relative_to(self.folder).as_posix(): _digest(path, algorithm) for path in paths}
+        save(self.folder / name, "".join(f"{digest}  {path}\n" for path, digest in digests.items()))
+        return digests
 
 
 def _check_target(target: Path) -> None:
     """Raises UsageError if a folder holds something that is no publication."""
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target} is a file; name a folder with --out")
-    if target.is_dir() and any(target.iterdir()) and not (target / PUBLICATION_FILE).is_file():
+    if target.is_dir() and any(target.iterdir()) and not (target / sealing.PUBLICATION_FILE).is_file():
         raise UsageError(f"{target} holds files that are no publication; name a new folder with --out")
 
 
-def _replace_folder(new: Path, target: Path) -> None:
-    """Put a complete folder in the place of an earlier one. Raises OSError."""
-    old = _sibling(target, ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+@contextmanager
+def _new_folder(target: Path) -> Iterator[Path]:
+    """A folder that takes the place of an earlier one once it is complete. Raises StorageError."""
+    part, old = _sibling(target, ".part"), _sibling(target, ".old")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        yield part
+        shutil.rmtree(old, ignore_errors=True)
+        if target.exists():
+            target.rename(old)
+        part.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _with_name(out: Path | str) -> Path:
@@ -461,13 +423,3 @@ def _sibling(target: Path, ending: str) -> Path:
 def _digest(path: Path, algorithm: str) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, algorithm).hexdigest()
-
-
-def _sums(digests: Mapping[str, str]) -> bytes:
-    """Lines as `sha256sum` and `md5sum` write and check them."""
-    return "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
-
-
-def _toml_text(text: str) -> str:
-    """A basic string of TOML, whose escapes are those of JSON."""
-    return msgspec.json.encode(text).decode()

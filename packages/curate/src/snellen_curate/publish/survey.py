@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from snellen_curate.attribution import AUTHOR_COLUMN, URL_COLUMN, split_pictures
 from snellen_curate.publish.hold_out import SplitCandidate, choose_held_out, find_giveaways, picture_texts
 from snellen_curate.publish.licences import SOURCE_COLUMN, LicenceTable, check_licence, licences_of
 from snellen_curate.publish.options import DROP, REFUSE, PublishOptions
-from snellen_curate.publish.table_files import Layout, LayoutBuilder, ability_of
+from snellen_curate.publish.table_files import Layout, ability_of
 
 UNUSABLE, UNREADABLE, NO_LICENCE, NOT_SPDX, GIVEAWAY = (
     "unusable_row",
@@ -66,19 +67,63 @@ class PictureCredit:
 class Survey:
     """What the first pass over the items found."""
 
+    options: PublishOptions
+    licences: LicenceTable
     layout: Layout
-    entries: dict[str, PublishedEntry]
-    """The items to publish, by id, in the order of the data."""
-    findings: dict[str, list[ItemFinding]]
-    left_out_columns: tuple[str, ...]
     still_flagged: int
     """Items with a flag of an earlier step that nobody has settled."""
     made_by: list[tuple[str, str, str, int]]
     """Step, rule, action and number of items of the steps before."""
+    entries: dict[str, PublishedEntry] = field(default_factory=dict)
+    """The items to publish, by id, in the order of the data."""
+    findings: dict[str, list[ItemFinding]] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)
-    """Row numbers of the TSV files, by id; empty if the ids themselves are usable."""
+    """Row numbers of the TSV files, by id, the items that are held out last; empty if the ids
+    themselves are usable."""
     credits: dict[str, PictureCredit] = field(default_factory=dict)
     """By digest of the picture or video."""
+    _candidates: list[SplitCandidate] = field(default_factory=list)
+    _readable: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By digest of the media that can be read, the texts in their files if these are searched."""
+
+    def look_at(self, item: Item) -> None:
+        """Note whether an item can be published, and how."""
+        options = self.options
+        finding = _unusable(item, self._readable, read_texts=options.keeps_back)
+        licences, lacking = ([], None) if finding else _licences(item, self.licences, options.licence)
+        if lacking is not None:
+            finding = ItemFinding("drop" if options.require_licence == DROP else "flag", *lacking)
+        if finding is not None:
+            self.findings[item.id] = [finding]
+            if finding.action == "drop":
+                return
+        _credit(item, licences, self.credits)
+        self.layout.add(item)
+        licence, ability = " AND ".join(dict.fromkeys(filter(None, licences))), ability_of(item, options.ability)
+        self.entries[item.id] = PublishedEntry(ability, licence, item.cells.get(SOURCE_COLUMN, ""), item_kind(item))
+        if options.keeps_back:
+            self._look_for_answer(item, ability)
+
+    def _look_for_answer(self, item: Item, ability: str) -> None:
+        """Note whether an item can be held out: not if its answer stands beside it."""
+        sample = item.sample
+        pictures = {ref.digest: self._readable.get(ref.digest, ()) for ref in sample.media}
+        places = find_giveaways(sample, {SOURCE_COLUMN: item.cells.get(SOURCE_COLUMN, "")}, pictures)
+        if places:
+            reason = f"the answer is stated in {' and '.join(places)}"
+            self.findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
+        must_be_public = bool(places) or not sample.gold
+        self._candidates.append(SplitCandidate(item.id, ability, sample.unit, tuple(pictures), must_be_public))
+
+    def hold_out(self) -> None:
+        """Choose the items whose answers are kept back. Raises UsageError if there are none."""
+        entries = self.entries
+        for name in _choose_held_out(entries, self._candidates, self.options):
+            entries[name] = entries[name]._replace(is_held_out=True)
+        if not all(name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER for name in entries):
+            public = (name for name, entry in entries.items() if not entry.is_held_out)
+            names = (*public, *self.ids_without_answers(self.options.seed))
+            self.numbers = {name: str(number) for number, name in enumerate(names, 1)}
 
     def ids_without_answers(self, seed: int) -> list[str]:
         """Items whose answers are kept back, in an order that says nothing of these."""
@@ -107,72 +152,24 @@ class Survey:
 
     def ability_counts(self, *, held_out: bool) -> dict[str, int]:
         """Number of questions by ability, of one of the two parts."""
-        counts: dict[str, int] = {}
-        for entry in self.entries.values():
-            if entry.is_held_out == held_out:
-                counts[entry.ability] = counts.get(entry.ability, 0) + 1
+        counts = Counter(entry.ability for entry in self.entries.values() if entry.is_held_out == held_out)
         return dict(sorted(counts.items()))
 
 
 def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTable) -> Survey:
     """Look at every item once. Raises UsageError if an item has no licence and licences are
     required, or no item is left."""
-    findings: dict[str, list[ItemFinding]] = {}
-    entries: dict[str, PublishedEntry] = {}
-    candidates: list[SplitCandidate] = []
-    columns = LayoutBuilder(tuple(options.keep))
-    readable: dict[str, tuple[str, ...]] = {}
-    credits: dict[str, PictureCredit] = {}
+    survey = Survey(options, licences, Layout(options.keep), *_earlier_steps(table.folder))
     outside = _OutsidePictures(table, options.outside)
     for item in table:
-        sample = item.sample
         outside.look_at(item)
-        finding = _unusable(item, readable, read_texts=options.keeps_back)
-        if finding is not None:
-            findings[item.id] = [finding]
-            continue
-        stated, lacking = _licences(item, licences, options.licence)
-        if lacking is not None:
-            action: Literal["drop", "flag"] = "drop" if options.require_licence == DROP else "flag"
-            findings[item.id] = [ItemFinding(action, *lacking)]
-            if action == "drop":
-                continue
-        source = item.cells.get(SOURCE_COLUMN, "")
-        ability = ability_of(item, options.ability)
-        licence = " AND ".join(dict.fromkeys(filter(None, stated)))
-        _credit(item, stated, credits)
-        entries[item.id] = PublishedEntry(ability, licence, source, item_kind(item))
-        columns.add(item)
-        if options.keeps_back:
-            pictures = {ref.digest: readable.get(ref.digest, ()) for ref in sample.media}
-            places = find_giveaways(sample, {SOURCE_COLUMN: source}, pictures)
-            if places:
-                reason = f"the answer is stated in {' and '.join(places)}"
-                findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
-            digests = tuple(ref.digest for ref in sample.media)
-            must_be_public = bool(places) or not sample.gold
-            candidates.append(SplitCandidate(item.id, ability, sample.unit, digests, must_be_public))
+        survey.look_at(item)
     outside.refuse()
-    _refuse_missing_licences(findings, options)
-    if not entries:
+    _refuse_missing_licences(survey.findings, options)
+    if not survey.entries:
         raise DataError(f"{table.path}: no item is left to publish")
-    held_out: frozenset[str] = frozenset()
-    if options.hold_out is not None:
-        held_out = _choose_share(entries, candidates, options.hold_out, options.seed)
-    elif options.split_like:
-        held_out = _choose_like(entries, options.split_like)
-    for name in held_out:
-        entries[name] = entries[name]._replace(is_held_out=True)
-    numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
-    return Survey(
-        columns.layout(),
-        entries,
-        findings,
-        tuple(sorted(columns.left_out)),
-        *_earlier_steps(table.folder),
-        numbers,
-        credits,
-    )
+    survey.hold_out()
+    return survey
 
 
 class _OutsidePictures:
@@ -282,23 +279,24 @@ def _refuse_missing_licences(findings: Mapping[str, Sequence[ItemFinding]], opti
         )
 
 
-def _choose_share(entries: Collection[str], items: list[SplitCandidate], share: float, seed: int) -> frozenset[str]:
-    """The ids that are held out. Raises UsageError if there are none."""
-    chosen = choose_held_out(items, share, seed)
-    if not chosen or len(chosen) == len(entries):
-        raise UsageError(
-            f"--hold-out {share:.0%} of {len(entries)} items keeps "
-            f"{'all' if chosen else 'none'} back: questions about one picture stay together, and "
-            "those that state their answer are published; choose another share"
-        )
-    return chosen
-
-
-def _choose_like(entries: Collection[str], folder: str) -> frozenset[str]:
-    """The ids that another publication holds out, whatever the questions say: its public part has
-    the answers of the others. Raises UsageError if there are none."""
-    chosen = read_held_out_ids(Path(folder)) & set(entries)
-    if not chosen:
+def _choose_held_out(
+    entries: Collection[str], items: Sequence[SplitCandidate], options: PublishOptions
+) -> frozenset[str]:
+    """The ids that are held out: a share, or what another publication holds out, whatever the
+    questions say: its public part has the answers of the others. Raises UsageError if there are
+    none."""
+    share, folder = options.hold_out, options.split_like
+    if share is not None:
+        chosen = choose_held_out(items, share, options.seed)
+        if not chosen or len(chosen) == len(entries):
+            raise UsageError(
+                f"--hold-out {share:.0%} of {len(entries)} items keeps "
+                f"{'all' if chosen else 'none'} back: questions about one picture stay together, and "
+                "those that state their answer are published; choose another share"
+            )
+        return chosen
+    chosen = read_held_out_ids(Path(folder)) & set(entries) if folder else frozenset()
+    if folder and not chosen:
         raise UsageError(f"--hold-out {folder}: it holds out none of the {len(entries)} ids")
     return chosen
 
@@ -318,31 +316,15 @@ def read_held_out_ids(folder: Path) -> frozenset[str]:
     return frozenset(table.column("index").to_pylist())
 
 
-def _number_rows(entries: Mapping[str, PublishedEntry], seed: int) -> dict[str, str]:
-    """Row numbers from 1: first the public items in order, then those held out, whose place in the
-    data may tell their answer, by the seed."""
-    public = [name for name, entry in entries.items() if not entry.is_held_out]
-    held = [name for name, entry in entries.items() if entry.is_held_out]
-    held.sort(key=lambda name: sampling_key(seed, name))
-    return {name: str(number) for number, name in enumerate([*public, *held], 1)}
-
-
-def _is_row_number(name: str) -> bool:
-    return name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER
-
-
 def _earlier_steps(folder: Path | None) -> tuple[int, list[tuple[str, str, str, int]]]:
     """Items that are still flagged, and the decisions of the steps before, counted."""
     if folder is None:
         return 0, []
     decisions = [*read_decisions(folder)]
-    counts: dict[tuple[str, str, str], int] = {}
-    steps = dict.fromkeys(decision.step for decision in decisions)
-    for step in steps:
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for step in dict.fromkeys(decision.step for decision in decisions):
         own = latest_decisions(each for each in decisions if each.step == step)
-        for decision in own.values():
-            key = (decision.step, decision.rule, decision.action)
-            counts[key] = counts.get(key, 0) + 1
+        counts.update((each.step, each.rule, each.action) for each in own.values())
     return len(flagged_items(decisions)), [(*key, count) for key, count in counts.items()]
 
 

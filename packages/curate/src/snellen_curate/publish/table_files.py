@@ -20,9 +20,9 @@ from string import ascii_uppercase
 from typing import Any, BinaryIO
 
 from snellen.core.media import decode_image
-from snellen.core.sample import Sample
 from snellen.data.tables.arrow_columns import image_type
 from snellen.data.tables.convert import delimited_line
+from snellen.data.toml_files import read_packaged
 from snellen.data_sets.items import TYPE_COLUMN, UNIT_COLUMN, Item, item_kind
 from snellen_curate.attribution import LICENCE_COLUMNS, PICTURE_COLUMNS
 from snellen_curate.publish.licences import SOURCE_COLUMN
@@ -34,49 +34,36 @@ _CLIP_COLUMNS = ("start", "end")
 """Columns of video questions that say which part of the video is shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layout:
-    """Columns of all files of a publication; every split has the same."""
+    """Columns of all files of a publication, found in one pass over the items; every split has the
+    same."""
 
-    text_columns: tuple[str, ...]
+    kept_columns: Sequence[str] = ()
+    left_out: set[str] = field(default_factory=set)
+    """Columns of the items that are not published."""
     max_images: int = 0
     """Images of the item that has most: 0, 1, or more."""
     has_videos: bool = False
-
-
-@dataclass(slots=True)
-class LayoutBuilder:
-    """Finds the columns in one pass over the items."""
-
-    kept_columns: tuple[str, ...] = ()
-    left_out: set[str] = field(default_factory=set)
-    """Columns of the items that are not published."""
     _seen: set[str] = field(default_factory=set)
-    _options: int = 0
-    _max_images: int = 0
-    _has_videos: bool = False
 
     def add(self, item: Item) -> None:
         """Note the columns that an item needs."""
-        sample = item.sample
-        self._seen |= {name for name, text in public_cells(item, "").items() if text}
-        self._options = max(self._options, _option_count(sample))
-        images = sum(ref.kind == "image" for ref in sample.media)
-        self._max_images = max(self._max_images, images)
-        self._has_videos |= any(ref.kind == "video" for ref in sample.media)
-        named = {*_always(), *self.kept_columns, SOURCE_COLUMN, *PICTURE_COLUMNS, *LICENCE_COLUMNS}
-        self.left_out |= {name for name in item.cells if name not in named}
+        cells = public_cells(item, "")
+        kinds = [ref.kind for ref in item.sample.media]
+        self._seen |= {name for name, text in cells.items() if text}
+        self.max_images = max(self.max_images, kinds.count("image"))
+        self.has_videos |= "video" in kinds
+        self.left_out |= item.cells.keys() - {*cells, *self.kept_columns, *PICTURE_COLUMNS, *LICENCE_COLUMNS}
 
-    def layout(self) -> Layout:
-        """The columns, in the order of VLMEvalKit's files."""
-        letters = ascii_uppercase[: self._options]
-        optional = ["hint", *letters]
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns of texts, in the order of VLMEvalKit's files."""
         tail = [*ABILITY_COLUMNS, UNIT_COLUMN, *_CLIP_COLUMNS, SOURCE_COLUMN]
-        names = ["index", "question", *(name for name in optional if name in self._seen)]
+        names = ["index", "question", *(name for name in ("hint", *ascii_uppercase) if name in self._seen)]
         names += ["answer", TYPE_COLUMN, *(name for name in tail if name in self._seen)]
         names += [LICENCE_COLUMN, SPLIT_COLUMN]
-        names += [name for name in self.kept_columns if name not in names]
-        return Layout(tuple(names), self._max_images, self._has_videos)
+        return [*names, *(name for name in self.kept_columns if name not in names)]
 
 
 def public_cells(
@@ -114,25 +101,6 @@ def ability_of(item: Item, column: str) -> str:
     return next((text for name in ABILITY_COLUMNS if (text := item.label(name))), "")
 
 
-def _option_count(sample: Sample) -> int:
-    """Number of letters up to the last option."""
-    return max((ascii_uppercase.index(label) + 1 for label in sample.options), default=0)
-
-
-def _always() -> Iterable[str]:
-    return (
-        "index",
-        "question",
-        "hint",
-        "answer",
-        TYPE_COLUMN,
-        UNIT_COLUMN,
-        SPLIT_COLUMN,
-        *ABILITY_COLUMNS,
-        *_CLIP_COLUMNS,
-    )
-
-
 IMAGE_COLUMN = "image"
 VIDEO_COLUMN = "video_path"
 _ROW_GROUP = 64
@@ -146,7 +114,7 @@ class SplitWriter:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
-        self._layout = layout
+        self._layout, self._columns = layout, layout.text_columns
         self._schema = _schema(layout, pa)
         self._batch: list[dict[str, Any]] = []
         self._writer = ParquetWriter(path, self._schema)
@@ -159,7 +127,7 @@ class SplitWriter:
 
     def write(self, cells: Mapping[str, str], images: Sequence[tuple[str, bytes]], video: str) -> None:
         """Write a row. `images` are names and bytes; `video` is a path relative to the file."""
-        record: dict[str, Any] = {name: cells.get(name) or None for name in self._layout.text_columns}
+        record: dict[str, Any] = {name: cells.get(name) or None for name in self._columns}
         structs = [{"bytes": data, "path": name} for name, data in images]
         if self._layout.max_images:
             record[IMAGE_COLUMN] = structs if self._layout.max_images > 1 else next(iter(structs), None)
@@ -197,28 +165,7 @@ def _schema(layout: Layout, pa: Any) -> Any:
 VIDEO_COLUMNS = ("video", "video_path")
 _MAX_REFERENCE = 64
 """Longest image cell, in characters, that VLMEvalKit takes for the index of another row."""
-_MISSING = frozenset(
-    (
-        "#N/A",
-        "#N/A N/A",
-        "#NA",
-        "-1.#IND",
-        "-1.#QNAN",
-        "-NaN",
-        "-nan",
-        "1.#IND",
-        "1.#QNAN",
-        "<NA>",
-        "N/A",
-        "NA",
-        "NULL",
-        "NaN",
-        "None",
-        "n/a",
-        "nan",
-        "null",
-    )
-)
+_MISSING = frozenset(read_packaged(__package__, "pandas.toml")["missing"])
 """Texts that `pandas.read_csv` takes for missing values by default."""
 _MAX_TEXTS = 1000
 """Different numbers of a column that are looked at."""

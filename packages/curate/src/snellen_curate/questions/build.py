@@ -19,6 +19,7 @@ from snellen.core.model import AnyModel
 from snellen.data_sets.decisions import Decision
 from snellen.data_sets.step import Step, open_step
 from snellen_curate.asking import Job, Models, Result, open_models
+from snellen_curate.questions import rules
 from snellen_curate.questions.extraction import Extractor
 from snellen_curate.questions.extractors.recorded import RecordedExtractor
 from snellen_curate.questions.extractors.table import open_extractor
@@ -28,7 +29,6 @@ from snellen_curate.questions.picture_job import STEP, PictureJobs
 from snellen_curate.questions.question_items import Candidate, all_drafts, balance, build_items
 from snellen_curate.questions.records import PictureRecord, PictureRecords
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
-from snellen_curate.questions.rules import BALANCE, WRITTEN
 from snellen_curate.questions.several_pictures import SOURCES, find_albums, record_id
 from snellen_curate.questions.sources import PictureSource
 from snellen_curate.questions.writing import CHECKER, REASONER, WRITER
@@ -150,13 +150,13 @@ class _PictureQuestions:
         """A decision about each question that passed, with all that was said about it."""
         for draft in all_drafts(self._records, self._options.seed):
             if draft.id in left_out:
-                yield Decision(draft.id, "drop", STEP, BALANCE, left_out[draft.id], draft.evidence)
+                yield Decision(draft.id, "drop", STEP, rules.BALANCE, left_out[draft.id], draft.evidence)
             elif draft.doubts:
                 rule, reason = next(iter(draft.doubts.items()))
                 yield Decision(draft.id, "flag", STEP, rule, reason, draft.evidence)
             else:
                 reason = f"{draft.dimension}, made from {', '.join(draft.pictures)}"
-                yield Decision(draft.id, "add", STEP, WRITTEN, reason, draft.evidence)
+                yield Decision(draft.id, "add", STEP, rules.WRITTEN, reason, draft.evidence)
 
     def _decide(self, decisions: Iterable[Decision]) -> None:
         """Log decisions, but for those that an earlier start has logged."""

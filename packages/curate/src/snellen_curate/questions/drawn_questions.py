@@ -33,24 +33,10 @@ from snellen.prompts.choice import prompt
 from snellen.settings import max_image_pixels
 from snellen_curate.asking import AskFailed, Job, Models, Result, ask, ask_json, ask_text, model_setting, open_models
 from snellen_curate.metadata.draw import place_options
+from snellen_curate.questions import rules
 from snellen_curate.questions.picture_job import final_rule
 from snellen_curate.questions.question_items import answer_positions, image_options_item
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
-from snellen_curate.questions.rules import (
-    CHANGED_TOO_MUCH,
-    DISTRACTORS,
-    DRAWING_UNLIKE,
-    MISSING,
-    NO_LICENSE,
-    NOT_DRAWN,
-    SAME_PICTURE,
-    UNCHANGED,
-    WRITTEN,
-    ChangedCaption,
-    ChangedCaptions,
-    check_captions_differ,
-    check_change_size,
-)
 from snellen_curate.questions.sources import CAPTION_COLUMNS, kept_cells, unique_ids
 from snellen_curate.questions.writing import CHECKER, WRITER, prompt_messages, prompt_texts
 from snellen_curate.step_options import StepOptions
@@ -129,13 +115,6 @@ class RecordedDrawings(ModelDefaults):
         return Drawn((name,), data={name: data})
 
 
-def open_generator(name: AnyModel) -> AnyModel:
-    """A model by its name, or `file:FILE` for recorded drawings. Raises UsageError."""
-    if isinstance(name, str) and name.startswith(RECORDED):
-        return RecordedDrawings(name.removeprefix(RECORDED))
-    return name
-
-
 STEP = "drawn questions"
 DIMENSION = "Text-to-Image Generation"
 GENERATOR = "generator"
@@ -160,15 +139,9 @@ class DrawnOptions:
 
     def settings(self) -> dict[str, Any]:
         """What decides the result, for `step.json`."""
-        roles = ("writer", "generator", "checker")
-        named = {name: model_setting(getattr(self, name)) for name in roles}
-        return {
-            **named,
-            "drawing": self.drawing,
-            "require_license": self.require_license,
-            "seed": self.seed,
-            "prompts": prompt_texts().digest,
-        }
+        values = {name: getattr(self, name) for name in self.__slots__}
+        models = {name: model_setting(values[name]) for name in ("writer", "generator", "checker")}
+        return {**values, **models, "prompts": prompt_texts().digest}
 
 
 class _Drawings(NamedTuple):
@@ -193,7 +166,10 @@ def make_drawn_questions(
     """
     if not options.writer or not options.generator:
         raise UsageError("name the models that change captions and draw: -m, --draw")
-    roles = {WRITER: options.writer, GENERATOR: open_generator(options.generator)}
+    generator = options.generator
+    if isinstance(generator, str) and generator.startswith(RECORDED):
+        generator = RecordedDrawings(generator.removeprefix(RECORDED))
+    roles = {WRITER: options.writer, GENERATOR: generator}
     if options.checker:
         roles[CHECKER] = options.checker
     with (
@@ -225,12 +201,12 @@ class _DrawnQuestions:
     def _caption(self, caption: Caption) -> Steps[_Drawings | Exclusion]:
         """Change a caption, apply the rules, and draw."""
         if not caption.text:
-            return Exclusion(MISSING, "the row has no caption")
+            return Exclusion(rules.MISSING, "the row has no caption")
         if self._options.require_license and not caption.cells.get("license"):
-            return Exclusion(NO_LICENSE, "the file names no licence for it")
+            return Exclusion(rules.NO_LICENSE, "the file names no licence for it")
         try:
             messages = prompt_messages("variations", caption=caption.text)
-            reply = yield from ask_json(WRITER, messages, ChangedCaptions, caption.id, settings=_SETTINGS)
+            reply = yield from ask_json(WRITER, messages, rules.ChangedCaptions, caption.id, settings=_SETTINGS)
             problem = _check_changes(caption.text, reply.changed)
             if problem is not None:
                 return problem
@@ -252,13 +228,13 @@ class _DrawnQuestions:
             )
             output = yield from ask(request)
             if not isinstance(output, Drawn) or not output.images:
-                return Exclusion(NOT_DRAWN, f"no picture of {text!r} was drawn")
+                return Exclusion(rules.NOT_DRAWN, f"no picture of {text!r} was drawn")
             digest = output.images[0]
             ref = MediaRef(digest, InlineSource(output.data[digest]))
             path = self._step.folder / self._media.copy(ref)
             pictures.append(MediaRef(digest, FileSource(str(path))))
         if len({ref.digest for ref in pictures}) < len(pictures):
-            return Exclusion(SAME_PICTURE, "two captions were drawn as the same picture")
+            return Exclusion(rules.SAME_PICTURE, "two captions were drawn as the same picture")
         return tuple(pictures)
 
     def _doubts(self, name: str, texts: Sequence[str], pictures: Sequence[MediaRef]) -> Steps[str]:
@@ -287,9 +263,9 @@ class _DrawnQuestions:
             decide_once(self._step, Decision(result.id, "drop", STEP, *result.value, result.asked))
             return
         self._pictures[result.id], doubts = result.value
-        decision = Decision(result.id, "add", STEP, WRITTEN, DIMENSION, result.asked)
+        decision = Decision(result.id, "add", STEP, rules.WRITTEN, DIMENSION, result.asked)
         if doubts:
-            decision = Decision(result.id, "flag", STEP, DRAWING_UNLIKE, doubts, result.asked)
+            decision = Decision(result.id, "flag", STEP, rules.DRAWING_UNLIKE, doubts, result.asked)
         decide_once(self._step, decision)
 
     def _items(self) -> Iterator[Item]:
@@ -312,13 +288,13 @@ class _DrawnQuestions:
             )
 
 
-def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> Exclusion | None:
+def _check_changes(caption: str, changed: Sequence[rules.ChangedCaption]) -> Exclusion | None:
     """The rules for changed captions, in the order they are applied."""
-    if len(changed) != DISTRACTORS or not all(one.caption.strip() for one in changed):
-        return Exclusion(MISSING, f"there are {len(changed)} changed captions; expected 3")
+    if len(changed) != rules.DISTRACTORS or not all(one.caption.strip() for one in changed):
+        return Exclusion(rules.MISSING, f"there are {len(changed)} changed captions; expected 3")
     for rule, reason in (
-        (UNCHANGED, check_captions_differ(caption, changed)),
-        (CHANGED_TOO_MUCH, check_change_size(caption, changed)),
+        (rules.UNCHANGED, rules.check_captions_differ(caption, changed)),
+        (rules.CHANGED_TOO_MUCH, rules.check_change_size(caption, changed)),
     ):
         if reason:
             return Exclusion(rule, reason)

@@ -7,7 +7,7 @@ Boxes are in pixels of the picture: left, top, right, bottom, from the top left 
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -98,20 +98,19 @@ class VisualFacts(Struct, frozen=True, omit_defaults=True):
     def has(self, need: str) -> bool:
         """Whether it has what a dimension needs: an aspect, `moments`, `pair` (two instances), or
         `seconds` (captions of several moments)."""
-        holds: Mapping[str, bool] = {
-            "caption": bool(self.captions),
-            "instances": any(instance.label for instance in self.instances),
-            "pair": sum(bool(instance.label) for instance in self.instances) > 1,
-            "attributes": any(instance.attributes for instance in self.instances) or bool(self.dense),
-            "dense": bool(self.dense),
-            "text": bool(self.texts),
-            "moments": len({moment.start for moment in self.moments}) > 1,
-        }
-        return holds[need]
+        return NEEDS[need](self)
 
 
-NEEDS = ("caption", "instances", "pair", "attributes", "dense", "text", "moments")
-"""What `VisualFacts.has` knows."""
+NEEDS: Mapping[str, Callable[[VisualFacts], bool]] = {
+    "caption": lambda facts: bool(facts.captions),
+    "instances": lambda facts: any(instance.label for instance in facts.instances),
+    "pair": lambda facts: sum(bool(instance.label) for instance in facts.instances) > 1,
+    "attributes": lambda facts: any(instance.attributes for instance in facts.instances) or bool(facts.dense),
+    "dense": lambda facts: bool(facts.dense),
+    "text": lambda facts: bool(facts.texts),
+    "moments": lambda facts: len({moment.start for moment in facts.moments}) > 1,
+}
+"""What a dimension may need, and whether facts have it."""
 
 
 def describe(extraction: VisualFacts) -> str:
@@ -237,15 +236,12 @@ def read_size(ref: MediaRef) -> tuple[int, int]:
 
 def only(extraction: VisualFacts, aspects: Collection[str]) -> VisualFacts:
     """The extraction without what was not asked for."""
-    return VisualFacts(
-        extraction.width,
-        extraction.height,
-        extraction.captions if "caption" in aspects else (),
-        extraction.instances if {"instances", "labels", "attributes"} & {*aspects} else (),
-        extraction.dense if "dense" in aspects else (),
-        extraction.texts if "text" in aspects else (),
-        extraction.moments,
-        extraction.sources,
+    return replace(
+        extraction,
+        captions=extraction.captions if "caption" in aspects else (),
+        instances=extraction.instances if {"instances", "labels", "attributes"} & {*aspects} else (),
+        dense=extraction.dense if "dense" in aspects else (),
+        texts=extraction.texts if "text" in aspects else (),
     )
 
 

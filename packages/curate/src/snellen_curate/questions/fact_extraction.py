@@ -20,7 +20,6 @@ from snellen_curate.questions.extraction import (
     ASPECTS,
     Aspect,
     Extractor,
-    Instance,
     Moment,
     RegionText,
     View,
@@ -86,7 +85,9 @@ class FactExtraction:
                 if extractor.at_once:
                     asked.add(role)
                     aspects = extractor.aspects & {*allowed}
-                view = replace(view, words=_words(found.captions), instances=found.instances)
+                # Nouns of the captions stand for the tags of Tag2Text.
+                nouns = dict.fromkeys(noun.lower() for caption in found.captions for noun in find_nouns(caption))
+                view = replace(view, words=tuple(nouns), instances=found.instances)
                 more = yield from extractor.find(view, aspects, role)
                 found = _merge(found, more, aspects, extractor.name)
         return found
@@ -141,21 +142,12 @@ def _merge(found: VisualFacts, more: VisualFacts, aspects: Iterable[str], name: 
 def _with_moment(found: VisualFacts, frame: VisualFacts, start: float, end: float) -> VisualFacts:
     """Add what a frame shows as a moment of the video; instances become descriptions."""
     named = [one for one in frame.instances if one.label]
-    dense = (*frame.dense, *(RegionText(_name(one), one.box) for one in named))
+    dense = (*frame.dense, *(RegionText(" ".join((*one.attributes, one.label)), one.box) for one in named))
     if not frame.captions and not dense:
         return found
     moment = Moment(start, end, frame.captions, dense)
     sources = tuple(dict.fromkeys((*found.sources, *frame.sources)))
     return replace_struct(found, moments=(*found.moments, moment), sources=sources)
-
-
-def _name(instance: Instance) -> str:
-    return " ".join((*instance.attributes, instance.label))
-
-
-def _words(captions: Sequence[str]) -> tuple[str, ...]:
-    """The distinct nouns of captions, which stand for the tags of Tag2Text."""
-    return tuple(dict.fromkeys(noun.lower() for caption in captions for noun in find_nouns(caption)))
 
 
 def video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:

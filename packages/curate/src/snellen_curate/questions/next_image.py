@@ -15,22 +15,14 @@ from typing import NamedTuple
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import FileSource, decode_image
 from snellen.core.sample import MediaRef, sampling_key
-from snellen.data_sets.decisions import Decision
+from snellen.data_sets.decisions import Decision, Exclusion
 from snellen.data_sets.items import Item
-from snellen.data_sets.step import MediaWriter, Step, open_step
+from snellen.data_sets.step import MediaWriter, open_step
 from snellen.settings import max_image_pixels
+from snellen_curate.questions import rules
 from snellen_curate.questions.fact_extraction import sample_video, video_length
 from snellen_curate.questions.question_items import answer_positions, image_options_item
 from snellen_curate.questions.results import QuestionsResult, decide_once, finish_questions
-from snellen_curate.questions.rules import (
-    DISTRACTORS,
-    NO_LICENSE,
-    NOTHING_CHANGES,
-    TOO_FEW_OTHERS,
-    TOO_LONG,
-    UNREADABLE,
-    WRITTEN,
-)
 from snellen_curate.questions.sources import Picture, PictureSource
 
 STEP = "next images"
@@ -73,31 +65,38 @@ def make_next_image_questions(
     with open_step(out, STEP, settings, pictures.describe()) as step:
         ends: dict[str, _VideoEnds] = {}
         for video in videos:
-            if require_license and not video.cells.get("license"):
-                _drop(step, video, NO_LICENSE, "the manifest names no licence for it")
-                continue
-            try:
-                seconds, _ = video_length(video.medium)
-                if seconds > max_seconds:
-                    _drop(step, video, TOO_LONG, f"{seconds:.1f} s, more than {max_seconds:g} s")
-                    continue
-                found = _read_ends(video, seconds, step.folder)
-                if not _differ(found.before[0], found.last):
-                    _drop(step, video, NOTHING_CHANGES, "its last frame shows what its first does")
-                    continue
+            found = _find_ends(video, step.folder, max_seconds, require_license)
+            if isinstance(found, _VideoEnds):
                 ends[video.id] = found
-            except MediaError as error:
-                _drop(step, video, UNREADABLE, str(error))
+            else:
+                decide_once(step, Decision(video.id, "drop", STEP, *found))
         chosen = _choose_others(videos, ends, seed)
-        for video in videos:
-            if video.id in ends and video.id not in chosen:
-                _drop(step, video, TOO_FEW_OTHERS, f"expected {DISTRACTORS} other videos")
+        for name in ends:
+            if name not in chosen:
+                reason = f"expected {rules.DISTRACTORS} other videos"
+                decide_once(step, Decision(name, "drop", STEP, rules.TOO_FEW_OTHERS, reason))
         items = step.write_items(_items(videos, ends, chosen, seed)) if chosen else 0
         for name, others in chosen.items():
             reason = f"last frames of {', '.join(others)} are the other options"
-            decide_once(step, Decision(name, "add", STEP, WRITTEN, reason))
+            decide_once(step, Decision(name, "add", STEP, rules.WRITTEN, reason))
         kept = {DIMENSION: items} if items else {}
         return finish_questions(step, len(videos), kept, sources="video")
+
+
+def _find_ends(video: Picture, folder: Path, max_seconds: float, require_license: bool) -> _VideoEnds | Exclusion:
+    """The frames of a video, or why no question is made of it."""
+    if require_license and not video.cells.get("license"):
+        return Exclusion(rules.NO_LICENSE, "the manifest names no licence for it")
+    try:
+        seconds, _ = video_length(video.medium)
+        if seconds > max_seconds:
+            return Exclusion(rules.TOO_LONG, f"{seconds:.1f} s, more than {max_seconds:g} s")
+        found = _read_ends(video, seconds, folder)
+        if not _differ(found.before[0], found.last):
+            return Exclusion(rules.NOTHING_CHANGES, "its last frame shows what its first does")
+        return found
+    except MediaError as error:
+        return Exclusion(rules.UNREADABLE, str(error))
 
 
 def _read_ends(video: Picture, seconds: float, folder: Path) -> _VideoEnds:
@@ -143,7 +142,7 @@ def _choose_others(videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], se
             if all(_differ(frame, one) for one in frames):
                 taken.append(other.id)
                 frames.append(frame)
-            if len(taken) == DISTRACTORS:
+            if len(taken) == rules.DISTRACTORS:
                 chosen[video.id] = taken
                 break
     return chosen
@@ -161,7 +160,3 @@ def _items(
         yield image_options_item(
             video.id, DIMENSION, QUESTION, ends[video.id].before, pictures, places[video.id], video.cells, seed
         )
-
-
-def _drop(step: Step, video: Picture, rule: str, reason: str) -> None:
-    decide_once(step, Decision(video.id, "drop", STEP, rule, reason))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,42 +14,13 @@ from snellen.core.sample import MediaRef
 from snellen.data_sets.decisions import Decision, Evidence, Exclusion
 from snellen.report.format import plural
 from snellen_curate.asking import AskFailed, Job, NotJson
+from snellen_curate.questions import rules, writing
 from snellen_curate.questions.extraction import VisualFacts
 from snellen_curate.questions.fact_extraction import FactExtraction
 from snellen_curate.questions.options import QuestionOptions
 from snellen_curate.questions.records import Draft, PictureRecord
-from snellen_curate.questions.rules import (
-    GIVEN_AWAY,
-    MENTIONS_DESCRIPTION,
-    MISSING,
-    NO_FACTS,
-    NO_LICENSE,
-    NO_QUESTION,
-    NOT_JSON,
-    REPEATED,
-    SINGLE_FRAME,
-    TOO_CLOSE,
-    UNANSWERED,
-    UNREADABLE,
-    WRITTEN,
-    WrittenQuestion,
-    check_description_mention,
-    check_distractors,
-    check_giveaway,
-    check_parts,
-    check_repetition,
-)
 from snellen_curate.questions.several_pictures import Album, question_of, record_id, restate
 from snellen_curate.questions.sources import Picture
-from snellen_curate.questions.writing import (
-    CHECKER,
-    REASONER,
-    WRITER,
-    DimensionPrompt,
-    ask_close_distractors,
-    ask_single_frame,
-    write_questions,
-)
 
 STEP = "questions"
 PERMANENT = frozenset({"unsupported", "too_long", "media"})
@@ -107,25 +78,25 @@ class PictureJobs:
 
     def _restate(self, work: PictureWork, draft: Draft) -> Steps[PictureRecord]:
         try:
-            restated = yield from restate(WRITER, draft, draft.id)
+            restated = yield from restate(writing.WRITER, draft, draft.id)
         except AskFailed as error:
             work.drop(work.picture, final_rule(error), error.failure.message, work.asked)
             return work.record()
-        reason = check_distractors(question_of(restated), self.options.max_similarity)
+        reason = rules.check_distractors(question_of(restated), self.options.max_similarity)
         if reason:
-            work.drop(work.picture, TOO_CLOSE, reason, work.asked)
+            work.drop(work.picture, rules.TOO_CLOSE, reason, work.asked)
             return work.record()
         return work.record(restated=restated, shown=draft.pictures[0], evidence=tuple(work.asked))
 
     def _extract(self, work: PictureWork, picture: Picture) -> Steps[PictureRecord]:
         """Extract, then write; a picture that cannot be used is dropped with the reason."""
         if self.options.require_license and not picture.cells.get("license"):
-            work.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
+            work.drop(picture.id, rules.NO_LICENSE, "the manifest names no licence for it")
             return work.record()
         try:
             found = yield from self.extraction.extract(picture)
         except MediaError as error:
-            found = Exclusion(UNREADABLE, str(error))
+            found = Exclusion(rules.UNREADABLE, str(error))
         except AskFailed as error:
             found = Exclusion(final_rule(error), error.failure.message)
         if isinstance(found, Exclusion):
@@ -144,13 +115,13 @@ class PictureJobs:
         }
         if not prompts:
             reason = "no dimension has what it needs: " + ", ".join(self.options.dimensions)
-            work.drop(work.picture, NO_FACTS, reason, extracted)
+            work.drop(work.picture, rules.NO_FACTS, reason, extracted)
             return work.record()
         for slug, prompt in prompts.items():
-            role = REASONER if prompt.reasons else WRITER
+            role = writing.REASONER if prompt.reasons else writing.WRITER
             first, place = len(work.asked), f"{work.picture}/{slug}"
             try:
-                written = yield from write_questions(
+                written = yield from writing.write_questions(
                     role, prompt, work.facts, work.picture, media, count=self.options.count
                 )
             except AskFailed as error:
@@ -158,22 +129,22 @@ class PictureJobs:
                 continue
             evidence = (*extracted, *work.asked[first:])
             if not written:
-                work.drop(place, NO_QUESTION, "the writer made no question of it", evidence)
+                work.drop(place, rules.NO_QUESTION, "the writer made no question of it", evidence)
             for number, question in enumerate(written, 1):
                 yield from self._check(work, prompt, f"{place}/{number}", question, evidence)
         if work.drafts:
             reason = f"{plural(len(work.drafts), 'question')} passed"
-            work.decisions.append(Decision(work.picture, "keep", STEP, WRITTEN, reason, extracted))
+            work.decisions.append(Decision(work.picture, "keep", STEP, rules.WRITTEN, reason, extracted))
         else:
-            work.drop(work.picture, NO_QUESTION, "no question about it passed", extracted)
+            work.drop(work.picture, rules.NO_QUESTION, "no question about it passed", extracted)
         return work.record()
 
     def _check(
         self,
         work: PictureWork,
-        prompt: DimensionPrompt,
+        prompt: writing.DimensionPrompt,
         item: str,
-        written: WrittenQuestion,
+        written: rules.WrittenQuestion,
         evidence: tuple[Evidence, ...],
     ) -> Steps[None]:
         """Apply every rule to a question, those that need no model first."""
@@ -183,7 +154,12 @@ class PictureJobs:
                 return
         first = len(work.asked)
         doubts: dict[str, str] = {}
-        for rule, check in self._checks(work, prompt, item, written):
+        checks: dict[str, Steps[str]] = {}
+        if self.options.checker:
+            checks[rules.TOO_CLOSE] = writing.ask_close_distractors(writing.CHECKER, written, item)
+            if prompt.media == "video":
+                checks[rules.SINGLE_FRAME] = writing.ask_single_frame(writing.CHECKER, written, work.facts, item)
+        for rule, check in checks.items():
             try:
                 reason = yield from check
             except AskFailed as error:
@@ -196,33 +172,24 @@ class PictureJobs:
         evidence = (*evidence, *work.asked[first:])
         work.drafts.append(Draft(item, prompt.name, work.pictures, written, evidence, doubts))
 
-    def _reasons(self, work: PictureWork, written: WrittenQuestion) -> dict[str, str]:
+    def _reasons(self, work: PictureWork, written: rules.WrittenQuestion) -> dict[str, str]:
         """Why rules without a model drop a question, by rule, in the order they are applied."""
-        missing = check_parts(written)
+        missing = rules.check_parts(written)
         if missing:
-            return {MISSING: missing}
+            return {rules.MISSING: missing}
         return {
-            TOO_CLOSE: check_distractors(written, self.options.max_similarity),
-            GIVEN_AWAY: check_giveaway(written),
-            MENTIONS_DESCRIPTION: check_description_mention(written),
-            REPEATED: check_repetition(written, [one.written.question for one in work.drafts]),
+            rules.TOO_CLOSE: rules.check_distractors(written, self.options.max_similarity),
+            rules.GIVEN_AWAY: rules.check_giveaway(written),
+            rules.MENTIONS_DESCRIPTION: rules.check_description_mention(written),
+            rules.REPEATED: rules.check_repetition(written, [one.written.question for one in work.drafts]),
         }
-
-    def _checks(
-        self, work: PictureWork, prompt: DimensionPrompt, item: str, written: WrittenQuestion
-    ) -> Iterator[tuple[str, Steps[str]]]:
-        """The checks by models; each says why the question is dropped, or nothing."""
-        if self.options.checker:
-            yield TOO_CLOSE, ask_close_distractors(CHECKER, written, item)
-            if prompt.media == "video":
-                yield SINGLE_FRAME, ask_single_frame(CHECKER, written, work.facts, item)
 
 
 def final_rule(error: AskFailed) -> str:
     """The rule under which a failed request drops an item; raises the error if asking again may
     help."""
     if isinstance(error, NotJson):
-        return NOT_JSON
+        return rules.NOT_JSON
     if error.failure.kind in PERMANENT:
-        return UNANSWERED
+        return rules.UNANSWERED
     raise error

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 import unicodedata
-from collections.abc import Sequence
-from importlib.resources import files
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
 from rapidfuzz.distance import Indel
+
+from snellen.data.toml_files import read_packaged
 
 MIN_NOUNS = 6
 """The paper drops pictures with no more than five nouns."""
@@ -28,11 +28,14 @@ _NOUN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|\d+|[^\sA-Za-z\d]")
 _MIN_LATIN_SHARE = 0.5
 
 
+_TABLE = read_packaged(__package__, "words.toml")
+_SAME: Mapping[str, str] = _TABLE.pop("same")
+
+
 @functools.cache
 def _lexicon(*names: str) -> frozenset[str]:
     """The words of these lists of `words.toml`."""
-    table = tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
-    return frozenset(word for name in names for word in table[name].split())
+    return frozenset(word for name in names for word in _TABLE[name].split())
 
 
 def find_nouns(caption: str) -> list[str]:
@@ -160,22 +163,6 @@ _TELLING = frozenset(
     ("and", "or", "not", "no", "none", "without", "neither", "nor", "than", "only", "+", "-", "before", "after", "then")
 )
 """Added words that make another option: "a cat" is not "a cat and a dog"."""
-_NUMBERS = {
-    "zero": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "eleven": "11",
-    "twelve": "12",
-}
-_SPELLINGS = {"grey": "gray", "colour": "color", "coloured": "colored", "metre": "meter"}
 _DESCRIPTION = re.compile(
     r"\b(captions?|bounding box(?:es)?|boxes \[|coordinates?|"
     r"(?:the|this|given|provided|dense|region|image|video) descriptions?|"
@@ -302,7 +289,7 @@ def _are_close(first: str, second: str, max_similarity: float) -> bool:
 
 def _content(text: str) -> list[str]:
     """Words of an option as they are compared; all of them if none is left."""
-    words = [_NUMBERS.get(word, _SPELLINGS.get(word, word)) for word in _words(text)]
+    words = [_SAME.get(word, word) for word in _words(text)]
     kept = [_singular(word) for word in words if word not in _STOP_WORDS]
     return kept or words
 

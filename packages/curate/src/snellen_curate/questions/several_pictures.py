@@ -55,16 +55,10 @@ def find_albums(pictures: Iterable[Picture], records: PictureRecords, seed: int)
         count = min(len(usable), _MIN_PICTURES + key[0] % (_MAX_PICTURES - _MIN_PICTURES + 1))
         drawn = sorted(usable, key=lambda one: sampling_key(f"{seed}:{name}", one.id))[:count]
         chosen = tuple(one for one in usable if one in drawn)
-        yield Album(f"album:{name}", chosen, _join_captions(chosen, records))
-
-
-def _join_captions(pictures: Iterable[Picture], records: PictureRecords) -> VisualFacts:
-    """What is to be seen in each picture, as one caption each."""
-    captions = []
-    for number, picture in enumerate(pictures, 1):
-        text = describe(plain_extraction(records[picture.id])).replace("\n", " ")
-        captions.append(f"Picture {number}: {text}")
-    return VisualFacts(captions=tuple(captions))
+        # What is to be seen in each picture, as one caption each.
+        seen = (describe(plain_extraction(records[one.id])).replace("\n", " ") for one in chosen)
+        captions = tuple(f"Picture {number}: {text}" for number, text in enumerate(seen, 1))
+        yield Album(f"album:{name}", chosen, VisualFacts(captions=captions))
 
 
 def record_id(draft: Draft) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -141,18 +142,11 @@ def open_pictures(path: str | Path) -> PictureSource:
         raise UsageError(
             f"{path} is no manifest: expected one of {', '.join(SUFFIXES)}; or give the folder that the pictures lie in"
         )
-    elif not any(row.media for row in _first_rows(place)):
+    elif not any(row.media for row in islice(open_table(str(place)), 100)):
         raise DataError(
             f"{path} names no picture in its first rows; give them in a column `image`, or videos in `video`"
         )
     return pictures
-
-
-def _first_rows(manifest: Path) -> Iterator[Row]:
-    for row in open_table(str(manifest)):
-        if row.index >= 100:
-            return
-        yield row
 
 
 def unique_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:

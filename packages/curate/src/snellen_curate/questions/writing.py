@@ -177,17 +177,12 @@ def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Ste
     messages = prompt_messages(
         "distractors", question=written.question, answer=written.answer, distractors=number_lines(written.distractors)
     )
-    verdict = yield from ask_json(
-        role,
-        messages,
-        _DistractorVerdict,
-        item,
-        settings=_VERDICT,
-        check=lambda value: (
-            ""
-            if all(1 <= one <= len(written.distractors) for one in value.too_close)
-            else f"too_close holds numbers from 1 to {len(written.distractors)}"
-        ),
-    )
+    most = len(written.distractors)
+
+    def problem(value: _DistractorVerdict) -> str:
+        is_usable = all(1 <= one <= most for one in value.too_close)
+        return "" if is_usable else f"too_close holds numbers from 1 to {most}"
+
+    verdict = yield from ask_json(role, messages, _DistractorVerdict, item, settings=_VERDICT, check=problem)
     named = [repr(written.distractors[number - 1]) for number in verdict.too_close]
     return f"{', '.join(named)}: {verdict.reason or 'as right as the answer'}" if named else ""

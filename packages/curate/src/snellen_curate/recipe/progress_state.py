@@ -88,21 +88,14 @@ def digest_data(path: Path) -> str:
     """SHA-256 of what a step reads at a path, in hex: of a data set folder, its items and decisions
     without their times; of any other folder, its files; of a file, its content."""
     if (path / ITEMS_FILE).is_file():
-        return _digest_step(path)
+        # Decisions count in any order: it depends on how fast models reply.
+        lines = sorted(msgspec.json.encode(replace(decision, at="")) for decision in read_decisions(path))
+        return hashlib.sha256(_digest_file(path / ITEMS_FILE).encode() + b"".join(lines)).hexdigest()
     if path.is_dir():
         names = sorted(each for each in path.rglob("*") if each.is_file())
         parts = (f"{each.relative_to(path)} {_digest_file(each)}" for each in names)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
     return _digest_file(path) if path.is_file() else ""
-
-
-def _digest_step(folder: Path) -> str:
-    """Decisions count in any order: it depends on how fast models reply."""
-    lines = sorted(msgspec.json.encode(replace(decision, at="")) for decision in read_decisions(folder))
-    total = hashlib.sha256(_digest_file(folder / ITEMS_FILE).encode())
-    for line in lines:
-        total.update(line)
-    return total.hexdigest()
 
 
 def digest_files(options: Mapping[str, Any]) -> dict[str, str]:

@@ -8,27 +8,24 @@ no time here, so that the same steps on the same replies give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.atomic_write import atomic_file, save
-from snellen.core.errors import StorageError
+from snellen.core.atomic_write import save, save_json_lines
 from snellen.data_sets.decisions import Decision, Evidence, read_decisions
 from snellen.data_sets.items import ITEMS_FILE, Item
 from snellen.data_sets.step import STEP_FILE, read_step
 from snellen_curate.attribution import own_licence
 from snellen_curate.open_data import open_items
-from snellen_curate.recipe.recipe_file import CurationRecipe, RecipeStep
+from snellen_curate.recipe.recipe_file import CurationRecipe
+from snellen_curate.recipe.step_commands import StepCommand
 
 MADE_FROM = "picture"
 """Column of items that says what they were made from."""
-StepFolders = Sequence[tuple[RecipeStep, Path, Path]]
-"""Each step with its folder, and the folder of its decisions."""
-
 Lineages = Mapping[str, Collection[str]]
 """The last steps, each with the steps that its data went through, itself included."""
 
@@ -65,33 +62,37 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
     history: list[ProvenanceEntry] = []
 
 
-def write_provenance(path: Path, folders: StepFolders, lineages: Lineages, start: str = "") -> int:
+def write_provenance(path: Path, commands: Sequence[StepCommand], lineages: Lineages, start: str = "") -> int:
     """Write the record of all items; returns their number. `start` are the items that the first
     step read, if it read items. Raises StorageError and DataError."""
     histories: dict[str, list[ProvenanceEntry]] = {}
     origins: dict[str, ItemProvenance] = {}
-    written = [folder for _, folder, _ in folders if (folder / ITEMS_FILE).is_file()]
+    written = [command.folder for command in commands if (command.folder / ITEMS_FILE).is_file()]
     tables: list[str | Path] = [start, *written] if start else [*written]
     for data in tables:
         for item in open_items(data):
             origins[item.id] = _origin(item)
             histories.setdefault(item.id, [])
-    for step, _, private in folders:
-        for decision in own_decisions(private):
-            histories.setdefault(decision.item, []).append(_entry(step.name, decision))
+    for command in commands:
+        for decision in own_decisions(command.private):
+            histories.setdefault(decision.item, []).append(_entry(command.step.name, decision))
     parents = {origin.made_from for origin in origins.values()}
     names = [name for name in sorted(histories) if name not in parents]
-    try:
-        with atomic_file(path) as part, part.open("wb") as file:
-            for name in names:
-                origin = origins.get(name) or ItemProvenance(name)
-                about = [replace(entry, about=origin.made_from) for entry in histories.get(origin.made_from, ())]
-                history = [*about, *histories[name]]
-                whole = replace(origin, ended=_ends(history, lineages), history=history)
-                file.write(msgspec.json.encode(whole, order="deterministic") + b"\n")
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    return len(names)
+    return save_json_lines(path, _whole_histories(names, origins, histories, lineages), sort_keys=True)
+
+
+def _whole_histories(
+    names: Iterable[str],
+    origins: Mapping[str, ItemProvenance],
+    histories: Mapping[str, Sequence[ProvenanceEntry]],
+    lineages: Lineages,
+) -> Iterator[ItemProvenance]:
+    """The items with what was decided about each, and about what it was made from."""
+    for name in names:
+        origin = origins.get(name) or ItemProvenance(name)
+        about = [replace(entry, about=origin.made_from) for entry in histories.get(origin.made_from, ())]
+        history = [*about, *histories[name]]
+        yield replace(origin, ended=_ends(history, lineages), history=history)
 
 
 def _ends(history: Sequence[ProvenanceEntry], lineages: Lineages) -> dict[str, str]:
@@ -142,36 +143,26 @@ def own_decisions(folder: Path) -> Iterator[Decision]:
 _VERBS = {"add": "added", "keep": "kept", "flag": "flagged", "drop": "dropped", "fix": "changed"}
 
 
-def write_summary(path: Path, recipe: CurationRecipe, folders: StepFolders) -> None:
+def write_summary(path: Path, recipe: CurationRecipe, commands: Sequence[StepCommand]) -> None:
     """Write the page. It has no times, so that it is the same after any stops. Raises
     StorageError."""
     lines = [f"# {recipe.name}\n", f"Made by `snellen curate run {recipe.path.name}`.\n"]
     lines += ["| step | action | items written | decisions |", "| --- | --- | ---: | --- |"]
     details: list[str] = []
-    for step, folder, private in folders:
-        decisions = [*own_decisions(private)]
-        count = _count_lines(folder / ITEMS_FILE)
-        lines.append(f"| {step.name} | {step.action} | {count if count is not None else ''} | {_actions(decisions)} |")
+    for command in commands:
+        step, decisions = command.step, [*own_decisions(command.private)]
+        items = {action: {each.item for each in decisions if each.action == action} for action in _VERBS}
+        counts = ", ".join(f"{len(names)} {_VERBS[action]}" for action, names in items.items() if names)
+        lines.append(f"| {step.name} | {step.action} | {_count_lines(command.folder / ITEMS_FILE)} | {counts} |")
         details += _details(step.name, decisions)
     lines += ["", "Every item's history is in `provenance.jsonl`.", *details]
     save(path, "\n".join(lines) + "\n")
 
 
-def _actions(decisions: list[Decision]) -> str:
-    counts = {verb: len({each.item for each in decisions if each.action == action}) for action, verb in _VERBS.items()}
-    return ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
-
-
 def _details(name: str, decisions: list[Decision]) -> list[str]:
     """The section of a step: its decisions by rule and person, and the models that replied."""
-    counts: dict[tuple[str, str, str], int] = {}
-    models: dict[str, int] = {}
-    for decision in decisions:
-        key = (_VERBS[decision.action], decision.rule, decision.by)
-        counts[key] = counts.get(key, 0) + 1
-        for evidence in decision.evidence:
-            if evidence.request:
-                models[evidence.model] = models.get(evidence.model, 0) + 1
+    counts = Counter((_VERBS[each.action], each.rule, each.by) for each in decisions)
+    models = Counter(said.model for each in decisions for said in each.evidence if said.request)
     if not counts:
         return []
     lines = [f"\n## {name}\n", "| decision | rule | by | items |", "| --- | --- | --- | ---: |"]
@@ -182,8 +173,9 @@ def _details(name: str, decisions: list[Decision]) -> list[str]:
     return lines
 
 
-def _count_lines(path: Path) -> int | None:
+def _count_lines(path: Path) -> str:
+    """The number of lines of a file; "" if there is none."""
     if not path.is_file():
-        return None
+        return ""
     with path.open("rb") as file:
-        return sum(1 for _ in file)
+        return str(sum(1 for _ in file))

@@ -10,13 +10,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from snellen.cli.parser import renamed_flag
 from snellen.core.errors import UnknownName, UsageError
-from snellen_curate.recipe.recipe_file import OptionValue
+from snellen.data_sets.items import ITEMS_FILE
+from snellen.store.responses import STORE_FILE
+from snellen_curate.recipe.recipe_file import CurationRecipe, OptionValue, RecipeStep
 
 NOT_DECIDING = frozenset(
     ("store", "requests", "budget", "price", "quiet", "json", "format", "output", "top", "open", "port")
@@ -71,30 +75,100 @@ PROTOCOLS: Mapping[str, StepProtocol] = {
 
 @dataclass(frozen=True, slots=True)
 class StepCommand:
-    """An action as a step of a pipeline."""
+    """A step of a recipe as a command. Paths are relative to the current folder."""
 
-    action: str
+    recipe: CurationRecipe
+    step: RecipeStep
     parser: argparse.ArgumentParser
-    run: Callable[[argparse.Namespace], bool]
-    """Runs it in this process; returns whether it has ended, whatever it flagged."""
-    protocol: StepProtocol = StepProtocol()
+    """Of the step's action."""
+    earlier: Sequence[StepCommand]
 
+    @property
+    def protocol(self) -> StepProtocol:
+        return PROTOCOLS.get(self.step.action, StepProtocol())
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.step.out or f"{self.recipe.out}/{self.step.name}")
+
+    @property
+    def private(self) -> Path:
+        """Where the step's decisions are, if not in its folder."""
+        named, ending = self.step.options.get("private"), self.protocol.private_ending
+        if isinstance(named, str) and named:
+            return Path(named)
+        return self.folder.with_name(self.folder.name + ending) if ending else self.folder
+
+    @property
     def flags(self) -> dict[str, argparse.Action]:
         """The flags that a recipe may give, by name without dashes."""
-        names: dict[str, argparse.Action] = {}
-        for action in self.parser._actions:
-            for option in action.option_strings:
-                if option.startswith("--") and option not in ("--help", "--out"):
-                    names[option.removeprefix("--")] = action
-        return names
+        return {
+            option.removeprefix("--"): action
+            for action in self.parser._actions
+            for option in action.option_strings
+            if option.startswith("--") and option not in ("--help", "--out")
+        }
 
-    def decisive_options(self, options: Mapping[str, OptionValue]) -> dict[str, Any]:
+    @property
+    def options(self) -> dict[str, OptionValue]:
+        """The step's own options, those of the recipe that it has a flag for, and the store."""
+        flags, key = self.flags, self.protocol.step_option
+        options: dict[str, OptionValue] = {}
+        if "store" in flags:
+            options["store"] = str(Path(self.recipe.out) / STORE_FILE)
+        options |= {name: value for name, value in self.recipe.options.items() if name in flags}
+        if "price" in options:
+            options["price"] = _prices_of(options["price"], self.step.options)
+        options |= self.step.options
+        if key in options:
+            options[key] = self._folders_of(_as_list(options[key]))
+        return options
+
+    @property
+    def decisive_options(self) -> dict[str, Any]:
         """The options that decide what comes out."""
-        return {key: value for key, value in options.items() if key not in NOT_DECIDING}
+        return {key: value for key, value in self.options.items() if key not in NOT_DECIDING}
 
-    def check_options(self, options: Mapping[str, OptionValue], where: str) -> None:
+    @property
+    def phases(self) -> list[Sequence[str]]:
+        """The phases whose options the recipe has."""
+        options = self.options
+        return [
+            phase
+            for phase in self.protocol.phases
+            if all(word[1:-1] in options for word in phase if word.startswith("{"))
+        ]
+
+    def data(self, *, planned: bool = False) -> list[str]:
+        """What the step reads: earlier steps, paths, or the last items that were written, if
+        `planned` also those that will be."""
+        if self.step.data:
+            return self._folders_of(self.step.data)
+        for each in reversed(self.earlier):
+            if (planned and each.protocol.writes_items) or (each.folder / ITEMS_FILE).is_file():
+                return [str(each.folder)]
+        return [self.recipe.data] if self.recipe.data else []
+
+    def _folders_of(self, names: Iterable[object]) -> list[str]:
+        """The folders of earlier steps for their names, and other names as they are."""
+        folders = {each.step.name: str(each.folder) for each in self.earlier}
+        return [folders.get(str(name), str(name)) for name in names]
+
+    def check(self) -> None:
+        """Check options and data before anything is run. Raises UsageError subclasses."""
+        self.check_options(self.step.options, self.step.label)
+        later = [each.name for each in self.recipe.steps[len(self.earlier) :]]
+        for name in self.step.data:
+            if name in later and not Path(name).exists():
+                raise UsageError(f"{self.step.label} reads {name!r}, which comes later")
+        if not (self.earlier or self.step.data or self.recipe.data):
+            raise UsageError(f'{self.recipe.path} does not say what the first step reads; add data = "FOLDER OR FILE"')
+        for phase in self.phases:
+            self.parse(self._arguments(["DATA"], "OUT", self.options, phase))
+
+    def check_options(self, options: Iterable[str], where: str) -> None:
         """Raises UnknownName for a flag that the step does not have."""
-        known = [*self.flags(), *self.protocol.positionals]
+        known = [*self.flags, *self.protocol.positionals]
         for key in options:
             if key not in known:
                 instead = renamed_flag(f"--{key}", self.parser.prog)
@@ -102,19 +176,34 @@ class StepCommand:
                     raise UsageError(f"option of {where} {key!r}: the flag is now {instead}")
                 raise UnknownName(f"option of {where}", key, known)
 
-    def arguments(
+    def words(self, phase: Sequence[str] = ()) -> list[str]:
+        """The words behind `snellen curate ACTION`."""
+        return self._arguments(self.data(), self._out, self.options, phase)
+
+    def line(self, words: Sequence[str]) -> str:
+        """The command with these words."""
+        return shlex.join(["snellen", "curate", self.step.action, *words])
+
+    def planned_line(self) -> str:
+        """The command, without what only says how models are reached."""
+        return self.line(self._arguments(self.data(planned=True), self._out, self.decisive_options))
+
+    @property
+    def _out(self) -> str:
+        return str(self.folder) if self.step.out or self.protocol.needs_folder else ""
+
+    def _arguments(
         self, data: Sequence[str], out: str, options: Mapping[str, OptionValue], phase: Sequence[str] = ()
     ) -> list[str]:
-        """The words behind `snellen curate ACTION`; no folder is given if `out` is empty."""
-        positionals = self.protocol.positionals
-        words = [str(options[name]) for name in positionals if name in options]
-        words += data
+        """The words for these data and options; no folder is given if `out` is empty."""
+        positionals, flags = self.protocol.positionals, self.flags
+        words = [*(str(options[name]) for name in positionals if name in options), *data]
         if out:
             words += ["--out", out]
         in_phases = {word[1:-1] for each in self.protocol.phases for word in each if word[0] in "[{"}
         for key, value in options.items():
             if key not in in_phases and key not in positionals:
-                words += _flag_words(self.flags()[key], f"--{key}", value)
+                words += _flag_words(flags[key], f"--{key}", value)
         for word in phase:
             if word[0] not in "[{":
                 words.append(word)
@@ -122,15 +211,7 @@ class StepCommand:
                 words.append(str(options[word[1:-1]]))
         return words
 
-    def wanted_phases(self, options: Mapping[str, OptionValue]) -> list[Sequence[str]]:
-        """The phases whose options the recipe has."""
-        return [
-            phase
-            for phase in self.protocol.phases
-            if all(word[1:-1] in options for word in phase if word.startswith("{"))
-        ]
-
-    def parse(self, words: Sequence[str], where: str) -> argparse.Namespace:
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Parse the words. Raises UsageError in the words of the command's own parser."""
         printed = io.StringIO()
         try:
@@ -138,10 +219,20 @@ class StepCommand:
                 parsed, unknown = self.parser.parse_known_args(list(words))
         except SystemExit:
             sentence = printed.getvalue().splitlines()[0].removeprefix("snellen: ")
-            raise UsageError(f"{where}: {sentence}") from None
+            raise UsageError(f"{self.step.label}: {sentence}") from None
         if unknown:
-            raise UsageError(f"{where}: unexpected {unknown[0]!r}")
+            raise UsageError(f"{self.step.label}: unexpected {unknown[0]!r}")
         return parsed
+
+
+def _as_list(value: OptionValue) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _prices_of(prices: OptionValue, options: Mapping[str, OptionValue]) -> list[str]:
+    """The prices of models that a step's own options name: others would be refused."""
+    named = " ".join(map(str, options.values()))
+    return [str(price) for price in _as_list(prices) if str(price).rpartition(":")[0] in named]
 
 
 def _flag_words(action: argparse.Action, flag: str, value: OptionValue) -> list[str]:

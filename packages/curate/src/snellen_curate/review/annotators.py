@@ -10,7 +10,7 @@ errs. It stands beside the vote and decides nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -56,11 +56,11 @@ def measure_agreement(
     """The agreement on decisions; in a blind review on answers and on abilities. Adjudicators and
     gold items do not count."""
     if not settings.blind:
-        return [_measure_field("decision", decision_value, queue, reviews)]
+        return [_measure_field("decision", lambda _, entry: entry.action, queue, reviews)]
     answers = _measure_field("answer", answer_text, queue, reviews)
     if not queue.abilities.column:
         return [answers]
-    return [answers, _measure_field("ability", _ability, queue, reviews)]
+    return [answers, _measure_field("ability", lambda _, entry: entry.ability or None, queue, reviews)]
 
 
 def _measure_field(field: str, value: Value, queue: ReviewQueue, reviews: Mapping[str, ItemReviews]) -> FieldAgreement:
@@ -73,24 +73,12 @@ def _measure_field(field: str, value: Value, queue: ReviewQueue, reviews: Mappin
             rows.append({by: each for by, each in values.items() if each is not None})
     names = tuple(sorted({by for values in rows for by in values}))
     matrix = [[values.get(name) for name in names] for values in rows]
-    return FieldAgreement(
-        field,
-        names,
-        estimate_raw_agreement(matrix),
-        estimate_alpha(matrix),
-        tuple(_pair_agreement(first, second, rows) for first, second in combinations(names, 2)),
-    )
-
-
-def _pair_agreement(first: str, second: str, rows: Sequence[Mapping[str, str]]) -> PairAgreement:
-    shared = [(row[first], row[second]) for row in rows if first in row and second in row]
-    kappa = estimate_kappa([a for a, _ in shared], [b for _, b in shared])
-    return PairAgreement(first, second, estimate_raw_agreement(shared), kappa)
-
-
-def decision_value(_: QueuedItem, entry: ReviewEntry) -> str:
-    """What an annotator decided."""
-    return entry.action
+    pairs = []
+    for first, second in combinations(names, 2):
+        shared = [(row[first], row[second]) for row in rows if first in row and second in row]
+        kappa = estimate_kappa([a for a, _ in shared], [b for _, b in shared])
+        pairs.append(PairAgreement(first, second, estimate_raw_agreement(shared), kappa))
+    return FieldAgreement(field, names, estimate_raw_agreement(matrix), estimate_alpha(matrix), tuple(pairs))
 
 
 def answer_text(queued: QueuedItem, entry: ReviewEntry) -> str:
@@ -100,10 +88,6 @@ def answer_text(queued: QueuedItem, entry: ReviewEntry) -> str:
     # The same open answer in other letters is the same value.
     text = " ".join(entry.answer.casefold().split())
     return text if item_kind(queued.item) == "open" else entry.answer
-
-
-def _ability(_: QueuedItem, entry: ReviewEntry) -> str | None:
-    return entry.ability or None
 
 
 DECISIONS = ("keep", "fix", "drop")

@@ -4,7 +4,7 @@ decisions of several people about one item come to."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -36,10 +36,6 @@ class ReviewOutcome(NamedTuple):
     by: tuple[str, ...] = ()
     """Who decided."""
 
-    @property
-    def is_settled(self) -> bool:
-        return bool(self.action)
-
 
 def decide_outcome(
     queued: QueuedItem, reviews: ItemReviews, settings: ReviewSettings, abilities: Abilities
@@ -65,9 +61,7 @@ def decide_outcome(
 
 
 def _plain(entry: ReviewEntry) -> Literal["keep", "fix", "drop"]:
-    if entry.action == "fix" or entry.action == "drop":
-        return entry.action
-    return "keep"
+    return entry.action if entry.action in ("fix", "drop") else "keep"
 
 
 def _apply_resolution(queued: QueuedItem, resolution: ReviewEntry, abilities: Abilities) -> ReviewOutcome:
@@ -83,7 +77,7 @@ def _difference(queued: QueuedItem, decisions: list[ReviewEntry]) -> str:
     """In which way decisions differ; "" if they do not."""
     first = decisions[0]
     if any(entry.action != first.action for entry in decisions):
-        said = "; ".join(f"{entry.by}: {_say(entry)}" for entry in decisions)
+        said = "; ".join(f"{entry.by}: {entry.action} {entry.answer}".rstrip() for entry in decisions)
         return f"the annotators differ ({said})"
     if any(entry.changes != first.changes for entry in decisions):
         return "the annotators fix it in different ways"
@@ -96,10 +90,6 @@ def _difference(queued: QueuedItem, decisions: list[ReviewEntry]) -> str:
         said = "; ".join(f"{entry.by}: {entry.ability or 'none'}" for entry in decisions)
         return f"the annotators choose different abilities ({said})"
     return ""
-
-
-def _say(entry: ReviewEntry) -> str:
-    return f"answer {entry.answer}" if entry.action == "answer" else entry.action
 
 
 def _compare_with_key(
@@ -249,7 +239,9 @@ class ReviewBoard:
             self._read_new()
             now = self._clock()
             waiting = 0
-            for name in self._order(after):
+            names = list(self.queue.items)
+            first = names.index(after) + 1 if after in self.queue.items else 0
+            for name in (*names[first:], *names[:first]):
                 if role == "adjudicator":
                     if self._status(name) == "conflict" and name != after:
                         return NextItem(name)
@@ -337,13 +329,6 @@ class ReviewBoard:
                 f"the queue has no item {item[:80]!r}; it has {len(self.queue.items):,} items, listed in queue.jsonl"
             )
 
-    def _order(self, after: str) -> Iterable[str]:
-        names = list(self.queue.items)
-        if after not in self.queue.items:
-            return names
-        at = names.index(after) + 1
-        return [*names[at:], *names[:at]]
-
     def _status(self, name: str) -> Status:
         outcome = self._outcomes.get(name)
         return outcome.status if outcome else "open"
@@ -396,7 +381,5 @@ class ReviewBoard:
         if entry.action != "undo":
             history.append(entry.item)
             return
-        for at in range(len(history) - 1, -1, -1):
-            if history[at] == entry.item:
-                del history[at]
-                return
+        if entry.item in history:
+            del history[len(history) - 1 - history[::-1].index(entry.item)]

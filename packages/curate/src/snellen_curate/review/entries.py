@@ -140,7 +140,8 @@ class ReviewLog:
     def append(self, entries: Sequence[ReviewEntry]) -> None:
         """Append entries, with the time of now where they have none; they are on the disk when this
         returns. Raises StorageError."""
-        lines = [_encode(_with_time(entry)) for entry in entries]
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        lines = [_encode(msgspec.structs.replace(entry, at=entry.at or now)) for entry in entries]
         try:
             with self._lock:
                 append_line(self.path, b"\n".join(lines))
@@ -150,11 +151,6 @@ class ReviewLog:
             ) from None
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
-
-
-def _with_time(entry: ReviewEntry) -> ReviewEntry:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return entry if entry.at else msgspec.structs.replace(entry, at=now)
 
 
 class ItemReviews:

@@ -99,13 +99,13 @@ def _rows(board: ReviewBoard, with_pictures: bool) -> list[_ReviewedItem]:
             "question": "\n".join(filter(None, (sample.hint, sample.question))),
             "options": "\n".join(f"{label}. {text}".rstrip(". ") for label, text in choices),
         }
-        pictures = [ref.source.read() for ref in sample.media if ref.kind == "image"] * with_pictures
+        pictures = [_data_address(ref.source.read()) for ref in sample.media if ref.kind == "image" and with_pictures]
         decisions = []
         for entry in reviews.last_decisions():
             cells = {key: value for key, value in msgspec.to_builtins(entry).items() if value}
             changes = cells.pop("changes", {})
             decisions.append(cells | {CHANGE + key: text or REMOVED for key, text in changes.items()})
-        rows.append(_ReviewedItem(context, list(map(_data_address, pictures)), decisions))
+        rows.append(_ReviewedItem(context, pictures, decisions))
     return rows
 
 
@@ -117,7 +117,7 @@ def _data_address(picture: bytes) -> str:
 def _questions(board: ReviewBoard) -> Questions:
     reasons = {"reason": list(DROP_REASONS), "comment": []}
     if board.settings.blind:
-        abilities = board.queue.abilities.names()
+        abilities = list(board.queue.abilities.parents)
         return {"action": ["answer", "drop"], **reasons, "answer": [], "ability": abilities}
     fields = {name: None for each in board.queue.items.values() for name in item_fields(each.item)}
     return {"action": ["keep", "fix", "drop"], **reasons, **{CHANGE + name: [] for name in fields}}

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from snellen.core.atomic_write import save
+from snellen.core.atomic_write import save_json_lines
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision, Evidence
 from snellen.data_sets.items import Item, ItemTable
@@ -55,7 +55,7 @@ def finish_review(
     `undecided` does not say what becomes of them, and StorageError.
     """
     outcomes = dict(board.outcomes())
-    open_items = [name for name, each in outcomes.items() if not each.is_settled]
+    open_items = [name for name, each in outcomes.items() if not each.action]
     if open_items and undecided == "refuse":
         raise UsageError(_describe_undecided(outcomes, open_items))
     for name, outcome in outcomes.items():
@@ -92,14 +92,12 @@ def _decision(board: ReviewBoard, name: str, outcome: ReviewOutcome, undecided: 
     said = board.reviews(name).last_decisions()
     evidence = tuple(map(_describe, said))
     at = max((entry.at for entry in said), default="")
-    if not outcome.is_settled:
+    if not outcome.action:
         action = "flag" if undecided == "refuse" else undecided
         reason = outcome.reason or "not enough people decided"
         return Decision(name, action, STEP, UNDECIDED_RULE, reason, evidence, at=at)
     changes = changes_before_and_after(queued.item, outcome.changes)
-    return Decision(
-        name, outcome.action or "keep", STEP, RULE, outcome.reason, evidence, changes, ", ".join(outcome.by), at
-    )
+    return Decision(name, outcome.action, STEP, RULE, outcome.reason, evidence, changes, ", ".join(outcome.by), at)
 
 
 def _describe(entry: ReviewEntry) -> Evidence:
@@ -136,8 +134,7 @@ def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
         for decision in (step.decisions[name],)
         for field, (before, after) in decision.changes.items()
     ]
-    save(step.folder / CHANGES_FILE, b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-    return len(rows)
+    return save_json_lines(step.folder / CHANGES_FILE, rows)
 
 
 def agreement_document(agreement: Sequence[FieldAgreement], annotators: Sequence[AnnotatorFigures]) -> Document:

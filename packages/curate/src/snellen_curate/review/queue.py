@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, StorageError, UsageError
+from snellen.core.atomic_write import save_json_lines
+from snellen.core.errors import DataError, UsageError
 from snellen.core.media import FileSource
 from snellen.core.output import Generated
 from snellen.core.record import Record
@@ -101,9 +101,6 @@ class Abilities:
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Ability to its values of the coarser groupings, where each item of it has the same."""
 
-    def names(self) -> list[str]:
-        return list(self.parents)
-
     def changes(self, ability: str) -> dict[str, str]:
         """The fields of an item of this ability."""
         return {self.column: ability, **self.parents.get(ability, {})} if self.column else {}
@@ -120,7 +117,7 @@ class ReviewQueue:
 def read_queue(table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool = False) -> ReviewQueue:
     """Choose the items of a review and read them. Raises UsageError, also if there are none and
     the queue may not be empty, and DataError."""
-    flags = _read_flags(table)
+    flags = flagged_items(read_decisions(table.folder)) if table.folder is not None else {}
     gold = {each.item: each for each in settings.gold}
     chosen = _chosen_ids(table, settings, flags)
     items: dict[str, Item] = {}
@@ -175,17 +172,11 @@ def askable(item: Item) -> Item:
     return item
 
 
-def write_queue(folder: Path, queue: ReviewQueue, settings: ReviewSettings) -> Path:
+def write_queue(folder: Path, queue: ReviewQueue, settings: ReviewSettings) -> None:
     """Write `queue.jsonl`, for people who use another tool. Media that are not files of their own
     are written below `media`. Raises StorageError."""
-    path = folder / QUEUE_FILE
     media = MediaWriter(folder)
-    try:
-        rows = [queue_row(each, settings.blind, media) for each in queue.items.values()]
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
-    save(path, b"".join(_encode(row) + b"\n" for row in rows))
-    return path
+    save_json_lines(folder / QUEUE_FILE, (queue_row(each, settings.blind, media) for each in queue.items.values()))
 
 
 def queue_row(queued: QueuedItem, blind: bool, media: MediaWriter) -> dict[str, Any]:
@@ -212,19 +203,12 @@ def queue_row(queued: QueuedItem, blind: bool, media: MediaWriter) -> dict[str, 
     return row
 
 
-_encode = msgspec.json.Encoder().encode
-
-
 def _file(ref: MediaRef) -> str:
     """The path of a medium that is a file of its own; else empty."""
     if not isinstance(ref.source, FileSource | VideoFile | FrameFolder):
         return ""
     path = Path(ref.source.path)
     return str(path) if path.exists() else ""
-
-
-def _read_flags(table: ItemTable) -> dict[str, tuple[Decision, ...]]:
-    return flagged_items(read_decisions(table.folder)) if table.folder is not None else {}
 
 
 def _chosen_ids(table: ItemTable, settings: ReviewSettings, flags: Collection[str]) -> frozenset[str] | None:
@@ -321,6 +305,7 @@ def _read_replies(runs: Sequence[str], wanted: Collection[str]) -> dict[str, lis
 
 def _evidence(model: str, record: Record) -> Iterator[Evidence]:
     verdict = {None: record.unscored or record.outcome, 0.0: "wrong", 1.0: "right"}
+    pass_verdict = {None: "", False: "wrong", True: "right"}
     for number, each in enumerate(record.passes):
         text = each.output.text if isinstance(each.output, Generated) else ""
         if not text and each.answer is None:
@@ -330,13 +315,9 @@ def _evidence(model: str, record: Record) -> Iterator[Evidence]:
             model=f"{model}, pass {number + 1}" if several else model,
             request=record.requests[number] if number < len(record.requests) else "",
             reply=text[:MAX_REPLY],
-            verdict=_pass_verdict(each.correct) if several else str(verdict.get(record.score, "partly right")),
+            verdict=pass_verdict[each.correct] if several else str(verdict.get(record.score, "partly right")),
             score=None if several else record.score,
         )
-
-
-def _pass_verdict(correct: bool | None) -> str:
-    return "" if correct is None else "right" if correct else "wrong"
 
 
 def evidence_of(flags: Iterable[Decision]) -> Iterator[Evidence]:

@@ -73,8 +73,12 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
         "media": [_describe_medium(ref) for ref in sample.media],
         "source": _source(queued),
         "own": _own(reviews, by, role),
-        "comments": _comments(reviews, by, role),
-        "abilities": board.queue.abilities.names(),
+        "comments": [
+            {"by": entry.by, "text": entry.comment, "at": entry.at}
+            for entry in reviews.comments()
+            if role == "adjudicator" or (entry.by == by and entry.role == role)
+        ],
+        "abilities": list(board.queue.abilities.parents),
         "ability_column": board.queue.abilities.column,
     }
     if sees_key:
@@ -88,39 +92,27 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
             "replies": [_reply(each) for each in (*queued.replies, *evidence_of(queued.flags))],
         }
     if role == "adjudicator":
-        outcome = board.outcome(name)
-        described["outcome"] = {
-            "status": outcome.status,
-            "action": outcome.action,
-            "reason": outcome.reason,
-            "by": list(outcome.by),
-        }
-        figures = board.figures(PAGE_SLACK)
-        warnings = {each.annotator: each.warning for each in figures.annotators}
-        described["decisions"] = [
-            {
-                "warning": warnings.get(each.by, "") if each.role == "annotator" else "",
-                **_describe_decision(board, queued, each),
-            }
-            for each in reviews.last_decisions()
-        ]
-        described["chances"] = figures.chances.get(name, {})
-        described["right"] = f"{queued.gold.action} {queued.gold.answer}" if queued.gold else ""
+        described |= _describe_outcome(board, name, reviews)
     return described
 
 
-def _describe_decision(board: ReviewBoard, queued: QueuedItem, entry: ReviewEntry) -> dict[str, Any]:
-    """A decision with what it would change in the item."""
-    changes = dict(entry.changes)
-    if entry.action == "answer":
-        changes = blind_changes(queued, entry, board.queue.abilities)
+def _describe_outcome(board: ReviewBoard, name: str, reviews: ItemReviews) -> dict[str, Any]:
+    """Where the review of an item stands, and what the decisions about it say."""
+    queued, outcome, figures = board.queue.items[name], board.outcome(name), board.figures(PAGE_SLACK)
+    warnings = {each.annotator: each.warning for each in figures.annotators}
+    decisions = []
+    for entry in reviews.last_decisions():
+        blind = entry.action == "answer"
+        changes = blind_changes(queued, entry, board.queue.abilities) if blind else dict(entry.changes)
+        changed = [[field, *texts] for field, texts in changes_before_and_after(queued.item, changes).items()]
+        warning = warnings.get(entry.by, "") if entry.role == "annotator" else ""
+        own = {"role": entry.role, "changed": changed, "changes": changes}
+        decisions.append({"warning": warning, **msgspec.to_builtins(entry), **own})
     return {
-        **msgspec.to_builtins(entry),
-        "role": entry.role,
-        "changed": [
-            [field, before, after] for field, (before, after) in changes_before_and_after(queued.item, changes).items()
-        ],
-        "changes": changes,
+        "outcome": {name: getattr(outcome, name) for name in ("status", "action", "reason", "by")},
+        "decisions": decisions,
+        "chances": figures.chances.get(name, {}),
+        "right": f"{queued.gold.action} {queued.gold.answer}" if queued.gold else "",
     }
 
 
@@ -146,15 +138,6 @@ def _own(reviews: ItemReviews, by: str, role: Role) -> dict[str, Any] | None:
     """The person's own decision."""
     entry = reviews.resolution() if role == "adjudicator" else reviews.decisions().get(by)
     return None if entry is None else msgspec.to_builtins(entry)
-
-
-def _comments(reviews: ItemReviews, by: str, role: Role) -> list[dict[str, str]]:
-    """Comments, of which an annotator sees their own."""
-    return [
-        {"by": entry.by, "text": entry.comment, "at": entry.at}
-        for entry in reviews.comments()
-        if role == "adjudicator" or (entry.by == by and entry.role == role)
-    ]
 
 
 def _flag(decision: Decision) -> dict[str, Any]:
@@ -194,15 +177,9 @@ def describe_rows(board: ReviewBoard, by: str, role: Role, show: str, text: str)
         }
         if role == "adjudicator":
             row |= {"status": outcome.status, "action": outcome.action, "reason": outcome.reason}
-        if _fits(show, row, bool(own)):
+        if show == ("mine" if own else "todo") or show in ("all", row.get("status")):
             rows.append(row)
     return rows
-
-
-def _fits(show: str, row: dict[str, Any], is_decided: bool) -> bool:
-    if show in ("mine", "todo"):
-        return is_decided == (show == "mine")
-    return show in ("all", row.get("status"))
 
 
 PORT = 8421

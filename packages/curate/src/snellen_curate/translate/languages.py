@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 import unicodedata
-from importlib.resources import files
 
 from msgspec import Struct, convert
 
 from snellen.core.errors import UsageError
+from snellen.data.toml_files import read_packaged
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 _OTHER_NAMES = {"zh-cn": "zh", "zh-hans": "zh", "zh-sg": "zh", "cn": "zh", "zh-tw": "zh-Hant", "zh-hk": "zh-Hant"}
@@ -42,6 +41,8 @@ class Language(Struct, frozen=True):
     """Words with which a remark in brackets begins."""
     opening: str = ""
     """Words with which a reply begins, such as "Sure!"."""
+    capitals: tuple[str, ...] = ()
+    """Words with a capital that are no names."""
     word_bounds: bool = True
     length: tuple[float, float] | None = None
     """Usual characters of this language for one of English, in texts of 50 characters or more."""
@@ -97,8 +98,8 @@ def script_of(character: str) -> str:
 @functools.cache
 def known_languages() -> dict[str, Language]:
     """The languages of the table, by tag."""
-    text = (files("snellen_curate.translate") / "languages.toml").read_text(encoding="utf-8")
-    return {tag: convert({"tag": tag, **entry}, Language) for tag, entry in tomllib.loads(text).items()}
+    table = read_packaged(__package__, "languages.toml")
+    return {tag: convert({"tag": tag, **entry}, Language) for tag, entry in table.items()}
 
 
 def open_language(tag: str) -> Language:

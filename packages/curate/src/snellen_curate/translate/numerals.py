@@ -9,12 +9,12 @@ a reading.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from importlib.resources import files
 from typing import Literal, NamedTuple
+
+from snellen.data.toml_files import read_packaged
 
 Form = Literal["digits", "numeral", "word"]
 
@@ -27,22 +27,12 @@ class NumberMention(NamedTuple):
     form: Form
 
 
-_HAN_DIGITS = {
-    **{character: value for value, character in enumerate("〇一二三四五六七八九")},
-    "零": 0,
-    "○": 0,
-    "两": 2,
-    "兩": 2,
-    "壹": 1,
-    "贰": 2,
-    "叁": 3,
-    "肆": 4,
-    "伍": 5,
-}
-_HAN_TENS = {"十": 10, "拾": 10, "百": 100, "千": 1000}
-_HAN_MYRIADS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
+_TABLE = read_packaged(__package__, "numbers.toml")
+_HAN_DIGITS, _HAN_TENS, _HAN_MYRIADS = (
+    {character: int(value) for value, characters in table.items() for character in characters}
+    for table in _TABLE["han"].values()
+)
 _HAN_CLASS = "".join({**_HAN_DIGITS, **_HAN_TENS, **_HAN_MYRIADS})
-_TABLE = tomllib.loads((files(__package__) / "numbers.toml").read_text(encoding="utf-8"))
 _SCALES = {word: int(scale) for scale, words in _TABLE["scales"].items() for word in words.split()}
 _SPACES = " \u00a0\u2009\u202f"
 _DIGITS = re.compile(
@@ -71,6 +61,7 @@ _AND_A_HALF = re.compile(rf"\b({'|'.join((*_UNITS[1:], *_TENS))}|an?|\d+)\s(?:\w
 _PER_UNIT = re.compile(r"/\s?[a-z]{3,}")
 """As in "4 gallons/minute", which is 4 gallons in 1 minute."""
 _WORD = re.compile(r"[a-z]+")
+_FOLDED = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"٫": ".", "٬": ",", "\u3000": " "}
 _FOLDABLE = re.compile(r"[\uff01-\uff5e\u3000٫٬]|(?![0-9])\d")
 _RANGE = re.compile(r"\s?(?:to|or|and|[-–—~至到])\s?")
 _AFTERNOON = re.compile(r"\d\s?(?:p\.?m\b|o'clock)", re.IGNORECASE)
@@ -121,21 +112,7 @@ def spelt_numbers(text: str) -> list[tuple[str, Decimal]]:
 
 def fold_digits(text: str) -> str:
     """`text` with full-width forms and the digits of all scripts as ASCII."""
-    if not _FOLDABLE.search(text):
-        return text
-    return "".join(map(_fold_character, text))
-
-
-def _fold_character(character: str) -> str:
-    code = ord(character)
-    if 0xFF01 <= code <= 0xFF5E:
-        return chr(code - 0xFEE0)
-    if code > 127:
-        digit = unicodedata.decimal(character, None)
-        if digit is not None:
-            return str(digit)
-        return {"٫": ".", "٬": ",", "\u3000": " "}.get(character, character)
-    return character
+    return _FOLDABLE.sub(lambda match: _FOLDED.get(match[0]) or str(unicodedata.decimal(match[0])), text)
 
 
 def _mentions(text: str) -> Iterator[NumberMention]:

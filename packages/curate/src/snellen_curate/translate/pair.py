@@ -100,18 +100,10 @@ def _normal_formula(formula: str) -> str:
     return "".join(inside.split())
 
 
-def _normal_code(code: str) -> str:
-    return " ".join(code.strip("` \n").split())
-
-
-def _normal_placeholder(placeholder: str) -> str:
-    return " ".join(placeholder.split())
-
-
 _NORMAL: dict[str, Callable[[str], str]] = {
-    "code": _normal_code,
+    "code": lambda code: " ".join(code.strip("` \n").split()),
     "formulae": _normal_formula,
-    "placeholders": _normal_placeholder,
+    "placeholders": lambda placeholder: " ".join(placeholder.split()),
 }
 
 
@@ -120,6 +112,12 @@ Level = Literal["wrong", "doubtful"]
 recorded."""
 
 _LABEL = re.compile(r"[A-Z]")
+
+
+Fault = tuple[Level, str]
+"""What a rule has against a text: how sure it is, and a clause."""
+FieldFault = tuple[str, Level, str]
+"""The same of one text of several, with its field."""
 
 
 class Mismatch(Struct, frozen=True):
@@ -159,28 +157,48 @@ class TextPair:
         """Fields that both texts have and that are not empty."""
         return tuple(name for name, text in self.source.items() if text.strip() and self.target.get(name, "").strip())
 
+    @cached_property
+    def by_field(self) -> dict[str, FieldPair]:
+        """The texts of these fields with their translations."""
+        return {name: FieldPair(name, self) for name in self.fields}
+
     @property
     def options(self) -> list[str]:
         """The labels of the source's options."""
         return [name for name in self.source if _LABEL.fullmatch(name)]
 
-    @cached_property
-    def source_spans(self) -> dict[str, Spans]:
-        return {name: find_spans(self.source[name]) for name in self.fields}
+
+@dataclass(frozen=True)
+class FieldPair:
+    """The text of one field of an item, and its translation."""
+
+    name: str
+    item: TextPair
+
+    @property
+    def source(self) -> str:
+        return self.item.source[self.name]
+
+    @property
+    def target(self) -> str:
+        return self.item.target[self.name]
 
     @cached_property
-    def source_concepts(self) -> dict[str, list[tuple[TermGroup, dict[str, list[str]]]]]:
-        """By field the groups of words that are known for the two languages and that the source
-        has a word of, with the concepts of these words."""
-        groups = terms_of(self.source_language, self.target_language).groups
-        return {
-            name: [(group, concepts) for group in groups if (concepts := group.source_concepts(spans.rest))]
-            for name, spans in self.source_spans.items()
-        }
+    def before(self) -> Spans:
+        """The kept parts of the source."""
+        return find_spans(self.source)
 
     @cached_property
-    def target_spans(self) -> dict[str, Spans]:
-        return {name: find_spans(self.target[name]) for name in self.fields}
+    def after(self) -> Spans:
+        """The kept parts of the translation."""
+        return find_spans(self.target)
+
+    @cached_property
+    def concepts(self) -> list[tuple[TermGroup, dict[str, list[str]]]]:
+        """The groups of words that are known for the two languages and that the source has a word
+        of, with the concepts of these words."""
+        groups = terms_of(self.item.source_language, self.item.target_language).groups
+        return [(group, found) for group in groups if (found := group.source_concepts(self.before.rest))]
 
 
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[.,:](?=\d)")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.sample import Rotation, Sample
+from snellen.core.sample import Sample
 from snellen.data_sets.items import Item
 from snellen_curate.translate.instructions import ANSWER, HINT, QUESTION, answer_field
 from snellen_curate.translate.languages import Language
@@ -35,14 +35,12 @@ def sibling_item(item: Item, texts: Mapping[str, str], language: Language) -> It
         hint=texts.get(HINT, sample.hint),
         options=options,
         gold=gold,
-        rotations=tuple(_translate_rotation(each, by_text) for each in sample.rotations),
+        rotations=tuple(
+            replace(each, options={name: by_text.get(text, text) for name, text in each.options.items()})
+            for each in sample.rotations
+        ),
     )
     return replace(item, sample=changed, cells={**item.cells, LANGUAGE_COLUMN: language.tag})
-
-
-def _translate_rotation(rotation: Rotation, by_text: Mapping[str, str]) -> Rotation:
-    options = {name: by_text.get(text, text) for name, text in rotation.options.items()}
-    return replace(rotation, options=options)
 
 
 class SiblingPair(NamedTuple):

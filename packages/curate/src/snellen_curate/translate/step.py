@@ -14,7 +14,7 @@ from snellen.api.progress import ProgressChoice
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
 from snellen.data_sets.decisions import FAILED, Action, Decision, Evidence, count_actions
-from snellen.data_sets.items import ITEMS_FILE, Item, ItemTable
+from snellen.data_sets.items import ITEMS_FILE, ItemTable
 from snellen.data_sets.step import Step, open_step
 from snellen.engine.servers.process import Notify
 from snellen.report.document import Block, Document, Line
@@ -24,19 +24,10 @@ from snellen.store.runs import write_json
 from snellen_curate.asking import Job, Result, model_setting, open_models
 from snellen_curate.open_data import open_items
 from snellen_curate.step_options import StepOptions
+from snellen_curate.translate import siblings
 from snellen_curate.translate.instructions import choose_instruction, texts_of
 from snellen_curate.translate.pair import Mismatch
 from snellen_curate.translate.rules import RULES, check_pair
-from snellen_curate.translate.siblings import (
-    ItemTexts,
-    SiblingPair,
-    TermUse,
-    check_kinship,
-    displaced_options,
-    pair_siblings,
-    sibling_item,
-    term_uses,
-)
 from snellen_curate.translate.translating import TranslatedItem, TranslationPlan, translate_texts
 
 STEP = "translate"
@@ -63,7 +54,7 @@ class TranslationSummary(Struct, frozen=True):
     wrong: dict[str, int]
     """Items that a rule calls wrong, by rule."""
     doubtful: dict[str, int]
-    terms: tuple[TermUse, ...] = ()
+    terms: tuple[siblings.TermUse, ...] = ()
     """Options that several items have."""
     abort_reason: str = ""
 
@@ -72,7 +63,7 @@ class TranslationSummary(Struct, frozen=True):
         return self.wrong.get(FAILED, 0)
 
     @property
-    def inconsistent(self) -> list[TermUse]:
+    def inconsistent(self) -> list[siblings.TermUse]:
         """Terms with more than one translation."""
         return [use for use in self.terms if not use.is_consistent]
 
@@ -100,29 +91,22 @@ def translate_items(
     table = open_items(data, columns)
     settings = _settings(plan, {role: model_setting(model) for role, model in models.items()})
     with open_step(out, STEP, settings, table) as step:
-        reason = ""
-        pending = _count_pending(table, plan, step)
-        if pending:
+        if pending := _count_pending(table, plan, step):
             with open_models(models, options or StepOptions(), step.folder, progress=progress, notify=notify) as opened:
-                opened.drive(
-                    _jobs(table, plan, step),
-                    partial(_decide_result, plan, step),
-                    f"translating into {plan.target.name}",
-                    pending,
-                )
-                reason = opened.abort_reason
-        uses: list[TermUse] = []
-        if not reason:
-            uses = term_uses(_texts_of_decisions(step.decisions.values()))
-            texts = _texts_of_decisions(step.decisions.values())
-            for decision in _flag_displaced(step.decisions, texts, uses):
-                step.decide(decision)
-            step.write_items(_sibling_items(table, plan, step.decisions))
-            write_json(step.folder / TERMS_FILE, uses)
+                title = f"translating into {plan.target.name}"
+                opened.drive(_jobs(table, plan, step), partial(_decide_result, plan, step), title, pending)
+                if opened.abort_reason:
+                    summary = _summarise(step.decisions.values(), step.folder, table.name, plan, ())
+                    return replace(summary, abort_reason=opened.abort_reason)
+        texts = _texts_of_decisions(step.decisions.values())
+        uses = siblings.term_uses(texts)
+        for decision in _flag_displaced(step.decisions, texts, uses):
+            step.decide(decision)
+        texts_by_id = {each.id: each.target for each in texts}
+        step.write_items(siblings.sibling_item(item, texts_by_id[item.id], plan.target) for item in table)
+        write_json(step.folder / TERMS_FILE, uses)
         summary = _summarise(step.decisions.values(), step.folder, table.name, plan, uses)
-        summary = replace(summary, abort_reason=reason)
-        if not reason:
-            step.finish(_counts(summary), "waiting" if summary.failures else "complete")
+        step.finish(_counts(summary), "waiting" if summary.failures else "complete")
     return summary
 
 
@@ -142,21 +126,16 @@ def check_sibling(
     _check_plan(plan)
     table = open_items(data, columns)
     # A data set folder has our columns, whatever those of the source are.
-    is_folder = (Path(sibling).expanduser() / ITEMS_FILE).is_file()
-    other = open_items(sibling, None if is_folder else columns)
-    pairs = list(pair_siblings(table, other))
-    if not any(pair.source and pair.target for pair in pairs):
+    other = open_items(sibling, None if (Path(sibling).expanduser() / ITEMS_FILE).is_file() else columns)
+    pairs = list(siblings.pair_siblings(table, other))
+    by_id = {pair.id: _compare(pair, plan) for pair in pairs}
+    texts = list(_texts_of_pairs(pairs, plan))
+    if not texts:
         raise UsageError(
             f"{table.name} and {other.name} share no id ({_some_ids(pairs)}); expected a data set "
             "and its translation, with the same ids"
         )
-    by_id = {pair.id: _compare(pair, plan) for pair in pairs}
-    texts = [
-        ItemTexts(pair.id, texts_of(pair.source.sample, plan.fields), texts_of(pair.target.sample, plan.fields))
-        for pair in pairs
-        if pair.source and pair.target
-    ]
-    uses = term_uses(texts)
+    uses = siblings.term_uses(texts)
     by_id |= {each.item: each for each in _flag_displaced(by_id, texts, uses)}
     decisions = list(by_id.values())
     folder = Path(out).expanduser() if out is not None else None
@@ -178,7 +157,7 @@ def sibling_name(data: str | Path, plan: TranslationPlan, columns: Mapping[str, 
     return f"{open_items(data, columns).name}-{plan.target.tag}"
 
 
-def _some_ids(pairs: list[SiblingPair]) -> str:
+def _some_ids(pairs: list[siblings.SiblingPair]) -> str:
     sources = [pair.id for pair in pairs if pair.source][:2]
     targets = [pair.id for pair in pairs if pair.target][:2]
     return f"{', '.join(sources)}, ... and {', '.join(targets)}, ..."
@@ -269,29 +248,30 @@ def _decision(
     return Decision(name, action, STEP, rule, reason, (*rules, *evidence), dict(changes or {}))
 
 
-def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
+def _compare(pair: siblings.SiblingPair, plan: TranslationPlan) -> Decision:
     """The decision about an item of an existing translation."""
     if pair.source is None or pair.target is None:
         which = "source" if pair.source is None else "translation"
         return Decision(pair.id, "flag", STEP, MISSING, f"the {which} has no item of this id")
     source, target = pair.source.sample, pair.target.sample
     texts, translation = texts_of(source, plan.fields), texts_of(target, plan.fields)
-    mismatches = [*check_kinship(source, target)]
+    mismatches = [*siblings.check_kinship(source, target)]
     mismatches += check_pair(plan.pair(texts, translation, source.gold))
     # Both texts of a flagged item, for whoever reviews it.
     texts_of_both = {name: (text, translation.get(name, "")) for name, text in texts.items()}
     return _decision(plan, pair.id, mismatches, changes=texts_of_both if plan.needs_review(mismatches) else None)
 
 
-def _sibling_items(table: ItemTable, plan: TranslationPlan, decisions: Mapping[str, Decision]) -> Iterator[Item]:
-    for item in table:
-        changes = decisions[item.id].changes
-        yield sibling_item(item, {name: after for name, (_, after) in changes.items()}, plan.target)
+def _texts_of_pairs(pairs: Iterable[siblings.SiblingPair], plan: TranslationPlan) -> Iterator[siblings.ItemTexts]:
+    for name, source, target in pairs:
+        if source and target:
+            texts = (texts_of(item.sample, plan.fields) for item in (source, target))
+            yield siblings.ItemTexts(name, *texts)
 
 
-def _texts_of_decisions(decisions: Iterable[Decision]) -> list[ItemTexts]:
+def _texts_of_decisions(decisions: Iterable[Decision]) -> list[siblings.ItemTexts]:
     return [
-        ItemTexts(
+        siblings.ItemTexts(
             decision.item,
             {name: before for name, (before, _) in decision.changes.items()},
             {name: after for name, (_, after) in decision.changes.items()},
@@ -301,11 +281,11 @@ def _texts_of_decisions(decisions: Iterable[Decision]) -> list[ItemTexts]:
 
 
 def _flag_displaced(
-    decisions: Mapping[str, Decision], texts: Sequence[ItemTexts], uses: Sequence[TermUse]
+    decisions: Mapping[str, Decision], texts: Sequence[siblings.ItemTexts], uses: Sequence[siblings.TermUse]
 ) -> Iterator[Decision]:
     """New decisions about items of which the others show that options changed places."""
     displaced: dict[str, list[Mismatch]] = defaultdict(list)
-    for name, mismatch in displaced_options(texts, uses):
+    for name, mismatch in siblings.displaced_options(texts, uses):
         if ("wrong", mismatch.rule) not in map(_alarm, decisions[name].evidence):
             displaced[name].append(mismatch)
     by_id = {each.id: each for each in texts}
@@ -329,13 +309,9 @@ def _flag_displaced(
 
 def _source_evidence(changes: Mapping[str, tuple[str, str]]) -> Evidence:
     """The texts of the source, for whoever reviews their translation."""
-    lines = (f"{name}: {before}" for name, (before, _) in sorted(changes.items(), key=_field_key))
-    return Evidence(SOURCE_TEXT, reply="\n".join(lines))
-
-
-def _field_key(entry: tuple[str, object]) -> tuple[bool, str]:
-    """The question and the hint before the options."""
-    return len(entry[0]) == 1, entry[0]
+    # The question and the hint before the options.
+    names = sorted(changes, key=lambda name: (len(name) == 1, name))
+    return Evidence(SOURCE_TEXT, reply="\n".join(f"{name}: {changes[name][0]}" for name in names))
 
 
 def _rule_evidence(mismatch: Mismatch) -> Evidence:
@@ -348,7 +324,7 @@ def _summarise(
     folder: Path | None,
     source: str,
     plan: TranslationPlan,
-    uses: Sequence[TermUse],
+    uses: Sequence[siblings.TermUse],
     name: str = "",
 ) -> TranslationSummary:
     """What the decisions come to. `name` is the sibling's; the folder's by default."""

@@ -12,16 +12,7 @@ from snellen.core.errors import UsageError
 from snellen.core.flow import Steps
 from snellen.core.request import Generation, Message, Text, user
 from snellen_curate.asking import NotJson, ask_json
-from snellen_curate.translate.instructions import (
-    DEFAULT_FIELDS,
-    FIELDS,
-    MeaningVerdict,
-    judge_prompt,
-    reply_form,
-    texts_of_reply,
-    translation_prompt,
-    write_texts,
-)
+from snellen_curate.translate import instructions
 from snellen_curate.translate.languages import Language
 from snellen_curate.translate.pair import Mismatch, TextPair, chrf
 from snellen_curate.translate.rules import check_pair
@@ -37,10 +28,10 @@ Review = Literal["wrong", "doubtful", "all"]
 def parse_fields(text: str) -> tuple[str, ...]:
     """What is translated, from a list such as `question,options`. Raises UsageError."""
     fields = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    unknown = [name for name in fields if name not in FIELDS]
+    unknown = [name for name in fields if name not in instructions.FIELDS]
     if unknown or not fields:
         got = f"'{unknown[0]}'" if unknown else "nothing"
-        raise UsageError(f"--fields: got {got}; expected some of {', '.join(FIELDS)}")
+        raise UsageError(f"--fields: got {got}; expected some of {', '.join(instructions.FIELDS)}")
     return fields
 
 
@@ -50,7 +41,7 @@ class TranslationPlan:
 
     source: Language
     target: Language
-    fields: tuple[str, ...] = DEFAULT_FIELDS
+    fields: tuple[str, ...] = instructions.DEFAULT_FIELDS
     keep: tuple[str, ...] = ()
     glossary: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 3
@@ -98,7 +89,7 @@ def translate_texts(
     What the way back or the judge shows to be wrong is sent back once. Raises AskFailed, and
     NotJson if no reply has the right form.
     """
-    prompt = translation_prompt(texts, plan.source, plan.target, keep=plan.keep, glossary=plan.glossary)
+    prompt = instructions.translation_prompt(texts, plan.source, plan.target, keep=plan.keep, glossary=plan.glossary)
     first = yield from _translate_once(plan, item, texts, gold, prompt)
     if _count_wrong(first.mismatches)[0]:
         # The rules had all their attempts: a person decides, with whatever else there is to say.
@@ -109,7 +100,7 @@ def translate_texts(
         return first
     conversation = (
         *prompt,
-        Message("assistant", (Text(write_texts(first.texts)),)),
+        Message("assistant", (Text(instructions.write_texts(first.texts)),)),
         user(Text(f"This cannot be used: {problems}. Reply with the corrected JSON alone.")),
     )
     second = yield from _translate_once(plan, item, texts, gold, conversation)
@@ -127,7 +118,7 @@ def _translate_once(
 
     def name_mistakes(reply: object) -> str:
         assert isinstance(reply, msgspec.Struct)
-        target = texts_of_reply(reply, fields)
+        target = instructions.texts_of_reply(reply, fields)
         mismatches = check_pair(plan.pair(texts, target, gold))
         replies.append((target, mismatches))
         return "; ".join(str(each) for each in mismatches if each.level == "wrong")
@@ -136,7 +127,7 @@ def _translate_once(
         yield from ask_json(
             TRANSLATOR,
             messages,
-            reply_form(fields),
+            instructions.reply_form(fields),
             item,
             settings=_SETTINGS,
             attempts=plan.attempts,
@@ -173,16 +164,16 @@ def _count_wrong(mismatches: Sequence[Mismatch]) -> tuple[int, int]:
 def _translate_back(plan: TranslationPlan, item: str, target: Mapping[str, str]) -> Steps[dict[str, str]]:
     texts = {name: text for name, text in target.items() if text.strip()}
     fields = tuple(texts)
-    prompt = translation_prompt(texts, plan.target, plan.source)
-    reply = yield from ask_json(BACK, prompt, reply_form(fields), item, settings=_SETTINGS)
-    return texts_of_reply(reply, fields)
+    prompt = instructions.translation_prompt(texts, plan.target, plan.source)
+    reply = yield from ask_json(BACK, prompt, instructions.reply_form(fields), item, settings=_SETTINGS)
+    return instructions.texts_of_reply(reply, fields)
 
 
 def _judge(
     plan: TranslationPlan, item: str, texts: Mapping[str, str], target: Mapping[str, str]
 ) -> Steps[list[Mismatch]]:
-    prompt = judge_prompt(texts, target, plan.source, plan.target)
-    verdict = yield from ask_json(JUDGE, prompt, MeaningVerdict, item, settings=_SETTINGS)
+    prompt = instructions.judge_prompt(texts, target, plan.source, plan.target)
+    verdict = yield from ask_json(JUDGE, prompt, instructions.MeaningVerdict, item, settings=_SETTINGS)
     if verdict.same:
         return []
     text = "; ".join(verdict.differences) or "the judge says that the meaning differs"

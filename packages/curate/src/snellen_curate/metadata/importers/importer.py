@@ -204,38 +204,17 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     header = MetadataHeader(sources={request.name: facts}, spaces=imported.spaces)
     counts = ImportCounts(str(request.out), name, request.name, 0, 0)
     folder = request.out.absolute().parent
-    kept = _KeptPictures(request.kept) if request.kept else None
-
-    last_left_out = ""
-
-    def records() -> Iterator[MetadataRecord]:
-        nonlocal last_left_out
-        for record in imported.records:
-            filled = _fill(record, request)
-            if kept is not None and not kept.has_all(filled, folder):
-                kept.left_out += 1
-                last_left_out = ", ".join(filled.images)
-                continue
-            counts.without_licence += not header.license_of(filled)
-            for picture in filled.images:
-                if not Path(folder, picture).is_file():
-                    counts.missing_pictures += 1
-                    counts.missing_picture = counts.missing_picture or picture
-            problem = record_problem(filled, header)
-            if problem is not None:
-                counts.with_problems += 1
-                if len(counts.problems) < 5:
-                    counts.problems[filled.id] = problem.reason
-            yield filled
-
-    counts.records = write_records(request.out, header, records())
+    kept = _KeptPictures(request.kept, folder) if request.kept else None
+    records = (_fill(record, request) for record in imported.records)
+    chosen = records if kept is None else filter(kept.has_all, records)
+    counts.records = write_records(request.out, header, _count(chosen, counts, header, folder))
     counts.left_out = dict(imported.left_out)
     if kept is not None and kept.left_out:
         counts.left_out[f"pictures that are not in {request.kept}"] = kept.left_out
     if not counts.records:
         request.out.unlink()
         if kept is not None and kept.left_out:
-            kept.refuse_none(last_left_out)
+            kept.refuse_none()
         raise DataError(f"{', '.join(request.paths)}: no pictures were found by importer {name}")
     if counts.with_problems == counts.records:
         request.out.unlink()
@@ -244,15 +223,34 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     return counts
 
 
+def _count(
+    records: Iterable[MetadataRecord], counts: ImportCounts, header: MetadataHeader, folder: Path
+) -> Iterator[MetadataRecord]:
+    """The records, counting what they lack; their paths are relative to `folder`."""
+    for record in records:
+        counts.without_licence += not header.license_of(record)
+        missing = [picture for picture in record.images if not Path(folder, picture).is_file()]
+        counts.missing_pictures += len(missing)
+        counts.missing_picture = counts.missing_picture or "".join(missing[:1])
+        problem = record_problem(record, header)
+        if problem is not None:
+            counts.with_problems += 1
+            if len(counts.problems) < 5:
+                counts.problems[record.id] = problem.reason
+        yield record
+
+
 class _KeptPictures:
     """The pictures of a data set folder. A file is the one of the longest id or path that its own
     path ends with: sub/a.png is not a.png. File names that stand once in the folder count too."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, records: Path) -> None:
+        """`records`: the folder that the paths of records are relative to."""
         from snellen_curate.pictures.check import TABLE_FILE
 
         self.left_out = 0
-        self._folder = folder
+        self._folder, self._records = folder, records
+        self._last_left_out = ""
         self._is_kept = {each.item: False for each in read_decisions(folder)}
         self._is_kept |= {item.id: True for item in open_items(folder)}
         if (folder / TABLE_FILE).is_file():
@@ -265,21 +263,23 @@ class _KeptPictures:
                 for key in keys:
                     self._is_kept.setdefault(key, row["decision"] != "drop")
 
-    def refuse_none(self, picture: str) -> None:
-        """Raises DataError if no picture was found; `picture` is one that was looked for."""
+    def refuse_none(self) -> None:
+        """Raises DataError, as no picture was found."""
         there = ", ".join([*self._is_kept][:3])
         raise DataError(
             f"0 of {self.left_out} pictures are in {self._folder} and kept: it has {there}; here "
-            f"they are like {picture}"
+            f"they are like {self._last_left_out}"
         )
 
-    def has_all(self, record: MetadataRecord, folder: Path) -> bool:
-        """Whether all pictures of a record are kept; its paths are relative to `folder`."""
-        return all(map(self._has, (Path(folder, image) for image in record.images)))
-
-    def _has(self, path: Path) -> bool:
-        ids = ("/".join(path.parts[start:]) for start in range(len(path.parts)))
-        return next((self._is_kept[each] for each in ids if each in self._is_kept), False)
+    def has_all(self, record: MetadataRecord) -> bool:
+        """Whether all pictures of a record are kept; counts it if not."""
+        for path in (Path(self._records, image) for image in record.images):
+            ids = ("/".join(path.parts[start:]) for start in range(len(path.parts)))
+            if not next((self._is_kept[each] for each in ids if each in self._is_kept), False):
+                self.left_out += 1
+                self._last_left_out = ", ".join(record.images)
+                return False
+        return True
 
 
 def _fill(record: MetadataRecord, request: ImportRequest) -> MetadataRecord:

@@ -111,7 +111,9 @@ def _record(
 
     texts = {field: text for field in _TEXT_FIELDS if (text := take(field))}
     lists = {field: tuple(_items(text)) for field in _LIST_FIELDS if (text := take(field))}
-    numbers = {field: int(float(text)) for field in _NUMBER_FIELDS if _is_number(text := take(field))}
+    numbers = {
+        field: int(float(text)) for field in _NUMBER_FIELDS if (text := take(field)).replace(".", "", 1).isdecimal()
+    }
     boxes = _boxes(take("boxes"), take("box_labels"))
     # A table that names its pictures names its records by them.
     name = take("id") or cells.get("image", "") or str(row.index)
@@ -146,10 +148,6 @@ def _items(text: str) -> list[str]:
     """The items of a list, or the text as the only one."""
     items = parse_list(text)
     return [text] if items is None else [str(item).strip() for item in items if str(item).strip()]
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
 
 
 def _boxes(text: str, labels: str) -> tuple[ObjectBox, ...]:

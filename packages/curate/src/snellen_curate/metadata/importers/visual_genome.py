@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError
 from snellen.data.json_document import decode_document
 from snellen_curate.metadata.importers.importer import ImportedMetadata, ImportRequest, clip_box
-from snellen_curate.metadata.records import MetadataRecord, ObjectRelation
+from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectRelation
 
 
 class _GenomeObject(Struct, gc=False):
@@ -27,6 +28,10 @@ class _GenomeObject(Struct, gc=False):
     def label(self) -> str:
         return (self.name or (self.names[0] if self.names else "")).strip()
 
+    @property
+    def corners(self) -> Corners:
+        return self.x, self.y, self.x + self.w, self.y + self.h
+
 
 class _GenomeRegion(Struct, gc=False):
     phrase: str
@@ -34,6 +39,10 @@ class _GenomeRegion(Struct, gc=False):
     y: float
     width: float
     height: float
+
+    @property
+    def corners(self) -> Corners:
+        return self.x, self.y, self.x + self.width, self.y + self.height
 
 
 class _GenomeRelation(Struct):
@@ -69,57 +78,50 @@ def read_visual_genome(request: ImportRequest) -> ImportedMetadata:
     return ImportedMetadata(records, license="CC-BY-4.0", left_out=left_out)
 
 
+def _join(request: ImportRequest, files: list[list[_GenomeImage]]) -> dict[int, _GenomeImage]:
+    """What all files say of each image. Raises DataError."""
+    images: dict[int, _GenomeImage] = {}
+    for entry in chain.from_iterable(files):
+        if entry.number is None:
+            raise DataError(
+                f"{', '.join(request.paths)}: an entry has neither image_id nor id; expected Visual Genome's files"
+            )
+        image = images.setdefault(entry.number, _GenomeImage())
+        image.width, image.height = max(image.width, entry.width), max(image.height, entry.height)
+        image.url = image.url or entry.url
+        image.objects += entry.objects
+        image.regions += entry.regions
+        image.relationships += entry.relationships
+    return images
+
+
 def _records(
     request: ImportRequest, files: list[list[_GenomeImage]], left_out: Counter[str]
 ) -> Iterator[MetadataRecord]:
     """A record for each image: its objects as boxes, regions as boxes with an expression."""
-    parts: dict[int, list[_GenomeImage]] = {}
-    for file in files:
-        for entry in file:
-            if entry.number is None:
-                raise DataError(
-                    f"{', '.join(request.paths)}: an entry has neither image_id nor id; expected Visual Genome's files"
-                )
-            parts.setdefault(entry.number, []).append(entry)
     folder = Path(request.paths[0]).expanduser().absolute().parent
-    for number, entries in parts.items():
-        width = max(entry.width for entry in entries)
-        height = max(entry.height for entry in entries)
-        objects = [each for entry in entries for each in entry.objects]
-        size = (width, height)
-        boxes = [
-            box
-            for each in objects
-            for box in clip_box(each.label, (each.x, each.y, each.x + each.w, each.y + each.h), size, left_out)
-        ]
+    for number, image in _join(request, files).items():
+        size = (image.width, image.height)
+        boxes = [box for each in image.objects for box in clip_box(each.label, each.corners, size, left_out)]
         # Regions first: `expression` is what a template asks for.
-        regions = [each for entry in entries for each in entry.regions]
-        unique = Counter(region.phrase.strip().lower() for region in regions)
+        spellings = Counter(region.phrase.strip().lower() for region in image.regions)
         expressions = [
             box
-            for region in regions
-            if unique[region.phrase.strip().lower()] == 1
-            for box in clip_box(
-                "",
-                (region.x, region.y, region.x + region.width, region.y + region.height),
-                size,
-                left_out,
-                expression=region.phrase.strip(),
-            )
+            for region in image.regions
+            if spellings[region.phrase.strip().lower()] == 1
+            for box in clip_box("", region.corners, size, left_out, expression=region.phrase.strip())
         ]
-        url = next((entry.url for entry in entries if entry.url), "")
-        name = "/".join(url.split("/")[-2:]) if url else f"{number}.jpg"
+        name = "/".join(image.url.split("/")[-2:]) if image.url else f"{number}.jpg"
         yield MetadataRecord(
             id=f"{request.name}/{number}",
             source=request.name,
             images=(request.picture_path(name, folder),),
-            width=width,
-            height=height,
+            width=image.width,
+            height=image.height,
             boxes=(*expressions, *boxes),
             relations=tuple(
                 ObjectRelation(each.subject.label, each.predicate.strip().lower(), each.object.label)
-                for entry in entries
-                for each in entry.relationships
+                for each in image.relationships
                 if each.subject.label and each.object.label and each.predicate.strip()
             ),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from snellen.core.errors import DataError
 from snellen_curate.metadata.importers.box_files import box_record, file_name, label_space, picture_size
 from snellen_curate.metadata.importers.importer import SPLITS, ImportedMetadata, ImportRequest, clip_box, only_path
-from snellen_curate.metadata.records import MetadataRecord, ObjectBox
+from snellen_curate.metadata.records import Corners, MetadataRecord, ObjectBox
 from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
 
 _NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "_darknet.labels")
@@ -98,22 +98,9 @@ def _records(
             left_out["the text file of a picture, which then has no objects"] += 1
         else:
             text_files.add(text_file.resolve())
-        for number, line in enumerate(_lines(text_file), 1):
-            values = line.split()
-            try:
-                # The points of a pose follow its box.
-                values, keypoints = (values[:5], values[5:]) if has_keypoints else (values, [])
-                if keypoints:
-                    left_out["the keypoints of an object"] += 1
-                label, points = names[int(values[0])], list(map(float, values[1:]))
-                left, top, right, bottom = _corners(points)
-            except (KeyError, ValueError, IndexError) as error:
-                raise DataError(
-                    f"{text_file}, line {number}: {line.strip()!r} is no object; "
-                    "expected a class that has a name, and its box or outline"
-                ) from error
-            corners = (left * size[0], top * size[1], right * size[0], bottom * size[1])
-            boxes += clip_box(label, corners, size, left_out)
+            for label, (left, top, right, bottom) in _objects(text_file, names, left_out, has_keypoints):
+                corners = (left * size[0], top * size[1], right * size[0], bottom * size[1])
+                boxes += clip_box(label, corners, size, left_out)
         yield box_record(request, file_name(picture, folder.absolute()), picture, size, boxes)
     if not text_files:
         raise DataError(
@@ -137,12 +124,27 @@ def _text_file(picture: Path, folder: Path) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _lines(path: Path | None) -> list[str]:
-    text = path.read_text("utf-8", "replace") if path else ""
-    return [line for line in text.splitlines() if line.strip()]
+def _objects(
+    file: Path, names: dict[int, str], left_out: Counter[str], has_keypoints: bool
+) -> Iterator[tuple[str, Corners]]:
+    """Names and boxes of the objects of a file, as shares of the picture. Raises DataError."""
+    lines = [line for line in file.read_text("utf-8", "replace").splitlines() if line.strip()]
+    for number, line in enumerate(lines, 1):
+        values = line.split()
+        try:
+            # The points of a pose follow its box.
+            if has_keypoints and len(values) > 5:
+                left_out["the keypoints of an object"] += 1
+                values = values[:5]
+            yield names[int(values[0])], _corners(list(map(float, values[1:])))
+        except (KeyError, ValueError, IndexError) as error:
+            raise DataError(
+                f"{file}, line {number}: {line.strip()!r} is no object; "
+                "expected a class that has a name, and its box or outline"
+            ) from error
 
 
-def _corners(points: list[float]) -> tuple[float, float, float, float]:
+def _corners(points: list[float]) -> Corners:
     """Corners of a box given by its middle, or around an outline. Raises ValueError."""
     if len(points) == 4:
         x, y, width, height = points

@@ -36,6 +36,7 @@ from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Media, Request, Text, user
 from snellen.core.sample import MediaRef
+from snellen.data.toml_files import read_packaged
 from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.settings import max_image_pixels
@@ -58,29 +59,7 @@ TASKS: Mapping[str, tuple[Aspect, ...]] = {
 MAX_CROPS = 12
 """Instances, the largest first, of which a crop is described."""
 _MAX_CAPTION_TOKENS = 48
-_ATTRIBUTES = (
-    "red",
-    "orange",
-    "yellow",
-    "green",
-    "blue",
-    "purple",
-    "pink",
-    "brown",
-    "black",
-    "white",
-    "grey",
-    "wooden",
-    "metal",
-    "glass",
-    "plastic",
-    "striped",
-    "spotted",
-    "round",
-    "square",
-    "wet",
-)
-"""Words that a zero-shot classifier chooses attributes from."""
+_ATTRIBUTES = read_packaged("snellen_curate.questions", "words.toml")["attributes"].split()
 _OCR_LIBRARIES = ("rapidocr", "onnxruntime")
 _MIN_TEXT_SCORE = 0.5
 
@@ -152,14 +131,12 @@ class PipelineExtractor(Extractor):
             if aspect == "dense":
                 dense += [RegionText(caption, instance.box) for caption in result.captions]
                 continue
-            best = [one for one in result.instances if one.label][:1]
-            for one in best:
-                changed = (
-                    replace(instance, label=one.label, score=one.score)
-                    if aspect == "labels"
-                    else replace(instance, attributes=(*instance.attributes, one.label))
-                )
-                instances[instances.index(instance)] = changed
+            best = next((one for one in result.instances if one.label), None)
+            if best and aspect == "labels":
+                instances[instances.index(instance)] = replace(instance, label=best.label, score=best.score)
+            elif best:
+                attributes = (*instance.attributes, best.label)
+                instances[instances.index(instance)] = replace(instance, attributes=attributes)
         return VisualFacts(dense=tuple(dense), instances=() if dense else tuple(instances))
 
 
@@ -282,13 +259,13 @@ class OcrModel(FactsModel):
 
         blue_first = numpy.asarray(image)[:, :, ::-1]
         said = _ocr_engine()(blue_first)
+        found = () if said.txts is None else zip(said.txts, said.boxes, said.scores, strict=True)
         lines = []
-        if said.txts is not None:
-            for line, corners, score in zip(said.txts, said.boxes, said.scores, strict=True):
-                if score >= _MIN_TEXT_SCORE and line.strip():
-                    xs, ys = corners[:, 0], corners[:, 1]
-                    box = (float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max()))
-                    lines.append(RegionText(line.strip(), box, round(float(score), 4)))
+        for line, corners, score in found:
+            if score >= _MIN_TEXT_SCORE and line.strip():
+                xs, ys = corners[:, 0], corners[:, 1]
+                box = (float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max()))
+                lines.append(RegionText(line.strip(), box, round(float(score), 4)))
         return VisualFacts(*image.size, texts=tuple(lines))
 
 

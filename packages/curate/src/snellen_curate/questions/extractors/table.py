@@ -116,8 +116,9 @@ def open_extractor(spec: str) -> Extractor:
     `caption=pipeline:image-to-text@MODEL`, `file:extractions.jsonl`; any other name is that of a
     model, which is asked. Raises UsageError."""
     match = _SPEC.fullmatch(spec)
-    aspects = _aspects(match[1]) if match else frozenset[Aspect]()
-    name = match[2] if match else spec
+    # `all` leaves the aspects to the extractor.
+    named = match[1].split(",") if match and match[1] != "all" else ()
+    aspects, name = frozenset(aspect for aspect in ASPECTS if aspect in named), match[2] if match else spec
     kind, _, argument = name.partition(":")
     if kind in EXTRACTORS:
         return EXTRACTORS[kind](argument, aspects)
@@ -128,10 +129,3 @@ def open_extractor(spec: str) -> Extractor:
     if "labels" in aspects:
         raise UsageError(f"{spec}: a model names the instances that it finds; give instances={name}")
     return PromptedExtractor(name=name, aspects=aspects or DEFAULT_ASPECTS, model=name)
-
-
-def _aspects(text: str) -> frozenset[Aspect]:
-    """Aspects by name; `all` leaves them to the extractor."""
-    if text == "all":
-        return frozenset()
-    return frozenset(aspect for aspect in ASPECTS if aspect in text.split(","))

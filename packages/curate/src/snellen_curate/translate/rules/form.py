@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from snellen_curate.translate.languages import Language, known_languages, length_range, script_of
-from snellen_curate.translate.pair import Level, Mismatch, TextPair, bare_text
+from snellen_curate.translate.pair import Fault, FieldFault, FieldPair, Level, TextPair, bare_text
 
 _WORDS = re.compile(r"[^\W\d_]+")
 _LOWER_WORDS = re.compile(r"(?<![\w'’-])[a-z][a-z'’-]+(?:\s+[a-z][a-z'’-]*)*(?![\w'’-])")
@@ -28,71 +28,62 @@ _FAR = 1.6
 """How far outside the usual range of lengths a translation is wrong rather than doubtful."""
 
 
-def check_empty(pair: TextPair) -> Iterator[Mismatch]:
+def check_empty(item: TextPair) -> Iterator[FieldFault]:
     """Every text has a translation, and there is no translation of nothing."""
-    for name, text in pair.source.items():
-        if text.strip() and not pair.target.get(name, "").strip():
-            yield Mismatch("empty", name, "wrong", f"no translation of {_short(text)}")
-    for name, text in pair.target.items():
-        if text.strip() and not pair.source.get(name, "").strip():
-            yield Mismatch("empty", name, "wrong", f"{_short(text)} translates nothing")
+    for name, text in item.source.items():
+        if text.strip() and not item.target.get(name, "").strip():
+            yield name, "wrong", f"no translation of {_short(text)}"
+    for name, text in item.target.items():
+        if text.strip() and not item.source.get(name, "").strip():
+            yield name, "wrong", f"{_short(text)} translates nothing"
 
 
-def check_untranslated(pair: TextPair) -> Iterator[Mismatch]:
+def check_untranslated(pair: FieldPair) -> Iterator[Fault]:
     """No text of more than names is left in the source language."""
-    if pair.source_language.tag == pair.target_language.tag:
+    source, target = pair.item.source_language, pair.item.target_language
+    if source.tag == target.tag:
         return
-    shared = set(pair.source_language.scripts) & set(pair.target_language.scripts)
-    known = pair.source_language.scripts and pair.target_language.scripts
-    check = _check_other_script if known and not shared else _check_same_script
-    for name in pair.fields:
-        yield from check(pair, name)
+    are_disjoint = source.scripts and target.scripts and set(source.scripts).isdisjoint(target.scripts)
+    yield from (_check_other_script if are_disjoint else _check_same_script)(pair)
 
 
-def _check_other_script(pair: TextPair, name: str) -> Iterator[Mismatch]:
+def _check_other_script(pair: FieldPair) -> Iterator[Fault]:
     """The scripts differ: words of the source's script are words that were not translated."""
-    source, target = pair.source_spans[name].rest, pair.target_spans[name].rest
-    kept = _without_terms(source, pair.keep)
-    if pair.source_language.letters(kept) < 2 or pair.target_language.letters(source):
+    item, source, target = pair.item, pair.before.rest, pair.after.rest
+    kept = _without_terms(source, item.keep)
+    if item.source_language.letters(kept) < 2 or item.target_language.letters(source):
         return
-    code = " ".join(piece for text in pair.source.values() for piece in _CODE.findall(text))
+    code = " ".join(piece for text in item.source.values() for piece in _CODE.findall(text))
     if source == target and set(_WORDS.findall(source)) <= set(_WORDS.findall(code)):
         return  # a word of the code that the item is about
-    if not pair.target_language.letters(target):
+    if not item.target_language.letters(target):
         same = bare_text(source) == bare_text(target)
-        if not same and not pair.source_language.letters(target):
+        if not same and not item.source_language.letters(target):
             return  # "twelve" as 12, "left" as ←
-        is_prose = _has_prose(kept, pair.source_language) and not pair.source_spans[name].kept
-        level: Level = "wrong" if is_prose else "doubtful"
-        yield Mismatch("untranslated", name, level, f"{_short(pair.target[name])} is not translated")
+        is_prose = _has_prose(kept, item.source_language) and not pair.before.kept
+        yield "wrong" if is_prose else "doubtful", f"{_short(pair.target)} is not translated"
         return
-    prose = _QUOTED.sub(" ", _without_terms(target, pair.keep))
+    prose = _QUOTED.sub(" ", _without_terms(target, item.keep))
     quoted = _QUOTED.sub(" ", _CODE.sub(" ", source))
     if run := _shared_run(quoted, prose):
-        yield Mismatch("untranslated", name, "wrong", f"'{run}' is left in the source language")
+        yield "wrong", f"'{run}' is left in the source language"
         return
     for run in _LOWER_WORDS.findall(prose):
         word = run.split()[0]
         if len(run) > 2 and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", quoted):
-            yield Mismatch("untranslated", name, "doubtful", f"'{run}' is not translated")
+            yield "doubtful", f"'{run}' is not translated"
 
 
-def _check_same_script(pair: TextPair, name: str) -> Iterator[Mismatch]:
+def _check_same_script(pair: FieldPair) -> Iterator[Fault]:
     """The scripts are the same or unknown: a text that did not change at all is noticed, and words
     of it in a row, which a title would have between quotation marks."""
-    source, target = pair.source_spans[name].rest, pair.target_spans[name].rest
-    words = _WORDS.findall(_without_terms(source, pair.keep))
-    lower = [word for word in words if word.islower()]
-    if not lower:
-        return
-    if bare_text(source) != bare_text(target):
-        run = _shared_run(_without_terms(source, pair.keep), _QUOTED.sub(" ", target))
-        if run:
-            text = f"'{run}' is left in the source language"
-            yield Mismatch("untranslated", name, "wrong", text)
-        return
-    level: Level = "wrong" if len(lower) >= _MIN_WORDS else "doubtful"
-    yield Mismatch("untranslated", name, level, f"{_short(pair.target[name])} is not translated")
+    source, target = pair.before.rest, pair.after.rest
+    prose = _without_terms(source, pair.item.keep)
+    lower = [word for word in _WORDS.findall(prose) if word.islower()]
+    if lower and bare_text(source) == bare_text(target):
+        yield "wrong" if len(lower) >= _MIN_WORDS else "doubtful", f"{_short(pair.target)} is not translated"
+    elif lower and (run := _shared_run(prose, _QUOTED.sub(" ", target))):
+        yield "wrong", f"'{run}' is left in the source language"
 
 
 def _shared_run(source: str, target: str) -> str:
@@ -109,27 +100,20 @@ _ANY_SCRIPT = ("FULLWIDTH", "HALFWIDTH", "MASCULINE", "FEMININE", "IDEOGRAPHIC",
 """First words of the names of letters that are not of one script."""
 
 
-def check_script(pair: TextPair) -> Iterator[Mismatch]:
+def check_script(pair: FieldPair) -> Iterator[Fault]:
     """No letter is of a script that neither the language nor the text has: 男 in German."""
-    if not pair.target_language.scripts:
-        return
-    for name in pair.fields:
-        known = {script_of(each) for each in pair.source[name]} | {"", "LATIN", "GREEK", "MODIFIER"}
-        known |= {*pair.target_language.scripts, *_ANY_SCRIPT}
-        foreign = [each for each in pair.target[name] if script_of(each) not in known]
-        if foreign:
-            text = f"'{''.join(foreign[:20])}' is of another script"
-            yield Mismatch("script", name, "wrong", text)
+    scripts = pair.item.target_language.scripts
+    known = {*map(script_of, pair.source), "", "LATIN", "GREEK", "MODIFIER", *scripts, *_ANY_SCRIPT}
+    foreign = [each for each in pair.target if script_of(each) not in known]
+    if scripts and foreign:
+        yield "wrong", f"'{''.join(foreign[:20])}' is of another script"
 
 
-def check_chatter(pair: TextPair) -> Iterator[Mismatch]:
+def check_chatter(pair: FieldPair) -> Iterator[Fault]:
     """The translation has no heading, code fence or remark that the text does not have."""
-    added = _chatter_pattern(pair.target_language)
-    for name in pair.fields:
-        match = added.search(pair.target[name])
-        if match and match.lastgroup and not _OWN[match.lastgroup].search(pair.source[name]):
-            text = f"'{match[0].strip()}' is no part of the text"
-            yield Mismatch("chatter", name, "wrong", text)
+    match = _chatter_pattern(pair.item.target_language).search(pair.target)
+    if match and match.lastgroup and not _OWN[match.lastgroup].search(pair.source):
+        yield "wrong", f"'{match[0].strip()}' is no part of the text"
 
 
 _OWN = {
@@ -158,39 +142,32 @@ def _chatter_pattern(language: Language) -> re.Pattern[str]:
     )
 
 
-def check_label(pair: TextPair) -> Iterator[Mismatch]:
+def check_label(item: TextPair) -> Iterator[FieldFault]:
     """An option's letter is not part of its text."""
-    for name in pair.options:
-        match = _LABEL.match(pair.target.get(name, ""))
-        if match and name in match.groups() and not _LABEL.match(pair.source[name]):
-            yield Mismatch("label", name, "wrong", f"'{match[0].strip()}' is no part of the text")
+    for name in item.options:
+        match = _LABEL.match(item.target.get(name, ""))
+        if match and name in match.groups() and not _LABEL.match(item.source[name]):
+            yield name, "wrong", f"'{match[0].strip()}' is no part of the text"
 
 
-def check_length(pair: TextPair) -> Iterator[Mismatch]:
+def check_length(pair: FieldPair) -> Iterator[Fault]:
     """The ratio of characters is one that translations between these languages have."""
-    usual = length_range(pair.source_language, pair.target_language)
-    for name in pair.fields:
-        source, target = (len(spans[name].rest.strip()) for spans in (pair.source_spans, pair.target_spans))
-        if source < _MIN_LENGTH:
-            continue
-        ratio = target / source
-        spread = 1 if source >= _LONG else _SHORT_SPREAD
-        low, high = usual[0] / spread, usual[1] * spread
-        if low <= ratio <= high:
-            continue
+    source, target = len(pair.before.rest.strip()), len(pair.after.rest.strip())
+    if source < _MIN_LENGTH:
+        return
+    ratio, spread = target / source, 1 if source >= _LONG else _SHORT_SPREAD
+    low, high = length_range(pair.item.source_language, pair.item.target_language)
+    low, high = low / spread, high * spread
+    if not low <= ratio <= high:
         level: Level = "doubtful" if low / _FAR <= ratio <= high * _FAR else "wrong"
-        yield Mismatch(
-            "length", name, level, f"{ratio:.2f} of the source's length; translations have {low:.2f} to {high:.2f}"
-        )
+        yield level, f"{ratio:.2f} of the source's length; translations have {low:.2f} to {high:.2f}"
 
 
-def check_lines(pair: TextPair) -> Iterator[Mismatch]:
+def check_lines(pair: FieldPair) -> Iterator[Fault]:
     """As many lines as the text has."""
-    for name in pair.fields:
-        before, after = (text[name].strip().count("\n") for text in (pair.source, pair.target))
-        if before != after:
-            text = f"{after + 1} lines, the source has {before + 1}"
-            yield Mismatch("lines", name, "doubtful", text)
+    before, after = (text.strip().count("\n") for text in (pair.source, pair.target))
+    if before != after:
+        yield "doubtful", f"{after + 1} lines, the source has {before + 1}"
 
 
 def _has_prose(text: str, language: Language) -> bool:
@@ -206,6 +183,6 @@ def _without_terms(text: str, terms: tuple[str, ...]) -> str:
     return text
 
 
-def _short(text: str, length: int = 60) -> str:
+def _short(text: str) -> str:
     line = " ".join(text.split())
-    return f"'{line}'" if len(line) <= length else f"'{line[: length - 1]}…'"
+    return f"'{line}'" if len(line) <= 60 else f"'{line[:59]}…'"
