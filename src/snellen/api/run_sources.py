@@ -110,11 +110,11 @@ def _refuse_idle(options: SourceOptions) -> None:
     names = ("benchmark", "columns", "where", "rule", "circular")
     given = [f"--{name}" for name in names if getattr(options, name) is not None]
     if given:
-        from snellen.data.predictions import SUFFIXES
+        from snellen.data.detect import TABLES
 
         raise UsageError(
             f"{' and '.join(given)} says how prediction files are read, and none of the sources is "
-            f"a file; expected one of {', '.join(SUFFIXES)}"
+            f"a file; expected one of {', '.join(TABLES)}"
         )
 
 

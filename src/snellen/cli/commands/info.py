@@ -55,14 +55,14 @@ def _data_document(name: str, columns: Mapping[str, str]) -> Document:
     from snellen.api.data_files import open_data
     from snellen.benchmarks.declaration.registry import split_spec
     from snellen.benchmarks.declaration.rows import kind_of_rows
-    from snellen.data.foreign.detect import is_foreign
+    from snellen.data.detect import is_results
     from snellen.data.tables.info import table_info
     from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
     from snellen.report.documents.data_facts import data_document
     from snellen.report.documents.name_facts import benchmark_facts, check_own_data
 
     path = split_spec(name).name
-    if is_foreign(path):
+    if is_results(path):
         facts = {}
     else:
         check_own_data(name)

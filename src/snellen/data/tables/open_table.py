@@ -15,9 +15,9 @@ from typing import BinaryIO
 from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
-from snellen.core.missing_file import missing_file, refuse_pipe
 from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import canonical_keys, row_id
+from snellen.data.detect import TABLES, check_readable, table_suffix
 from snellen.data.documents import read_bounded
 from snellen.data.media.image_cells import (
     BrokenCell,
@@ -36,11 +36,12 @@ from snellen.data.tables.hub import DatasetCell, DatasetName, dataset_files, sca
 from snellen.data.tables.index import RowIndex, Scan, StoredRow, index_key, open_index
 from snellen.data.tables.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.tables.parquet import files_digest
+from snellen.data.tables.scan import scan_table
 from snellen.data.tables.typed_rows import Record
 from snellen.data.tables.unpack import remove_unpacked_copy, unpack_once, unpacked_file
 from snellen.settings import Settings
 
-SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".xlsx")
+_TABLE_CONTENT = "a header line and at least one row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def check_holds_data(spec: str) -> None:
             if not name.is_saved():
                 split_files(name)
             return
-    _check_readable(path, spec)
+    check_readable(path, spec, _TABLE_CONTENT)
     file_suffix(path)
 
 
@@ -187,7 +188,7 @@ def _open_dataset(name: DatasetName, spec: str, column_map: Mapping[str, str], s
 
 
 def _open_file(path: Path, spec: str, column_map: Mapping[str, str], settings: Settings) -> IndexedTable:
-    _check_readable(path, spec)
+    check_readable(path, spec, _TABLE_CONTENT)
     suffix = file_suffix(path)
     plain = unpacked_file(path, settings.cache, settings.limits)
     try:
@@ -222,13 +223,12 @@ def _open_indexed(
 
 def file_suffix(path: Path) -> str:
     """`.tsv` of `questions.tsv.gz`. Raises DataError for a format that is not supported."""
-    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    suffix = name.suffix.lower()
-    if suffix not in SUFFIXES:
+    suffix = table_suffix(path)
+    if suffix not in TABLES:
         task = " (a task of lmms-eval is written as TOML)" if suffix in (".yaml", ".yml") else ""
         raise DataError(
             f"{path}: unknown kind of data file {suffix or path.name!r}{task}; "
-            f"expected {', '.join(SUFFIXES)} (also with .gz), a folder, hf://org/name or "
+            f"expected {', '.join(TABLES)} (also with .gz), a folder, hf://org/name or "
             "modelscope://org/name"
         )
     return suffix
@@ -252,28 +252,17 @@ def _file_scanner(
 ) -> tuple[Path, Callable[[], Scan]]:
     """The file that locations point into, and the function that scans it."""
     limits = settings.limits
-    if suffix in (".tsv", ".csv"):
-        from snellen.data.tables.tsv import scan_tsv
+    if suffix not in (".json", ".xlsx"):
+        return plain, partial(scan_table, suffix, plain, column_map, spec, limits)
 
-        delimiter = b"\t" if suffix == ".tsv" else b","
-        return plain, lambda: scan_tsv(plain, delimiter, column_map, spec, limits)
-    if suffix == ".parquet":
-        from snellen.data.tables.parquet import scan_parquet
+    def write(part: BinaryIO) -> None:
+        from snellen.data.tables.json_records import write_lines
 
-        return plain, lambda: scan_parquet([plain], column_map, spec, limits)
-    from snellen.data.tables import json_records
+        write_lines(_document_records(suffix, plain, spec, limits), part)
 
-    lines = plain
-    if suffix in (".json", ".xlsx"):
-
-        def write(part: BinaryIO) -> None:
-            json_records.write_lines(_document_records(suffix, plain, spec, limits), part)
-
-        lines = unpack_once(path, settings.cache, f"{path.name}.jsonl", write)
-        return lines, lambda: json_records.scan_jsonl(lines, column_map, spec, limits)._replace(
-            digest=partial(files_digest, [plain])
-        )
-    return lines, lambda: json_records.scan_jsonl(lines, column_map, spec, limits)
+    lines = unpack_once(path, settings.cache, f"{path.name}.jsonl", write)
+    digest = partial(files_digest, [plain])
+    return lines, lambda: scan_table(".jsonl", lines, column_map, spec, limits)._replace(digest=digest)
 
 
 def _document_records(suffix: str, path: Path, spec: str, limits: Limits) -> Iterable[Record]:
@@ -285,19 +274,6 @@ def _document_records(suffix: str, path: Path, spec: str, limits: Limits) -> Ite
     from snellen.data.tables.workbook import sheet_records
 
     return sheet_records(path, spec, limits)
-
-
-def _check_readable(path: Path, spec: str) -> None:
-    refuse_pipe(path, spec)
-    try:
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except FileNotFoundError:
-        raise DataError(f"{spec}: {missing_file(path)}") from None
-    except OSError as error:
-        raise DataError(f"{spec} cannot be read: {error.strerror or error}") from error
-    if empty:
-        raise DataError(f"{spec} is empty: expected a header line and at least one row")
 
 
 def _image_folders(path: Path, settings: Settings) -> tuple[str, ...]:

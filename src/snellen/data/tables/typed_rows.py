@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from snellen.core.errors import DataError, UnknownName
+from snellen.core.media import digest_bytes
 from snellen.data.columns import (
     EMBEDDED_SOUND,
     IGNORED_MARK,
@@ -73,6 +74,15 @@ def typed_rows(
         raise DataError(f"{name} holds no rows")
     if missing:
         raise UnknownName("column", next(iter(missing.values())), columns)
+
+
+def plain_rows(records: Iterable[Record], column_map: Mapping[str, str], name: str) -> Iterator[IndexedRow]:
+    """Rows of records whose images nobody will read. Raises as `typed_rows`."""
+    return typed_rows(((record, _no_location) for record in records), column_map, name)
+
+
+def _no_location(keys: Keys, image: bytes) -> StoredMedium:
+    return JsonLocation(0, 0, keys, digest_bytes(image), len(image))
 
 
 def _has_column(record: Record, name: str) -> bool:
