@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.benchmarks.declaration.results_files import RESULTS_FILES
+from snellen.benchmarks.declaration.results_files import results_files
 from snellen.benchmarks.protocol.flows import MATCH_RATE
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.benchmarks.protocol.similarity import compares_open_answers
@@ -60,7 +60,7 @@ class RecordedRoles(NamedTuple):
                 "that a tool recorded for --as-recorded)"
             )
         models_by_role = {
-            role: self._open_model(judge, predictions, runs=_may_hold_runs(benchmark.name))
+            role: self._open_model(judge, predictions, runs=any(each.runs for each in results_files(benchmark.name)))
             for role, judge in zip(roles, self.judges, strict=True)
         }
         if self.extractor is not None:
@@ -127,10 +127,6 @@ def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
         return predictions.column(name)
     parts = [predictions.column(part) for part in name.split("+")]
     return {row: " ".join([part[row] for part in parts]) for row in parts[0] if all(row in part for part in parts)}
-
-
-def _may_hold_runs(benchmark: str) -> bool:
-    return any(layout.runs for layout in RESULTS_FILES.get(benchmark, ()))
 
 
 def _mean_grade(cell: str) -> str:

@@ -28,7 +28,7 @@ from snellen.store.responses import STORE_FILE
 from snellen.store.runs import RunFolder, distinct_runs, holds_run
 
 if TYPE_CHECKING:
-    from snellen.api.scoring import Scored
+    from snellen.api.scored import Scored
 
 Notify = Callable[[str], None]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from snellen.core.errors import DataError
 from snellen.core.missing_file import missing_file, refuse_pipe
-from snellen.data.foreign.layout import Layout
+from snellen.data.foreign.layout import ResultsLayout
 
 TABLES = {
     ".tsv": "a table in TSV",
@@ -40,7 +40,7 @@ class Detected(NamedTuple):
     """What it was recognised by."""
     excluded: tuple[str, ...] = ()
     """What else a file of this suffix may be, each with the mark that this one does not have."""
-    layout: Layout | None = None
+    layout: ResultsLayout | None = None
     """Of another tool's results."""
 
 
@@ -134,7 +134,7 @@ def _detect_folder(folder: Path) -> Detected | None:
     return None
 
 
-def _layouts(suffix: str) -> Sequence[Layout]:
+def _layouts(suffix: str) -> Sequence[ResultsLayout]:
     """The layouts that a file of this suffix may have, of which only these are imported."""
     if suffix == ".txt":
         from snellen.data.foreign import mme

@@ -34,7 +34,7 @@ from snellen.data.columns import (
     is_image_column,
 )
 from snellen.data.detect import RESULT_SUFFIXES, TABLES, check_readable, detect, refuse_pickle, table_suffix
-from snellen.data.foreign.layout import Layout
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.foreign.mme import results_digest
 from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.index import IndexedRow, Scan
@@ -353,7 +353,7 @@ def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: S
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
-def _scan_results(layout: Layout, path: Path, column_map: Mapping[str, str], name: str, limits: Limits) -> Scan:
+def _scan_results(layout: ResultsLayout, path: Path, column_map: Mapping[str, str], name: str, limits: Limits) -> Scan:
     """The rows of another tool's results. They are read at once, as errors are about the file."""
     rows = list(plain_rows(layout.records(path, name, limits), column_map, name))
     return Scan((), iter(rows), partial(results_digest, path))

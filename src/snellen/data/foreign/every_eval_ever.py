@@ -15,7 +15,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.data.columns import column_name, option_letters
 from snellen.data.documents import decode_json, read_lines
-from snellen.data.foreign.layout import Layout
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 
 _OWN_METADATA = frozenset({"outcome", "replies", "option_labels", "media_sha256", "kind"})
@@ -90,7 +90,7 @@ def _texts(value: Any) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
 
 
-LAYOUT = Layout(
+LAYOUT = ResultsLayout(
     "every-eval-ever",
     "samples of Every Eval Ever",
     "`schema_version`, `evaluation_id` and `sample_id` in the first line",

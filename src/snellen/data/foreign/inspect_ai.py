@@ -13,7 +13,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.data.columns import column_name
 from snellen.data.documents import decode_json, read_bounded
-from snellen.data.foreign.layout import Layout
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 from snellen.data.zip_members import check_members, read_member
 
@@ -155,6 +155,6 @@ def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-LAYOUT = Layout(
+LAYOUT = ResultsLayout(
     "inspect", "a log of Inspect", "`version`, `status` and `eval` at its beginning", _is_inspect_json, _records
 )

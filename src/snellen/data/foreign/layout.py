@@ -10,7 +10,7 @@ from snellen.core.limits import Limits
 from snellen.data.tables.typed_rows import Record
 
 
-class Layout(NamedTuple):
+class ResultsLayout(NamedTuple):
     """A layout of another tool. A row is a record as in a JSON file; a failed row has `error` and
     no `prediction`."""
 

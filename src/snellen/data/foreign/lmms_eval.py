@@ -21,7 +21,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size
 from snellen.data.columns import DATA_ROW, GOLD_COLUMNS, ID_COLUMNS, column_name, id_of, is_image_column, option_letters
 from snellen.data.documents import decode_json, read_lines
-from snellen.data.foreign.layout import Layout
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 
 _DOC = re.compile(rb'"doc"\s*:\s*\{')
@@ -260,7 +260,7 @@ def _likelihood(value: Any) -> float | None:
         return None
 
 
-LAYOUT = Layout(
+LAYOUT = ResultsLayout(
     "lmms-eval",
     "a sample log of lmms-eval",
     "`doc_id`, and `resps`, `filtered_resps` or `doc`, in the first line",

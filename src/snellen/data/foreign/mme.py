@@ -13,7 +13,7 @@ from pathlib import Path
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.data.documents import read_bounded
-from snellen.data.foreign.layout import Layout
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 
 _CELL_COUNT = 4
@@ -94,7 +94,7 @@ def _read_lines(path: Path, limits: Limits) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-LAYOUT = Layout(
+LAYOUT = ResultsLayout(
     "mme-results",
     "results of MME's tool",
     "image, question, answer and reply in the lines of a text",

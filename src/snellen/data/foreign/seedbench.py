@@ -15,7 +15,7 @@ import msgspec
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits, is_too_deep, nesting_error
 from snellen.data.documents import read_lines
-from snellen.data.foreign.layout import Layout
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 
 _COLUMN_NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}
@@ -55,7 +55,7 @@ def _decode_object(line: bytes) -> Record | None:
     return value if isinstance(value, dict) else None
 
 
-LAYOUT = Layout(
+LAYOUT = ResultsLayout(
     "seed-results",
     "results in the lines of SEED-Bench",
     "an object in its first line that is a result, or that others follow",
