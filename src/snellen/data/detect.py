@@ -1,7 +1,7 @@
 """What a file is, decided here and nowhere else: by its suffix a table, by its content the results
 of another tool.
 
-Predictions are read as what is detected, and `snellen data info` prints it with its reasons.
+Predictions are read as what is detected, and `snellen info FILE` prints it with its reasons.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def refuse_pickle(path: Path, name: str) -> None:
 
 def _detect_folder(folder: Path) -> Detected | None:
     """What a folder is, by the first of these marks that it has."""
-    from snellen.data.foreign import lmms_eval, mme
+    from snellen.data.foreign import mme
     from snellen.data.tables.hub import DatasetName
     from snellen.data.tables.mme_folder import is_mme_folder
 
@@ -127,8 +127,6 @@ def _detect_folder(folder: Path) -> Detected | None:
         return Detected("mme-questions", "MME's images and questions", "a text of questions for each image")
     if DatasetName(str(folder), True).is_saved():
         return Detected("dataset", "a data set of the library datasets", "its state.json or dataset_dict.json")
-    if lmms_eval.sample_logs(folder):
-        return Detected("lmms-eval-logs", "a folder of lmms-eval's sample logs", "names with _samples_ in them")
     if any(table_suffix(path) in TABLES for path in folder.rglob("*")):
         return Detected("tables", "a folder of tables", "the suffixes of its files")
     return None

@@ -252,7 +252,7 @@ def read_predictions(
     names = tuple(dict.fromkeys([*scan.columns, *[column for _, cells in numbered for column in cells]]))
     new_names = {column_name(name_in_file, 0): canonical_column(key) for key, name_in_file in column_map.items()}
     numbered = _select_rows(numbered, where or {}, new_names, names, name)
-    id_columns, reply_column, gold = _column_roles(names, name)
+    id_columns, reply_column, gold = column_roles(names, name)
     # In a table every row has the reply column, so an empty cell is an empty reply.
     has_reply_column = reply_column in scan.columns
     rows = [
@@ -266,7 +266,7 @@ def read_predictions(
     return replace(found, rows=tuple(rows), warnings=warnings)
 
 
-class _ColumnRoles(NamedTuple):
+class ColumnRoles(NamedTuple):
     """What the columns of a predictions file hold, as in `Predictions`."""
 
     ids: tuple[str, ...]
@@ -274,7 +274,7 @@ class _ColumnRoles(NamedTuple):
     gold: str | None
 
 
-def _column_roles(names: Sequence[str], name: str) -> _ColumnRoles:
+def column_roles(names: Sequence[str], name: str) -> ColumnRoles:
     """Raises DataError for a file without replies, or whose rows nothing tells apart."""
     ids = _id_columns(names)
     reply = _reply_column(names, ids, name)
@@ -285,7 +285,7 @@ def _column_roles(names: Sequence[str], name: str) -> _ColumnRoles:
             f"{', '.join(ID_COLUMNS)}, but the columns are {_column_list(names)}; "
             "choose one with --columns id=..."
         )
-    return _ColumnRoles(ids, reply, gold)
+    return ColumnRoles(ids, reply, gold)
 
 
 def _prediction(

@@ -54,6 +54,12 @@ def results_file_of(benchmark: str, columns: Collection[str]) -> ResultsFile | N
     return next((layout for layout in known if set(layout.columns) <= set(columns)), None)
 
 
+def benchmarks_of_layout(columns: Collection[str]) -> dict[str, str]:
+    """The benchmarks that have a layout of these columns, with its advice."""
+    fitting = {benchmark: results_file_of(benchmark, columns) for benchmark in _all_results_files()}
+    return {benchmark: layout.advice for benchmark, layout in fitting.items() if layout is not None}
+
+
 def advice_on(benchmark: str, columns: Collection[str], has_judge: bool) -> str | None:
     """The advice for a file of these columns, if it is of such a layout and needs advice."""
     layout = results_file_of(benchmark, columns)

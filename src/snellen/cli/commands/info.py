@@ -51,7 +51,8 @@ def _document(options: Options) -> Document:
 
 
 def _data_document(name: str, columns: Mapping[str, str]) -> Document:
-    """What the file holds, and the benchmark that it makes."""
+    """What the file is and holds, with the reasons, and the benchmark that it makes."""
+    from snellen.analysis.file_facts import file_facts
     from snellen.api.data_files import open_data
     from snellen.benchmarks.declaration.registry import split_spec
     from snellen.benchmarks.declaration.rows import kind_of_rows
@@ -68,4 +69,5 @@ def _data_document(name: str, columns: Mapping[str, str]) -> Document:
         check_own_data(name)
         facts = benchmark_facts(name, columns)
     table = refuse_sound_and_tools(open_data(path, columns))
-    return data_document(table_info(table, kind_of_rows(table)), facts)
+    info = table_info(table, kind_of_rows(table))
+    return data_document(info, file_facts(path, [column.name for column in info.columns]), facts)
