@@ -13,7 +13,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.core.media import digest_bytes
 from snellen.data.documents import decode_json, read_bounded, read_lines
-from snellen.data.media.image_cells import JsonLocation, StoredMedium
+from snellen.data.media.sources import JsonLocation
 from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, plain_rows, typed_rows
 
@@ -30,9 +30,8 @@ class JsonLine(NamedTuple):
     offset: int
     data: bytes
 
-    def image_location(self, keys: Keys, image: bytes) -> StoredMedium:
-        size = len(image)
-        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(image), size)
+    def image_location(self, keys: Keys, image: bytes) -> JsonLocation:
+        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(image), len(image))
 
 
 def scan_jsonl(path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS) -> Scan:

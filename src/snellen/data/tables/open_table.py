@@ -19,20 +19,11 @@ from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import canonical_keys, row_id
 from snellen.data.detect import TABLES, check_readable, table_suffix
 from snellen.data.documents import read_bounded
-from snellen.data.media.image_cells import (
-    BrokenCell,
-    DatasetLocation,
-    JsonLocation,
-    NamedImage,
-    NamedVideo,
-    ParquetLocation,
-    SliceLocation,
-    StoredMedium,
-)
+from snellen.data.media.image_cells import BrokenCell, NamedImage, NamedVideo, StoredMedium
 from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, locate_image, media_folders
-from snellen.data.media.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
+from snellen.data.media.sources import BrokenSource, CellLocation, DataFile, StoredCell
 from snellen.data.media.video_cells import locate_video
-from snellen.data.tables.hub import DatasetCell, DatasetName, dataset_files, scan_dataset, split_files, with_split
+from snellen.data.tables.hub import DatasetName, dataset_files, scan_dataset, split_files, with_split
 from snellen.data.tables.index import RowIndex, Scan, StoredRow, index_key, open_index
 from snellen.data.tables.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.tables.parquet import files_digest
@@ -95,18 +86,8 @@ class IndexedTable:
 
     def _medium(self, item: StoredMedium, row: int, files: FileDigests) -> MediaRef:
         """The image or video at a location of the index, as a reference that reads it late."""
-        if isinstance(item, SliceLocation):
-            source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
-            return MediaRef(item.digest, source)
-        if isinstance(item, JsonLocation):
-            fields = (self.data, item.offset, item.length, item.keys, row, item.digest)
-            return MediaRef(item.digest, JsonCell(*fields), item.kind)
-        if isinstance(item, ParquetLocation):
-            cell = ParquetCell(item.path, item.group, item.place, item.keys, row, item.digest)
-            return MediaRef(item.digest, cell, item.kind)
-        if isinstance(item, DatasetLocation) and self.dataset:
-            dataset_cell = DatasetCell(self.dataset, item.number, item.keys, item.digest)
-            return MediaRef(item.digest, dataset_cell, item.kind)
+        if isinstance(item, CellLocation):
+            return MediaRef(item.digest, StoredCell(self.dataset or self.data, item, row), item.kind)
         if isinstance(item, BrokenCell):
             return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
         if isinstance(item, NamedVideo):

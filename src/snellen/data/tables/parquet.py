@@ -14,7 +14,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size, is_too_deep, nesting_error, raising_advice
 from snellen.core.media import digest_bytes
 from snellen.data.columns import check_distinct
-from snellen.data.media.image_cells import ParquetLocation, StoredMedium
+from snellen.data.media.sources import ParquetLocation
 from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
@@ -111,6 +111,5 @@ def _records(file: Any, path: Path) -> Iterator[tuple[Record, ImageLocator]]:
                 number += 1
 
 
-def _image_location(path: str, group: int, number: int, keys: Keys, image: bytes) -> StoredMedium:
-    digest, size = digest_bytes(image), len(image)
-    return ParquetLocation(path, group, number, keys, digest, size)
+def _image_location(path: str, group: int, number: int, keys: Keys, image: bytes) -> ParquetLocation:
+    return ParquetLocation(path, group, number, keys, digest_bytes(image), len(image))

@@ -23,17 +23,14 @@ from snellen.data.columns import (
     rename_cells,
 )
 from snellen.data.media.image_cells import (
-    DatasetLocation,
-    JsonLocation,
     NamedImage,
     NamedVideo,
-    ParquetLocation,
     StoredMedium,
     broken_cell,
     parse_list_item,
     parse_name,
 )
-from snellen.data.media.sources import decode_base64, strip_data_url
+from snellen.data.media.sources import CellLocation, JsonLocation, SliceLocation, decode_base64, strip_data_url
 from snellen.data.tables.cells import finish_row, flat_cells
 from snellen.data.tables.index import IndexedRow
 
@@ -135,8 +132,12 @@ def _as_videos(items: list[StoredMedium], value: Any) -> tuple[list[StoredMedium
         return [], items[0].name
     if isinstance(items[0], NamedVideo):
         return [], items[0].names[0]
-    embedded = JsonLocation | ParquetLocation | DatasetLocation
-    return [structs.replace(item, kind="video") if isinstance(item, embedded) else item for item in items], value
+    return [
+        structs.replace(item, kind="video")
+        if isinstance(item, CellLocation) and not isinstance(item, SliceLocation)
+        else item
+        for item in items
+    ], value
 
 
 def _holds_bytes(value: Any) -> bool:
