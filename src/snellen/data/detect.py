@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.errors import DataError
 from snellen.core.missing_file import missing_file, refuse_pipe
-from snellen.data.foreign.layout import ResultsLayout
+
+if TYPE_CHECKING:
+    from snellen.data.foreign.layout import ResultsLayout
 
 TABLES = {
     ".tsv": "a table in TSV",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -34,14 +34,15 @@ from snellen.data.columns import (
     is_image_column,
 )
 from snellen.data.detect import RESULT_SUFFIXES, TABLES, check_readable, detect, refuse_pickle, table_suffix
-from snellen.data.foreign.layout import ResultsLayout
-from snellen.data.foreign.mme import results_digest
 from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.tables.scan import scan_table
 from snellen.data.tables.typed_rows import plain_rows
 from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
+
+if TYPE_CHECKING:
+    from snellen.data.foreign.layout import ResultsLayout
 
 QUESTION_COLUMNS = ("question", "prompt", "input")
 """Columns that hold the question, the first that exists."""
@@ -355,6 +356,8 @@ def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: S
 
 def _scan_results(layout: ResultsLayout, path: Path, column_map: Mapping[str, str], name: str, limits: Limits) -> Scan:
     """The rows of another tool's results. They are read at once, as errors are about the file."""
+    from snellen.data.foreign.mme import results_digest
+
     rows = list(plain_rows(layout.records(path, name, limits), column_map, name))
     return Scan((), iter(rows), partial(results_digest, path))
 

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import InlineSource, MediaKind, digest_bytes
+from snellen.core.sample import MediaRef
 
 DATA_URL = re.compile(rb"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,")
 _BLANKS = b" \t\r\n"
@@ -201,6 +202,11 @@ class BrokenSource(Struct, frozen=True, gc=False):
 
     def read(self) -> bytes:
         raise MediaError(self.reason)
+
+
+def broken_medium(name: str, problem: str, kind: MediaKind = "image") -> MediaRef:
+    """A medium of this name that cannot be read."""
+    return MediaRef(digest_bytes(name.encode()), BrokenSource(problem), kind)
 
 
 def strip_data_url(text: bytes) -> bytes:
