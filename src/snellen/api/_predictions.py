@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeAlias
 
-from snellen.api._inputs import BenchmarkLike, as_data, is_in_memory, keep_data
+from snellen.api._inputs import BenchmarkLike, as_data, keep_data
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples
 from snellen.benchmarks.declaration.registry import is_data_source
@@ -80,7 +80,7 @@ def scoring_inputs(
     folder = Settings.from_environment().cache / _FOLDER
     name = _name_of_file(benchmark if predictions is None else predictions)
     names = ColumnNames(columns)
-    is_kept = is_in_memory(benchmark)
+    is_kept = is_table(benchmark)
     if is_kept:
         names = names._replace(questions=as_data(benchmark).columns)
         benchmark = keep_data(as_data(benchmark, columns), folder)
@@ -88,7 +88,7 @@ def scoring_inputs(
         raise UsageError(
             f"a benchmark cannot be of type {type(benchmark).__name__}; expected a name, a path, or rows in memory"
         )
-    if is_in_memory(data):
+    if is_table(data):
         names = names._replace(questions=as_data(data).columns)
         data = keep_data(as_data(data, columns), folder)
     if is_kept and isinstance(predictions, str) and not Path(predictions).exists():
@@ -137,8 +137,6 @@ def _keep_replies(ids: Iterable[object], replies: Iterable[Any], folder: Path) -
 
 def _has_columns(value: object) -> bool:
     """Whether predictions are rows with columns, rather than replies by id."""
-    if isinstance(value, Data):
-        return True
     if isinstance(value, Mapping):
         return bool(value) and all(isinstance(item, list | tuple) for item in value.values())
     return is_table(value)

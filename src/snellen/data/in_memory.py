@@ -18,7 +18,7 @@ from uuid import uuid4
 from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.data.columns import check_column_keys, check_distinct, our_names
 from snellen.data.media.value_images import CellValues
-from snellen.data.tables.arrow_columns import KeptColumns, Record, inferred_table
+from snellen.data.tables.arrow_columns import KeptColumns, Record, inferred_table, name_labels
 from snellen.data.tables.parquet import ROWS_MARK, RowsDigest
 from snellen.settings import Settings
 
@@ -74,8 +74,8 @@ class Data:
 
 
 def is_table(value: object) -> bool:
-    """Whether a value holds rows: a frame, a table, a data set, a dict, or a list of dicts."""
-    if isinstance(value, Mapping) or _library(value) is not None:
+    """Whether a value holds rows: `Data`, a frame, a table, a data set, a dict, or a list of dicts."""
+    if isinstance(value, Mapping | Data) or _library(value) is not None:
         return True
     return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
 
@@ -134,7 +134,7 @@ def _tables(data: Data, values: CellValues) -> Iterator[Any]:
     kept = KeptColumns(schema, labels, our_names(data.columns))
     numbered = enumerate(records, 1)
     while batch := list(islice(numbered, _BATCH)):
-        plain = [values.record(number, kept.name_labels(record)) for number, record in batch]
+        plain = [values.record(number, name_labels(record, labels)) for number, record in batch]
         yield kept.table([_with_kind(record, data.kind) for record in plain])
 
 

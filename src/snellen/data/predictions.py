@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -245,11 +246,9 @@ def read_predictions(
     """
     column_map, name = dict(columns or {}), str(path)
     scan = _scan_file(Path(path).expanduser(), column_map, name, settings or Settings.from_environment())
-    numbered = []
-    for number, row in enumerate(scan.rows, 1):
-        if max_rows is not None and number > max_rows:
-            raise DataError(f"{name} has more than {max_rows:,} rows; at most these are taken")
-        numbered.append((number, row.cells))
+    numbered = [(number, row.cells) for number, row in enumerate(islice(scan.rows, max_rows), 1)]
+    if next(scan.rows, None) is not None:
+        raise DataError(f"{name} has more than {max_rows:,} rows; at most these are taken")
     names = tuple(dict.fromkeys([*scan.columns, *[column for _, cells in numbered for column in cells]]))
     new_names = {column_name(name_in_file, 0): canonical_column(key) for key, name_in_file in column_map.items()}
     numbered = _select_rows(numbered, where or {}, new_names, names, name)

@@ -71,6 +71,15 @@ def image_type() -> Any:
     return pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
+def name_labels(record: Record, labels: Mapping[str, Sequence[str]]) -> Record:
+    """The record with the names of its numbered labels, by column."""
+    named = {
+        column: None if (number := record[column]) is None or number < 0 else names[number]
+        for column, names in labels.items()
+    }
+    return {**record, **named}
+
+
 class KeptColumns:
     """Converts the columns of an Arrow schema to the types that are stored, batch by batch."""
 
@@ -79,21 +88,12 @@ class KeptColumns:
         makes of a column."""
         import pyarrow as pa
 
-        self._labels = labels
         self._types = {
             field.name: pa.string()
             if field.name in labels
             else _kept_type(field.type, is_image_column(our_name(column_name(field.name, 0))))
             for field in schema
         }
-
-    def name_labels(self, record: Record) -> Record:
-        """The record with the names of its numbered labels."""
-        named = {
-            column: None if (number := record[column]) is None or number < 0 else names[number]
-            for column, names in self._labels.items()
-        }
-        return {**record, **named}
 
     def table(self, records: Sequence[Record]) -> Any:
         """An Arrow table of plain records. Raises DataError if a value does not fit its column."""

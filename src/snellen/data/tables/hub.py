@@ -93,6 +93,8 @@ class DatasetName:
 
 def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) -> Scan:
     """Read a data set for the first time. Its digest is over its cells and images."""
+    from snellen.data.tables.arrow_columns import name_labels
+
     dataset = open_arrow(name)
     hashed = hashlib.sha256()
     labels = {
@@ -105,9 +107,7 @@ def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) ->
         number = 0
         for batch in dataset.iter(_BATCH):
             for record in batch.to_pylist():
-                for column, names in labels.items():
-                    record[column] = _label_name(record[column], names)
-                yield record, partial(_image_location, number)
+                yield name_labels(record, labels), partial(_image_location, number)
                 number += 1
 
     def rows() -> Iterator[IndexedRow]:
@@ -116,10 +116,6 @@ def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) ->
             yield row
 
     return Scan((), rows(), hashed.hexdigest)
-
-
-def _label_name(value: int | None, names: list[str]) -> str | None:
-    return None if value is None or value < 0 else names[value]
 
 
 def _image_location(number: int, keys: Keys, image: bytes) -> DatasetLocation:
