@@ -139,7 +139,7 @@ def _mean_grade(cell: str) -> str:
 
 def refuse_idle_roles(benchmark: Benchmark, roles: RecordedRoles, records: Sequence[Record]) -> None:
     """Raises UsageError if no question of the data needs the judges, or the extractor."""
-    if roles.judges and compares_open_answers(benchmark) and not _has_kind(records, "open"):
+    if roles.judges and compares_open_answers(benchmark) and not any(record.kind == "open" for record in records):
         raise UsageError(
             f"no question of {benchmark.name} is open, so that a judge would be asked nothing; "
             "leave out --judge (replies that no rule can match are for --extractor)"
@@ -153,10 +153,6 @@ def refuse_idle_roles(benchmark: Benchmark, roles: RecordedRoles, records: Seque
             "MMLongBench-Doc); leave out --extractor, or give the data that hold the options "
             "with --data"
         )
-
-
-def _has_kind(records: Sequence[Record], kind: str) -> bool:
-    return any(record.kind == kind for record in records)
 
 
 def _is_extractable(record: Record) -> bool:

@@ -85,19 +85,16 @@ def table_suffix(path: Path) -> str:
     return plain.suffix.lower()
 
 
-def check_readable(path: Path, name: str, expected: str) -> None:
-    """Raises DataError for a path that is no file with bytes that can be read once more; `expected`
-    is what an empty file should hold."""
+def is_empty(path: Path, name: str) -> bool:
+    """Whether a file has no bytes. Raises DataError for what is no file that can be read twice."""
     refuse_pipe(path, name)
     try:
         with path.open("rb") as file:
-            empty = not file.read(1)
+            return not file.read(1)
     except FileNotFoundError:
         raise DataError(f"{name}: {missing_file(path)}") from None
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
-    if empty:
-        raise DataError(f"{name} is empty: expected {expected}")
 
 
 def refuse_pickle(path: Path, name: str) -> None:

@@ -34,7 +34,7 @@ from snellen.data.columns import (
     id_text,
     is_image_column,
 )
-from snellen.data.detect import RESULT_SUFFIXES, TABLES, check_readable, detect, refuse_pickle, table_suffix
+from snellen.data.detect import RESULT_SUFFIXES, TABLES, detect, is_empty, refuse_pickle, table_suffix
 from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.tables.scan import scan_table
@@ -341,7 +341,8 @@ def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: S
         if path.is_dir():
             plain = path
         else:
-            check_readable(path, name, "rows with an id and a prediction")
+            if is_empty(path, name):
+                raise DataError(f"{name} is empty: expected rows with an id and a prediction")
             plain = unpacked_file(path, settings.cache, settings.limits)
         found = detect(plain)
         if found is not None and found.layout is not None:

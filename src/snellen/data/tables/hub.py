@@ -305,12 +305,6 @@ def _import_datasets() -> Any:
     return datasets
 
 
-def _library_error() -> type[Exception]:
-    """The base of the library's own errors."""
-    error: type[Exception] = _import_datasets().exceptions.DatasetsError
-    return error
-
-
 @contextmanager
 def _translate_errors(name: DatasetName) -> Iterator[None]:
     """Turn the library's errors about the user's data set into one sentence."""
@@ -320,7 +314,7 @@ def _translate_errors(name: DatasetName) -> Iterator[None]:
     try:
         with _quiet_library(offline=unreachable is not None):
             yield
-    except (OSError, ValueError, KeyError, RuntimeError, _library_error()) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, _import_datasets().exceptions.DatasetsError) as error:
         lines = str(error).strip().splitlines() or [repr(error)]
         reason = lines[0].strip(_QUOTES)
         if unreachable is not None:

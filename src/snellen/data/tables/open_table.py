@@ -17,7 +17,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import canonical_keys, row_id
-from snellen.data.detect import TABLES, check_readable, table_suffix
+from snellen.data.detect import TABLES, is_empty, table_suffix
 from snellen.data.documents import read_bounded
 from snellen.data.media.image_cells import BrokenCell, NamedImage, NamedVideo, StoredMedium
 from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, locate_image, media_folders
@@ -31,8 +31,6 @@ from snellen.data.tables.scan import scan_table
 from snellen.data.tables.typed_rows import Record
 from snellen.data.tables.unpack import remove_unpacked_copy, unpack_once, unpacked_file
 from snellen.settings import Settings
-
-_TABLE_CONTENT = "a header line and at least one row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +129,13 @@ def check_holds_data(spec: str) -> None:
             if not name.is_saved():
                 split_files(name)
             return
-    check_readable(path, spec, _TABLE_CONTENT)
+    _refuse_empty(path, spec)
     file_suffix(path)
+
+
+def _refuse_empty(path: Path, spec: str) -> None:
+    if is_empty(path, spec):
+        raise DataError(f"{spec} is empty: expected a header line and at least one row")
 
 
 def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> DataTable:
@@ -169,7 +172,7 @@ def _open_dataset(name: DatasetName, spec: str, column_map: Mapping[str, str], s
 
 
 def _open_file(path: Path, spec: str, column_map: Mapping[str, str], settings: Settings) -> IndexedTable:
-    check_readable(path, spec, _TABLE_CONTENT)
+    _refuse_empty(path, spec)
     suffix = file_suffix(path)
     plain = unpacked_file(path, settings.cache, settings.limits)
     try:
