@@ -7,6 +7,7 @@ Predictions are read as what is detected, and `snellen info FILE` prints it with
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +76,11 @@ def is_results(path: str | Path) -> bool:
     path = Path(path).expanduser()
     if path.suffix.lower() in _PICKLES:
         return True
-    found = detect(path) if path.is_dir() or path.is_file() else None
+    if path.is_dir():
+        from snellen.data.foreign import mme
+
+        return bool(mme.mme_files(path))
+    found = detect(path) if path.is_file() else None
     return found is not None and found.layout is not None
 
 
@@ -126,7 +131,8 @@ def _detect_folder(folder: Path) -> Detected | None:
         return Detected("mme-questions", "MME's images and questions", "a text of questions for each image")
     if DatasetName(str(folder), True).is_saved():
         return Detected("dataset", "a data set of the library datasets", "its state.json or dataset_dict.json")
-    if any(table_suffix(path) in TABLES for path in folder.rglob("*")):
+    # Those at the top first: below there may be many pictures.
+    if any(table_suffix(path) in TABLES for path in chain(folder.iterdir(), folder.rglob("*"))):
         return Detected("tables", "a folder of tables", "the suffixes of its files")
     return None
 
