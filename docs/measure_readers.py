@@ -40,7 +40,7 @@ from snellen.analysis.parsing.parsing_quality import (
     measure_parser,
 )
 from snellen.api import score
-from snellen.api.scoring import Scored
+from snellen.api.scored import Scored
 from snellen.core.model import Model
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.choice import parse_choice

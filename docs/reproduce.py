@@ -23,7 +23,7 @@ from msgspec import json as msgjson
 from reproduction_entry import Entry
 
 from snellen.api import score
-from snellen.api.scoring import Scored
+from snellen.api.scored import Scored
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record
 from snellen.core.summary import Summary

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from reproduction_entry import Entry
 
 from snellen.api import score
-from snellen.api.scoring import Scored
+from snellen.api.scored import Scored
 from snellen.core.benchmark import Variant
 from snellen.core.output import DRAWN, ParsedAnswer
 from snellen.core.record import Record

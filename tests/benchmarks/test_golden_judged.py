@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from snellen.api import score
-from snellen.api.scoring import Scored
+from snellen.api.scored import Scored
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record
 

@@ -11,7 +11,7 @@ import pytest
 from snellen.core.errors import MediaError
 from snellen.core.media import digest_bytes
 from snellen.core.request import Media
-from snellen.data.media.sources import Base64Slice, DataFile
+from snellen.data.media.sources import DataFile, SliceLocation, StoredCell
 from snellen.models.remote.media import MediaCache
 
 PNG = base64.b64decode(
@@ -19,10 +19,11 @@ PNG = base64.b64decode(
 )
 
 
-def cell(folder: Path, text: bytes, data: bytes) -> Base64Slice:
+def cell(folder: Path, text: bytes, data: bytes) -> StoredCell:
     path = folder / "cells.tsv"
     path.write_bytes(b"index\t" + text + b"\tend")
-    return Base64Slice(DataFile.from_path(str(path)), 6, len(text), 1, digest_bytes(data))
+    location = SliceLocation(6, len(text), digest_bytes(data), len(data))
+    return StoredCell(DataFile.from_path(str(path)), location, 1)
 
 
 @pytest.mark.parametrize("data", [PNG, PNG[:-1], PNG[:-2], b"a", b""])

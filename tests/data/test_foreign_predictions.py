@@ -10,7 +10,7 @@ import pytest
 
 from snellen.core.errors import DataError
 from snellen.core.output import Failure, Generated
-from snellen.data.foreign.detect import is_foreign
+from snellen.data.detect import is_results
 from snellen.data.predictions import read_predictions
 
 
@@ -71,7 +71,7 @@ def test_lmms_eval_takes_the_rows_own_id_and_the_raw_reply(write, settings) -> N
         ("existence/1.png", " Yes.", ("Yes",)),
         ("existence/1.png#2", " no", ("No",)),
     ]
-    assert is_foreign(path)
+    assert is_results(path)
 
 
 def test_lmms_eval_without_the_data_row(write, settings) -> None:
@@ -94,7 +94,7 @@ def test_a_table_with_a_column_called_doc_is_none_of_lmms_eval(write, settings) 
     path = write("p.jsonl", lines({"id": 1, "doc_id": 3, "doc": "a.pdf", "prediction": "B"}))
     (row,) = read_predictions(path, settings=settings)
     assert (row.id, row.reply) == ("1", "B")
-    assert not is_foreign(path)
+    assert not is_results(path)
 
 
 def test_lmms_eval_without_a_reply_is_a_failure(write, settings) -> None:
@@ -175,7 +175,7 @@ def test_inspect_logs_packed_and_as_json(tmp_path: Path, write, settings) -> Non
         first = found.rows[0].cells
         assert (first["question"], first["A"], first["B"]) == ("Which colour?", "red", "blue")
         assert (first["category"], found.rows[0].gold) == ("colour", ("B",))
-        assert is_foreign(path)
+        assert is_results(path)
 
 
 def test_inspect_epochs_must_be_chosen(tmp_path: Path, settings) -> None:
@@ -198,8 +198,8 @@ def test_mme_results_one_file_or_the_folder(write, settings) -> None:
     }
     assert {row.cells["category"] for row in found} == {"OCR", "existence"}
     assert len(read_predictions(folder / "OCR.txt", settings=settings)) == 1
-    assert is_foreign(folder)
-    assert not is_foreign(Path(write("asked/1.txt", "Is it?\tYes\n")).parent)
+    assert is_results(folder)
+    assert not is_results(Path(write("asked/1.txt", "Is it?\tYes\n")).parent)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api.scoring import Scored, score
+from snellen.api.scored import Scored
+from snellen.api.scoring import score
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.output import Failure

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import DataError, MediaError
-from snellen.data.tables.seed_json import IMAGE_OPTIONS, SeedTable, is_seed_json, open_seed_json
+from snellen.data.tables.derived import DerivedTable
+from snellen.data.tables.seed_json import IMAGE_OPTIONS, is_seed_json, open_seed_json
 
 PLAIN = {
     "question_id": "5_0",
@@ -24,7 +25,7 @@ PLAIN = {
 }
 
 
-def table(home: Path, *questions: dict[str, object], types: object = None) -> SeedTable:
+def table(home: Path, *questions: dict[str, object], types: object = None) -> DerivedTable:
     path = home / "seed.json"
     path.write_text(json.dumps({"questions": questions, "question_type": types or {}}))
     return open_seed_json(str(path))

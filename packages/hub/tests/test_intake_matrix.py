@@ -17,7 +17,7 @@ import pytest
 
 from snellen.api import evaluate, score
 from snellen.api.hub_client import read_upload
-from snellen.api.scoring import Scored
+from snellen.api.scored import Scored
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError

@@ -151,7 +151,7 @@ def test_the_gates_of_levels(tmp_path: Path) -> None:
 _READERS = (
     "predictions.py",
     "documents.py",
-    "foreign/detect.py",
+    "detect.py",
     "foreign/every_eval_ever.py",
     "foreign/inspect_ai.py",
     "foreign/lmms_eval.py",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from snellen.api.resolve_benchmarks import resolve_benchmark
     from snellen.api.resolve_models import resolve_model
     from snellen.api.results import Results, Run, SampleResult, Samples, SkippedRun, open_run, open_runs
-    from snellen.api.scoring import Scored, score, score_by_rules
+    from snellen.api.scored import Scored
+    from snellen.api.scoring import score, score_by_rules
 
 _MODULES = {
     "DEFAULT_OUT": "options",
@@ -30,7 +31,7 @@ _MODULES = {
     "RunOptions": "options",
     "SampleResult": "results",
     "Samples": "results",
-    "Scored": "scoring",
+    "Scored": "scored",
     "SkippedRun": "results",
     "SourceOptions": "options",
     "aevaluate": "evaluation",

@@ -38,7 +38,7 @@ def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path, columns: Mapping[s
         raise UsageError(
             "no benchmark is given, and no rows: the list is empty; expected a name such as 'eyechart', a path, or rows"
         )
-    data = {index: as_data(value, columns) for index, value in enumerate(values) if is_in_memory(value)}
+    data = {index: as_data(value, columns) for index, value in enumerate(values) if is_table(value)}
     for name, count in Counter(each.name for each in data.values()).items():
         if count > 1:
             raise UsageError(
@@ -59,11 +59,6 @@ def as_data(value: object, columns: Mapping[str, str] = MappingProxyType({})) ->
     """Rows in memory with a name, and with these column names if they have none of their own."""
     data = value if isinstance(value, Data) else Data(value)
     return data if data.columns else replace(data, columns=columns)
-
-
-def is_in_memory(value: object) -> bool:
-    """Whether a value holds rows."""
-    return isinstance(value, Data) or is_table(value)
 
 
 def keep_data(data: Data, folder: Path) -> Path:
@@ -113,7 +108,7 @@ def without_answers(benchmark: Benchmark) -> str:
 
 
 def _as_list(value: BenchmarkLike) -> Sequence[Any]:
-    if isinstance(value, str | PurePath | Benchmark) or is_in_memory(value):
+    if isinstance(value, str | PurePath | Benchmark) or is_table(value):
         return [value]
     if isinstance(value, Sequence):
         return value

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeAlias
 
-from snellen.api._inputs import BenchmarkLike, as_data, is_in_memory, keep_data
+from snellen.api._inputs import BenchmarkLike, as_data, keep_data
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples
 from snellen.benchmarks.declaration.registry import is_data_source
@@ -78,9 +77,10 @@ def scoring_inputs(
     """Write inputs in memory to files of the cache. Raises UsageError for values that cannot be
     stored."""
     folder = Settings.from_environment().cache / _FOLDER
-    name = _name_of_file(benchmark if predictions is None else predictions)
+    named = benchmark if predictions is None else predictions
+    name = Path(named).name if isinstance(named, str | PurePath) else NAME_IN_MEMORY
     names = ColumnNames(columns)
-    is_kept = is_in_memory(benchmark)
+    is_kept = is_table(benchmark)
     if is_kept:
         names = names._replace(questions=as_data(benchmark).columns)
         benchmark = keep_data(as_data(benchmark, columns), folder)
@@ -88,7 +88,7 @@ def scoring_inputs(
         raise UsageError(
             f"a benchmark cannot be of type {type(benchmark).__name__}; expected a name, a path, or rows in memory"
         )
-    if is_in_memory(data):
+    if is_table(data):
         names = names._replace(questions=as_data(data).columns)
         data = keep_data(as_data(data, columns), folder)
     if is_kept and isinstance(predictions, str) and not Path(predictions).exists():
@@ -100,21 +100,12 @@ def scoring_inputs(
         where = variant if data is None else replace(variant, data=str(data))
         if is_kept or where.data is not None or is_data_source(str(benchmark)):
             where = replace(where, columns=names.split(True)[0])
-        open_table = partial(_open_table, str(benchmark), where)
-        predictions = _predictions_file(predictions, folder, open_table)
+        predictions = _predictions_file(predictions, folder, str(benchmark), where)
     return ScoringInputs(str(benchmark), predictions, data, names, name)
 
 
-def _name_of_file(source: object) -> str:
-    return Path(source).name if isinstance(source, str | PurePath) else NAME_IN_MEMORY
-
-
-def _open_table(benchmark: str, variant: Variant) -> DataTable:
-    return resolve_benchmark(benchmark, variant).open()
-
-
-def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], DataTable]) -> Path:
-    """Predictions in memory as a file; replies without ids are those of the rows of a table."""
+def _predictions_file(predictions: Any, folder: Path, benchmark: str, variant: Variant) -> Path:
+    """Predictions in memory as a file; replies without ids are those of the benchmark's rows."""
     if isinstance(predictions, Run):
         predictions = predictions.samples()
     if isinstance(predictions, Samples):
@@ -126,7 +117,7 @@ def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], D
         return _keep_replies(predictions, predictions.values(), folder)
     replies, ids = _column(predictions)
     if ids is None:
-        ids = list(_row_ids(replies, open_table()))
+        ids = list(_row_ids(replies, resolve_benchmark(benchmark, variant).open()))
     return _keep_replies(ids, replies, folder)
 
 
@@ -137,8 +128,6 @@ def _keep_replies(ids: Iterable[object], replies: Iterable[Any], folder: Path) -
 
 def _has_columns(value: object) -> bool:
     """Whether predictions are rows with columns, rather than replies by id."""
-    if isinstance(value, Data):
-        return True
     if isinstance(value, Mapping):
         return bool(value) and all(isinstance(item, list | tuple) for item in value.values())
     return is_table(value)
@@ -150,7 +139,7 @@ def _column(value: Any) -> tuple[list[Any], list[object] | None]:
         is_numbered = type(value.index).__name__ == "RangeIndex"
         return list(value), None if is_numbered else list(value.index)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [_reply(item) for item in value], None
+        return [item.reply if isinstance(item, SampleResult) else item for item in value], None
     for convert in ("to_list", "to_pylist", "tolist"):  # polars, Arrow, numpy
         if hasattr(value, convert):
             return list(getattr(value, convert)()), None
@@ -158,10 +147,6 @@ def _column(value: Any) -> tuple[list[Any], list[object] | None]:
         f"predictions cannot be of type {type(value).__name__}; expected a file, a dict id -> "
         "reply, a list of replies in the order of the data, or a frame with ids and replies"
     )
-
-
-def _reply(item: Any) -> Any:
-    return item.reply if isinstance(item, SampleResult) else item
 
 
 def _row_ids(replies: Sequence[Any], table: DataTable) -> list[str]:

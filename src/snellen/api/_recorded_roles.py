@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.benchmarks.declaration.results_files import RESULTS_FILES
+from snellen.benchmarks.declaration.results_files import results_files
 from snellen.benchmarks.protocol.flows import MATCH_RATE
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.benchmarks.protocol.similarity import compares_open_answers
@@ -60,7 +60,7 @@ class RecordedRoles(NamedTuple):
                 "that a tool recorded for --as-recorded)"
             )
         models_by_role = {
-            role: self._open_model(judge, predictions, runs=_may_hold_runs(benchmark.name))
+            role: self._open_model(judge, predictions, runs=any(each.runs for each in results_files(benchmark.name)))
             for role, judge in zip(roles, self.judges, strict=True)
         }
         if self.extractor is not None:
@@ -129,10 +129,6 @@ def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
     return {row: " ".join([part[row] for part in parts]) for row in parts[0] if all(row in part for part in parts)}
 
 
-def _may_hold_runs(benchmark: str) -> bool:
-    return any(layout.runs for layout in RESULTS_FILES.get(benchmark, ()))
-
-
 def _mean_grade(cell: str) -> str:
     """The mean of a list of several numbers, as text; other cells as they are."""
     grades = parse_list(cell) if cell.startswith("[") else None
@@ -143,7 +139,7 @@ def _mean_grade(cell: str) -> str:
 
 def refuse_idle_roles(benchmark: Benchmark, roles: RecordedRoles, records: Sequence[Record]) -> None:
     """Raises UsageError if no question of the data needs the judges, or the extractor."""
-    if roles.judges and compares_open_answers(benchmark) and not _has_kind(records, "open"):
+    if roles.judges and compares_open_answers(benchmark) and not any(record.kind == "open" for record in records):
         raise UsageError(
             f"no question of {benchmark.name} is open, so that a judge would be asked nothing; "
             "leave out --judge (replies that no rule can match are for --extractor)"
@@ -157,10 +153,6 @@ def refuse_idle_roles(benchmark: Benchmark, roles: RecordedRoles, records: Seque
             "MMLongBench-Doc); leave out --extractor, or give the data that hold the options "
             "with --data"
         )
-
-
-def _has_kind(records: Sequence[Record], kind: str) -> bool:
-    return any(record.kind == kind for record in records)
 
 
 def _is_extractable(record: Record) -> bool:

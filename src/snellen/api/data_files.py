@@ -8,7 +8,7 @@ from dataclasses import replace
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source, is_description, open_benchmark, split_spec
 from snellen.core.benchmark import Benchmark, DataTable, Variant
-from snellen.data.foreign.detect import is_foreign
+from snellen.data.detect import is_results
 from snellen.data.predictions import read_predictions
 from snellen.data.tables.open_table import open_table
 from snellen.models.naming.registry import is_provider
@@ -20,12 +20,12 @@ def is_data_file(name: str) -> bool:
     stem = split_spec(name).name
     if name.startswith(("http://", "https://")) or is_provider(name.partition("/")[0]):
         return False
-    return is_foreign(stem) or (is_data_source(stem) and not is_description(stem))
+    return is_results(stem) or (is_data_source(stem) and not is_description(stem))
 
 
 def open_data(name: str, columns: Mapping[str, str] | None = None) -> DataTable:
     """The table of a data file, or of a benchmark by its name. Raises UsageError subclasses."""
-    if is_foreign(name) or name.lower().endswith(".xlsx"):
+    if is_results(name) or name.lower().endswith(".xlsx"):
         return read_predictions(name, columns=columns).table()
     if is_data_source(name) and not is_description(name):
         return open_table(name, columns=columns)
@@ -36,7 +36,7 @@ def open_with_data(name: str, columns: Mapping[str, str]) -> tuple[Benchmark, Da
     """A benchmark, or the one that a data file makes, and its table. Raises UsageError
     subclasses."""
     variant = Variant(columns=columns)
-    if is_foreign(name):
+    if is_results(name):
         table = open_data(name, columns)
         return replace(data_file_declaration(name)(variant), open=lambda: table), table
     benchmark = open_benchmark(name, variant)

@@ -28,7 +28,7 @@ from snellen.store.responses import STORE_FILE
 from snellen.store.runs import RunFolder, distinct_runs, holds_run
 
 if TYPE_CHECKING:
-    from snellen.api.scoring import Scored
+    from snellen.api.scored import Scored
 
 Notify = Callable[[str], None]
 
@@ -77,9 +77,17 @@ def source_folders(
         return paths
     alike = None
     if options.benchmark is None:
-        folders = [path for path in paths if path not in predictions]
-        alike = _run_to_follow(distinct_runs(folders)) if folders else None
-    return [_recorded_folder(path, options, alike, notify) if path in predictions else path for path in paths]
+        beside = [path for path in paths if path not in predictions]
+        alike = _run_to_follow(distinct_runs(beside)) if beside else None
+    folders = []
+    for path in paths:
+        if path in predictions:
+            scored = _score(path, options, alike)
+            for warning in scored.warnings:
+                notify(warning)
+            path = keep_recorded_run(scored)
+        folders.append(path)
+    return folders
 
 
 def is_predictions(path: Path | str, options: SourceOptions) -> bool:
@@ -110,11 +118,11 @@ def _refuse_idle(options: SourceOptions) -> None:
     names = ("benchmark", "columns", "where", "rule", "circular")
     given = [f"--{name}" for name in names if getattr(options, name) is not None]
     if given:
-        from snellen.data.predictions import SUFFIXES
+        from snellen.data.detect import TABLES
 
         raise UsageError(
             f"{' and '.join(given)} says how prediction files are read, and none of the sources is "
-            f"a file; expected one of {', '.join(SUFFIXES)}"
+            f"a file; expected one of {', '.join(TABLES)}"
         )
 
 
@@ -129,15 +137,9 @@ def _run_to_follow(runs: Sequence[RunFolder]) -> RunFolder | None:
     return runs[0] if runs else None
 
 
-def _recorded_folder(path: Path, options: SourceOptions, alike: RunFolder | None, notify: Notify) -> Path:
-    scored = _score(path, options, alike)
-    for warning in scored.warnings:
-        notify(warning)
-    return keep_recorded_run(scored)
-
-
 def _score(path: Path, options: SourceOptions, alike: RunFolder | None) -> Scored:
-    """Score a file of predictions as the options say, or as a run was."""
+    """Score a file of predictions as the options say, as a run was, or by the right answers that it
+    holds itself."""
     # Here, because most sources are run folders, which need none of what scores replies.
     from snellen.api.scoring import score, score_as_run
 
@@ -149,26 +151,19 @@ def _score(path: Path, options: SourceOptions, alike: RunFolder | None) -> Score
     if len(options.data) > 1:
         raise UsageError(f"predictions are scored on one data file, and --data names {len(options.data)}")
     variant = replace(variant, data=options.data[0] if options.data else None)
+    if options.benchmark is None and variant.data:
+        raise UsageError(f"--data {variant.data}: say with -b what the predictions in {path} answer")
     if options.benchmark is None:
-        return _score_own_answers(path, variant, options)
+        scored = score(str(path), variant=variant, columns=options.columns, where=options.where)
+        if not any(record.gold for record in scored.records):
+            raise UsageError(f"{path} holds no right answers; say what its predictions answer with -b BENCHMARK")
+        return scored
     try:
         return score(options.benchmark, path, variant=variant, columns=options.columns, where=options.where)
     except UsageError as error:
         if "--judge" not in str(error):
             raise
         raise UsageError(f"{error}{_JUDGED_ELSEWHERE}") from error
-
-
-def _score_own_answers(path: Path, variant: Variant, options: SourceOptions) -> Scored:
-    """Score a file of predictions that also holds the right answers."""
-    if data := variant.data:
-        raise UsageError(f"--data {data}: say with -b what the predictions in {path} answer")
-    from snellen.api.scoring import score
-
-    scored = score(str(path), variant=variant, columns=options.columns, where=options.where)
-    if not any(record.gold for record in scored.records):
-        raise UsageError(f"{path} holds no right answers; say what its predictions answer with -b BENCHMARK")
-    return scored
 
 
 def keep_recorded_run(scored: Scored) -> Path:

@@ -211,10 +211,12 @@ def gold_column(columns: Iterable[str]) -> str | None:
 def gold_like_column(rows: Iterable[Row]) -> str | None:
     """The first filled column whose name is like that of a gold answer without being one that is
     searched for, such as `correct_option`."""
-    return next(
-        (column for row in rows for column in row.cells if _GOLD_LIKE.fullmatch(column) and column not in GOLD_COLUMNS),
-        None,
-    )
+    return next((column for row in rows for column in row.cells if is_gold_like(column)), None)
+
+
+def is_gold_like(column: str) -> bool:
+    """Whether a name is like that of a gold answer without being one that is searched for."""
+    return _GOLD_LIKE.fullmatch(column) is not None and column not in GOLD_COLUMNS
 
 
 def gold_answers(cells: Mapping[str, str], column: str | None) -> tuple[str, ...]:

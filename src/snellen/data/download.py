@@ -80,7 +80,10 @@ def download(
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{target}.lock"):
             if target.exists():
-                return _check_existing(remote, target, cache)
+                if wrong := wrong_checksum(target, remote, cache):
+                    message = _mismatch_message(remote, target, wrong)
+                    raise DataError(f"{message}; delete {target} to fetch it again")
+                return target
             if offline:
                 raise DataError(
                     f"{target.name} is not here and Snellen is offline; " + manual_instructions(remote, target)
@@ -108,13 +111,6 @@ def manual_instructions(remote: RemoteFile, target: Path) -> str:
     expected = remote.checksum()
     check = f" ({expected[0]} {expected[1]})" if expected else ""
     return f"fetch {' or '.join(remote.urls)}{check} elsewhere and put it at {target}"
-
-
-def _check_existing(remote: RemoteFile, target: Path, cache: Path) -> Path:
-    wrong = wrong_checksum(target, remote, cache)
-    if wrong:
-        raise DataError(_mismatch_message(remote, target, wrong) + f"; delete {target} to fetch it again")
-    return target
 
 
 def _mismatch_message(remote: RemoteFile, target: Path, checksum: str) -> str:

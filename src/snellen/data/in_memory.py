@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.data.columns import check_column_keys, check_distinct, our_names
 from snellen.data.media.value_images import CellValues
-from snellen.data.tables.arrow_columns import KeptColumns, Record, batches, inferred_table
+from snellen.data.tables.arrow_columns import KeptColumns, Record, inferred_table, name_labels
 from snellen.data.tables.parquet import ROWS_MARK, RowsDigest
 from snellen.settings import Settings
 
@@ -74,8 +74,8 @@ class Data:
 
 
 def is_table(value: object) -> bool:
-    """Whether a value holds rows: a frame, a table, a data set, a dict, or a list of dicts."""
-    if isinstance(value, Mapping) or _library(value) is not None:
+    """Whether a value holds rows: `Data`, a frame, a table, a data set, a dict, or a list of dicts."""
+    if isinstance(value, Mapping | Data) or _library(value) is not None:
         return True
     return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
 
@@ -119,15 +119,12 @@ def keep_rows(data: Data, folder: Path, settings: Settings | None = None) -> Pat
 
 def _tables(data: Data, values: CellValues) -> Iterator[Any]:
     """The rows as Arrow tables of one schema."""
-    library = _library(data.rows)
-    rows = _as_arrow(data.rows) if library in ("polars", "pyarrow", "datasets") else None
-    if rows is None:
-        records = _records(data.rows, data.name)
+    records, schema, labels = _read_rows(data.rows, data.name)
+    if schema is None:
         plain = [values.record(number, record) for number, record in enumerate(records, 1)]
         if plain:
             yield inferred_table([_with_kind(record, data.kind) for record in plain])
         return
-    schema, labels, stored = rows
     if data.kind is not None:
         import pyarrow as pa
 
@@ -135,14 +132,10 @@ def _tables(data: Data, values: CellValues) -> Iterator[Any]:
         schema = schema.append(pa.field(_KIND_COLUMN, pa.string()))
     check_distinct(schema.names, data.name)
     kept = KeptColumns(schema, labels, our_names(data.columns))
-    number = 0
-    for batch in batches(stored, _BATCH):
-        plain = [
-            _with_kind(values.record(number + index, kept.name_labels(record)), data.kind)
-            for index, record in enumerate(batch, 1)
-        ]
-        number += len(batch)
-        yield kept.table(plain)
+    numbered = enumerate(records, 1)
+    while batch := list(islice(numbered, _BATCH)):
+        plain = [values.record(number, name_labels(record, labels)) for number, record in batch]
+        yield kept.table([_with_kind(record, data.kind) for record in plain])
 
 
 def _with_kind(record: Record, kind: QuestionKind | None) -> Record:
@@ -162,24 +155,40 @@ def _library(value: object) -> str | None:
     return library if names.intersection(tables.get(library, ())) else None
 
 
-def _as_arrow(rows: Any) -> tuple[Any, Mapping[str, Sequence[str]], Iterable[Record]] | None:
-    """Schema, names of numbered labels by column, and records of a table that Arrow can hold; None
-    for another."""
+class _ReadRows(NamedTuple):
+    """The rows of a container."""
+
+    records: Iterable[Any]
+    """Each a mapping of its columns."""
+    schema: Any = None
+    """Of a table that Arrow can hold; None for Python objects."""
+    labels: Mapping[str, Sequence[str]] = {}
+    """The names of numbered labels, by column."""
+
+
+def _read_rows(rows: Any, name: str) -> _ReadRows:
+    """The rows of any container that `Data` takes. Raises DataError for anything else, UsageError
+    for several splits."""
     library = _library(rows)
     if library == "datasets":
-        return _read_dataset(rows)
+        return _read_dataset(rows, name)
     if library == "polars":
         frame = rows.collect() if type(rows).__name__ == "LazyFrame" else rows
         if any(str(kind).startswith("Object") for kind in frame.dtypes):
-            return None  # Python objects, such as PIL images
+            return _ReadRows(frame.to_dicts())  # Python objects, such as PIL images
         rows = frame.to_arrow()
-    parts = rows.to_batches() if hasattr(rows, "to_batches") else [rows]
-    return rows.schema, {}, (record for part in parts for record in part.to_pylist())
+    if library in ("polars", "pyarrow"):
+        parts = rows.to_batches() if hasattr(rows, "to_batches") else [rows]
+        return _ReadRows((record for part in parts for record in part.to_pylist()), rows.schema)
+    if library == "pandas":
+        return _ReadRows(_pandas_records(rows, name))
+    if isinstance(rows, Mapping):
+        return _ReadRows(_transpose(rows, name))
+    return _ReadRows(_checked_records(rows, name))
 
 
-def _read_dataset(rows: Any) -> tuple[Any, Mapping[str, Sequence[str]], Iterable[Record]] | None:
-    """As `_as_arrow`, of a data set with its images still encoded. Raises UsageError for several
-    splits."""
+def _read_dataset(rows: Any, name: str) -> _ReadRows:
+    """The rows of a data set with its images still encoded."""
     import datasets
 
     if isinstance(rows, dict):
@@ -188,33 +197,24 @@ def _read_dataset(rows: Any) -> tuple[Any, Mapping[str, Sequence[str]], Iterable
             f"a {type(rows).__name__} has the splits {splits}; give one of them, such as data[{list(rows)[-1]!r}]"
         )
     if not isinstance(rows, datasets.Dataset):
-        return None
+        return _ReadRows(_checked_records(rows, name))
     labels = {
         column: feature.names for column, feature in rows.features.items() if isinstance(feature, datasets.ClassLabel)
     }
     stored = rows.with_format("arrow")
     records = (record for batch in stored.iter(_BATCH) for record in batch.to_pylist())
-    return rows.features.arrow_schema, labels, records
+    return _ReadRows(records, rows.features.arrow_schema, labels)
 
 
-def _records(rows: Any, name: str) -> Iterator[Mapping[Any, Any]]:
-    """The rows of Python objects: of a pandas frame, a dict of columns, or an iterable of dicts.
+def _pandas_records(rows: Any, name: str) -> Iterator[Mapping[Any, Any]]:
+    frame = rows.reset_index() if rows.index.name is not None else rows
+    columns = [str(column) for column in frame.columns]
+    check_distinct(columns, name)
+    parts = (frame.iloc[:, index].tolist() for index in range(len(columns)))
+    yield from (dict(zip(columns, row, strict=True)) for row in zip(*parts, strict=True))
 
-    Raises DataError for anything else."""
-    library = _library(rows)
-    if library == "pandas":
-        frame = rows.reset_index() if rows.index.name is not None else rows
-        columns = [str(column) for column in frame.columns]
-        check_distinct(columns, name)
-        parts = (frame.iloc[:, index].tolist() for index in range(len(columns)))
-        yield from (dict(zip(columns, row, strict=True)) for row in zip(*parts, strict=True))
-        return
-    if library == "polars":
-        yield from (rows.collect() if type(rows).__name__ == "LazyFrame" else rows).to_dicts()
-        return
-    if isinstance(rows, Mapping):
-        yield from _transpose(rows, name)
-        return
+
+def _checked_records(rows: Any, name: str) -> Iterator[Mapping[Any, Any]]:
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise _not_rows(rows, name)
     for number, record in enumerate(rows, 1):
@@ -233,12 +233,8 @@ def _transpose(columns: Mapping[Any, Any], name: str) -> Iterator[Mapping[Any, A
     if len(sizes) > 1:
         lengths = ", ".join(f"{key}: {len(values)}" for key, values in lists.items())
         raise DataError(f"{name}: its columns differ in length ({lengths})")
-    pick = partial(_row_of, lists)
-    yield from map(pick, range(max(sizes, default=0)))
-
-
-def _row_of(columns: Mapping[Any, Sequence[Any]], index: int) -> Record:
-    return {str(key): values[index] for key, values in columns.items()}
+    names = list(map(str, lists))
+    yield from (dict(zip(names, row, strict=True)) for row in zip(*lists.values(), strict=True))
 
 
 def _is_column(values: object) -> bool:

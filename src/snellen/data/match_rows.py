@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,8 +57,13 @@ class _DataRow(NamedTuple):
 
     id: str
     cells: Mapping[str, str]
-    gold: tuple[str, ...]
+    gold: frozenset[str]
     question: str
+
+
+_Matches = list[_DataRow | None]
+"""The row of the data that each prediction answers, as far as it is known; empty if a way of
+matching cannot be used."""
 
 
 def match_rows(predictions: Predictions, table: DataTable) -> Predictions:
@@ -67,37 +73,28 @@ def match_rows(predictions: Predictions, table: DataTable) -> Predictions:
     one that matches most rows is used. Raises DataError if ids are ambiguous and no matching
     agrees.
     """
-    if predictions.id_columns == ("index",) and "index" in table.columns and DATA_ROW not in predictions.columns:
+    has_row_numbers = DATA_ROW in predictions.columns
+    if predictions.id_columns == ("index",) and "index" in table.columns and not has_row_numbers:
         return predictions
     shared = _shared_column(predictions, table)
-    if shared == predictions.id_columns:
-        # Unique ids in the data's own id column: nothing to match, and the rows need not be read.
-        own = next((name for name in ID_COLUMNS if name in table.columns), None)
-        if shared == (own,) and DATA_ROW not in predictions.columns:
-            return predictions
-    rows = _data_rows(table)
-    by_value = _match_by_value(predictions, rows, shared) if shared else []
-    by_name = _match_by_image_name(predictions, rows)
+    # Unique ids in the data's own id column: nothing to match, and the rows need not be read.
+    if shared and shared == predictions.id_columns == _own_column(table) and not has_row_numbers:
+        return predictions
+    matching = _Matching(predictions, _data_rows(table))
+    by_value = matching.by_value(shared) if shared else []
+    by_name = matching.by_image_name()
     # An image's number may by chance be the id of a row with another image.
-    by_id = [] if predictions.id_columns == ("image_id",) else _match_by_id(predictions, rows)
-    candidates = [
-        by_value,
-        _match_by_question(predictions, rows),
-        by_id,
-        _match_by_row_number(predictions, rows),
-        by_name,
-    ]
+    by_id = [] if predictions.id_columns == ("image_id",) else matching.by_id()
+    candidates = [by_value, matching.by_question(), by_id, matching.by_row_number(), by_name]
     agreed = [
-        matches
-        for matches in (*candidates, _match_by_text(predictions, rows))
-        if any(matches) and _is_consistent(predictions, matches)
+        matches for matches in (*candidates, matching.by_text()) if any(matches) and matching.is_consistent(matches)
     ]
     if agreed:
-        return _with_row_ids(predictions, max(agreed, key=_matched_count))
+        return matching.with_row_ids(max(agreed, key=_matched_count))
     # Without questions or gold answers to check, ids and names are all there is to go by.
     by_names = next((matches for matches in (by_value, by_id, by_name) if any(matches)), None)
-    if by_names is not None and (not _is_checkable(predictions, rows) or _have_same_questions(predictions, by_names)):
-        return _with_row_ids(predictions, by_names)
+    if by_names is not None and (not matching.is_checkable() or matching.have_same_questions(by_names)):
+        return matching.with_row_ids(by_names)
     if not any(map(any, candidates)):
         return predictions
     raise DataError(
@@ -107,15 +104,137 @@ def match_rows(predictions: Predictions, table: DataTable) -> Predictions:
     )
 
 
-def _matched_count(matches: Sequence[_DataRow | None]) -> int:
+@dataclass(frozen=True)
+class _Matching:
+    """The predictions and the rows of the data: ways to match them, and checks of a matching."""
+
+    predictions: Predictions
+    rows: Sequence[_DataRow]
+
+    @cached_property
+    def questions(self) -> list[str]:
+        """The question of each prediction, as words."""
+        return [normalised_question(prediction.cells) for prediction in self.predictions]
+
+    @cached_property
+    def has_unique_ids(self) -> bool:
+        return bool(_unique_values(prediction.id for prediction in _distinct_rows(self.predictions)))
+
+    def by_value(self, columns: Sequence[str]) -> _Matches:
+        """Equal values of columns that both have."""
+        row_by_value = {value: row for row in self.rows if (value := _joint_value(row.cells, columns))}
+        return [row_by_value.get(_joint_value(prediction.cells, columns)) for prediction in self.predictions]
+
+    def by_id(self) -> _Matches:
+        """Equal ids, whatever the columns are called; HallusionBench's ids by their figure.
+
+        Empty if the ids of the predictions are not unique.
+        """
+        if not self.has_unique_ids:
+            return []
+        row_by_id = {row.id: row for row in self.rows}
+        row_by_figure = {figure: row for row in self.rows if (figure := _figure_id(row.id))}
+        return [
+            row_by_id.get(prediction.id) or row_by_figure.get(_figure_id(prediction.id) or "")
+            for prediction in self.predictions
+        ]
+
+    def by_image_name(self) -> _Matches:
+        """Ids that are the names, or numbers, of the rows' images."""
+        for column in _IMAGE_NAME_COLUMNS if self.has_unique_ids else ():
+            row_by_name = {name: row for row in self.rows for name in _image_names(row.cells.get(column, ""))}
+            matches = [
+                row_by_name.get(prediction.id) or row_by_name.get(_image_number(prediction.id))
+                for prediction in self.predictions
+            ]
+            if any(matches):
+                return matches
+        return []
+
+    def by_row_number(self) -> _Matches:
+        """lmms-eval's row number, or the ids as numbers, with the rows of the data in order."""
+        has_ids = bool(self.predictions.id_columns)
+        numbers = [each.cells.get(DATA_ROW, "") if has_ids else each.id for each in self.predictions]
+        size = len(self.rows)
+        return [self.rows[int(number)] if number.isdecimal() and int(number) < size else None for number in numbers]
+
+    def by_text(self) -> _Matches:
+        """Equal questions; empty if two rows have the same question."""
+        row_by_question = {row.question: row for row in self.rows if row.question}
+        texts = list(map(_without_instruction, self.questions))
+        if len(row_by_question) < len(self.rows) or not _unique_values(texts):
+            return []
+        return [row_by_question.get(text) for text in texts]
+
+    def by_question(self) -> _Matches:
+        """Image id and question, for files with one row for each question about an image.
+
+        Empty if ids do not repeat, or at most half of the rows match.
+        """
+        if self.has_unique_ids and not any(_QUESTION_SIGN in prediction.id for prediction in self.predictions):
+            return []
+        groups: dict[str, list[_DataRow]] = {}
+        for row in self.rows:
+            for key in _group_keys(row):
+                groups.setdefault(key, []).append(row)
+        matches: _Matches = []
+        for prediction, question in zip(self.predictions, self.questions, strict=True):
+            image = prediction.id.split(_QUESTION_SIGN)[0]
+            # LLaVA's names of MME images: landmark/images/0001.jpg.
+            rows_of_image = groups.get(image) or groups.get(image.replace("/images/", "/"), [])
+            candidates = [row for row in rows_of_image if row.question and row.question in question]
+            max_length = max((len(row.question) for row in candidates), default=0)
+            candidates = [row for row in candidates if len(row.question) == max_length]
+            matches.append(candidates[0] if len(candidates) == 1 else None)
+        return matches if _matched_count(matches) > len(matches) * _MIN_MATCHED else []
+
+    def is_checkable(self) -> bool:
+        """Whether predictions and data both hold questions or gold answers to check a matching
+        by."""
+        has_golds = any(prediction.gold for prediction in self.predictions)
+        return (has_golds or any(self.questions)) and any(row.gold or row.question for row in self.rows)
+
+    def is_consistent(self, matches: _Matches) -> bool:
+        """Whether questions and gold answers of the predictions agree with the matched rows.
+
+        Gold answers alone may agree by chance, so without questions nearly all rows have to be
+        matched.
+        """
+        matched = list(zip(self.predictions, self.questions, matches, strict=True))
+        has_questions = any(row is not None and row.question and question for _, question, row in matched)
+        if not has_questions and _matched_count(matches) < _MIN_AGREEMENT * len(matches):
+            return False
+        agreement: Counter[bool] = Counter()
+        for prediction, question, row in matched:
+            if row is not None and (is_same := _is_about(prediction, question, row)) is not None:
+                agreement[is_same] += 1
+        return agreement[True] > 0 and agreement[True] >= _MIN_AGREEMENT * agreement.total()
+
+    def have_same_questions(self, matches: _Matches) -> bool:
+        """Whether the questions agree with the matched rows and tell these apart: then gold answers
+        may differ, as where a tool has written them in another form."""
+        questions = [
+            (_without_instruction(question), row.question)
+            for question, row in zip(self.questions, matches, strict=True)
+            if row is not None and row.question
+        ]
+        same = sum(bool(one) and _is_same_question(one, other) for one, other in questions)
+        distinct = len({other for _, other in questions})
+        return same >= _MIN_AGREEMENT * len(matches) and distinct > len(matches) / 2
+
+    def with_row_ids(self, matches: _Matches) -> Predictions:
+        """The predictions with the ids of the data; unmatched ones keep theirs, marked if it is in
+        use."""
+        row_ids = {row.id for row in matches if row is not None}
+        rows = []
+        for prediction, row in zip(self.predictions, matches, strict=True):
+            own_id = prediction.id if prediction.id not in row_ids else f"{prediction.id} (row {prediction.number})"
+            rows.append(structs.replace(prediction, id=own_id if row is None else row.id))
+        return replace(self.predictions, rows=tuple(rows))
+
+
+def _matched_count(matches: _Matches) -> int:
     return sum(row is not None for row in matches)
-
-
-def _match_by_value(
-    predictions: Predictions, rows: Sequence[_DataRow], columns: Sequence[str]
-) -> list[_DataRow | None]:
-    row_by_value = {value: row for row in rows if (value := _joint_value(row.cells, columns))}
-    return [row_by_value.get(_joint_value(prediction.cells, columns)) for prediction in predictions]
 
 
 def _data_rows(table: DataTable) -> list[_DataRow]:
@@ -126,10 +245,9 @@ def _data_rows(table: DataTable) -> list[_DataRow]:
         name = row_id(row)
         id_counts[name] += 1
         name = name if id_counts[name] == 1 else f"{name}#{id_counts[name]}"
-        golds = (*row_gold(row), *([row.cells[INDEXED_ANSWER]] if INDEXED_ANSWER in row.cells else []))
-        rows.append(
-            _DataRow(name, row.cells, golds, _without_instruction(normalised_text(row.cells.get("question", ""))))
-        )
+        golds = _normalised_texts([*row_gold(row), row.cells.get(INDEXED_ANSWER, "")])
+        question = _without_instruction(normalised_text(row.cells.get("question", "")))
+        rows.append(_DataRow(name, row.cells, golds, question))
     return rows
 
 
@@ -141,27 +259,25 @@ def _joint_value(cells: Mapping[str, str], columns: Sequence[str]) -> str:
     return "/".join([id_text(cells.get(column, "")) for column in columns])
 
 
+def _own_column(table: DataTable) -> tuple[str, ...]:
+    """The column that the data call their rows by."""
+    return tuple(name for name in ID_COLUMNS if name in table.columns)[:1]
+
+
 def _shared_column(predictions: Predictions, table: DataTable) -> tuple[str, ...] | None:
     """Columns that both files have and whose values are unique, the id columns first."""
-    candidates = [predictions.id_columns, *((name,) for name in _KEY_COLUMNS)]
-    for columns in filter(None, dict.fromkeys(candidates)):
-        if not set(columns) <= set(table.columns) or not set(columns) <= set(predictions.columns):
+    shared = set(table.columns) & set(predictions.columns)
+    for columns in dict.fromkeys([predictions.id_columns, *((name,) for name in _KEY_COLUMNS)]):
+        if not columns or not shared.issuperset(columns):
             continue
-        prediction_values = _unique_values(
-            _joint_value(prediction.cells, columns) for prediction in _distinct_rows(predictions)
-        )
-        if (
-            prediction_values
-            and _QUESTION_SIGN not in "".join(prediction_values)
-            and prediction_values & _values_in(table, columns)
-        ):
+        values = _unique_values(_joint_value(each.cells, columns) for each in _distinct_rows(predictions))
+        if values and _QUESTION_SIGN not in "".join(values) and values & _values_in(table, columns):
             return columns
     return None
 
 
-def _values_in(table: DataTable, columns: Sequence[str]) -> set[str]:
-    own = next((name for name in ID_COLUMNS if name in table.columns), None)
-    if columns == (own,) and isinstance(table, HasIds):
+def _values_in(table: DataTable, columns: tuple[str, ...]) -> set[str]:
+    if columns == _own_column(table) and isinstance(table, HasIds):
         return _unique_values(table.ids())
     return _unique_values(_joint_value(row.cells, columns) for row in table)
 
@@ -185,43 +301,9 @@ def _distinct_rows(predictions: Predictions) -> Iterator[Prediction]:
             yield prediction
 
 
-def _has_unique_ids(predictions: Predictions) -> bool:
-    return bool(_unique_values(prediction.id for prediction in _distinct_rows(predictions)))
-
-
-def _match_by_id(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """Match equal ids, whatever the columns are called; HallusionBench's ids by their figure.
-
-    Empty if the ids of the predictions are not unique.
-    """
-    if not _has_unique_ids(predictions):
-        return []
-    row_by_id = {row.id: row for row in rows}
-    row_by_figure = {figure: row for row in rows if (figure := _figure_id(row.id))}
-    return [
-        row_by_id.get(prediction.id) or row_by_figure.get(_figure_id(prediction.id) or "") for prediction in predictions
-    ]
-
-
 def _figure_id(name: str) -> str | None:
     match = _FIGURE_ID.fullmatch(name)
     return "/".join(match.groups()) if match else None
-
-
-def _match_by_image_name(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """Match ids with the names, or numbers, of the rows' images."""
-    if not _has_unique_ids(predictions):
-        return []
-    for column in _IMAGE_NAME_COLUMNS:
-        row_by_name = {name: row for row in rows for name in _image_names(row.cells.get(column, ""))}
-        if row_by_name:
-            matches = [
-                row_by_name.get(prediction.id) or row_by_name.get(_image_number(prediction.id))
-                for prediction in predictions
-            ]
-            if any(matches):
-                return matches
-    return []
 
 
 def _image_names(cell: str) -> list[str]:
@@ -239,47 +321,6 @@ def _image_number(name: str) -> str:
     return str(int(match[1])) if match else name
 
 
-def _match_by_row_number(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """Match lmms-eval's row number, or the ids as numbers, with the rows of the data in order."""
-    numbers = [
-        prediction.cells.get(DATA_ROW, "") if predictions.id_columns else prediction.id for prediction in predictions
-    ]
-    return [rows[int(number)] if number.isdecimal() and int(number) < len(rows) else None for number in numbers]
-
-
-def _match_by_text(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """Match equal questions; empty if two rows have the same question."""
-    row_by_question = {row.question: row for row in rows if row.question}
-    texts = [_without_instruction(normalised_question(prediction.cells)) for prediction in predictions]
-    if len(row_by_question) < len(rows) or not _unique_values(texts):
-        return []
-    return [row_by_question.get(text) for text in texts]
-
-
-def _match_by_question(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """Match by image id and question, for files with one row for each question about an image.
-
-    Empty if ids do not repeat, or at most half of the rows match.
-    """
-    if _has_unique_ids(predictions) and not any(_QUESTION_SIGN in prediction.id for prediction in predictions):
-        return []
-    groups: dict[str, list[_DataRow]] = {}
-    for row in rows:
-        for key in _group_keys(row):
-            groups.setdefault(key, []).append(row)
-    matches: list[_DataRow | None] = []
-    for prediction in predictions:
-        question = normalised_question(prediction.cells)
-        image = prediction.id.split(_QUESTION_SIGN)[0]
-        # LLaVA's names of MME images: landmark/images/0001.jpg.
-        rows_of_image = groups.get(image) or groups.get(image.replace("/images/", "/"), [])
-        candidates = [row for row in rows_of_image if row.question and row.question in question]
-        max_length = max((len(row.question) for row in candidates), default=0)
-        candidates = [row for row in candidates if len(row.question) == max_length]
-        matches.append(candidates[0] if len(candidates) == 1 else None)
-    return matches if _matched_count(matches) > len(matches) * _MIN_MATCHED else []
-
-
 def _group_keys(row: _DataRow) -> set[str]:
     """Names that a tool may use for the image of a row: the image's name, or the row's id without
     the question's number."""
@@ -290,48 +331,10 @@ def _group_keys(row: _DataRow) -> set[str]:
     return {name for name in names | {row.id.split(_QUESTION_SIGN)[0], row.id.rpartition("/")[0]} if name}
 
 
-def _is_checkable(predictions: Predictions, rows: Sequence[_DataRow]) -> bool:
-    """Whether predictions and data both hold questions or gold answers to check a matching by."""
-    return any(prediction.gold or normalised_question(prediction.cells) for prediction in predictions) and any(
-        row.gold or row.question for row in rows
-    )
-
-
-def _is_consistent(predictions: Predictions, matches: Sequence[_DataRow | None]) -> bool:
-    """Whether questions and gold answers of the predictions agree with the matched rows.
-
-    Gold answers alone may agree by chance, so without questions nearly all rows have to be matched.
-    """
-    has_questions = any(
-        row is not None and row.question and normalised_question(prediction.cells)
-        for prediction, row in zip(predictions, matches, strict=True)
-    )
-    if not has_questions and _matched_count(matches) < _MIN_AGREEMENT * len(matches):
-        return False
-    agreement: Counter[bool] = Counter()
-    for prediction, row in zip(predictions, matches, strict=True):
-        if row is not None and (is_same := _is_about(prediction, row)) is not None:
-            agreement[is_same] += 1
-    return agreement[True] > 0 and agreement[True] >= _MIN_AGREEMENT * agreement.total()
-
-
-def _have_same_questions(predictions: Predictions, matches: Sequence[_DataRow | None]) -> bool:
-    """Whether the questions agree with the matched rows and tell these apart: then gold answers may
-    differ, as where a tool has written them in another form."""
-    questions = [
-        (_without_instruction(normalised_question(prediction.cells)), row.question)
-        for prediction, row in zip(predictions, matches, strict=True)
-        if row is not None and row.question
-    ]
-    same = sum(bool(one) and _is_same_question(one, other) for one, other in questions)
-    distinct = len({other for _, other in questions})
-    return same >= _MIN_AGREEMENT * len(matches) and distinct > len(matches) / 2
-
-
-def _is_about(prediction: Prediction, row: _DataRow) -> bool | None:
+def _is_about(prediction: Prediction, question: str, row: _DataRow) -> bool | None:
     """Whether a prediction is about a row; None if the two files do not tell."""
     same_gold = _has_same_gold(prediction, row)
-    question = _without_instruction(normalised_question(prediction.cells))
+    question = _without_instruction(question)
     if not question or not row.question:
         return same_gold
     return _is_same_question(question, row.question) and same_gold is not False
@@ -345,28 +348,15 @@ def _is_same_question(one: str, other: str) -> bool:
 def _has_same_gold(prediction: Prediction, row: _DataRow) -> bool | None:
     """Whether the gold answers are equal; None if one is missing or they differ in kind (letter,
     text)."""
-    prediction_golds, row_golds = _normalised_texts(prediction.gold), _normalised_texts(row.gold)
-    if not prediction_golds or not row_golds:
+    golds = _normalised_texts(prediction.gold)
+    if not golds or not row.gold:
         return None
-    if prediction_golds & row_golds:
+    labels = _normalised_texts([row.cells[label.upper()] for label in row.gold if label.upper() in row.cells])
+    if golds & (row.gold | labels):
         return True
-    labels = _normalised_texts([row.cells[label.upper()] for label in row_golds if label.upper() in row.cells])
-    if prediction_golds & labels:
-        return True
-    is_letter = {len(text) == 1 for text in prediction_golds | row_golds}
+    is_letter = {len(text) == 1 for text in golds | row.gold}
     return False if len(is_letter) == 1 else None
 
 
-def _normalised_texts(golds: Iterable[str]) -> set[str]:
-    return {text for gold in golds if (text := normalised_text(gold))}
-
-
-def _with_row_ids(predictions: Predictions, matches: Sequence[_DataRow | None]) -> Predictions:
-    """The predictions with the ids of the data; unmatched ones keep theirs, marked if it is in
-    use."""
-    row_ids = {row.id for row in matches if row is not None}
-    rows = []
-    for prediction, row in zip(predictions, matches, strict=True):
-        own_id = prediction.id if prediction.id not in row_ids else f"{prediction.id} (row {prediction.number})"
-        rows.append(structs.replace(prediction, id=own_id if row is None else row.id))
-    return replace(predictions, rows=tuple(rows))
+def _normalised_texts(golds: Iterable[str]) -> frozenset[str]:
+    return frozenset(text for gold in golds if (text := normalised_text(gold)))

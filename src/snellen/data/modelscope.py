@@ -89,7 +89,8 @@ def fetch_dataset(name: str, revision: str | None, settings: Settings) -> Path:
         if is_there:
             return folder
         raise DataError(f"{SCHEME}{name} cannot be fetched: {error}") from error
-    tables = [file for file in files if _is_wanted(file.path)]
+    # Data, or their description at the top.
+    tables = [file for file in files if file.path.lower().endswith(_TABLES) or file.path in _DESCRIPTIONS]
     if not any(file.path.lower().endswith(_TABLES) for file in tables):
         raise DataError(
             f"{SCHEME}{name} holds no tables: expected files with {', '.join(_TABLES)}, and it has {len(files)} others"
@@ -108,24 +109,18 @@ def _fetch_files(
         folder.mkdir(parents=True, exist_ok=True)
         # Hidden, like the list: files beside the tables are taken for tables.
         with FileLock(folder / ".lock"):
-            _fetch_changed(name, revision, files, folder, settings)
+            before = _known_digests(folder)
+            for file in files:
+                target = folder / file.path
+                if target.exists() and before.get(file.path) != file.sha256:
+                    target.unlink()
+                remote = RemoteFile(urls=(file_url(name, file.path, revision, settings),), sha256=file.sha256 or None)
+                download(remote, target, cache=settings.cache)
+                # Only this process downloads here, and the lock of the file would be read as a table.
+                target.with_name(f"{target.name}.lock").unlink(missing_ok=True)
+            save(folder / _LISTING, json.dumps({file.path: file.sha256 for file in files}, indent=1))
     except OSError as error:
         raise StorageError(f"cannot write {folder}: {error.strerror or error}") from error
-
-
-def _fetch_changed(
-    name: str, revision: str | None, files: list[RepositoryFile], folder: Path, settings: Settings
-) -> None:
-    before = _known_digests(folder)
-    for file in files:
-        target = folder / file.path
-        if target.exists() and before.get(file.path) != file.sha256:
-            target.unlink()
-        remote = RemoteFile(urls=(file_url(name, file.path, revision, settings),), sha256=file.sha256 or None)
-        download(remote, target, cache=settings.cache)
-        # Only this process downloads here, and the lock of the file would be read as a table.
-        target.with_name(f"{target.name}.lock").unlink(missing_ok=True)
-    save(folder / _LISTING, json.dumps({file.path: file.sha256 for file in files}, indent=1))
 
 
 def _known_digests(folder: Path) -> Mapping[str, str]:
@@ -135,11 +130,6 @@ def _known_digests(folder: Path) -> Mapping[str, str]:
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}
-
-
-def _is_wanted(path: str) -> bool:
-    """Whether a file is part of the tables: data, or their description at the top."""
-    return path.lower().endswith(_TABLES) or path in _DESCRIPTIONS
 
 
 class _UnreachableError(Exception):

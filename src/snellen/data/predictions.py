@@ -6,14 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
 
 from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError, UnknownName
+from snellen.core.limits import Limits
 from snellen.core.media import digest_bytes
-from snellen.core.missing_file import missing_file, refuse_pipe
+from snellen.core.missing_file import missing_file
 from snellen.core.output import Failure, Generated, StopReason
 from snellen.core.sample import Row
 from snellen.data.columns import (
@@ -30,10 +34,16 @@ from snellen.data.columns import (
     id_text,
     is_image_column,
 )
-from snellen.data.foreign import detect
+from snellen.data.detect import RESULT_SUFFIXES, TABLES, detect, is_empty, refuse_pickle, table_suffix
+from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.index import IndexedRow, Scan
+from snellen.data.tables.scan import scan_table
+from snellen.data.tables.typed_rows import plain_rows
 from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
+
+if TYPE_CHECKING:
+    from snellen.data.foreign.layout import ResultsLayout
 
 QUESTION_COLUMNS = ("question", "prompt", "input")
 """Columns that hold the question, the first that exists."""
@@ -57,99 +67,6 @@ def normalised_text(text: str) -> str:
     return " ".join(_WORD.findall(_MEDIA_SIGN.sub(" ", text).lower()))
 
 
-def check_repeats(
-    rows: Sequence[Prediction], id_columns: Sequence[str], columns: Sequence[str], name: str, count_each: bool = False
-) -> tuple[str, ...]:
-    """Warnings about rows whose id occurred before, with equal cells or (ids of images) another
-    question.
-
-    With `count_each`, two different replies to one question are both kept; otherwise they raise
-    DataError.
-    """
-    first: dict[str, Prediction] = {}
-    same: list[Prediction] = []
-    others: list[Prediction] = []
-    for row in rows:
-        earlier = first.setdefault(row.id, row)
-        if earlier is row:
-            continue
-        if earlier.cells == row.cells:
-            same.append(row)
-        elif count_each or _has_other_question(earlier, row):
-            others.append(row)
-        else:
-            raise DataError(_clash_message(earlier, row, rows, id_columns, columns, name))
-    warnings = []
-    if same:
-        example = same[0]
-        rows_repeat = "1 row repeats" if len(same) == 1 else f"{len(same)} rows repeat"
-        warnings.append(
-            f"{name}: {rows_repeat} an earlier one, {EACH_COUNTED} "
-            f"(id {example.id!r}: rows {first[example.id].number} and {example.number})"
-        )
-    if others:
-        example = others[0]
-        rows_have = "1 row has" if len(others) == 1 else f"{len(others)} rows have"
-        warnings.append(
-            f"{name}: {rows_have} the id of an earlier one and other content, each is counted "
-            f"(id {example.id!r}: rows {first[example.id].number} and {example.number})"
-        )
-    return tuple(warnings)
-
-
-def _has_other_question(first: Prediction, second: Prediction) -> bool:
-    """Whether two rows hold two questions, as for two questions about one image."""
-    questions = normalised_question(first.cells), normalised_question(second.cells)
-    return all(questions) and questions[0] != questions[1]
-
-
-def _clash_message(
-    first: Prediction,
-    second: Prediction,
-    rows: Sequence[Prediction],
-    id_columns: Sequence[str],
-    columns: Sequence[str],
-    name: str,
-) -> str:
-    """The message for two rows that clash, with the column that would separate them, if there is
-    one."""
-    files = first.cells.get(_FILE_COLUMN, ""), second.cells.get(_FILE_COLUMN, "")
-    if files[0] != files[1] and Path(name).is_dir():
-        return _clash_of_files(first.id, files, rows, name)
-    advice = "leave one of them out"
-    for column in columns:
-        if column in id_columns or first.cells.get(column) == second.cells.get(column):
-            continue
-        pairs = Counter((row.id, row.cells.get(column)) for row in rows)
-        values = {row.cells.get(column) for row in rows}
-        if max(pairs.values()) == 1 and 1 < len(values) <= len(rows) // 2:
-            advice = (
-                f"the file holds {len(values)} values of {column!r}: choose one with --where "
-                f"{column}={second.cells.get(column, '')}, or count each with "
-                f"--columns id={column}+{'+'.join(id_columns)}"
-            )
-            break
-    return f"{name}: rows {first.number} and {second.number} have the same id {first.id!r} but differ; {advice}"
-
-
-def _clash_of_files(name_of_row: str, files: tuple[str, str], rows: Sequence[Prediction], name: str) -> str:
-    """The message for an id that two files of a folder hold: which of them repeats all others, as
-    a table of answers beside replies by subject does, or that there are two systems in it."""
-    ids: dict[str, set[str]] = {}
-    for row in rows:
-        ids.setdefault(row.cells[_FILE_COLUMN], set()).add(row.id)
-    clash = f"{name}: {files[0]} and {files[1]} both hold the id {name_of_row!r}, and differ"
-    for file in files:
-        others = [of_it for other, of_it in ids.items() if other != file and of_it & ids[file]]
-        if len(others) > 1 and sum(map(len, others)) == len(ids[file]) == len(set().union(*others)):
-            return (
-                f"{clash}: {file} has the ids of {len(others)} other files once more; choose it "
-                f"alone with --where {_FILE_COLUMN}={file}, or score a folder without it"
-            )
-    return f"{clash}; choose one with --where {_FILE_COLUMN}={files[0]}, or give a folder of one"
-
-
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
 _MAX_LISTED = 12
 _FAILURE_STARTS = ("Failed", "[LMMS", "Video ")
 _FAILURE_TEXT = re.compile(
@@ -272,47 +189,34 @@ class Predictions:
         named_rows = zip(self.names(), self.rows, strict=True)
         return {row: prediction.cells[column] for row, prediction in named_rows if prediction.cells.get(column)}
 
-    def table(self) -> DataTable:
+    def table(self) -> PredictionTable:
         """The file's own rows as data, for files that include questions and options."""
-        return PredictionTable(self)
+        return PredictionTable(
+            self.path, self.columns, self.digest, len(self), self._data_rows, None, self.names(), self.reply_column
+        )
+
+    def _data_rows(self) -> Iterator[Row]:
+        for number, (name, row) in enumerate(zip(self.names(), self.rows, strict=True)):
+            cells = {**row.cells, ID_COLUMNS[0]: name}
+            if self.reply_column in GOLD_COLUMNS:
+                cells.pop(self.reply_column, None)
+            yield Row(number, cells)
 
 
 @dataclass(frozen=True, slots=True)
-class PredictionTable:
+class PredictionTable(DerivedTable):
     """A predictions file as a `DataTable` without images."""
 
-    predictions: Predictions
-
-    @property
-    def path(self) -> str:
-        return self.predictions.path
-
-    @property
-    def digest(self) -> str:
-        return self.predictions.digest
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return self.predictions.columns
-
-    def __len__(self) -> int:
-        return len(self.predictions)
+    names: Sequence[str]
+    reply_column: str
 
     def ids(self) -> Iterator[str]:
-        return iter(self.predictions.names())
-
-    def __iter__(self) -> Iterator[Row]:
-        named_rows = zip(self.predictions.names(), self.predictions.rows, strict=True)
-        for number, (name, row) in enumerate(named_rows):
-            cells = {**row.cells, ID_COLUMNS[0]: name}
-            if self.predictions.reply_column in GOLD_COLUMNS:
-                cells.pop(self.predictions.reply_column, None)
-            yield Row(number, cells)
+        return iter(self.names)
 
 
 def reply_columns(table: DataTable) -> tuple[str, ...]:
     """The column of a table that holds the replies, if it is a predictions file."""
-    return (table.predictions.reply_column,) if isinstance(table, PredictionTable) else ()
+    return (table.reply_column,) if isinstance(table, PredictionTable) else ()
 
 
 def _as_output(row: Prediction, errors_as_text: bool) -> Generated | Failure:
@@ -340,39 +244,48 @@ def read_predictions(
     (unreadable, no ids or replies, rows with one id that differ, more than `max_rows`) and
     UnknownName (no such column).
     """
-    column_map, where = dict(columns or {}), dict(where or {})
-    name = str(path)
+    column_map, name = dict(columns or {}), str(path)
     scan = _scan_file(Path(path).expanduser(), column_map, name, settings or Settings.from_environment())
-    numbered = []
-    for number, row in enumerate(scan.rows, 1):
-        if max_rows is not None and number > max_rows:
-            raise DataError(f"{name} has more than {max_rows:,} rows; at most these are taken")
-        numbered.append((number, row.cells))
+    numbered = [(number, row.cells) for number, row in enumerate(islice(scan.rows, max_rows), 1)]
+    if next(scan.rows, None) is not None:
+        raise DataError(f"{name} has more than {max_rows:,} rows; at most these are taken")
     names = tuple(dict.fromkeys([*scan.columns, *[column for _, cells in numbered for column in cells]]))
     new_names = {column_name(name_in_file, 0): canonical_column(key) for key, name_in_file in column_map.items()}
-    numbered = _select_rows(numbered, where, new_names, names, name)
-    id_columns = _id_columns(names)
-    reply_column = _reply_column(names, id_columns, name)
-    gold = gold_column(column for column in names if column != reply_column)
-    if not id_columns and gold is None:
+    numbered = _select_rows(numbered, where or {}, new_names, names, name)
+    id_columns, reply_column, gold = column_roles(names, name)
+    # In a table every row has the reply column, so an empty cell is an empty reply.
+    has_reply_column = reply_column in scan.columns
+    rows = [
+        _prediction(cells, number, id_columns, reply_column, gold, has_reply_column, name) for number, cells in numbered
+    ]
+    found = Predictions(name, scan.digest(), names, tuple(rows), id_columns, reply_column, gold)
+    warnings = _repeat_warnings(found, count_each=repeats)
+    if reply_column == _VERDICT:
+        rows = [structs.replace(row, reply=_UNKNOWN_REPLY) for row in rows]
+        warnings = (*warnings, f"{name} holds what a judge wrote and no replies")
+    return replace(found, rows=tuple(rows), warnings=warnings)
+
+
+class ColumnRoles(NamedTuple):
+    """What the columns of a predictions file hold, as in `Predictions`."""
+
+    ids: tuple[str, ...]
+    reply: str
+    gold: str | None
+
+
+def column_roles(names: Sequence[str], name: str) -> ColumnRoles:
+    """Raises DataError for a file without replies, or whose rows nothing tells apart."""
+    ids = _id_columns(names)
+    reply = _reply_column(names, ids, name)
+    gold = gold_column(column for column in names if column != reply)
+    if not ids and gold is None:
         raise DataError(
             f"{name}: no column says which question a row answers; expected one of "
             f"{', '.join(ID_COLUMNS)}, but the columns are {_column_list(names)}; "
             "choose one with --columns id=..."
         )
-    # In a table every row has the reply column, so an empty cell is an empty reply.
-    has_reply_column = reply_column in scan.columns
-    rows = tuple(
-        [
-            _prediction(cells, number, id_columns, reply_column, gold, has_reply_column, name)
-            for number, cells in numbered
-        ]
-    )
-    warnings = check_repeats(rows, id_columns, names, name, count_each=repeats)
-    if reply_column == _VERDICT:
-        rows = tuple(structs.replace(row, reply=_UNKNOWN_REPLY) for row in rows)
-        warnings = (*warnings, f"{name} holds what a judge wrote and no replies")
-    return Predictions(name, scan.digest(), names, rows, id_columns, reply_column, gold, warnings)
+    return ColumnRoles(ids, reply, gold)
 
 
 def _prediction(
@@ -413,72 +326,60 @@ def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
 
 
 def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
-    """Pick the reader by content and suffix, and read the file. Raises DataError."""
-    limits = settings.limits
-    suffix = _plain_name(path).suffix.lower()
-    detect.refuse_pickle(path, suffix, name)
+    """Recognise a file, and read it as what it is. Raises DataError."""
+    refuse_pickle(path, name)
     if not path.exists():
         raise DataError(f"{name}: {missing_file(path)}")
-    if suffix not in (*SUFFIXES, *detect.SUFFIXES) and not path.is_dir():
+    suffix = table_suffix(path)
+    if suffix not in (*TABLES, *RESULT_SUFFIXES) and not path.is_dir():
         raise DataError(
             f"{name}: unknown kind of predictions file {suffix or path.name!r}; "
-            f"expected {', '.join(SUFFIXES)}, also with .gz, a log of Inspect (.eval), or MME's "
+            f"expected {', '.join(TABLES)}, also with .gz, a log of Inspect (.eval), or MME's "
             "result files (.txt, or their folder)"
         )
-    refuse_pipe(path, name)
     try:
-        if path.is_file() and not path.stat().st_size:
-            raise DataError(f"{name} is empty: expected rows with an id and a prediction")
-        if path.is_dir() and not detect.is_foreign(path):
+        if path.is_dir():
+            plain = path
+        else:
+            if is_empty(path, name):
+                raise DataError(f"{name} is empty: expected rows with an id and a prediction")
+            plain = unpacked_file(path, settings.cache, settings.limits)
+        found = detect(plain)
+        if found is not None and found.layout is not None:
+            return _scan_results(found.layout, plain, column_map, name, settings.limits)
+        if found is None or path.is_dir():
             return _scan_folder(path, column_map, name, settings)
-        plain = path if path.is_dir() else unpacked_file(path, settings.cache, limits)
-        scan = detect.scan_foreign(plain, suffix, column_map, name, limits)
-        if scan is not None:
-            return scan._replace(rows=iter(list(scan.rows)))
-        if suffix in (".csv", ".tsv"):
-            from snellen.data.tables.tsv import scan_tsv
-
-            delimiter = b"," if suffix == ".csv" else b"\t"
-            return scan_tsv(plain, delimiter, column_map, name, limits)
-        if suffix == ".xlsx":
-            from snellen.data.tables.workbook import scan_xlsx
-
-            return scan_xlsx(plain, column_map, name, limits)
-        if suffix == ".parquet":
-            from snellen.data.tables.parquet import scan_parquet
-
-            return scan_parquet([plain], column_map, name, limits)
-        from snellen.data.tables.json_records import scan_document, scan_jsonl
-
-        is_lines = suffix == ".jsonl" and not detect.is_json_document(plain)
-        return (scan_jsonl if is_lines else scan_document)(plain, column_map, name, limits)
+        return scan_table(f".{found.kind}", plain, column_map, name, settings.limits)
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
-def _plain_name(path: Path) -> Path:
-    """The path of the file that a `.gz` holds; of others their own."""
-    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+def _scan_results(layout: ResultsLayout, path: Path, column_map: Mapping[str, str], name: str, limits: Limits) -> Scan:
+    """The rows of another tool's results. They are read at once, as errors are about the file."""
+    from snellen.data.foreign.mme import results_digest
+
+    rows = list(plain_rows(layout.records(path, name, limits), column_map, name))
+    return Scan((), iter(rows), partial(results_digest, path))
 
 
 def _scan_folder(folder: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
     """The rows of all predictions files of a folder and its folders, by name; the column `file`
     holds a file's path without its suffix. Raises DataError."""
-    files = [
-        path for path in sorted(folder.rglob("*")) if _plain_name(path).suffix.lower() in SUFFIXES and path.is_file()
-    ]
+    files = [path for path in sorted(folder.rglob("*")) if table_suffix(path) in TABLES and path.is_file()]
     if not 0 < len(files) <= _MAX_FILES:
         content = f"with {len(files):,} files" if files else "without result files"
         raise DataError(
             f"{name} is a folder {content}; expected MME's results, one .txt for each subtask, "
-            f"or up to {_MAX_FILES} predictions files ({', '.join(SUFFIXES)})"
+            f"or up to {_MAX_FILES} predictions files ({', '.join(TABLES)})"
         )
     columns: dict[str, None] = {}
     rows: list[IndexedRow] = []
     digests = []
     for path in files:
         scan = _scan_file(path, column_map, str(path), settings)
-        part = _plain_name(path.relative_to(folder)).with_suffix("").as_posix()
+        relative = path.relative_to(folder)
+        plain = relative.with_suffix("") if relative.suffix.lower() == ".gz" else relative
+        part = plain.with_suffix("").as_posix()
         rows += [row._replace(cells={**row.cells, _FILE_COLUMN: part}) for row in scan.rows]
         columns |= dict.fromkeys(scan.columns)
         digests.append(f"{part} {scan.digest()}")
@@ -552,3 +453,81 @@ def _row_id(cells: Mapping[str, str], columns: Sequence[str], number: int, name:
     if not all(values):
         raise DataError(f"{name}, row {number}: the id ({'+'.join(columns)}) is empty")
     return "/".join(values)
+
+
+def _repeat_warnings(predictions: Predictions, *, count_each: bool) -> tuple[str, ...]:
+    """Warnings about rows whose id occurred before, with equal cells or (ids of images) another
+    question.
+
+    With `count_each`, two different replies to one question are both kept; otherwise they raise
+    DataError.
+    """
+    first: dict[str, Prediction] = {}
+    same: list[Prediction] = []
+    others: list[Prediction] = []
+    for row in predictions:
+        earlier = first.setdefault(row.id, row)
+        if earlier is row:
+            continue
+        if earlier.cells == row.cells:
+            same.append(row)
+        elif count_each or _has_other_question(earlier, row):
+            others.append(row)
+        else:
+            raise DataError(_clash_message(earlier, row, predictions))
+    found = (
+        (same, "repeats", "repeat", f"an earlier one, {EACH_COUNTED}"),
+        (others, "has", "have", "the id of an earlier one and other content, each is counted"),
+    )
+    return tuple(
+        f"{predictions.path}: {f'1 row {one}' if len(rows) == 1 else f'{len(rows)} rows {many}'} {what} "
+        f"(id {rows[0].id!r}: rows {first[rows[0].id].number} and {rows[0].number})"
+        for rows, one, many, what in found
+        if rows
+    )
+
+
+def _has_other_question(first: Prediction, second: Prediction) -> bool:
+    """Whether two rows hold two questions, as for two questions about one image."""
+    questions = normalised_question(first.cells), normalised_question(second.cells)
+    return all(questions) and questions[0] != questions[1]
+
+
+def _clash_message(first: Prediction, second: Prediction, predictions: Predictions) -> str:
+    """The message for two rows that clash, with the column that would separate them, if there is
+    one."""
+    rows, ids, name = predictions.rows, predictions.id_columns, predictions.path
+    files = first.cells.get(_FILE_COLUMN, ""), second.cells.get(_FILE_COLUMN, "")
+    if files[0] != files[1] and Path(name).is_dir():
+        return _clash_of_files(first.id, files, predictions)
+    advice = "leave one of them out"
+    for column in predictions.columns:
+        if column in ids or first.cells.get(column) == second.cells.get(column):
+            continue
+        pairs = Counter((row.id, row.cells.get(column)) for row in rows)
+        values = {row.cells.get(column) for row in rows}
+        if max(pairs.values()) == 1 and 1 < len(values) <= len(rows) // 2:
+            advice = (
+                f"the file holds {len(values)} values of {column!r}: choose one with --where "
+                f"{column}={second.cells.get(column, '')}, or count each with "
+                f"--columns id={column}+{'+'.join(ids)}"
+            )
+            break
+    return f"{name}: rows {first.number} and {second.number} have the same id {first.id!r} but differ; {advice}"
+
+
+def _clash_of_files(name_of_row: str, files: tuple[str, str], predictions: Predictions) -> str:
+    """The message for an id that two files of a folder hold: which of them repeats all others, as
+    a table of answers beside replies by subject does, or that there are two systems in it."""
+    ids: dict[str, set[str]] = {}
+    for row in predictions:
+        ids.setdefault(row.cells[_FILE_COLUMN], set()).add(row.id)
+    clash = f"{predictions.path}: {files[0]} and {files[1]} both hold the id {name_of_row!r}, and differ"
+    for file in files:
+        others = [of_it for other, of_it in ids.items() if other != file and of_it & ids[file]]
+        if len(others) > 1 and sum(map(len, others)) == len(ids[file]) == len(set().union(*others)):
+            return (
+                f"{clash}: {file} has the ids of {len(others)} other files once more; choose it "
+                f"alone with --where {_FILE_COLUMN}={file}, or score a folder without it"
+            )
+    return f"{clash}; choose one with --where {_FILE_COLUMN}={files[0]}, or give a folder of one"

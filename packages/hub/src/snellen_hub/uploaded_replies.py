@@ -17,8 +17,8 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import DataError, UsageError
 from snellen.core.limits import MB, Limits
 from snellen.core.sample import Sample, rotation_row
+from snellen.data.detect import TABLES
 from snellen.data.predictions import Prediction, read_predictions
-from snellen.data.tables.open_table import SUFFIXES
 from snellen.data.tables.unpack import FREE_SPACE
 from snellen.generated_code.limited import CallFailed, call_limited
 from snellen.generated_code.limits import ProgramLimits
@@ -146,9 +146,9 @@ def read_upload(data: bytes) -> bytes:
 def _read_file(upload: _UploadedFile) -> Iterable[Reply]:
     suffixes = "".join(PurePosixPath(upload.name.lower()).suffixes[-2:])
     plain = suffixes.removesuffix(".gz").rpartition(".")[2]
-    if f".{plain}" not in SUFFIXES:
+    if f".{plain}" not in TABLES:
         raise DataError(
-            f"the file is called {upload.name!r}; expected one that ends in {', '.join(SUFFIXES)}, also with .gz"
+            f"the file is called {upload.name!r}; expected one that ends in {', '.join(TABLES)}, also with .gz"
         )
     folder = Path.cwd()
     path = folder / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"

@@ -62,12 +62,12 @@ def _keep_cells(names: Sequence[str], letters: int, sample: Sample, row: Row) ->
         return sample
     # In a row whose first gold column is empty another one may be the gold.
     gold = None if _ALL_GOLDS.isdisjoint(names) else gold_column(cells)
-    kept = {name: _cut(cells[name]) for name in names if name in cells and name != gold}
+    kept = {}
+    for name in names:
+        if name in cells and name != gold:
+            cell = cells[name]
+            kept[name] = cell if len(cell) <= _MAX_CELL else cell[:_MAX_CELL] + "…"
     return structs.replace(sample, metadata=kept) if kept else sample
-
-
-def _cut(cell: str) -> str:
-    return cell if len(cell) <= _MAX_CELL else cell[:_MAX_CELL] + "…"
 
 
 def _unread_options(column: str, cell: str, behind_a_gap: bool) -> DataError:

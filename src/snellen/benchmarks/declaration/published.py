@@ -18,8 +18,8 @@ from snellen.core.sample import Origin, OriginKind
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonParts
 from snellen.data.locate import find_files, find_verified, locate_data_file, wrong_content_checksum
+from snellen.data.tables.derived import DerivedTable
 from snellen.data.tables.open_table import IndexedTable, open_table
-from snellen.data.tables.seed_json import SeedTable
 from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
 from snellen.settings import Settings
 
@@ -172,7 +172,7 @@ class HubSplit(NamedTuple):
 
 def with_origin(table: DataTable, origin: Origin) -> DataTable:
     """The table with its origin; tables of plug-ins, which have no place for one, are unchanged."""
-    return replace(table, origin=origin) if isinstance(table, IndexedTable | SeedTable) else table
+    return replace(table, origin=origin) if isinstance(table, IndexedTable | DerivedTable) else table
 
 
 def packaged_origin(name: str, table: DataTable, variant: Variant) -> Origin:

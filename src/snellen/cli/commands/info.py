@@ -51,21 +51,23 @@ def _document(options: Options) -> Document:
 
 
 def _data_document(name: str, columns: Mapping[str, str]) -> Document:
-    """What the file holds, and the benchmark that it makes."""
+    """What the file is and holds, with the reasons, and the benchmark that it makes."""
+    from snellen.analysis.file_facts import file_facts
     from snellen.api.data_files import open_data
     from snellen.benchmarks.declaration.registry import split_spec
     from snellen.benchmarks.declaration.rows import kind_of_rows
-    from snellen.data.foreign.detect import is_foreign
+    from snellen.data.detect import is_results
     from snellen.data.tables.info import table_info
     from snellen.data.tables.sound_and_tools import refuse_sound_and_tools
     from snellen.report.documents.data_facts import data_document
     from snellen.report.documents.name_facts import benchmark_facts, check_own_data
 
     path = split_spec(name).name
-    if is_foreign(path):
+    if is_results(path):
         facts = {}
     else:
         check_own_data(name)
         facts = benchmark_facts(name, columns)
     table = refuse_sound_and_tools(open_data(path, columns))
-    return data_document(table_info(table, kind_of_rows(table)), facts)
+    info = table_info(table, kind_of_rows(table))
+    return data_document(info, file_facts(path, [column.name for column in info.columns]), facts)

@@ -12,22 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.core.limits import Limits
 from snellen.data.columns import column_name, option_letters
 from snellen.data.documents import decode_json, read_lines
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 
 _OWN_METADATA = frozenset({"outcome", "replies", "option_labels", "media_sha256", "kind"})
 """Metadata keys that Snellen writes and that are not columns of the data."""
 
 
-def is_every_eval_ever(head: bytes) -> bool:
+def _is_every_eval_ever(head: bytes) -> bool:
     """Whether the first line of a file, as far as `head` reaches, is of that schema."""
     first = head.lstrip().split(b"\n", 1)[0]
     return b'"schema_version"' in first and b'"evaluation_id"' in first and (b'"sample_id"' in first)
 
 
-def every_eval_ever_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
+def _records(path: Path, name: str, limits: Limits) -> Iterator[Record]:
     """A record for each question; one that several numbers count has several lines, of which the
     first is read. Raises DataError."""
     seen: set[str] = set()
@@ -87,3 +88,12 @@ def _reply(line: Record, where: str) -> Record:
 
 def _texts(value: Any) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
+
+
+LAYOUT = ResultsLayout(
+    "every-eval-ever",
+    "samples of Every Eval Ever",
+    "`schema_version`, `evaluation_id` and `sample_id` in the first line",
+    _is_every_eval_ever,
+    _records,
+)

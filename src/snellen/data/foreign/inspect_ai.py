@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.core.limits import Limits
 from snellen.data.columns import column_name
 from snellen.data.documents import decode_json, read_bounded
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 from snellen.data.zip_members import check_members, read_member
 
@@ -22,13 +23,13 @@ _STOP_REASONS = {"max_tokens": "length", "model_length": "length", "content_filt
 _JSON_ADVICE = "write it as JSON with: inspect log convert --to json --output-dir FOLDER"
 
 
-def is_inspect_json(head: bytes) -> bool:
+def _is_inspect_json(head: bytes) -> bool:
     """Whether a JSON document begins like Inspect's logs."""
     start = head.lstrip()[:200]
     return start.startswith(b"{") and b'"version"' in start and (b'"status"' in start and b'"eval"' in head)
 
 
-def inspect_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
+def _records(path: Path, name: str, limits: Limits) -> Iterator[Record]:
     """A record for each sample and epoch. Raises DataError."""
     read_samples = _archive_samples if zipfile.is_zipfile(path) else _document_samples
     samples = read_samples(path, name, limits)
@@ -152,3 +153,8 @@ def _as_object(value: Any) -> Mapping[str, Any]:
 
 def _as_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
+
+
+LAYOUT = ResultsLayout(
+    "inspect", "a log of Inspect", "`version`, `status` and `eval` at its beginning", _is_inspect_json, _records
+)

@@ -21,6 +21,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size
 from snellen.data.columns import DATA_ROW, GOLD_COLUMNS, ID_COLUMNS, column_name, id_of, is_image_column, option_letters
 from snellen.data.documents import decode_json, read_lines
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 
 _DOC = re.compile(rb'"doc"\s*:\s*\{')
@@ -41,7 +42,7 @@ _RECORDED = ("score", "parsed_pred", "pred_answer", "pred", "prediction")
 """What the object of a metric says of one reply: the verdict, or the answer that was read."""
 
 
-def is_lmms_eval(head: bytes) -> bool:
+def _is_sample_log(head: bytes) -> bool:
     """Whether the first line of a file, as far as `head` reaches, is a sample of lmms-eval."""
     first = head.lstrip().split(b"\n", 1)[0]
     return b'"doc_id"' in head and (
@@ -53,7 +54,7 @@ def sample_logs(folder: Path) -> dict[Path, str | None]:
     """The sample logs in a folder of lmms-eval (`--output_path`) and its folders of models, each
     with the model that the results file beside it names, if there is one."""
     files = sorted(folder.rglob(f"*{_SAMPLES}*.jsonl"))
-    return {file: _model_of(file) for file in files if is_lmms_eval(_first_bytes(file))}
+    return {file: _model_of(file) for file in files if _is_sample_log(_first_bytes(file))}
 
 
 def _model_of(log: Path) -> str | None:
@@ -71,7 +72,7 @@ def _first_bytes(file: Path) -> bytes:
         return opened.read(_HEAD_SIZE)
 
 
-def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
+def _records(path: Path, name: str, limits: Limits) -> Iterator[Record]:
     """A record for each sample, with its own id if the log has one, else its index in the data.
 
     If several rows share an id (the two questions about an MME image), `#2` and so on is appended
@@ -257,3 +258,12 @@ def _likelihood(value: Any) -> float | None:
         return float(value[0])
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+LAYOUT = ResultsLayout(
+    "lmms-eval",
+    "a sample log of lmms-eval",
+    "`doc_id`, and `resps`, `filtered_resps` or `doc`, in the first line",
+    _is_sample_log,
+    _records,
+)

@@ -13,14 +13,15 @@ from pathlib import Path
 import msgspec
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT_LIMITS, Limits, is_too_deep, nesting_error
+from snellen.core.limits import Limits, is_too_deep, nesting_error
 from snellen.data.documents import read_lines
+from snellen.data.foreign.layout import ResultsLayout
 from snellen.data.tables.typed_rows import Record
 
 _COLUMN_NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}
 
 
-def is_json_lines(head: bytes) -> bool:
+def _is_json_lines(head: bytes) -> bool:
     """Whether the file's first line, as far as `head` reaches, is a JSON object followed by other
     lines, or a complete result."""
     first, _, remaining = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
@@ -28,7 +29,7 @@ def is_json_lines(head: bytes) -> bool:
     return value is not None and (bool(remaining.strip()) or {"prediction"} < value.keys())
 
 
-def seed_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
+def _records(path: Path, name: str, limits: Limits) -> Iterator[Record]:
     """The object of each line. Raises DataError."""
     with path.open("rb") as file:
         for number, line in enumerate(read_lines(file, limits, name), 1):
@@ -52,3 +53,12 @@ def _decode_object(line: bytes) -> Record | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+LAYOUT = ResultsLayout(
+    "seed-results",
+    "results in the lines of SEED-Bench",
+    "an object in its first line that is a result, or that others follow",
+    _is_json_lines,
+    _records,
+)

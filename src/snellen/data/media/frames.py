@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import FileSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.media.frame_sampling import FrameSampling, part_times, sample_frames, sample_indices, sample_times
-from snellen.data.media.video import DecodedFrame, VideoInput, frame_times, frames_at, video_facts
+from snellen.data.media.video import VideoInput, frame_times, frames_at, video_facts
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.settings import max_image_pixels
 
@@ -221,7 +221,9 @@ def _build_entry(clip: VideoClip) -> list[_CachedFrame]:
         part = Path(tempfile.mkdtemp(prefix="part-", dir=home))
         try:
             frames = []
-            for number, decoded in enumerate(_decode_frames(clip)):
+            video = clip.source.path if isinstance(clip.source, VideoFile) else clip.medium.source.read()
+            moments = _clip_times(clip, video)
+            for number, decoded in enumerate(frames_at(video, moments, clip.name)):
                 data = _encode_jpeg(decoded.image, clip.sampling.edge)
                 name = f"{number:05d}.jpg"
                 (part / name).write_bytes(data)
@@ -267,11 +269,6 @@ def _trim_periodically(cache: Path) -> None:
     _NEW_ENTRIES += 1
     if _NEW_ENTRIES % _TRIM_INTERVAL == 0:
         trim_cache(cache)
-
-
-def _decode_frames(clip: VideoClip) -> Iterator[DecodedFrame]:
-    video = clip.source.path if isinstance(clip.source, VideoFile) else clip.medium.source.read()
-    return frames_at(video, _clip_times(clip, video), clip.name)
 
 
 def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:

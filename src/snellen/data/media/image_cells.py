@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from snellen.core.media import MediaKind, digest_bytes
+from snellen.core.media import digest_bytes
 from snellen.data.columns import parse_list
-from snellen.data.media.sources import DATA_URL, decode_base64
+from snellen.data.media.sources import DATA_URL, CellLocation, SliceLocation, decode_base64
 
 MAX_REFERENCE_LENGTH = 64
 """VLMEvalKit's convention: an image cell of at most this many characters names another row."""
@@ -24,49 +24,6 @@ _LIST_ITEM = re.compile(
 _MAX_NAME_LENGTH = 1024
 _VIDEO_NAME_ENDS = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
 """Ends of names that stand for a video where pictures are listed; a GIF is a picture there."""
-
-
-class SliceLocation(Struct, frozen=True, tag="slice", tag_field="type"):
-    """Base64 text in the data file."""
-
-    offset: int
-    length: int
-    digest: str
-    size: int
-    """Bytes of the image."""
-
-
-class JsonLocation(Struct, frozen=True, tag="json", tag_field="type"):
-    """A text in a JSON object that fills a slice of the data file."""
-
-    offset: int
-    length: int
-    keys: tuple[str | int, ...]
-    digest: str
-    size: int
-    kind: MediaKind = "image"
-
-
-class ParquetLocation(Struct, frozen=True, tag="parquet", tag_field="type"):
-    """A value in a column of a Parquet file: row `place` of row group `group`."""
-
-    path: str
-    group: int
-    place: int
-    keys: tuple[str | int, ...]
-    digest: str
-    size: int
-    kind: MediaKind = "image"
-
-
-class DatasetLocation(Struct, frozen=True, tag="dataset", tag_field="type"):
-    """A value in a row of a Hugging Face data set."""
-
-    number: int
-    keys: tuple[str | int, ...]
-    digest: str
-    size: int
-    kind: MediaKind = "image"
 
 
 class NamedImage(Struct, frozen=True, tag="named", tag_field="type"):
@@ -94,7 +51,7 @@ class BrokenCell(Struct, frozen=True, tag="broken", tag_field="type"):
     digest: str
 
 
-StoredMedium = SliceLocation | JsonLocation | ParquetLocation | DatasetLocation | NamedImage | NamedVideo | BrokenCell
+StoredMedium = CellLocation | NamedImage | NamedVideo | BrokenCell
 
 
 def broken_cell(problem: str, cell: bytes | memoryview) -> BrokenCell:

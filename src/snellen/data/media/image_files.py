@@ -12,9 +12,9 @@ from typing import Literal
 
 from snellen.core.atomic_write import modification_stamp
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, raising_advice
-from snellen.core.media import FileSource, digest_bytes
+from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
-from snellen.data.media.sources import BrokenSource
+from snellen.data.media.sources import broken_medium
 
 Algorithm = Literal["sha256", "md5"]
 
@@ -164,7 +164,6 @@ def locate_image(name: str, folders: MediaFolders, files: FileDigests, where: st
                 return MediaRef(files.digest(path), FileSource(str(path)))
         except OSError as error:
             problem = f"cannot read {path}: {error.strerror or error}"
-        return MediaRef(digest_bytes(name.encode()), BrokenSource(f"{where}: {problem}"))
+        return broken_medium(name, f"{where}: {problem}")
     folder_names = ", ".join(dict.fromkeys(str(path.parent) for path in candidates))
-    problem = f"{where}: there is no image file {name!r} (looked in {folder_names})"
-    return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))
+    return broken_medium(name, f"{where}: there is no image file {name!r} (looked in {folder_names})")

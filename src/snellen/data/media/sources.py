@@ -1,4 +1,5 @@
-"""Image sources inside files: picklable, and the original bytes are read only when needed."""
+"""Where media lie inside data files. They are read only when they are needed; what reads them can be
+pickled."""
 
 from __future__ import annotations
 
@@ -6,18 +7,20 @@ import binascii
 import os
 import re
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 import pybase64
 from msgspec import Struct
 
-from snellen.core.errors import MediaError
-from snellen.core.media import InlineSource, digest_bytes
+from snellen.core.errors import DataError, MediaError
+from snellen.core.media import InlineSource, MediaKind, digest_bytes
+from snellen.core.sample import MediaRef
 
 DATA_URL = re.compile(rb"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,")
 _BLANKS = b" \t\r\n"
@@ -74,84 +77,122 @@ class Excerpt(NamedTuple):
     again."""
 
 
-class Base64Slice(Struct, frozen=True, gc=False):
-    """Base64 text in the middle of a file. `row` counts from 1; `digest` is the image's."""
+class SliceLocation(Struct, frozen=True, tag="slice", tag_field="type"):
+    """Base64 text in the data file."""
 
-    file: DataFile
     offset: int
     length: int
-    row: int
     digest: str
+    size: int
+    """Bytes of the image."""
+    kind: ClassVar[MediaKind] = "image"
 
-    def read(self) -> bytes:
-        return self.read_inline().data
-
-    def read_inline(self) -> InlineSource:
+    def read(self, home: DataFile, row: int) -> InlineSource:
         """The bytes with their base64. Raises MediaError."""
-        text, unchanged = self.file.excerpt(self.offset, self.length)
+        text, unchanged = home.excerpt(self.offset, self.length)
         try:
             data = decode_base64(text)
         except ValueError as error:
-            raise _changed_error(self.file.path, self.row) from error
+            raise _changed_error(home.path, row) from error
         if not unchanged:
-            _verify_digest(data, self.digest, self.file.path, self.row)
+            _verify_digest(data, self.digest, home.path, row)
         # Of a text without blanks, only its end can be written in several ways.
         end = data[3 * ((len(data) - 1) // 3) :] if data else b""
         is_canonical = len(text) == 4 * -(-len(data) // 3) and text[-4:] == pybase64.b64encode(end)
         return InlineSource(data, text if is_canonical else b"")
 
 
-class JsonCell(Struct, frozen=True, gc=False):
-    """A base64 text inside a JSON object that fills a slice of a file.
+class JsonLocation(Struct, frozen=True, tag="json", tag_field="type"):
+    """A base64 text in a JSON object that fills a slice of the data file. `keys` is the path from
+    the object to the text."""
 
-    `keys` is the path from the object to the text.
-    """
-
-    file: DataFile
     offset: int
     length: int
     keys: tuple[str | int, ...]
-    row: int
     digest: str
+    size: int
+    kind: MediaKind = "image"
 
-    def read(self) -> bytes:
-        text, unchanged = self.file.excerpt(self.offset, self.length)
+    def read(self, home: DataFile, row: int) -> InlineSource:
+        text, unchanged = home.excerpt(self.offset, self.length)
         try:
-            value = msgspec.json.decode(text)
-            for key in self.keys:
-                value = value[key]
-            data = decode_base64(strip_data_url(str(value).encode()))
+            data = _cell_bytes(msgspec.json.decode(text), self.keys)
         except (ValueError, LookupError, TypeError, msgspec.DecodeError) as error:
-            raise _changed_error(self.file.path, self.row) from error
-        return data if unchanged else _verify_digest(data, self.digest, self.file.path, self.row)
+            raise _changed_error(home.path, row) from error
+        return InlineSource(data if unchanged else _verify_digest(data, self.digest, home.path, row))
 
 
-class ParquetCell(Struct, frozen=True, gc=False):
-    """Bytes in a column of a Parquet file, in row `row_in_group` of row group `group`."""
+class ParquetLocation(Struct, frozen=True, tag="parquet", tag_field="type"):
+    """A value in a column of a Parquet file: row `place` of row group `group`."""
 
     path: str
     group: int
-    row_in_group: int
+    place: int
     keys: tuple[str | int, ...]
-    row: int
     digest: str
+    size: int
+    kind: MediaKind = "image"
 
-    def read(self) -> bytes:
+    def read(self, home: DataFile, row: int) -> InlineSource:
         from pyarrow import ArrowException
 
-        column = str(self.keys[0])
         try:
-            cells = _read_column(self.path, self.group, column)
-            value = cells[self.row_in_group].as_py()
-            for key in self.keys[1:]:
-                value = value[key]
+            cells = _read_column(self.path, self.group, str(self.keys[0]))
+            data = _cell_bytes(cells[self.place].as_py(), self.keys[1:])
         except OSError as error:
             raise MediaError(f"cannot read {self.path}: {error.strerror or error}") from error
         except (ArrowException, LookupError, TypeError) as error:
-            raise _changed_error(self.path, self.row) from error
-        if isinstance(value, str):
-            value = decode_base64(strip_data_url(value.encode()))
-        return _verify_digest(bytes(value), self.digest, self.path, self.row)
+            raise _changed_error(self.path, row) from error
+        return InlineSource(_verify_digest(data, self.digest, self.path, row))
+
+
+class DatasetLocation(Struct, frozen=True, tag="dataset", tag_field="type"):
+    """A value in a row of a Hugging Face data set."""
+
+    number: int
+    keys: tuple[str | int, ...]
+    digest: str
+    size: int
+    kind: MediaKind = "image"
+
+    def read(self, home: OpenedDataset, row: int) -> InlineSource:
+        try:
+            data = _cell_bytes(home.record(self.number), self.keys)
+        except (DataError, LookupError, TypeError, ValueError) as error:
+            raise MediaError(f"{home.name}, row {row}: {error}") from error
+        if digest_bytes(data) != self.digest:
+            raise MediaError(f"{home.name}, row {row}: the image was changed after the data set was opened")
+        return InlineSource(data)
+
+
+class OpenedDataset(Protocol):
+    """A data set that the `datasets` library keeps memory-mapped."""
+
+    @property
+    def name(self) -> str: ...
+
+    def record(self, number: int) -> Any:
+        """The values of a row. Raises DataError."""
+        ...
+
+
+CellLocation = SliceLocation | JsonLocation | ParquetLocation | DatasetLocation
+
+
+class StoredCell(Struct, frozen=True, gc=False):
+    """A medium in a cell, of which nothing is read before it is needed. `row` counts from 1."""
+
+    home: Any
+    """The `DataFile`, or the `OpenedDataset`, that the location is in."""
+    location: CellLocation
+    row: int
+
+    def read(self) -> bytes:
+        return self.read_inline().data
+
+    def read_inline(self) -> InlineSource:
+        """The bytes, with their base64 if the file has it. Raises MediaError."""
+        return self.location.read(self.home, self.row)
 
 
 class BrokenSource(Struct, frozen=True, gc=False):
@@ -163,11 +204,27 @@ class BrokenSource(Struct, frozen=True, gc=False):
         raise MediaError(self.reason)
 
 
+def broken_medium(name: str, problem: str, kind: MediaKind = "image") -> MediaRef:
+    """A medium of this name that cannot be read."""
+    return MediaRef(digest_bytes(name.encode()), BrokenSource(problem), kind)
+
+
 def strip_data_url(text: bytes) -> bytes:
     """The text without surrounding white space and without a data-URL prefix."""
     text = text.strip(_BLANKS)
     prefix = DATA_URL.match(text)
     return text[prefix.end() :] if prefix else text
+
+
+def _cell_bytes(value: Any, keys: Iterable[str | int]) -> bytes:
+    """The bytes that keys lead to in a value. Raises LookupError, TypeError, ValueError."""
+    for key in keys:
+        value = value[key]
+    if isinstance(value, str):
+        return decode_base64(strip_data_url(value.encode()))
+    if not isinstance(value, bytes):
+        raise TypeError(f"expected bytes, got {type(value).__name__}")
+    return value
 
 
 def _verify_digest(data: bytes, digest: str, path: str, row: int) -> bytes:

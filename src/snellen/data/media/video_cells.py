@@ -13,7 +13,7 @@ from snellen.core.sample import MediaRef
 from snellen.data.columns import VIDEO_COLUMNS
 from snellen.data.media.image_cells import NamedVideo
 from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, is_folder
-from snellen.data.media.sources import BrokenSource
+from snellen.data.media.sources import broken_medium
 
 VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".gif", ".mpg", ".mpeg", ".flv")
 _INNER_FOLDERS = ("", "videos", "video", "data")
@@ -81,49 +81,50 @@ def locate_video(item: NamedVideo, folders: MediaFolders, files: FileDigests, wh
     """
     search_folders = [Path(folder, inner) for folder in folders.search_folders for inner in _INNER_FOLDERS]
     if item.subtitles and any(map(folders.problem, (folder / item.subtitles for folder in search_folders))):
-        return _broken_video(item.subtitles, f"{where}: {folders.problem(search_folders[0] / item.subtitles)}")
+        problem = folders.problem(search_folders[0] / item.subtitles)
+        return broken_medium(item.subtitles, f"{where}: {problem}", "video")
     for name in item.names:
         for folder in search_folders:
-            for path in (folder / name, *(folder / (name + suffix) for suffix in VIDEO_SUFFIXES)):
-                if is_file(path):
-                    if problem := folders.problem(path):
-                        return _broken_video(name, f"{where}: {problem}")
-                    return _video_file(path, item, search_folders, files, where)
-            for path in (folder / name, _without_suffix(folder / name)):
-                if is_folder(path) and (images := _frame_files(path)):
-                    if problem := folders.problem(path):
-                        return _broken_video(name, f"{where}: {problem}")
-                    return _frame_folder(path, images, item, search_folders, files, where)
+            path, images = _video_path(folder, name)
+            if path is None:
+                continue
+            if problem := folders.problem(path):
+                return broken_medium(name, f"{where}: {problem}", "video")
+            try:
+                return _video_ref(path, images, item, search_folders, files)
+            except OSError as error:
+                problem = f"{where}: cannot read {path}: {error.strerror or error}"
+                return broken_medium(str(path), problem, "video")
     folder_names = ", ".join(dict.fromkeys(folders.search_folders))
     problem = (
         f"{where}: there is no video {item.names[0]!r} (looked in {folder_names}, and in the "
         "folders video, videos and data there)"
     )
-    return _broken_video(item.names[0], problem)
+    return broken_medium(item.names[0], problem, "video")
 
 
-def _video_file(
-    path: Path, item: NamedVideo, search_folders: Sequence[Path], files: FileDigests, where: str
+def _video_path(folder: Path, name: str) -> tuple[Path | None, Sequence[Path]]:
+    """The file of this name in a folder, or the folder of frames with these; None if there is
+    neither."""
+    for path in (folder / name, *(folder / (name + suffix) for suffix in VIDEO_SUFFIXES)):
+        if is_file(path):
+            return path, ()
+    for path in (folder / name, _without_suffix(folder / name)):
+        if is_folder(path) and (images := _frame_files(path)):
+            return path, images
+    return None, ()
+
+
+def _video_ref(
+    path: Path, images: Sequence[Path], item: NamedVideo, search_folders: Sequence[Path], files: FileDigests
 ) -> MediaRef:
-    try:
-        digest = files.digest(path)
-    except OSError as error:
-        return _broken_video(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
+    """A video file, or the folder of these frames. Raises OSError."""
+    frames = tuple(MediaRef(files.digest(image), FileSource(str(image))) for image in images)
+    digest = digest_bytes("\n".join(frame.digest for frame in frames).encode()) if images else files.digest(path)
     subtitles = _find_subtitles(path, item, search_folders)
-    source = VideoFile(str(path), digest, item.start, item.end, subtitles)
-    return MediaRef(_part_digest(digest, item), source, "video")
-
-
-def _frame_folder(
-    path: Path, images: Sequence[Path], item: NamedVideo, search_folders: Sequence[Path], files: FileDigests, where: str
-) -> MediaRef:
-    try:
-        frames = tuple(MediaRef(files.digest(image), FileSource(str(image))) for image in images)
-    except OSError as error:
-        return _broken_video(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
-    digest = digest_bytes("\n".join(frame.digest for frame in frames).encode())
-    subtitles = _find_subtitles(path, item, search_folders)
-    source = FrameFolder(str(path), frames, item.start, item.end, subtitles)
+    source: VideoFile | FrameFolder = VideoFile(str(path), digest, item.start, item.end, subtitles)
+    if images:
+        source = FrameFolder(str(path), frames, item.start, item.end, subtitles)
     return MediaRef(_part_digest(digest, item), source, "video")
 
 
@@ -165,7 +166,3 @@ def _seconds(cell: str | None) -> float | None:
         return float(cell) if cell else None
     except ValueError:
         return None
-
-
-def _broken_video(name: str, problem: str) -> MediaRef:
-    return MediaRef(digest_bytes(name.encode()), BrokenSource(problem), "video")

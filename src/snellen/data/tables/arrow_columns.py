@@ -3,12 +3,12 @@ have them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from snellen.core.errors import DataError
 from snellen.data.columns import column_name, is_image_column
-from snellen.data.documents import cell_text
+from snellen.data.documents import cell_text, replace_surrogates
 
 Record = dict[str, Any]
 
@@ -37,19 +37,12 @@ def _inferred_array(values: Sequence[Any]) -> Any:
         except (pa.ArrowException, OverflowError, UnicodeEncodeError):
             array = None
         # Arrow fills missing keys of dicts with null, which are not cells either.
-        if array is not None and (_are_dicts(present) or array.to_pylist() == list(values)):
+        if array is not None and (
+            all(isinstance(value, dict) for value in present) or array.to_pylist() == list(values)
+        ):
             return array
-    texts = [None if value is None else _encodable(cell_text(value)) for value in values]
+    texts = [None if value is None else replace_surrogates(cell_text(value)) for value in values]
     return pa.array(texts, pa.string())
-
-
-def _are_dicts(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, dict) for value in values)
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 does not have, replaced."""
-    return text.encode(errors="replace").decode()
 
 
 def _has_bytes(value: Any) -> bool:
@@ -78,6 +71,15 @@ def image_type() -> Any:
     return pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
+def name_labels(record: Record, labels: Mapping[str, Sequence[str]]) -> Record:
+    """The record with the names of its numbered labels, by column."""
+    named = {
+        column: None if (number := record[column]) is None or number < 0 else names[number]
+        for column, names in labels.items()
+    }
+    return {**record, **named}
+
+
 class KeptColumns:
     """Converts the columns of an Arrow schema to the types that are stored, batch by batch."""
 
@@ -86,21 +88,12 @@ class KeptColumns:
         makes of a column."""
         import pyarrow as pa
 
-        self._labels = labels
         self._types = {
             field.name: pa.string()
             if field.name in labels
             else _kept_type(field.type, is_image_column(our_name(column_name(field.name, 0))))
             for field in schema
         }
-
-    def name_labels(self, record: Record) -> Record:
-        """The record with the names of its numbered labels."""
-        named = {
-            column: None if (number := record[column]) is None or number < 0 else names[number]
-            for column, names in self._labels.items()
-        }
-        return {**record, **named}
 
     def table(self, records: Sequence[Record]) -> Any:
         """An Arrow table of plain records. Raises DataError if a value does not fit its column."""
@@ -144,15 +137,3 @@ def _kept_type(kind: Any, is_image: bool) -> Any:
     if is_text or types.is_temporal(kind) or types.is_decimal(kind):
         return pa.string()
     return kind
-
-
-def batches(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
-    """The records in lists of `size`."""
-    batch: list[Record] = []
-    for record in records:
-        batch.append(record)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

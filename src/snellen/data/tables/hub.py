@@ -17,11 +17,10 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from snellen.core.errors import DataError, MediaError, MissingExtra, UnknownName
+from snellen.core.errors import DataError, MissingExtra, UnknownName
 from snellen.core.media import digest_bytes
 from snellen.data import modelscope
-from snellen.data.media.image_cells import DatasetLocation, StoredMedium
-from snellen.data.media.sources import decode_base64, strip_data_url
+from snellen.data.media.sources import DatasetLocation
 from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 from snellen.settings import HUB, Settings
@@ -87,34 +86,15 @@ class DatasetName:
         on the hub."""
         return not self.local or any((Path(self.name) / saved).is_file() for saved in _SAVED_FILES)
 
-
-@dataclass(frozen=True, slots=True)
-class DatasetCell:
-    """An image in a data set that the `datasets` library keeps memory-mapped."""
-
-    dataset: DatasetName
-    number: int
-    keys: Keys
-    digest: str
-
-    def read(self) -> bytes:
-        try:
-            value: Any = open_arrow(self.dataset)[self.number].to_pylist()[0]
-            for key in self.keys:
-                value = value[key]
-            if isinstance(value, str):
-                value = decode_base64(strip_data_url(value.encode()))
-        except (DataError, LookupError, TypeError, ValueError) as error:
-            raise MediaError(f"{self.dataset.name}, row {self.number + 1}: {error}") from error
-        if not isinstance(value, bytes) or digest_bytes(value) != self.digest:
-            raise MediaError(
-                f"{self.dataset.name}, row {self.number + 1}: the image was changed after the data set was opened"
-            )
-        return value
+    def record(self, number: int) -> Any:
+        """The values of a row, by column. Raises DataError."""
+        return open_arrow(self)[number].to_pylist()[0]
 
 
 def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) -> Scan:
     """Read a data set for the first time. Its digest is over its cells and images."""
+    from snellen.data.tables.arrow_columns import name_labels
+
     dataset = open_arrow(name)
     hashed = hashlib.sha256()
     labels = {
@@ -127,9 +107,7 @@ def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) ->
         number = 0
         for batch in dataset.iter(_BATCH):
             for record in batch.to_pylist():
-                for column, names in labels.items():
-                    record[column] = _label_name(record[column], names)
-                yield record, partial(_image_location, number)
+                yield name_labels(record, labels), partial(_image_location, number)
                 number += 1
 
     def rows() -> Iterator[IndexedRow]:
@@ -140,11 +118,7 @@ def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) ->
     return Scan((), rows(), hashed.hexdigest)
 
 
-def _label_name(value: int | None, names: list[str]) -> str | None:
-    return None if value is None or value < 0 else names[value]
-
-
-def _image_location(number: int, keys: Keys, image: bytes) -> StoredMedium:
+def _image_location(number: int, keys: Keys, image: bytes) -> DatasetLocation:
     return DatasetLocation(number, keys, digest_bytes(image), len(image))
 
 
@@ -331,12 +305,6 @@ def _import_datasets() -> Any:
     return datasets
 
 
-def _library_error() -> type[Exception]:
-    """The base of the library's own errors."""
-    error: type[Exception] = _import_datasets().exceptions.DatasetsError
-    return error
-
-
 @contextmanager
 def _translate_errors(name: DatasetName) -> Iterator[None]:
     """Turn the library's errors about the user's data set into one sentence."""
@@ -346,7 +314,7 @@ def _translate_errors(name: DatasetName) -> Iterator[None]:
     try:
         with _quiet_library(offline=unreachable is not None):
             yield
-    except (OSError, ValueError, KeyError, RuntimeError, _library_error()) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, _import_datasets().exceptions.DatasetsError) as error:
         lines = str(error).strip().splitlines() or [repr(error)]
         reason = lines[0].strip(_QUOTES)
         if unreachable is not None:

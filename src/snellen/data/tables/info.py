@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -74,7 +74,8 @@ def table_info(table: DataTable, kind_of: Callable[[Row], Kind]) -> TableInfo:
     kinds: Counter[Kind] = Counter()
     digests: set[str] = set()
     images = size = lost = unanswered = 0
-    for row, stored in zip(table, _stored_media(table), strict=False):
+    stored_media = (item for _, item in table.stored_media()) if isinstance(table, IndexedTable) else repeat(None)
+    for row, stored in zip(table, stored_media, strict=False):
         for name, cell in row.cells.items():
             filled[name] += 1
             types[name] = _cell_type(cell, types.get(name, "integer"))
@@ -135,12 +136,6 @@ def _image_problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None
     except MediaError as error:
         return str(error)
     return None
-
-
-def _stored_media(table: DataTable) -> Iterator[tuple[StoredMedium, ...] | None]:
-    if isinstance(table, IndexedTable):
-        return (stored for _, stored in table.stored_media())
-    return repeat(None)
 
 
 def _image_size(ref: MediaRef, item: StoredMedium | None) -> int | None:

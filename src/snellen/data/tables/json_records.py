@@ -13,9 +13,9 @@ from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.core.media import digest_bytes
 from snellen.data.documents import decode_json, read_bounded, read_lines
-from snellen.data.media.image_cells import JsonLocation, StoredMedium
+from snellen.data.media.sources import JsonLocation
 from snellen.data.tables.index import Scan
-from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
+from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, plain_rows, typed_rows
 
 _QUESTIONS_KEY = "questions"
 _SCIENCEQA_KEYS = {"results", "outputs"}
@@ -30,9 +30,8 @@ class JsonLine(NamedTuple):
     offset: int
     data: bytes
 
-    def image_location(self, keys: Keys, image: bytes) -> StoredMedium:
-        size = len(image)
-        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(image), size)
+    def image_location(self, keys: Keys, image: bytes) -> JsonLocation:
+        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(image), len(image))
 
 
 def scan_jsonl(path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS) -> Scan:
@@ -50,9 +49,7 @@ def scan_jsonl(path: Path, column_map: Mapping[str, str], name: str, limits: Lim
 def scan_document(path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS) -> Scan:
     """Read a JSON document into memory, for files without images."""
     data = read_bounded(path, limits, name)
-    records = document_records(data, name, limits)
-    no_location = JsonLine(0, 0, b"").image_location
-    rows = typed_rows(((record, no_location) for record in records), column_map, name)
+    rows = plain_rows(document_records(data, name, limits), column_map, name)
     return Scan((), rows, lambda: digest_bytes(data))
 
 

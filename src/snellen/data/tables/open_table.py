@@ -15,32 +15,22 @@ from typing import BinaryIO
 from snellen.core.benchmark import DataTable
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
-from snellen.core.missing_file import missing_file, refuse_pipe
 from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import canonical_keys, row_id
+from snellen.data.detect import TABLES, is_empty, table_suffix
 from snellen.data.documents import read_bounded
-from snellen.data.media.image_cells import (
-    BrokenCell,
-    DatasetLocation,
-    JsonLocation,
-    NamedImage,
-    NamedVideo,
-    ParquetLocation,
-    SliceLocation,
-    StoredMedium,
-)
+from snellen.data.media.image_cells import BrokenCell, NamedImage, NamedVideo, StoredMedium
 from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, locate_image, media_folders
-from snellen.data.media.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
+from snellen.data.media.sources import BrokenSource, CellLocation, DataFile, StoredCell
 from snellen.data.media.video_cells import locate_video
-from snellen.data.tables.hub import DatasetCell, DatasetName, dataset_files, scan_dataset, split_files, with_split
+from snellen.data.tables.hub import DatasetName, dataset_files, scan_dataset, split_files, with_split
 from snellen.data.tables.index import RowIndex, Scan, StoredRow, index_key, open_index
 from snellen.data.tables.mme_folder import is_mme_folder, question_files, scan_mme
 from snellen.data.tables.parquet import files_digest
+from snellen.data.tables.scan import scan_table
 from snellen.data.tables.typed_rows import Record
 from snellen.data.tables.unpack import remove_unpacked_copy, unpack_once, unpacked_file
 from snellen.settings import Settings
-
-SUFFIXES = (".tsv", ".csv", ".jsonl", ".json", ".parquet", ".xlsx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +84,8 @@ class IndexedTable:
 
     def _medium(self, item: StoredMedium, row: int, files: FileDigests) -> MediaRef:
         """The image or video at a location of the index, as a reference that reads it late."""
-        if isinstance(item, SliceLocation):
-            source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
-            return MediaRef(item.digest, source)
-        if isinstance(item, JsonLocation):
-            fields = (self.data, item.offset, item.length, item.keys, row, item.digest)
-            return MediaRef(item.digest, JsonCell(*fields), item.kind)
-        if isinstance(item, ParquetLocation):
-            cell = ParquetCell(item.path, item.group, item.place, item.keys, row, item.digest)
-            return MediaRef(item.digest, cell, item.kind)
-        if isinstance(item, DatasetLocation) and self.dataset:
-            dataset_cell = DatasetCell(self.dataset, item.number, item.keys, item.digest)
-            return MediaRef(item.digest, dataset_cell, item.kind)
+        if isinstance(item, CellLocation):
+            return MediaRef(item.digest, StoredCell(self.dataset or self.data, item, row), item.kind)
         if isinstance(item, BrokenCell):
             return MediaRef(item.digest, BrokenSource(f"{self.path}, row {row}: {item.problem}"))
         if isinstance(item, NamedVideo):
@@ -149,8 +129,13 @@ def check_holds_data(spec: str) -> None:
             if not name.is_saved():
                 split_files(name)
             return
-    _check_readable(path, spec)
+    _refuse_empty(path, spec)
     file_suffix(path)
+
+
+def _refuse_empty(path: Path, spec: str) -> None:
+    if is_empty(path, spec):
+        raise DataError(f"{spec} is empty: expected a header line and at least one row")
 
 
 def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> DataTable:
@@ -187,7 +172,7 @@ def _open_dataset(name: DatasetName, spec: str, column_map: Mapping[str, str], s
 
 
 def _open_file(path: Path, spec: str, column_map: Mapping[str, str], settings: Settings) -> IndexedTable:
-    _check_readable(path, spec)
+    _refuse_empty(path, spec)
     suffix = file_suffix(path)
     plain = unpacked_file(path, settings.cache, settings.limits)
     try:
@@ -222,13 +207,12 @@ def _open_indexed(
 
 def file_suffix(path: Path) -> str:
     """`.tsv` of `questions.tsv.gz`. Raises DataError for a format that is not supported."""
-    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    suffix = name.suffix.lower()
-    if suffix not in SUFFIXES:
+    suffix = table_suffix(path)
+    if suffix not in TABLES:
         task = " (a task of lmms-eval is written as TOML)" if suffix in (".yaml", ".yml") else ""
         raise DataError(
             f"{path}: unknown kind of data file {suffix or path.name!r}{task}; "
-            f"expected {', '.join(SUFFIXES)} (also with .gz), a folder, hf://org/name or "
+            f"expected {', '.join(TABLES)} (also with .gz), a folder, hf://org/name or "
             "modelscope://org/name"
         )
     return suffix
@@ -252,28 +236,17 @@ def _file_scanner(
 ) -> tuple[Path, Callable[[], Scan]]:
     """The file that locations point into, and the function that scans it."""
     limits = settings.limits
-    if suffix in (".tsv", ".csv"):
-        from snellen.data.tables.tsv import scan_tsv
+    if suffix not in (".json", ".xlsx"):
+        return plain, partial(scan_table, suffix, plain, column_map, spec, limits)
 
-        delimiter = b"\t" if suffix == ".tsv" else b","
-        return plain, lambda: scan_tsv(plain, delimiter, column_map, spec, limits)
-    if suffix == ".parquet":
-        from snellen.data.tables.parquet import scan_parquet
+    def write(part: BinaryIO) -> None:
+        from snellen.data.tables.json_records import write_lines
 
-        return plain, lambda: scan_parquet([plain], column_map, spec, limits)
-    from snellen.data.tables import json_records
+        write_lines(_document_records(suffix, plain, spec, limits), part)
 
-    lines = plain
-    if suffix in (".json", ".xlsx"):
-
-        def write(part: BinaryIO) -> None:
-            json_records.write_lines(_document_records(suffix, plain, spec, limits), part)
-
-        lines = unpack_once(path, settings.cache, f"{path.name}.jsonl", write)
-        return lines, lambda: json_records.scan_jsonl(lines, column_map, spec, limits)._replace(
-            digest=partial(files_digest, [plain])
-        )
-    return lines, lambda: json_records.scan_jsonl(lines, column_map, spec, limits)
+    lines = unpack_once(path, settings.cache, f"{path.name}.jsonl", write)
+    digest = partial(files_digest, [plain])
+    return lines, lambda: scan_table(".jsonl", lines, column_map, spec, limits)._replace(digest=digest)
 
 
 def _document_records(suffix: str, path: Path, spec: str, limits: Limits) -> Iterable[Record]:
@@ -285,19 +258,6 @@ def _document_records(suffix: str, path: Path, spec: str, limits: Limits) -> Ite
     from snellen.data.tables.workbook import sheet_records
 
     return sheet_records(path, spec, limits)
-
-
-def _check_readable(path: Path, spec: str) -> None:
-    refuse_pipe(path, spec)
-    try:
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except FileNotFoundError:
-        raise DataError(f"{spec}: {missing_file(path)}") from None
-    except OSError as error:
-        raise DataError(f"{spec} cannot be read: {error.strerror or error}") from error
-    if empty:
-        raise DataError(f"{spec} is empty: expected a header line and at least one row")
 
 
 def _image_folders(path: Path, settings: Settings) -> tuple[str, ...]:

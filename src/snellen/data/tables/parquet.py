@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size, is_too_deep, nesting_error, raising_advice
 from snellen.core.media import digest_bytes
 from snellen.data.columns import check_distinct
-from snellen.data.media.image_cells import ParquetLocation, StoredMedium
+from snellen.data.media.sources import ParquetLocation
 from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
@@ -29,38 +30,24 @@ def scan_parquet(
     paths: Sequence[Path], column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan:
     """Read Parquet files of one schema, in order, for the first time. Raises DataError."""
-    from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     rows_digest = RowsDigest()
-    longest = limits.row_mb * MB
 
     def records() -> Iterator[tuple[Record, ImageLocator]]:
         for path in paths:
-            try:
-                with ParquetFile(path) as file:
-                    if (count := file.metadata.num_rows) > limits.rows:
-                        raise DataError(f"{path} has {count:,} rows; {raising_advice('rows')}")
-                    for record, locate in _records(file, path):
-                        if is_too_deep(record, limits.depth):
-                            raise nesting_error(str(path), limits.depth)
-                        for value in record.values():
-                            if isinstance(value, str) and len(value) > longest:
-                                check_size(len(value), longest, "row_mb", f"{path}: a text")
-                        if are_kept_rows:
-                            rows_digest.add(record)
-                        yield record, locate
-            except (ArrowException, OSError, ValueError, OverflowError) as error:
-                raise _unreadable_error(path, error) from error
-            except MemoryError:
-                raise DataError(f"{path} holds more than fits into memory") from None
+            with _readable(path), ParquetFile(path) as file:
+                if (count := file.metadata.num_rows) > limits.rows:
+                    raise DataError(f"{path} has {count:,} rows; {raising_advice('rows')}")
+                for record, locate in _records(file, path):
+                    _check_record(record, path, limits)
+                    if are_kept_rows:
+                        rows_digest.add(record)
+                    yield record, locate
 
-    try:
-        with ParquetFile(paths[0]) as file:
-            columns = tuple(file.schema_arrow.names)
-            are_kept_rows = ROWS_MARK in (file.schema_arrow.metadata or {})
-    except (ArrowException, OSError, ValueError) as error:
-        raise _unreadable_error(paths[0], error) from error
+    with _readable(paths[0]), ParquetFile(paths[0]) as file:
+        columns = tuple(file.schema_arrow.names)
+        are_kept_rows = ROWS_MARK in (file.schema_arrow.metadata or {})
     if not columns:
         raise DataError(f"{name} has no columns")
     check_distinct(columns, name)
@@ -87,10 +74,29 @@ class RowsDigest:
         return self._hash.hexdigest()
 
 
-def _unreadable_error(path: Path, error: Exception) -> DataError:
-    # Arrow's messages about damaged metadata are long; the first line has the reason.
-    message = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return DataError(f"{path} cannot be read as Parquet: {message[:300]}")
+def _check_record(record: Record, path: Path, limits: Limits) -> None:
+    """Raises DataError for a value over the limits."""
+    if is_too_deep(record, limits.depth):
+        raise nesting_error(str(path), limits.depth)
+    longest = limits.row_mb * MB
+    for value in record.values():
+        if isinstance(value, str) and len(value) > longest:
+            check_size(len(value), longest, "row_mb", f"{path}: a text")
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns what Arrow raises about a file into DataError."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, ValueError, OverflowError) as error:
+        # Arrow's messages about damaged metadata are long; the first line has the reason.
+        message = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{path} cannot be read as Parquet: {message[:300]}") from error
+    except MemoryError:
+        raise DataError(f"{path} holds more than fits into memory") from None
 
 
 def files_digest(paths: Sequence[Path]) -> str:
@@ -111,6 +117,5 @@ def _records(file: Any, path: Path) -> Iterator[tuple[Record, ImageLocator]]:
                 number += 1
 
 
-def _image_location(path: str, group: int, number: int, keys: Keys, image: bytes) -> StoredMedium:
-    digest, size = digest_bytes(image), len(image)
-    return ParquetLocation(path, group, number, keys, digest, size)
+def _image_location(path: str, group: int, number: int, keys: Keys, image: bytes) -> ParquetLocation:
+    return ParquetLocation(path, group, number, keys, digest_bytes(image), len(image))

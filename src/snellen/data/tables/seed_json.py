@@ -15,19 +15,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from snellen.core.errors import DataError
-from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.core.limits import Limits
 from snellen.core.media import FileSource, digest_bytes
-from snellen.core.sample import MediaRef, Origin, Row
+from snellen.core.sample import MediaRef, Row
 from snellen.data.columns import column_name
 from snellen.data.documents import decode_json, read_bounded
 from snellen.data.media.image_files import FileDigests, MediaFolders, is_file, is_folder, media_folders
-from snellen.data.media.sources import BrokenSource
+from snellen.data.media.sources import broken_medium
 from snellen.data.media.video_cells import natural_order
+from snellen.data.tables.derived import DerivedTable
 from snellen.settings import Settings
 
 MAX_FRAMES = 8
@@ -49,73 +50,53 @@ MEDIA_FOLDERS = (
 _IMAGE_ANSWER_TASKS = ("image generation", "image & text generation")
 _MEDIA_SUFFIXES = ("", ".jpg", ".png", ".jpeg")
 _VIDEO_SUFFIX = re.compile(r"\.(mp4|webm|avi|mkv|mov)$", re.IGNORECASE)
+_CHOICE = re.compile(r"choice_[a-z]")
 _PLACEHOLDER = re.compile(r"<img>|\[img\]")
 _COPIED_FIELDS = ("question_type_id", "data_type", "data_source", "level", "subpart", "version")
 
 
-@dataclass(frozen=True)
-class SeedTable:
-    """The questions of an official file; media are located on iteration. `digest` is the file's."""
+class _SeedQuestions(NamedTuple):
+    """The questions of an official file, and the name of each type of question by its number."""
 
     path: str
-    cache: Path
-    origin: Origin | None = None
-    limits: Limits = DEFAULT_LIMITS
-    media_folders: tuple[Path, ...] | None = None
-    """The only other folders that the file may name; None allows any."""
+    questions: list[dict[str, Any]]
+    types: dict[str, str]
 
-    @cached_property
-    def _document(self) -> tuple[str, list[dict[str, Any]], dict[str, str]]:
-        data = _read_file(Path(self.path).expanduser(), self.path, self.limits)
-        value = decode_json(data, self.path, self.limits)
-        questions, types = _split_document(value, self.path)
-        return digest_bytes(data), questions, types
-
-    @property
-    def digest(self) -> str:
-        return self._document[0]
-
-    @cached_property
-    def columns(self) -> Sequence[str]:
-        names = (name for number in range(min(len(self), 200)) for name in self._cells(number))
-        return tuple(dict.fromkeys(names))
-
-    def __len__(self) -> int:
-        return len(self._document[1])
-
-    def __iter__(self) -> Iterator[Row]:
-        home = Path(self.path).expanduser().absolute().parent
-        names = tuple(str(home / name) for name in MEDIA_FOLDERS)
-        folders = media_folders(names, self.media_folders, self.limits, fetched=False)
-        with FileDigests(self.cache) as files:
-            for number, question in enumerate(self._document[1]):
-                finder = _MediaFinder(folders, files, f"{self.path}, question {number + 1}")
-                media = finder.media(question.get("data_id"))
-                yield Row(number, self._cells(number), media)
-
-    def _cells(self, number: int) -> dict[str, str]:
-        question, types = self._document[1][number], self._document[2]
+    def cells(self, number: int) -> dict[str, str]:
+        question = self.questions[number]
         where = f"{self.path}, question {number + 1}"
         cells = {"index": _required_text(question, "question_id", where)}
         text = _required_text(question, "question", where)
         cells["question"] = _PLACEHOLDER.sub("<image>", text)
-        options = {column_name(name, 0): question[name] for name in question if _is_choice(name)}
+        options = {column_name(name, 0): question[name] for name in question if _CHOICE.fullmatch(name)}
         cells |= {name: str(value) for name, value in sorted(options.items()) if value is not None}
         cells |= {name: str(question[name]) for name in (*_COPIED_FIELDS, "answer") if question.get(name)}
-        kind = types.get(cells.get("question_type_id", ""))
+        kind = self.types.get(cells.get("question_type_id", ""))
         if kind is not None:
             cells["category"] = kind
         if cells.get("subpart", cells.get("data_type", "")).lower() in _IMAGE_ANSWER_TASKS:
             cells[IMAGE_OPTIONS] = str(len(options))
         return cells
 
+    def rows(self, settings: Settings) -> Iterator[Row]:
+        """The rows, whose media are located as they are read."""
+        home = Path(self.path).expanduser().absolute().parent
+        names = tuple(str(home / name) for name in MEDIA_FOLDERS)
+        folders = media_folders(names, settings.media_folders, settings.limits, fetched=False)
+        with FileDigests(settings.cache) as files:
+            for number, question in enumerate(self.questions):
+                finder = _MediaFinder(folders, files, f"{self.path}, question {number + 1}")
+                yield Row(number, self.cells(number), finder.media(question.get("data_id")))
 
-def open_seed_json(path: str, settings: Settings | None = None) -> SeedTable:
+
+def open_seed_json(path: str, settings: Settings | None = None) -> DerivedTable:
     """Open an official question file. Raises DataError for other files."""
     settings = settings or Settings.from_environment()
-    table = SeedTable(path, settings.cache, limits=settings.limits, media_folders=settings.media_folders)
-    len(table)
-    return table
+    data = _read_file(Path(path).expanduser(), path, settings.limits)
+    questions = _SeedQuestions(path, *_split_document(decode_json(data, path, settings.limits), path))
+    count = len(questions.questions)
+    columns = dict.fromkeys(name for number in range(min(count, 200)) for name in questions.cells(number))
+    return DerivedTable(path, tuple(columns), digest_bytes(data), count, partial(questions.rows, settings), None)
 
 
 def is_seed_json(path: str) -> bool:
@@ -164,7 +145,7 @@ class _MediaFinder:
                 if is_file(path):
                     return self._ref(path)
         folder_names = ", ".join(Path(folder).name for folder in self.folders.search_folders)
-        return _broken_ref(
+        return broken_medium(
             name,
             f"{self.where}: there is no file {name!r} beside the question file (looked in "
             f"{folder_names}); unpack the archives of the data set there",
@@ -172,12 +153,12 @@ class _MediaFinder:
 
     def _ref(self, path: Path) -> MediaRef:
         if problem := self.folders.problem(path):
-            return _broken_ref(path.name, f"{self.where}: {problem}")
+            return broken_medium(path.name, f"{self.where}: {problem}")
         try:
             return MediaRef(self.files.digest(path), FileSource(str(path)))
         except OSError as error:
             problem = f"{self.where}: cannot read {path}: {error.strerror or error}"
-            return _broken_ref(path.name, problem)
+            return broken_medium(path.name, problem)
 
 
 def evenly_spaced(items: Sequence[Path], count: int) -> list[Path]:
@@ -185,10 +166,6 @@ def evenly_spaced(items: Sequence[Path], count: int) -> list[Path]:
     if len(items) <= count:
         return list(items)
     return [items[round(index * (len(items) - 1) / (count - 1))] for index in range(count)]
-
-
-def _broken_ref(name: str, problem: str) -> MediaRef:
-    return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))
 
 
 def _read_file(path: Path, name: str, limits: Limits) -> bytes:
@@ -221,7 +198,3 @@ def _required_text(question: Mapping[str, Any], name: str, where: str) -> str:
     if value is None or value == "":
         raise DataError(f"{where}: no {name}; got the fields {', '.join(question)}")
     return str(value)
-
-
-def _is_choice(name: str) -> bool:
-    return re.fullmatch(r"choice_[a-z]", name) is not None

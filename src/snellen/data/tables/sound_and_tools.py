@@ -54,12 +54,9 @@ def _is_sound(cell: str) -> bool:
         return True
     if cell.startswith("["):
         items = parse_list(cell)
-        return bool(items) and all(map(_is_sample_or_sound, items or ()))
+        # Samples of a wave, or sounds.
+        return bool(items) and all(isinstance(item, float) or _is_sound(str(item)) for item in items or ())
     return _SOUND_FILE.fullmatch(cell.strip()) is not None
-
-
-def _is_sample_or_sound(item: object) -> bool:
-    return isinstance(item, float) or (isinstance(item, str) and _is_sound(item))
 
 
 def _defines_tools(cell: str) -> bool:

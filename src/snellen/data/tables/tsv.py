@@ -265,7 +265,7 @@ def scan_tsv(
 ) -> Scan:
     """Read a TSV or CSV file for the first time. Raises DataError, at once for a bad header."""
     hashed = hashlib.sha256()
-    rows = _read_rows(_hashed_rows(path, delimiter, hashed, limits), path, name, limits)
+    rows = _hashed_rows(path, delimiter, hashed, name, limits)
     with path.open("rb") as file:
         if file.read(2) in _UTF16:
             raise DataError(f"{name} is UTF-16 text; save it as UTF-8")
@@ -276,8 +276,9 @@ def scan_tsv(
     return Scan(columns, _indexed_rows(columns, rows, column_map, path, name), hashed.hexdigest)
 
 
-def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash, limits: Limits) -> Iterator[Cells]:
-    """The rows of a file, which is hashed in another thread meanwhile: hashlib releases the GIL."""
+def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash, name: str, limits: Limits) -> Iterator[Cells]:
+    """The rows of a file, which is hashed in another thread meanwhile: hashlib releases the GIL. A
+    bad row raises DataError."""
     pending: list[Future[None]] = []
     worker = ThreadPoolExecutor(1)
 
@@ -291,18 +292,12 @@ def _hashed_rows(path: Path, delimiter: bytes, hashed: hashlib._Hash, limits: Li
             yield from split_rows(stream, delimiter, update_digest, limits)
         for future in pending:
             future.result()
+    except BadRow as error:
+        raise _bad_row_error(error, path, name, limits) from error
     finally:
         # Rows that nobody reads to the end are closed by the garbage collector: in any thread, also
         # in one that is about to start and holds a lock which the end of a thread needs.
         worker.shutdown(wait=False)
-
-
-def _read_rows(rows: Iterator[Cells], path: Path, name: str, limits: Limits) -> Iterator[Cells]:
-    """The rows; a bad one raises DataError."""
-    try:
-        yield from rows
-    except BadRow as error:
-        raise _bad_row_error(error, path, name, limits) from error
 
 
 def _bad_row_error(error: BadRow, path: Path, name: str, limits: Limits) -> DataError:
@@ -381,15 +376,11 @@ def _decode_cell(cell: Cell, name: str, where: str) -> str:
     try:
         return cell.text().decode()
     except UnicodeDecodeError as error:
-        raise _encoding_error(error, cell, name, where) from error
-
-
-def _encoding_error(error: UnicodeDecodeError, cell: Cell, name: str, where: str) -> DataError:
-    return DataError(
-        f"{name}, {where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} in the cell "
-        f"that begins at byte {cell.offset} of the file); save the file as UTF-8 "
-        "(from GBK: iconv -f GBK -t UTF-8 FILE)"
-    )
+        raise DataError(
+            f"{name}, {where}: not UTF-8 text (byte 0x{error.object[error.start]:02x} in the cell "
+            f"that begins at byte {cell.offset} of the file); save the file as UTF-8 "
+            "(from GBK: iconv -f GBK -t UTF-8 FILE)"
+        ) from error
 
 
 def _ragged_row_error(number: int, row: Cells, expected: int, path: Path, name: str) -> DataError:

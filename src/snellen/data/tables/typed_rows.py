@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from snellen.core.errors import DataError, UnknownName
+from snellen.core.media import digest_bytes
 from snellen.data.columns import (
     EMBEDDED_SOUND,
     IGNORED_MARK,
@@ -22,17 +23,14 @@ from snellen.data.columns import (
     rename_cells,
 )
 from snellen.data.media.image_cells import (
-    DatasetLocation,
-    JsonLocation,
     NamedImage,
     NamedVideo,
-    ParquetLocation,
     StoredMedium,
     broken_cell,
     parse_list_item,
     parse_name,
 )
-from snellen.data.media.sources import decode_base64, strip_data_url
+from snellen.data.media.sources import CellLocation, JsonLocation, SliceLocation, decode_base64, strip_data_url
 from snellen.data.tables.cells import finish_row, flat_cells
 from snellen.data.tables.index import IndexedRow
 
@@ -73,6 +71,15 @@ def typed_rows(
         raise DataError(f"{name} holds no rows")
     if missing:
         raise UnknownName("column", next(iter(missing.values())), columns)
+
+
+def plain_rows(records: Iterable[Record], column_map: Mapping[str, str], name: str) -> Iterator[IndexedRow]:
+    """Rows of records whose images nobody will read. Raises as `typed_rows`."""
+    return typed_rows(((record, _no_location) for record in records), column_map, name)
+
+
+def _no_location(keys: Keys, image: bytes) -> StoredMedium:
+    return JsonLocation(0, 0, keys, digest_bytes(image), len(image))
 
 
 def _has_column(record: Record, name: str) -> bool:
@@ -125,8 +132,12 @@ def _as_videos(items: list[StoredMedium], value: Any) -> tuple[list[StoredMedium
         return [], items[0].name
     if isinstance(items[0], NamedVideo):
         return [], items[0].names[0]
-    embedded = JsonLocation | ParquetLocation | DatasetLocation
-    return [structs.replace(item, kind="video") if isinstance(item, embedded) else item for item in items], value
+    return [
+        structs.replace(item, kind="video")
+        if isinstance(item, CellLocation) and not isinstance(item, SliceLocation)
+        else item
+        for item in items
+    ], value
 
 
 def _holds_bytes(value: Any) -> bool:

@@ -6,7 +6,6 @@ import math
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,8 @@ def _sheet_values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...
         # Checked first because openpyxl leaves the file open when it fails.
         with ZipFile(BytesIO(data)) as archive:
             check_members(archive, limits, name)
-        with _without_warnings():
+        # Such as about styles, which are not used here.
+        with warnings.catch_warnings(action="ignore"):
             book = load_workbook(BytesIO(data), read_only=True, data_only=True)
             values = list(_within_limits(_sheet_rows(book, name), name, limits))
         book.close()
@@ -121,24 +121,11 @@ def _within_limits(rows: Iterator[tuple[Any, ...]], name: str, limits: Limits) -
     for row in rows:
         if len(row) > limits.columns:
             raise DataError(f"{name}: a row has more than {limits.columns:,} cells; {raising_advice('columns')}")
-        if _has_value(row):
+        if any(value is not None for value in row):
             cells += len(row)
             yield row
         if cells > limits.cells:
             raise DataError(f"{name} has more than {limits.cells:,} cells; {raising_advice('cells')}")
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Silence openpyxl's warnings about unsupported parts such as styles, which are not used
-    here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def _has_value(row: Sequence[object]) -> bool:
-    return any(value is not None for value in row)
 
 
 def _excel_value(value: Any) -> Any:

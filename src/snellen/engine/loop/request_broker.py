@@ -21,7 +21,7 @@ from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ran
 from snellen.core.price import Price
 from snellen.core.request import MAIN as MAIN
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
-from snellen.data.media.sources import Base64Slice
+from snellen.data.media.sources import StoredCell
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
 from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.reservation import BudgetReservations, UsageBound
@@ -407,7 +407,7 @@ def _media_error(part: Media, request: Request, sources: dict[str, Source], max_
     """Why a medium cannot be used, or None. Adds its bytes to `sources` unless it is large."""
     try:
         source = request.media[part.digest]
-        if isinstance(source, Base64Slice):
+        if isinstance(source, StoredCell):
             source = source.read_inline()
         data = source.read()
         if part.kind == "image":

@@ -19,7 +19,7 @@ from snellen.benchmarks.declaration.registry import (
     open_benchmark,
     split_spec,
 )
-from snellen.benchmarks.declaration.results_files import RESULTS_FILES
+from snellen.benchmarks.declaration.results_files import results_files
 from snellen.benchmarks.protocol.parsers import describe_rules
 from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, UnknownName, UsageError
@@ -180,7 +180,7 @@ def check_own_data(name: str) -> None:
 
 def _advice(name: str) -> str:
     """Advice on published files of results for this benchmark, or ""."""
-    return "; ".join([layout.advice for layout in RESULTS_FILES.get(name, ())])
+    return "; ".join([layout.advice for layout in results_files(name)])
 
 
 def _option_line(option: OptionDoc) -> str:

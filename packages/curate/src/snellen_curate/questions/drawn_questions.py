@@ -24,7 +24,8 @@ from snellen.core.model import AnyModel, Capabilities, Identity, ModelDefaults
 from snellen.core.output import Drawn, Failure, Output, ParsedAnswer
 from snellen.core.request import Draw, Drawing, Generation, Ref, Request, Text, user
 from snellen.core.sample import MediaRef, Sample, sampling_key
-from snellen.data.tables.open_table import SUFFIXES, open_table
+from snellen.data.detect import TABLES
+from snellen.data.tables.open_table import open_table
 from snellen.data_sets.decisions import Decision, Exclusion
 from snellen.data_sets.items import Item
 from snellen.data_sets.step import MediaWriter, SourceInfo, Step, open_step
@@ -75,10 +76,8 @@ class Captions:
 def open_captions(path: str | Path) -> Captions:
     """Open a data file with a column `caption`, `text` or `prompt`. Raises UsageError."""
     place = Path(path).expanduser()
-    if not place.is_file() or place.suffix.lower() not in SUFFIXES:
-        raise UsageError(
-            f"{path} is no file of captions: expected one of {', '.join(SUFFIXES)} with a column `caption`"
-        )
+    if not place.is_file() or place.suffix.lower() not in TABLES:
+        raise UsageError(f"{path} is no file of captions: expected one of {', '.join(TABLES)} with a column `caption`")
     table = open_table(str(place))
     if not {*table.columns} & {*_COLUMNS}:
         raise DataError(f"{path} has no column {' or '.join(_COLUMNS)}; it has {', '.join(table.columns)}")

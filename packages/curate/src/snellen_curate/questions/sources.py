@@ -19,10 +19,11 @@ from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.media import FileSource, MediaKind, digest_bytes
 from snellen.core.sample import MediaRef, Row
 from snellen.data.columns import id_of
+from snellen.data.detect import TABLES
 from snellen.data.media.image_files import FileDigests
 from snellen.data.media.sources import BrokenSource
 from snellen.data.media.video_cells import VIDEO_SUFFIXES
-from snellen.data.tables.open_table import SUFFIXES, open_table
+from snellen.data.tables.open_table import open_table
 from snellen.data_sets.step import SourceInfo
 from snellen.settings import Settings
 from snellen_curate.attribution import PICTURE_COLUMNS, URL_COLUMN
@@ -138,9 +139,9 @@ def open_pictures(path: str | Path) -> PictureSource:
         raise UsageError(f"there is no folder or manifest {path}")
     elif pictures.tars:
         return pictures
-    elif place.suffix.lower() not in SUFFIXES:
+    elif place.suffix.lower() not in TABLES:
         raise UsageError(
-            f"{path} is no manifest: expected one of {', '.join(SUFFIXES)}; or give the folder that the pictures lie in"
+            f"{path} is no manifest: expected one of {', '.join(TABLES)}; or give the folder that the pictures lie in"
         )
     elif not any(row.media for row in islice(open_table(str(place)), 100)):
         raise DataError(

@@ -26,7 +26,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from snellen.api.scoring import Scored, score
+from snellen.api.scored import Scored
+from snellen.api.scoring import score
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.summary import Summary
 from snellen_hub.benchmark_data import Protocol

@@ -8,7 +8,7 @@ from fastapi import APIRouter, File, HTTPException, Query, Request, Response, Up
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen.data.tables.open_table import SUFFIXES
+from snellen.data.detect import TABLES
 from snellen_hub.accounts.access import one_line
 from snellen_hub.boards.layouts import has_levels
 from snellen_hub.database.tables import HostedBenchmark, Submission
@@ -106,7 +106,7 @@ def _page(
     earlier: Submission | None,
     status: int = 200,
 ) -> Response:
-    accept = ",".join([*SUFFIXES, ".gz"])
+    accept = ",".join([*TABLES, ".gz"])
     with hub.database.reading() as session:
         team = team_of(session, benchmark.id, browser.account_id)
     return render_form(
