@@ -19,9 +19,9 @@ import numpy as np
 from numpy import float64, int8, intp
 from numpy.typing import NDArray
 
+from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.sample import Sample
-from snellen.prompts.rotation import is_rotatable
 
 ModelKind = Literal["text-only", "vision"]
 KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
@@ -232,12 +232,7 @@ def guess_of(sample: Sample, circular: bool) -> Guess:
     if not sample.options:
         return Guess(float("nan"), 1)
     accepted = max(1, len(set(sample.options) & set(sample.gold)))
-    passes = 1
-    if circular:
-        # As many as `protocol.flows.planned_passes` makes.
-        passes = len(sample.options) if is_rotatable(sample.options) else 1
-        passes = 1 + len(sample.rotations) if sample.rotations else passes
-    return Guess(accepted / len(sample.options), passes)
+    return Guess(accepted / len(sample.options), len(planned_passes(sample)) if circular else 1)
 
 
 def flag_probabilities(rule: Rule, right: NDArray[float64], models: int) -> NDArray[float64]:
