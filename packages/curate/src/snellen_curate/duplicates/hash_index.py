@@ -77,7 +77,8 @@ class HashIndex:
                 f"the index {folder} is not complete; give the command that writes it again: it "
                 "goes on where it was stopped"
             )
-        self._ends = list(accumulate(self.info.shards))
+        self._starts = [0, *accumulate(self.info.shards)]
+        """The first row of each shard, and the end of the last."""
         self._open = lru_cache(_OPEN_SHARDS)(lambda number: Shard(shard_path(folder, number)))
 
     def __len__(self) -> int:
@@ -85,8 +86,8 @@ class HashIndex:
 
     def shards(self) -> Iterator[tuple[int, Shard]]:
         """Each shard with the row of its first entry."""
-        for number in range(len(self._ends)):
-            yield self._first(number), self._open(number)
+        for number, start in enumerate(self._starts[:-1]):
+            yield start, self._open(number)
 
     def search(self, queries: PictureQueries, rule: PictureRule) -> dict[tuple[int, int], PictureMatch]:
         """Every pair of a query and a row that are near duplicates by the rule, in their order.
@@ -118,11 +119,11 @@ class HashIndex:
             shard = self._open(number)
             stored = np.flatnonzero((shard["flags"] & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
             found = compare_hashes(hashes, shard["phash"][stored], radius)
-            return found._replace(row=stored[found.row] + self._first(number))
+            return found._replace(row=stored[found.row] + self._starts[number])
 
         # numpy lets other threads run while it compares.
         with ThreadPoolExecutor() as pool:
-            return _join(list(pool.map(search, range(len(self._ends)))))
+            return _join(list(pool.map(search, range(len(self.info.shards)))))
 
     def _accept(
         self, found: HashMatches, queries: PictureQueries, rule: PictureRule, way: int
@@ -210,13 +211,13 @@ class HashIndex:
 
     def text(self, name: str, row: int) -> str:
         """A text of an entry: `names` (its path, key or address) or `captions`."""
-        number = bisect_right(self._ends, row)
-        return self._open(number).text(name, row - self._first(number))
+        shard, local = self._find(row)
+        return shard.text(name, local)
 
     def row(self, row: int, column: str) -> Array:
         """One entry of a column."""
-        number = bisect_right(self._ends, row)
-        value: Array = self._open(number)[column][row - self._first(number)]
+        shard, local = self._find(row)
+        value: Array = shard[column][local]
         return value
 
     def column(self, name: str) -> Array:
@@ -225,14 +226,14 @@ class HashIndex:
 
     def find_column(self, name: str) -> Array | None:
         """The same with zeros for shards that lack the column; None if all do."""
-        columns = [(len(shard), shard.get(name)) for _, shard in self.shards()]
-        known = next((values for _, values in columns if values is not None), None)
+        parts = [(len(shard), shard.get(name)) for _, shard in self.shards()]
+        known = next((values for _, values in parts if values is not None), None)
         if known is None:
             return None
-        parts = [
-            np.zeros((size, *known.shape[1:]), known.dtype) if values is None else values for size, values in columns
-        ]
-        return np.concatenate(parts)
+        empty = known[:0]
+        return np.concatenate(
+            [np.zeros((size, *empty.shape[1:]), empty.dtype) if values is None else values for size, values in parts]
+        )
 
     def broken(self) -> Iterator[tuple[str, str]]:
         """Names of the entries that could not be used, and why."""
@@ -240,18 +241,20 @@ class HashIndex:
             for row in np.flatnonzero(shard["broken"]).tolist():
                 yield shard.text("names", row), shard.text("problems", row)
 
-    def _first(self, number: int) -> int:
-        return self._ends[number - 1] if number else 0
+    def _find(self, row: int) -> tuple[Shard, int]:
+        """The shard of a row, and where in it this lies."""
+        number = bisect_right(self._starts, row) - 1
+        return self._open(number), row - self._starts[number]
 
     def _by_shard(self, rows: Array) -> Iterator[tuple[Array, Shard, Array]]:
         """Places in `rows`, by the shard that their rows lie in, and where in it these lie."""
         if not len(rows):
             return
-        shards = np.searchsorted(np.array(self._ends), rows, "right")
+        shards = np.searchsorted(self._starts, rows, "right") - 1
         order = np.argsort(shards, kind="stable")
         for places in np.split(order, np.flatnonzero(np.diff(shards[order])) + 1):
             number = int(shards[places[0]])
-            yield places, self._open(number), rows[places] - self._first(number)
+            yield places, self._open(number), rows[places] - self._starts[number]
 
 
 def hamming(one: Hashes, other: Hashes) -> npt.NDArray[np.uint8]:

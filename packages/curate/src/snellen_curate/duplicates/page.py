@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from snellen.report import format as fmt
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.table import cell_texts
 from snellen.settings import max_image_pixels
+from snellen_curate.duplicates.against import OtherData
 from snellen_curate.duplicates.descriptions import (
     KEEP,
     describe_entries,
@@ -28,7 +29,6 @@ from snellen_curate.duplicates.descriptions import (
 from snellen_curate.duplicates.find import DuplicateSearchResult
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.index_format import HAS_COPY
-from snellen_curate.duplicates.item_facts import ReadItems
 from snellen_curate.duplicates.report import DuplicateReport, OverlapMatch, OverlapReport, PicturePair
 
 if TYPE_CHECKING:
@@ -49,15 +49,6 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
     sections = {"contradictions": report.contradictions, "duplicates": report.duplicates, "possible": report.possible}
     paired = {(pair.left, pair.right) for pairs in sections.values() for pair in pairs}
     alike = [pair for pair in report.picture_pairs if not _is_above(pair, paired)]
-    images = dict(read.images)
-    for other in found.others.values():
-        images |= other.images if isinstance(other, ReadItems) else {}
-
-    @cache
-    def picture(digest: str) -> str:
-        """A picture as a data URL, decoded once; empty if there is none or it is broken."""
-        return _small_jpeg(images[digest].source) if digest in images else ""
-
     links = [(name, name) for name, pairs in sections.items() if pairs]
     links += [(f"against-{n}", Path(one.name).name) for n, one in enumerate(report.against, 1)]
     page = (
@@ -75,7 +66,7 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
                 for cluster in report.clusters
                 for name in cluster.items
             },
-            picture=picture,
+            picture=_picture_urls(found),
             picture_facts=describe_picture_match,
             overlap_facts=describe_overlap,
             names=_names,
@@ -89,6 +80,14 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
     )
     save(path, page)
     return path
+
+
+def _picture_urls(found: DuplicateSearchResult) -> Callable[[str], str]:
+    """Makes a data URL of a picture, decoded once; empty if there is none or it is broken."""
+    images = dict(found.read.images)
+    for other in found.others.values():
+        images |= other.read.images if other.read else {}
+    return cache(lambda digest: _small_jpeg(images[digest].source) if digest in images else "")
 
 
 def _counts(report: DuplicateReport, alike: int) -> list[tuple[str, str, str]]:
@@ -112,7 +111,7 @@ def _is_above(pair: PicturePair, paired: set[tuple[str, str]]) -> bool:
     )
 
 
-def _other_data(report: OverlapReport, other: ReadItems | HashIndex) -> Mapping[str, Any]:
+def _other_data(report: OverlapReport, other: OtherData) -> Mapping[str, Any]:
     """The values of the section about one other data set."""
     return {
         "name": report.name,
@@ -121,15 +120,15 @@ def _other_data(report: OverlapReport, other: ReadItems | HashIndex) -> Mapping[
         "notes": report.notes,
         "matches": report.matches,
         "left_out": max(0, len(report.matches) - _MAX_CARDS) + report.left_out,
-        "items": {item.id: item for item in other.items} if isinstance(other, ReadItems) else {},
-        "picture": partial(_entry_picture, other),
+        "items": {item.id: item for item in other.read.items} if other.read else {},
+        "picture": partial(_entry_picture, other.index),
     }
 
 
-def _entry_picture(index: HashIndex, match: OverlapMatch) -> tuple[str, str]:
+def _entry_picture(index: HashIndex | None, match: OverlapMatch) -> tuple[str, str]:
     """The picture of an entry of a list, and what it is: that itself if it lies in a folder, else
     the copy of 16 x 16 pixels that the index holds."""
-    if match.picture is None or match.row is None:
+    if index is None or match.picture is None or match.row is None:
         return "", "compared by its caption"
     if index.info.kind == "folder":
         file = Path(index.info.source).expanduser() / match.other

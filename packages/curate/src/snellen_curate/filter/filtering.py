@@ -89,17 +89,12 @@ def filter_items(
     """
     stored = [(run_kind(run), run) for run in (distinct_runs(runs) if runs else [])]
     named: dict[ModelKind, Sequence[AnyModel]] = {"text-only": text_only, "vision": vision}
-    counts = Counter(kind for kind, _ in stored)
-    counts.update({kind: len(models) for kind, models in named.items()})
+    counts = Counter(kind for kind, _ in stored) + Counter({kind: len(models) for kind, models in named.items()})
     _check_models(named)
     chosen = _choose_rules(rules, counts)
     table = open_items(data, options.columns)
     settings: dict[str, Any] = {
-        "rules": [rule.name for rule in chosen],
-        "min_replies": rules.min_replies,
-        "pairs": rules.pairs,
-        "drop": sorted(rules.drop),
-        "brief": rules.brief,
+        **_rule_settings(rules, chosen),
         "circular": options.circular,
         "text_only": sorted(map(_name, text_only)),
         "vision": sorted(map(_name, vision)),
@@ -114,6 +109,16 @@ def filter_items(
         judged = judge_items(index, verdicts, chosen, rules.min_replies)
         notices = tuple(_run_notices(verdicts, [run for _, run in made], options.budget))
         return _finish(step, table, judged, rules, notices)
+
+
+def _rule_settings(rules: FilterRules, chosen: Sequence[Rule]) -> dict[str, Any]:
+    return {
+        "rules": [rule.name for rule in chosen],
+        "min_replies": rules.min_replies,
+        "pairs": rules.pairs,
+        "drop": sorted(rules.drop),
+        "brief": rules.brief,
+    }
 
 
 def _finish(

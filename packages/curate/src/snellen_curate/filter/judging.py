@@ -13,17 +13,7 @@ from numpy import bool_, float64, int8, intp
 from numpy.typing import NDArray
 
 from snellen.core.errors import UsageError
-from snellen_curate.filter.rules import (
-    FORMS,
-    KINDS,
-    Judgement,
-    ModelKind,
-    Rule,
-    check_rule,
-    flag_probabilities,
-    judge,
-    parse_rule,
-)
+from snellen_curate.filter.rules import FORMS, KINDS, Judgement, ModelKind, Rule, check_rule, flag_probabilities, judge
 from snellen_curate.filter.verdicts import EvidenceReader, ItemIndex, ItemVerdict, RunVerdicts, join_pairs
 
 UNREADABLE, NO_PICTURE, NO_ANSWER = "unreadable", "no picture", "no answer"
@@ -145,8 +135,7 @@ def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, It
 def _other_rules(kinds: Sequence[ModelKind], chosen: Sequence[Rule]) -> Iterator[Rule]:
     """The rules of the papers that are not chosen, as far as these models allow them."""
     counts = Counter(kinds)
-    for name in FORMS:
-        rule = parse_rule(name)
+    for rule in FORMS.values():
         if rule not in chosen and counts[rule.kind]:
             with suppress(UsageError):
                 check_rule(rule, counts[rule.kind])

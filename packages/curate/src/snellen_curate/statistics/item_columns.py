@@ -27,18 +27,6 @@ from snellen_curate.statistics.words import count_words, is_unspaced, split_term
 KINDS = ("choice", "multi", "yes_no", "open")
 """Kinds of questions; their index is their code."""
 SOURCE_COLUMN = "source"
-MISSING = (
-    "question",
-    "options",
-    "option text",
-    "answer",
-    "image or video",
-    "source",
-    "licence",
-    "readable image or video",
-    "valid row",
-)
-"""What an item may lack."""
 MAX_LABELS = 10_000
 """Groups of a column above which it is no grouping."""
 _ROWS_AT_ONCE = 10_000
@@ -93,6 +81,7 @@ class ItemColumns:
         self.groups: dict[str, dict[str, array[int]]] = {name: _new_groups() for name in by or ()}
         """By column and label: the numbers of the items."""
         self.missing: Counter[str] = Counter()
+        """What items lack, zeros included."""
         self.equal_options = self.unspaced = self.closed = 0
         """`closed`: questions with one right option, from which the sample is drawn."""
         self.images: list[ImageFacts] = []
@@ -140,7 +129,6 @@ class ItemColumns:
         right = accepted[0] if len(accepted) == 1 else -1
         cluster = _cluster(sample, self._count)
         gold = sample.gold[0] if sample.gold else ""
-        media = [ref.kind for ref in sample.media]
         is_closed = right >= 0 and len(labels) > 1
         has_rules = is_closed and kind == "choice"
         picks = [function(texts) if has_rules else () for function in SHORTCUT_RULES.values()]
@@ -156,19 +144,22 @@ class ItemColumns:
             len(labels),
             len(accepted),
             right,
-            media.count("image"),
-            media.count("video"),
+            sum(ref.kind == "image" for ref in sample.media),
+            sum(ref.kind == "video" for ref in sample.media),
             cluster,
             [len(each) for each in picks],
             [right in each for each in picks],
         )
+        self._add_row(row)
+        if self.sample_size and is_closed:
+            self._draw(sample, options if has_rules else labels, right, cluster)
+
+    def _add_row(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
         self._count += 1
         if len(self._rows) == _ROWS_AT_ONCE:
             self._finished.append(np.array(self._rows, ITEM))
             self._rows.clear()
-        if self.sample_size and is_closed:
-            self._draw(sample, options if has_rules else labels, right, cluster)
 
     def _add_texts(self, sample: Sample, texts: ChoiceTexts) -> None:
         """Add the words and texts that are counted over all items."""
@@ -215,7 +206,7 @@ class ItemColumns:
             "readable image or video": not all(readable),
             "valid row": bool(item.problem),
         }
-        self.missing.update(what for what, lacks in lacking.items() if lacks)
+        self.missing.update({what: int(lacks) for what, lacks in lacking.items()})
 
     def _is_readable(self, ref: MediaRef) -> bool:
         """Whether a medium can be read, as far as that is known; a new one is added."""

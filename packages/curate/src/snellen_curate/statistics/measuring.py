@@ -20,7 +20,7 @@ from snellen.data_sets.items import ItemTable
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.paired import holm
 from snellen_curate.open_data import open_items
-from snellen_curate.statistics.item_columns import KINDS, MISSING, ItemColumns, ItemRows
+from snellen_curate.statistics.item_columns import KINDS, ItemColumns, ItemRows
 from snellen_curate.statistics.positions import PositionBalance, balance_of_counts, guess_baselines
 from snellen_curate.statistics.results import (
     QUANTILES,
@@ -100,7 +100,7 @@ def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetSta
         distinct_questions=len(columns.questions),
         distinct_words=len(columns.words),
         unspaced=columns.unspaced,
-        missing={what: columns.missing[what] for what in MISSING},
+        missing=dict(columns.missing),
         words=_measure_words(rows, columns),
         options=_measure_options(rows, columns.equal_options),
         media=_count_media(rows, columns),
