@@ -48,7 +48,7 @@ ITEM = np.dtype(
         ("images", "i4"),
         ("videos", "i4"),
         ("cluster", "u8"),  # Equal for items of one unit, or with the same images and videos.
-        ("picked", "i1", len(SHORTCUT_RULES)),  # Options that each rule picks; 0 where it does not apply.
+        ("picked", "i2", len(SHORTCUT_RULES)),  # Options that each rule picks; 0 where it does not apply.
         ("picks_right", "?", len(SHORTCUT_RULES)),
     ]
 )
@@ -132,7 +132,7 @@ class ItemColumns:
         is_closed = right >= 0 and len(labels) > 1
         has_rules = is_closed and kind == "choice"
         picks = [function(texts) if has_rules else () for function in SHORTCUT_RULES.values()]
-        row = (
+        row = (  # In the order of `ITEM`.
             KINDS.index(kind),
             count_words(sample.question),
             count_words(sample.hint) if sample.hint else 0,
