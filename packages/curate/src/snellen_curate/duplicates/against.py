@@ -123,10 +123,6 @@ def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: Du
 def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: DuplicateSettings) -> list[OverlapMatch]:
     """Matches with items of another benchmark: all pictures match, or without pictures the text."""
     names = list(other.images)
-    users: dict[str, list[ItemFacts]] = defaultdict(list)
-    for item in other.items:
-        for digest in dict.fromkeys(item.media):
-            users[digest].append(item)
     matches = []
     for item in data.items:
         for digest in dict.fromkeys(item.media):
@@ -135,10 +131,10 @@ def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: Dupl
             # Videos are compared by their bytes.
             near = hits.get(digest, ()) if digest in data.images else ()
             by_name = {names[row]: match for row, match in near}
-            if digest in users:
+            if digest in other.users:
                 by_name.setdefault(digest, PictureMatch("bytes"))
             for name, match in by_name.items():
-                for one in users.get(name, ()):
+                for one in other.users.get(name, ()):
                     matches.append(_item_match(item, one, digest, name, match, settings))
     own = [item for item in data.items if not item.media]
     theirs = [item for item in other.items if not item.media]

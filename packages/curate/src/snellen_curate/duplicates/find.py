@@ -157,7 +157,9 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
     matches: Matches = {}
     if index is not None:
         sizes = dict(zip(digests, index.column("size").astype(int).prod(axis=1), strict=True))
-        broken = _broken_pictures(read, index)
+        for digest, reason in index.broken():
+            names = tuple(item.id for item in read.users[digest])
+            broken.append(BrokenMedium(names, reason, digest))
         matches = match_pictures(index, index, settings, read.images)
     graph = PictureGraph(digests, matches, read.missing)
     pairs = find_item_pairs(read.items, graph, settings.texts)
@@ -180,13 +182,3 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
         broken=tuple(broken),
         flat=index.info.flat if index is not None else 0,
     )
-
-
-def _broken_pictures(read: ReadItems, index: HashIndex) -> list[BrokenMedium]:
-    reasons = dict(index.broken())
-    users: dict[str, list[str]] = {digest: [] for digest in reasons}
-    for item in read.items:
-        for digest in dict.fromkeys(item.media):
-            if digest in users:
-                users[digest].append(item.id)
-    return [BrokenMedium(tuple(names), reasons[digest], digest) for digest, names in users.items()]

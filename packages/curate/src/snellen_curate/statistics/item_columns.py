@@ -233,23 +233,16 @@ class ItemColumns:
         """Keep the questions whose keys are the smallest, on a heap with the greatest on top."""
         self.closed += 1
         key = -int.from_bytes(sampling_key(0, sample.id)[:8])
-        kept = self._sample
-        if len(kept) >= self.sample_size and key <= kept[0][0]:
-            return
-        question = SampledQuestion(sample.id, _with_hint(sample), options, right, cluster)
-        entry = (key, -self.closed, question)
-        if len(kept) < self.sample_size:
-            heapq.heappush(kept, entry)
+        text = f"{sample.hint}\n{sample.question}" if sample.hint else sample.question
+        entry = (key, -self.closed, SampledQuestion(sample.id, text, options, right, cluster))
+        if len(self._sample) < self.sample_size:
+            heapq.heappush(self._sample, entry)
         else:
-            heapq.heapreplace(kept, entry)
+            heapq.heappushpop(self._sample, entry)
 
 
 def _new_groups() -> dict[str, array[int]]:
     return defaultdict(lambda: array("I"))
-
-
-def _with_hint(sample: Sample) -> str:
-    return f"{sample.hint}\n{sample.question}" if sample.hint else sample.question
 
 
 def _cluster(sample: Sample, number: int) -> int:
