@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -28,7 +29,6 @@ from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import GREEDY, Generate, Generation, Message, Ref, Request, Text, user
 from snellen.core.run import RoleUsage
 from snellen.data_sets.decisions import FAILED, Decision, Evidence
-from snellen.engine.limits.spending import UsageCounter
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import StepsResult, advance, drive_each, start
 from snellen.engine.loop.plan import check_fresh
@@ -92,34 +92,27 @@ class Result(NamedTuple, Generic[T]):
         return Decision(self.id, "flag", step, FAILED, reason, self.asked)
 
 
+@dataclass
 class Models:
-    """The models of a step by role; made by `open_models`."""
+    """The models of a step by role, open; made by `open_models`."""
 
-    def __init__(
-        self,
-        models: Mapping[str, Model],
-        store: ResponseStore,
-        limits: RequestLimits,
-        prices: Prices,
-        progress: Progress,
-        fresh: str,
-        folder: Path,
-    ) -> None:
-        """Take models that are open. `folder` is where spending is noted."""
-        self._models = dict(models)
-        self._folder = folder
-        self._start = uuid4().hex
-        self._noted = 0.0
-        self._store = store
-        self._limits = limits
-        self._prices = prices
-        self._progress = progress
-        self._fresh = fresh
-        self.abort_reason = ""
-        """Why no more is asked (a spent budget, too many failures): a clause; empty if nothing
-        stopped the step."""
-        self.spent: dict[str, RoleUsage] = {}
-        """What each role used in this start, by role."""
+    models: Mapping[str, Model]
+    store: ResponseStore
+    limits: RequestLimits
+    prices: Prices
+    progress: Progress
+    fresh: str
+    folder: Path
+    """Where spending is noted."""
+    abort_reason: str = ""
+    """Why no more is asked (a spent budget, too many failures): a clause; empty if nothing stopped
+    the step."""
+    spent: dict[str, RoleUsage] = field(default_factory=dict)
+    """What each role used in this start, by role."""
+    start: str = field(default_factory=lambda: uuid4().hex)
+    """The name of this start."""
+    noted: float = 0.0
+    """When spending was noted last."""
 
     def drive(
         self, jobs: Iterable[Job[T]], on_result: Callable[[Result[T]], None], title: str = "asking", total: int = 0
@@ -138,12 +131,12 @@ class Models:
     ) -> None:
         """Drive jobs in the event loop: report progress with each result, and note spending every
         few seconds and at the end."""
-        prices = {role: self._prices.price(model) for role, model in self._models.items()}
+        prices = {role: self.prices.price(model) for role, model in self.models.items()}
         known = {role: price for role, price in prices.items() if price is not None}
-        broker = RequestBroker(self._models, self._store, self._limits, known, self._fresh)
-        concurrent_runs = broker.concurrent_runs = ConcurrentRuns(self._store)
+        broker = RequestBroker(self.models, self.store, self.limits, known, self.fresh)
+        concurrent_runs = broker.concurrent_runs = ConcurrentRuns(self.store)
         done = failed = 0
-        self._progress.on_start(title, total, 0)
+        self.progress.on_start(title, total, 0)
 
         def add_result(result: Result[T]) -> None:
             nonlocal done, failed
@@ -151,32 +144,32 @@ class Models:
             done += result.failure is None
             on_result(result)
             usages = [client.usage for client in broker.clients.values()]
-            sent, reused = (sum(values) for values in zip(*map(_counts, usages), strict=True))
-            self._progress.on_advance(done, failed, sent, reused, 0, None)
-            if monotonic() - self._noted > _NOTE_EVERY:
+            sent, reused = sum(usage.sent for usage in usages), sum(usage.reused for usage in usages)
+            self.progress.on_advance(done, failed, sent, reused, 0, None)
+            if monotonic() - self.noted > _NOTE_EVERY:
                 self._note_spending(broker)
 
         try:
             await concurrent_runs.start(broker.in_flight)
             await drive_each(
-                jobs, partial(_drive_job, broker, self._models), broker, add_result, _concurrency(self._models.values())
+                jobs, partial(_drive_job, broker, self.models), broker, add_result, _concurrency(self.models.values())
             )
         finally:
             self.abort_reason = broker.abort_signal.reason
             self.spent = self._note_spending(broker)
             broker.close()
             await concurrent_runs.stop()
-            await disconnect(*self._models.values())
-            self._progress.on_finish("interrupted" if self.abort_reason else "complete")
+            await disconnect(*self.models.values())
+            self.progress.on_finish("interrupted" if self.abort_reason else "complete")
 
     def _note_spending(self, broker: RequestBroker) -> dict[str, RoleUsage]:
         """What was spent in this start so far, also written into the step's folder."""
         spent = dict(self.spent)
         for role, client in broker.clients.items():
             spent[role] = client.usage.add_to(self.spent.get(role), client.price)
-        free = tuple(role for role in spent if not isinstance(self._models.get(role), RemoteModel))
-        note_spending(self._folder, SpentLine(self._start, spent, free))
-        self._noted = monotonic()
+        free = tuple(role for role in spent if not isinstance(self.models.get(role), RemoteModel))
+        note_spending(self.folder, SpentLine(self.start, spent, free))
+        self.noted = monotonic()
         return spent
 
 
@@ -321,8 +314,7 @@ async def _drive_job(broker: RequestBroker, models: Mapping[str, Model], job: Jo
         step = start(job.steps)
         while not isinstance(step, StepsResult):
             keyed = await broker.ask(step)
-            name = models[step.to].identity.name
-            asked.append(_evidence(name, keyed.digest, keyed.output))
+            asked.append(_evidence(models[step.to].identity.name, keyed.digest, keyed.output))
             step = advance(partial(job.steps.send, keyed.output))
     except AskFailed as error:
         return Result(job.id, None, tuple(asked), error.failure)
@@ -336,10 +328,6 @@ def _evidence(name: str, digest: bytes, output: Output) -> Evidence:
     if isinstance(output, Drawn):
         reply = " ".join(output.images)
     return Evidence(name, digest.hex(), reply[:_MAX_REPLY])
-
-
-def _counts(usage: UsageCounter) -> tuple[int, int]:
-    return usage.sent, usage.reused
 
 
 def _concurrency(models: Iterable[Model]) -> int:

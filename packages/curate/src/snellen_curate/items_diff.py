@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -59,51 +59,39 @@ class DataDiff(Struct, frozen=True):
 
 def compare_tables(old: ItemTable, new: ItemTable, old_name: str, new_name: str) -> DataDiff:
     """Compare two tables. Both are read one by one, the old one again for what has changed."""
-    before: dict[str, bytes] = {}
-    abilities: dict[str, str] = {}
-    for item in old:
-        before[item.id] = _field_digests(item)
-        abilities[item.id] = _ability(item)
-    new_ids: dict[str, None] = {}
-    added: dict[str, tuple[bytes, str]] = {}
+    before = {item.id: (_field_digests(item), _ability(item)) for item in old}
+    after: dict[str, tuple[bytes, str]] = {}
     differing: dict[str, Item] = {}
-    new_abilities: Counter[str] = Counter()
     for item in new:
-        new_ids[item.id] = None
-        new_abilities[_ability(item)] += 1
-        digests = _field_digests(item)
-        if item.id not in before:
-            added[item.id] = (digests, _ability(item))
-        elif before[item.id] != digests:
+        after[item.id] = (_field_digests(item), _ability(item))
+        if item.id in before and before[item.id][0] != after[item.id][0]:
             differing[item.id] = item
-    removed = {name: digests for name, digests in before.items() if name not in new_ids}
-    renamed = _find_renamed(removed, {name: digests for name, (digests, _) in added.items()})
-    changed = [*_changes(old, differing)]
+    renamed = _find_renamed(before, after)
     new_names = set(renamed.values())
-    plain_added = [name for name in added if name not in new_names]
-    plain_removed = [name for name in removed if name not in renamed]
+    added = [name for name in after if name not in before and name not in new_names]
+    removed = [name for name in before if name not in after and name not in renamed]
+    changed = [*_changes(old, differing)]
     fields = Counter(name for change in changed for name in change.fields)
     counts = (
-        Counter(abilities.values()),
-        new_abilities,
-        Counter(added[name][1] for name in plain_added),
-        Counter(abilities[name] for name in plain_removed),
+        Counter(ability for _, ability in before.values()),
+        Counter(ability for _, ability in after.values()),
+        Counter(after[name][1] for name in added),
+        Counter(before[name][1] for name in removed),
         Counter(change.ability for change in changed),
     )
+    abilities = sorted({*counts[0], *counts[1]})
     return DataDiff(
         old=old_name,
         new=new_name,
         old_digest=old.digest,
         new_digest=new.digest,
-        same=len(new_ids) - len(added) - len(changed),
-        added=plain_added,
-        removed=plain_removed,
+        same=len(before.keys() & after.keys()) - len(changed),
+        added=added,
+        removed=removed,
         renamed=renamed,
         changed=changed,
         by_field={name: fields[name] for name in FIELDS if fields[name]},
-        by_ability={
-            name: AbilityChange(*(count[name] for count in counts)) for name in sorted({*counts[0], *counts[1]})
-        },
+        by_ability={name: AbilityChange(*(count[name] for count in counts)) for name in abilities},
     )
 
 
@@ -141,16 +129,17 @@ def _changes(old: ItemTable, differing: Mapping[str, Item]) -> Iterable[ItemChan
         yield ItemChange(item.id, _ability(after), fields)
 
 
-def _find_renamed(removed: Mapping[str, bytes], added: Mapping[str, bytes]) -> dict[str, str]:
-    """Removed ids whose item, otherwise the same, is there under one other id."""
-    by_content: dict[bytes, list[str]] = {}
-    for name, digests in added.items():
-        by_content.setdefault(digests, []).append(name)
-    counts = Counter(removed.values())
+def _find_renamed(before: Mapping[str, tuple[bytes, str]], after: Mapping[str, tuple[bytes, str]]) -> dict[str, str]:
+    """Ids of the old version whose item, otherwise the same, is there under one other id."""
+    old_names, new_names = defaultdict[bytes, list[str]](list), defaultdict[bytes, list[str]](list)
+    for items, others, names in ((before, after, old_names), (after, before, new_names)):
+        for name, (digests, _) in items.items():
+            if name not in others:
+                names[digests].append(name)
     return {
-        name: by_content[digests][0]
-        for name, digests in removed.items()
-        if len(by_content.get(digests, ())) == 1 and counts[digests] == 1
+        names[0]: new_names[digests][0]
+        for digests, names in old_names.items()
+        if len(names) == len(new_names.get(digests, ())) == 1
     }
 
 

@@ -27,13 +27,6 @@ def find_files(
     def count_unreadable(error: OSError) -> None:
         counts["a folder that cannot be read"] += 1
 
-    def reason_to_skip(path: Path) -> str:
-        if path.name.startswith("."):
-            return "a hidden folder"
-        if path.is_symlink() and not follow_links:
-            return "a link to a folder"
-        return "a folder that snellen curate wrote" if (path / STEP_FILE).is_file() else ""
-
     walk = os.walk(folder, onerror=count_unreadable, followlinks=follow_links)
     for parent, folders, names in walk:
         real = os.path.realpath(parent)
@@ -42,7 +35,7 @@ def find_files(
             folders.clear()
             continue
         visited.add(real)
-        reasons = {name: reason_to_skip(Path(parent, name)) for name in sorted(folders)}
+        reasons = {name: _reason_to_skip(Path(parent, name), follow_links) for name in sorted(folders)}
         counts.update(filter(None, reasons.values()))
         folders[:] = [name for name, reason in reasons.items() if not reason]
         for path in sorted((Path(parent, name) for name in names), key=natural_order):
@@ -54,3 +47,11 @@ def find_files(
                 counts["a link to nothing"] += 1
             else:
                 yield path
+
+
+def _reason_to_skip(folder: Path, follow_links: bool) -> str:
+    if folder.name.startswith("."):
+        return "a hidden folder"
+    if folder.is_symlink() and not follow_links:
+        return "a link to a folder"
+    return "a folder that snellen curate wrote" if (folder / STEP_FILE).is_file() else ""

@@ -12,6 +12,7 @@ from snellen_curate.commands._action import ActionOptions, Finished, sentence
 
 if TYPE_CHECKING:
     from snellen.report.document import Block
+    from snellen.report.table import Table
     from snellen_curate.items_diff import DataDiff
 
 _WIDTH = 60
@@ -46,7 +47,6 @@ def main(options: Options) -> Finished:
 def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
     """Counts, the table of abilities, and the first items of each list."""
     from snellen.report.document import Space
-    from snellen.report.table import Column, Table
 
     yield sentence(f"{diff.old} -> {diff.new}", "heading")
     if diff.is_empty:
@@ -63,6 +63,20 @@ def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
     if diff.by_field:
         fields = [f"{name} {count}" for name, count in diff.by_field.items()]
         yield sentence(f"changed fields: {', '.join(fields)}")
+    abilities, *lists = _tables(diff, most)
+    yield abilities
+    for table in lists:
+        if table.rows:
+            yield from (Space(), table)
+    for name, count in [*counts.items()][1:]:
+        if count > most:
+            yield sentence(f"... and {count - most} more {name} (--top, or --json for all)")
+
+
+def _tables(diff: DataDiff, most: int) -> Iterator[Table]:
+    """Numbers by ability, the first changes, and the first of the other items."""
+    from snellen.report.table import Column, Table
+
     abilities = [
         (name or "no ability stated", each.before, each.after, each.added, each.removed, each.changed)
         for name, each in diff.by_ability.items()
@@ -74,18 +88,11 @@ def _blocks(diff: DataDiff, most: int) -> Iterator[Block]:
         for change in diff.changed[:most]
         for name, (before, after) in change.fields.items()
     ]
+    yield Table("changed", [Column(name) for name in ("item", "field", "before", "after")], changes)
     ids = [(name, "added") for name in diff.added[:most]]
     ids += [(name, "removed") for name in diff.removed[:most]]
     ids += [(old, f"is {new} now") for old, new in [*diff.renamed.items()][:most]]
-    for title, names, rows in (
-        ("changed", ("item", "field", "before", "after"), changes),
-        ("other items", ("item", "what"), ids),
-    ):
-        if rows:
-            yield from (Space(), Table(title, [Column(name) for name in names], rows))
-    for name, count in [*counts.items()][1:]:
-        if count > most:
-            yield sentence(f"... and {count - most} more {name} (--top, or --json for all)")
+    yield Table("other items", [Column("item"), Column("what")], ids)
 
 
 def _short(text: str) -> str:

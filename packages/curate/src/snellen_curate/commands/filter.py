@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.api.flags import FlagKey, argument, option, options_field
 from snellen.cli.printing import download_printer, exit_interrupted, line_printer
@@ -25,6 +25,10 @@ from snellen_curate.commands._action import (
     skip_option,
 )
 from snellen_curate.step_options import FilterOptions
+
+if TYPE_CHECKING:
+    from snellen.report.document import Document
+    from snellen_curate.filter.summary import FilterResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +119,11 @@ def main(options: Options) -> Finished:
             )
     except (RunInterrupted, KeyboardInterrupt):
         exit_interrupted(Path(options.out), console, options.command_line)
-    document = filter_document(result, options.top)
+    return _finish(options, result, filter_document(result, options.top))
+
+
+def _finish(options: Options, result: FilterResult, document: Document) -> Finished:
+    """How the step ended, and what comes next."""
     if not result.undecided:
         is_flagged = bool(result.flagged or result.problems)
         status: Status = "flagged" if is_flagged else "clean"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from snellen.stats.intervals import score_interval
 from snellen_curate.duplicates.compare_items import relate
@@ -29,33 +28,33 @@ class OtherData:
     name: str
     index: HashIndex | None
     """Its pictures; None if it has none."""
-    read: ReadItems | None
+    read: ReadItems | None = None
     """Its items, if it is a benchmark."""
 
 
-class _PictureHit(NamedTuple):
-    row: int
-    match: PictureMatch
+_Hits = dict[str, list[tuple[int, PictureMatch]]]
+"""Digest of a picture to the rows of the other data that it matches, and how."""
 
 
 def find_overlap(
     data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings
 ) -> OverlapReport:
     """Matches of the data set's items with the other data set, and the share of each kind."""
-    hits: dict[str, list[_PictureHit]] = defaultdict(list)
-    if index is not None and outside.index is not None:
-        images = {**data.images, **outside.read.images} if outside.read else None
-        digests = list(data.images)
-        found = match_pictures(index, outside.index, settings, images)
-        for (row, other), how in found.items():
-            hits[digests[row]].append(_PictureHit(other, how))
+    hits = _match_pictures(data, index, outside, settings)
     if outside.read is None:
         matches = _list_matches(data, hits, outside, settings)
     else:
         matches = _item_matches(data, hits, outside.read, settings)
     counts: Counter[str] = Counter()
     listed = []
-    for match in sorted(matches, key=_order(data.items)):
+    place = {item.id: position for position, item in enumerate(data.items)}
+
+    def order(match: OverlapMatch) -> tuple[int, int, int, float, str]:
+        """Items as they stand in the data, then exact before near before texts alone."""
+        how, bits = match.picture.distance if match.picture else (99, 0)
+        return place[match.item], how, bits, -(match.similarity or 0.0), match.other
+
+    for match in sorted(matches, key=order):
         counts[match.item] += 1
         if counts[match.item] <= MAX_MATCHES:
             listed.append(match)
@@ -74,9 +73,17 @@ def find_overlap(
     )
 
 
-def _list_matches(
-    data: ReadItems, hits: dict[str, list[_PictureHit]], outside: OtherData, settings: DuplicateSettings
-) -> list[OverlapMatch]:
+def _match_pictures(data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings) -> _Hits:
+    hits: _Hits = defaultdict(list)
+    if index is not None and outside.index is not None:
+        images = {**data.images, **outside.read.images} if outside.read else None
+        digests = list(data.images)
+        for (row, other), how in match_pictures(index, outside.index, settings, images).items():
+            hits[digests[row]].append((other, how))
+    return hits
+
+
+def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: DuplicateSettings) -> list[OverlapMatch]:
     """Matches with entries of a list: by picture, and by question and caption."""
     index = outside.index
     if index is None:
@@ -91,21 +98,21 @@ def _list_matches(
     for position, item in enumerate(data.items):
         rows: dict[int, tuple[str, PictureMatch | None]] = {}
         for digest in item.media:
-            for hit in hits.get(digest, ()):
-                rows.setdefault(hit.row, (digest, hit.match))
+            for row, match in hits.get(digest, ()):
+                rows.setdefault(row, (digest, match))
         similar = texts.get(position, {})
         for row in similar:
             rows.setdefault(row, ("", None))
-        for row, (digest, match) in rows.items():
+        for row, (digest, how) in rows.items():
             name = index.text("names", row)
             matches.append(
                 OverlapMatch(
                     item.id,
                     name,
-                    match,
+                    how,
                     similarity=similar.get(row),
                     own_picture=digest,
-                    other_picture=name if match else "",
+                    other_picture=name if how else "",
                     caption=index.text("captions", row),
                     row=row,
                 )
@@ -113,40 +120,31 @@ def _list_matches(
     return matches
 
 
-def _item_matches(
-    data: ReadItems, hits: dict[str, list[_PictureHit]], other: ReadItems, settings: DuplicateSettings
-) -> list[OverlapMatch]:
+def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: DuplicateSettings) -> list[OverlapMatch]:
     """Matches with items of another benchmark: all pictures match, or without pictures the text."""
     names = list(other.images)
-    users: dict[str, list[ItemFacts]] = defaultdict(list)
-    for item in other.items:
-        for digest in dict.fromkeys(item.media):
-            users[digest].append(item)
     matches = []
     for item in data.items:
         for digest in dict.fromkeys(item.media):
             if digest in data.missing:
                 continue
             # Videos are compared by their bytes.
-            near = hits.get(digest, []) if digest in data.images else []
-            by_name = {names[hit.row]: hit.match for hit in near}
-            if digest in users:
+            near = hits.get(digest, ()) if digest in data.images else ()
+            by_name = {names[row]: match for row, match in near}
+            if digest in other.users:
                 by_name.setdefault(digest, PictureMatch("bytes"))
             for name, match in by_name.items():
-                for one in users.get(name, ()):
+                for one in other.users.get(name, ()):
                     matches.append(_item_match(item, one, digest, name, match, settings))
     own = [item for item in data.items if not item.media]
     theirs = [item for item in other.items if not item.media]
-    for left, right, _ in near_across(
-        [item.shingles for item in own], [item.shingles for item in theirs], min(settings.texts.similarity, 0.7)
-    ):
-        relation = relate(own[left], theirs[right], True, settings.texts)
-        if relation is not None:
-            matches.append(
-                OverlapMatch(
-                    own[left].id, theirs[right].id, None, relation.kind, relation.rule, round(relation.similarity, 4)
-                )
-            )
+    own_texts, their_texts = ([item.shingles for item in items] for items in (own, theirs))
+    for left, right, _ in near_across(own_texts, their_texts, min(settings.texts.similarity, 0.7)):
+        one, other_item = own[left], theirs[right]
+        found = relate(one, other_item, True, settings.texts)
+        if found is not None:
+            similarity = round(found.similarity, 4)
+            matches.append(OverlapMatch(one.id, other_item.id, None, found.kind, found.rule, similarity))
     return matches
 
 
@@ -169,30 +167,24 @@ def _item_match(
     )
 
 
-def _shares(items: Sequence[ItemFacts], matches: Iterable[OverlapMatch], *, is_list: bool) -> list[Share]:
+def _shares(items: Sequence[ItemFacts], matches: Sequence[OverlapMatch], *, is_list: bool) -> list[Share]:
     """Share of the items with a match, for each kind of match. Items about one picture stand and
     fall together: they are a cluster of the interval."""
-    exact, any_picture, question, whole = (set[str]() for _ in range(4))
-    for match in matches:
-        if match.picture is not None:
-            any_picture.add(match.item)
-            if match.picture.how in EXACT:
-                exact.add(match.item)
-        if match.relation not in (None, "possible duplicate"):
-            whole.add(match.item)
-        elif is_list and match.similarity is not None:
-            question.add(match.item)
-    clusters = [item.media[0] if item.media else "" for item in items]
-
-    def share(name: str, found: set[str]) -> Share:
-        scores = [float(item.id in found) for item in items]
-        return Share(name, len(found), len(items), score_interval(scores, clusters))
-
-    shares = [share("picture, exact", exact), share("picture, exact or near", any_picture)]
+    found = {
+        "picture, exact": {match.item for match in matches if match.picture and match.picture.how in EXACT},
+        "picture, exact or near": {match.item for match in matches if match.picture},
+    }
     if is_list:
-        shares.append(share("question, in a caption", question))
-        return [*shares, share("any of these", any_picture | question)]
-    return [*shares, share("picture and question", whole)]
+        found["question, in a caption"] = {match.item for match in matches if match.similarity is not None}
+        found["any of these"] = {match.item for match in matches}
+    else:
+        relations = (None, "possible duplicate")
+        found["picture and question"] = {match.item for match in matches if match.relation not in relations}
+    clusters = [item.media[0] if item.media else "" for item in items]
+    return [
+        Share(name, len(ids), len(items), score_interval([float(item.id in ids) for item in items], clusters))
+        for name, ids in found.items()
+    ]
 
 
 def _notes(outside: OtherData) -> list[str]:
@@ -209,14 +201,3 @@ def _notes(outside: OtherData) -> list[str]:
     if info.flat:
         notes.append(f"{info.flat} pictures without contrast were compared by bytes and pixels only")
     return notes
-
-
-def _order(items: Sequence[ItemFacts]) -> Callable[[OverlapMatch], tuple[int, int, int, float, str]]:
-    """Sort key: items as they stand in the data, then exact before near before texts alone."""
-    place = {item.id: position for position, item in enumerate(items)}
-
-    def key(match: OverlapMatch) -> tuple[int, int, int, float, str]:
-        how, bits = match.picture.distance if match.picture else (99, 0)
-        return place[match.item], how, bits, -(match.similarity or 0.0), match.other
-
-    return key

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from snellen_curate.duplicates.index_format import (
     write_shard,
 )
 from snellen_curate.duplicates.listing import ListEntry, Listing
-from snellen_curate.duplicates.picture_hashes import TURNS, BrokenPicture, PictureHash
+from snellen_curate.duplicates.picture_hashes import TURNS, BrokenPicture
 from snellen_curate.duplicates.picture_rule import THUMB_SHAPE
 from snellen_curate.duplicates.texts import band_keys, shingles, tokens
 
@@ -38,7 +38,19 @@ MIN_CONTRAST = 2.0
 """Standard deviation of the reduced grey values (0..255) below which a picture counts as flat: all
 flat pictures have nearly the same hash, or none that means anything. They are compared by their
 bytes and pixels alone."""
-_TEXT_BATCH = 2_000
+_KNOWN = {"phash": HAS_PHASH, "dhash": HAS_DHASH, "sha256": HAS_SHA256, "pixels": HAS_PIXELS, "copies": HAS_COPY}
+"""The flag of an entry of which a column is known."""
+_KINDS: Mapping[str, tuple[type[np.generic], tuple[int, ...]]] = {
+    "phash": (np.uint64, ()),
+    "dhash": (np.uint64, ()),
+    "sha256": (np.uint8, (32,)),
+    "pixels": (np.uint8, (32,)),
+    "size": (np.uint32, (2,)),
+    "flags": (np.uint8, ()),
+    "turned": (np.uint64, (TURNS,)),
+    "copies": (np.uint8, THUMB_SHAPE),
+}
+"""Type and shape of the columns of hashes."""
 
 Columns = dict[str, Array | Sequence[str]]
 
@@ -160,72 +172,35 @@ def _count(out: Path, shards: int) -> dict[str, int]:
 
 def _make_shard(batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources) -> Columns:
     """Hash the pictures of consecutive entries and compute the keys of their captions."""
-    problems = [one.problem for one in batch]
-    columns: Columns = {"names": [one.name for one in batch]}
-    columns |= _hash_batch(batch, has_turned, hash_sources, problems)
-    columns |= {"problems": problems, "broken": np.array([bool(one) for one in problems])}
-    captions = [one.caption for one in batch]
-    if any(captions):
-        columns["captions"] = captions
-        columns["bands"] = np.concatenate(list(_caption_keys(captions)))
-    return columns
+    problems, captions = [one.problem for one in batch], [one.caption for one in batch]
+    with_source = [row for row, one in enumerate(batch) if one.source is not None]
+    kinds = dict(_KINDS)
+    if not has_turned:
+        del kinds["turned"]
+    if not with_source:
+        del kinds["copies"]
+    arrays: dict[str, Array] = {name: np.zeros((len(batch), *shape), kind) for name, (kind, shape) in kinds.items()}
 
+    def record(row: int, values: Mapping[str, Any], flags: int = 0) -> None:
+        for name, value in values.items():
+            if value is not None and name in arrays:
+                arrays[name][row] = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+                arrays["flags"][row] |= _KNOWN.get(name, 0) | flags
 
-def _hash_batch(
-    batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources, problems: list[str]
-) -> dict[str, Array]:
-    """Columns of hashes. What is wrong with a picture goes to its row of `problems`."""
-    count = len(batch)
-    arrays: dict[str, Array] = {
-        "phash": np.zeros(count, np.uint64),
-        "dhash": np.zeros(count, np.uint64),
-        "sha256": np.zeros((count, 32), np.uint8),
-        "pixels": np.zeros((count, 32), np.uint8),
-        "size": np.zeros((count, 2), np.uint32),
-        "flags": np.zeros(count, np.uint8),
-    }
-    if has_turned:
-        arrays["turned"] = np.zeros((count, TURNS), np.uint64)
-    sources = [(row, one.source) for row, one in enumerate(batch) if one.source is not None]
-    if sources:
-        arrays["copies"] = np.zeros((count, *THUMB_SHAPE), np.uint8)
-    _add_listed(arrays, batch)
-    hashed = hash_sources(source for _, source in sources)
-    for (row, _), one in zip(sources, hashed, strict=True):
-        if isinstance(one, BrokenPicture):
-            problems[row] = one.reason
-        else:
-            _add_hashed(arrays, row, one)
-    return arrays
-
-
-def _add_hashed(arrays: dict[str, Array], row: int, one: PictureHash) -> None:
-    arrays["phash"][row], arrays["dhash"][row] = one.phash, one.dhash
-    arrays["sha256"][row] = np.frombuffer(one.bytes_digest, np.uint8)
-    arrays["pixels"][row] = np.frombuffer(one.pixels_digest, np.uint8)
-    arrays["size"][row] = one.width, one.height
-    arrays["copies"][row] = one.small_copy
-    arrays["flags"][row] |= HAS_SHA256 | HAS_PIXELS | HAS_PHASH | HAS_DHASH | HAS_COPY
-    arrays["flags"][row] |= IS_FLAT if one.contrast < MIN_CONTRAST else 0
-    if "turned" in arrays:
-        arrays["turned"][row] = one.turned
-
-
-def _add_listed(arrays: dict[str, Array], batch: Sequence[ListEntry]) -> None:
-    """The hashes that the list itself holds."""
     for row, one in enumerate(batch):
-        if one.phash is not None:
-            arrays["phash"][row] = one.phash
-            arrays["flags"][row] |= HAS_PHASH
-        if one.dhash is not None:
-            arrays["dhash"][row] = one.dhash
-            arrays["flags"][row] |= HAS_DHASH
-        if one.sha256 is not None:
-            arrays["sha256"][row] = np.frombuffer(one.sha256, np.uint8)
-            arrays["flags"][row] |= HAS_SHA256
-
-
-def _caption_keys(captions: Sequence[str]) -> Iterator[Array]:
-    for start in range(0, len(captions), _TEXT_BATCH):
-        some = captions[start : start + _TEXT_BATCH]
-        yield band_keys([shingles(tokens(caption)) for caption in some])
+        record(row, {"phash": one.phash, "dhash": one.dhash, "sha256": one.sha256})
+    hashed = hash_sources(source for one in batch if (source := one.source) is not None)
+    for row, picture in zip(with_source, hashed, strict=True):
+        if isinstance(picture, BrokenPicture):
+            problems[row] = picture.reason
+        else:
+            record(
+                row,
+                {**picture._asdict(), "copies": picture.small_copy},
+                IS_FLAT if picture.contrast < MIN_CONTRAST else 0,
+            )
+    columns: Columns = {"names": [one.name for one in batch], **arrays, "problems": problems}
+    columns["broken"] = np.array([bool(one) for one in problems])
+    if any(captions):
+        columns |= {"captions": captions, "bands": band_keys([shingles(tokens(caption)) for caption in captions])}
+    return columns

@@ -45,8 +45,9 @@ def write_folder(found: DuplicateSearchResult, out: Path | str, drop: Sequence[G
         for item in table:
             if item.id not in step.decisions:
                 step.decide(decided.get(item.id) or Decision(item.id, "keep", STEP, "no duplicate"))
-        write_lists(report, folder)
-        write_report(report, folder / REPORT_FILE)
+        _write_lists(report, folder)
+        document = msgspec.json.encode(report_data(report))
+        save(folder / REPORT_FILE, msgspec.json.format(document, indent=1) + b"\n")
         write_page(found, folder / PAGE_FILE)
         dropped = {name for name, one in step.decisions.items() if one.action == "drop"}
         written = step.write_items(item for item in table if item.id not in dropped)
@@ -92,7 +93,7 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
     return decided
 
 
-def write_lists(report: DuplicateReport, folder: Path) -> list[Path]:
+def _write_lists(report: DuplicateReport, folder: Path) -> None:
     """Write `exclude.txt`, `contradictions.txt` and, for each list or benchmark that was compared,
     the items that are in it and its entries that are here: one id a line. Raises StorageError."""
     lists = {EXCLUDE_FILE: list(report.exclusions)}
@@ -104,18 +105,8 @@ def write_lists(report: DuplicateReport, folder: Path) -> list[Path]:
         stem = _UNSAFE.sub("-", Path(one.name).name) or "other"
         lists[f"in-{stem}.txt"] = list(dict.fromkeys(match.item for match in one.matches))
         lists[f"exclude-from-{stem}.txt"] = list(dict.fromkeys(match.other for match in one.matches))
-    return [write_lines(lines, folder / name) for name, lines in lists.items()]
-
-
-def write_lines(lines: Iterable[str], path: Path) -> Path:
-    save(path, "".join(f"{line}\n" for line in lines))
-    return path
-
-
-def write_report(report: DuplicateReport, path: Path) -> Path:
-    document = msgspec.json.encode(report_data(report))
-    save(path, msgspec.json.format(document, indent=1) + b"\n")
-    return path
+    for name, lines in lists.items():
+        save(folder / name, "".join(f"{line}\n" for line in lines))
 
 
 def _contradictions(report: DuplicateReport) -> dict[str, list[str]]:

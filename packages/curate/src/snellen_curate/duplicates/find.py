@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -40,7 +41,7 @@ class DuplicateSearchResult:
 
     report: DuplicateReport
     read: ReadItems
-    others: dict[str, ReadItems | HashIndex]
+    others: dict[str, OtherData]
     """What the data set was compared with, by name."""
 
 
@@ -70,22 +71,14 @@ class _Indexes:
         # Whatever `build_index` refuses to find changed: a cache never stands in the way.
         facts = f"{VERSION} {has_turned} {shard_size} {key}"
         folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
-        on_progress = partial(self._on_phase, name) if self._on_phase else None
-        build = partial(
-            build_index,
-            listing,
-            folder,
-            processes=self._processes,
-            shard_size=shard_size,
-            has_turned=has_turned,
-            on_progress=on_progress,
-        )
+        settings: dict[str, Any] = {"shard_size": shard_size, "has_turned": has_turned, "processes": self._processes}
+        settings["on_progress"] = partial(self._on_phase, name) if self._on_phase else None
         try:
-            build()
+            build_index(listing, folder, **settings)
         except ListChanged:
             # The cache is of another state of the same files.
             shutil.rmtree(folder, ignore_errors=True)
-            build()
+            build_index(listing, folder, **settings)
         return HashIndex(folder)
 
 
@@ -107,19 +100,15 @@ def find_duplicates(
     opened = {spec: _open_other(spec) for spec in settings.against}
     read = read_items(open_items(data, columns))
     index = indexes.of_items(read)
-    others: dict[str, ReadItems | HashIndex] = {}
-    outside = []
+    others: dict[str, OtherData] = {}
     for spec, other in opened.items():
         if isinstance(other, ItemTable):
             theirs = read_items(other)
-            others[spec] = theirs
-            outside.append(OtherData(spec, indexes.of_items(theirs), theirs))
+            others[spec] = OtherData(spec, indexes.of_items(theirs), theirs)
         else:
-            stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
-            others[spec] = stored
-            outside.append(OtherData(spec, stored, None))
+            others[spec] = OtherData(spec, other if isinstance(other, HashIndex) else indexes.of_list(other))
     report = _report(read, index, settings)
-    reports = tuple(find_overlap(read, index, one, settings) for one in outside)
+    reports = tuple(find_overlap(read, index, one, settings) for one in others.values())
     return DuplicateSearchResult(replace(report, against=reports), read, others)
 
 
@@ -168,7 +157,9 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
     matches: Matches = {}
     if index is not None:
         sizes = dict(zip(digests, index.column("size").astype(int).prod(axis=1), strict=True))
-        broken = _broken_pictures(read, index)
+        for digest, reason in index.broken():
+            names = tuple(item.id for item in read.users[digest])
+            broken.append(BrokenMedium(names, reason, digest))
         matches = match_pictures(index, index, settings, read.images)
     graph = PictureGraph(digests, matches, read.missing)
     pairs = find_item_pairs(read.items, graph, settings.texts)
@@ -191,13 +182,3 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
         broken=tuple(broken),
         flat=index.info.flat if index is not None else 0,
     )
-
-
-def _broken_pictures(read: ReadItems, index: HashIndex) -> list[BrokenMedium]:
-    reasons = dict(index.broken())
-    users: dict[str, list[str]] = {digest: [] for digest in reasons}
-    for item in read.items:
-        for digest in dict.fromkeys(item.media):
-            if digest in users:
-                users[digest].append(item.id)
-    return [BrokenMedium(tuple(names), reasons[digest], digest) for digest, names in users.items()]

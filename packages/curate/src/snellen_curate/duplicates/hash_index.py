@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +42,6 @@ _COMPARED_AT_ONCE = 4096
 """Pairs of small copies that are compared at once: 25 MB."""
 _HASHES_AT_ONCE = 1 << 16
 """Pairs of hashes that are compared at once: they stay in the processor's cache."""
-_OPEN_SHARDS = 32
 _DIGEST_FLAGS = {"sha256": HAS_SHA256, "pixels": HAS_PIXELS}
 
 
@@ -77,22 +76,21 @@ class HashIndex:
                 f"the index {folder} is not complete; give the command that writes it again: it "
                 "goes on where it was stopped"
             )
-        self._ends = list(accumulate(self.info.shards))
-        self._open = lru_cache(_OPEN_SHARDS)(lambda number: Shard(shard_path(folder, number)))
+        self._starts = [0, *accumulate(self.info.shards)]
+        """The first row of each shard, and the end of the last."""
 
     def __len__(self) -> int:
         return self.info.entries
 
-    def shards(self) -> Iterator[tuple[int, Shard]]:
-        """Each shard with the row of its first entry."""
-        for number in range(len(self._ends)):
-            yield self._first(number), self._open(number)
+    @cached_property
+    def shards(self) -> list[Shard]:
+        return [Shard(shard_path(self.folder, number), first) for number, first in enumerate(self._starts[:-1])]
 
     def search(self, queries: PictureQueries, rule: PictureRule) -> dict[tuple[int, int], PictureMatch]:
         """Every pair of a query and a row that are near duplicates by the rule, in their order.
         Exact: none is missed that the rule would accept."""
         with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
-        has_copies = any(shard.get("copies") is not None for _, shard in self.shards())
+        has_copies = any(shard.get("copies") is not None for shard in self.shards)
         radius = rule.max_radius
         if queries.copies is None or not has_copies:
             # By hashes alone fewer bits may differ.
@@ -114,15 +112,14 @@ class HashIndex:
     def near_hashes(self, hashes: Hashes, radius: int) -> HashMatches:
         """Pairs of these hashes and the rows whose pHash differs in at most `radius` bits."""
 
-        def search(number: int) -> HashMatches:
-            shard = self._open(number)
+        def search(shard: Shard) -> HashMatches:
             stored = np.flatnonzero((shard["flags"] & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
             found = compare_hashes(hashes, shard["phash"][stored], radius)
-            return found._replace(row=stored[found.row] + self._first(number))
+            return found._replace(row=stored[found.row] + shard.first)
 
         # numpy lets other threads run while it compares.
         with ThreadPoolExecutor() as pool:
-            return _join(list(pool.map(search, range(len(self._ends)))))
+            return _join(list(pool.map(search, self.shards)))
 
     def _accept(
         self, found: HashMatches, queries: PictureQueries, rule: PictureRule, way: int
@@ -186,10 +183,10 @@ class HashIndex:
             wanted[digest.tobytes()].append(query)
         starts = np.unique(_digest_starts(digests))
         pairs = []
-        for first, shard in self.shards():
+        for shard in self.shards:
             stored, known = shard[name], (shard["flags"] & _DIGEST_FLAGS[name]) > 0
             for row in np.flatnonzero(known & np.isin(_digest_starts(stored), starts)).tolist():
-                pairs += [(query, first + row) for query in wanted.get(stored[row].tobytes(), ())]
+                pairs += [(query, shard.first + row) for query in wanted.get(stored[row].tobytes(), ())]
         return sorted(pairs)
 
     def search_texts(self, texts: Sequence[str], threshold: float) -> list[tuple[int, int, float]]:
@@ -199,59 +196,61 @@ class HashIndex:
         queries = [shingles(one) for one in words]
         wanted = band_keys(queries)
         found = []
-        for first, shard in self.shards():
+        for shard in self.shards:
             keys = shard.get("bands")
             for query, row in match_bands(wanted, keys) if keys is not None else ():
                 caption = tokens(shard.text("captions", row))
                 similarity = jaccard(queries[query], shingles(caption))
                 if similarity >= threshold and not differ_in_numbers(words[query], caption):
-                    found.append((query, first + row, similarity))
+                    found.append((query, shard.first + row, similarity))
         return sorted(found)
 
     def text(self, name: str, row: int) -> str:
         """A text of an entry: `names` (its path, key or address) or `captions`."""
-        number = bisect_right(self._ends, row)
-        return self._open(number).text(name, row - self._first(number))
+        shard, local = self._find(row)
+        return shard.text(name, local)
 
     def row(self, row: int, column: str) -> Array:
         """One entry of a column."""
-        number = bisect_right(self._ends, row)
-        value: Array = self._open(number)[column][row - self._first(number)]
+        shard, local = self._find(row)
+        value: Array = shard[column][local]
         return value
 
     def column(self, name: str) -> Array:
         """A whole column, in memory: for indexes of one data set."""
-        return np.concatenate([shard[name] for _, shard in self.shards()])
+        return np.concatenate([shard[name] for shard in self.shards])
 
     def find_column(self, name: str) -> Array | None:
         """The same with zeros for shards that lack the column; None if all do."""
-        columns = [(len(shard), shard.get(name)) for _, shard in self.shards()]
-        known = next((values for _, values in columns if values is not None), None)
+        parts = [(len(shard), shard.get(name)) for shard in self.shards]
+        known = next((values for _, values in parts if values is not None), None)
         if known is None:
             return None
-        parts = [
-            np.zeros((size, *known.shape[1:]), known.dtype) if values is None else values for size, values in columns
-        ]
-        return np.concatenate(parts)
+        empty = known[:0]
+        return np.concatenate(
+            [np.zeros((size, *empty.shape[1:]), empty.dtype) if values is None else values for size, values in parts]
+        )
 
     def broken(self) -> Iterator[tuple[str, str]]:
         """Names of the entries that could not be used, and why."""
-        for _, shard in self.shards():
+        for shard in self.shards:
             for row in np.flatnonzero(shard["broken"]).tolist():
                 yield shard.text("names", row), shard.text("problems", row)
 
-    def _first(self, number: int) -> int:
-        return self._ends[number - 1] if number else 0
+    def _find(self, row: int) -> tuple[Shard, int]:
+        """The shard of a row, and where in it this lies."""
+        shard = self.shards[bisect_right(self._starts, row) - 1]
+        return shard, row - shard.first
 
     def _by_shard(self, rows: Array) -> Iterator[tuple[Array, Shard, Array]]:
         """Places in `rows`, by the shard that their rows lie in, and where in it these lie."""
         if not len(rows):
             return
-        shards = np.searchsorted(np.array(self._ends), rows, "right")
+        shards = np.searchsorted(self._starts, rows, "right") - 1
         order = np.argsort(shards, kind="stable")
         for places in np.split(order, np.flatnonzero(np.diff(shards[order])) + 1):
-            number = int(shards[places[0]])
-            yield places, self._open(number), rows[places] - self._first(number)
+            shard = self.shards[shards[places[0]]]
+            yield places, shard, rows[places] - shard.first
 
 
 def hamming(one: Hashes, other: Hashes) -> npt.NDArray[np.uint8]:

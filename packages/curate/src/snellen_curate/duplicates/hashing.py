@@ -6,12 +6,11 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
-from itertools import chain, islice
+from itertools import chain
 
 from snellen.core.errors import UsageError
 from snellen.core.media import Source
@@ -23,16 +22,14 @@ HashSources = Callable[[Iterable[Source]], Iterator[HashResult]]
 
 _CHUNK = 32
 """Pictures that a process is handed at once."""
-_QUEUED_CHUNKS = 8
-"""Chunks for each process that are waiting or being hashed: no more are held in memory."""
 _MIN_PARALLEL = 200
 """Pictures below which starting processes takes longer than it saves."""
 
 
 @contextmanager
 def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
-    """What hashes pictures in this many processes (default: as many as there are cores), which
-    start with the first long batch.
+    """What hashes a shard of pictures in this many processes (default: as many as there are cores),
+    which start with the first long shard.
 
     It raises UsageError if a process was killed, e.g. for want of memory.
     """
@@ -41,17 +38,16 @@ def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
 
     def hash_sources(sources: Iterable[Source]) -> Iterator[HashResult]:
         nonlocal pool
-        rest = iter(sources)
-        first = list(islice(rest, _MIN_PARALLEL))
-        chunks = _chunks(chain(first, rest))
-        if count < 2 or len(first) < _MIN_PARALLEL:
+        every = list(sources)
+        chunks = [every[start : start + _CHUNK] for start in range(0, len(every), _CHUNK)]
+        if count < 2 or len(every) < _MIN_PARALLEL:
             yield from chain.from_iterable(map(hash_pictures, chunks))
             return
         if pool is None:
-            pool = opened.enter_context(_start_pool(count))
+            pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start_worker)
+            opened.callback(pool.shutdown, cancel_futures=True)
         try:
-            while window := list(islice(chunks, _QUEUED_CHUNKS * count)):
-                yield from chain.from_iterable(pool.map(hash_pictures, window))
+            yield from chain.from_iterable(pool.map(hash_pictures, chunks))
         except BrokenProcessPool as error:
             raise UsageError(
                 "a process that hashed pictures was killed, e.g. for want of memory; what is "
@@ -62,29 +58,15 @@ def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
         yield hash_sources
 
 
-@contextmanager
-def _start_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, _start_worker, (os.getpid(),))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _chunks(sources: Iterator[Source]) -> Iterator[list[Source]]:
-    while chunk := list(islice(sources, _CHUNK)):
-        yield chunk
-
-
-def _start_worker(parent: int) -> None:
+def _start_worker() -> None:
     # Ctrl-C is for the process that waits for the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _exit_with_parent(parent: int) -> None:
+def _exit_with_parent() -> None:
     """End this process when the one that started it is gone, by `kill -9` too."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
     os._exit(1)

@@ -60,10 +60,13 @@ class IndexInfo(Struct, frozen=True):
 class Shard:
     """Columns of a shard, mapped into memory. Raises DataError for a file that is damaged."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, first: int = 0) -> None:
+        """`first`: the row of its first entry in the index."""
+        self._path, self.first = path, first
         try:
-            self._batch = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).get_batch(0)
+            # What is mapped stays so once the file is closed.
+            with pyarrow.memory_map(str(path)) as file:
+                self._batch = pyarrow.ipc.open_file(file).get_batch(0)
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(f"{path} cannot be read: {error}; write the index again") from error
 

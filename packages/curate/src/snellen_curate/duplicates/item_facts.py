@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,6 +60,15 @@ class ReadItems:
     """Id to why an item cannot be asked."""
     missing: frozenset[str]
     """Digests that stand for media which are not there: they say nothing about what they hold."""
+
+    @cached_property
+    def users(self) -> dict[str, list[ItemFacts]]:
+        """The items that each image or video belongs to, by its digest."""
+        users: dict[str, list[ItemFacts]] = defaultdict(list)
+        for item in self.items:
+            for digest in dict.fromkeys(item.media):
+                users[digest].append(item)
+        return users
 
     def listing(self) -> Listing:
         """The images as a list to be hashed, named by their digests."""

@@ -14,7 +14,7 @@ import os
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -293,14 +293,11 @@ def _parquet_rows(path: Path, columns: Mapping[str, str]) -> Iterator[_Row]:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
-    number = 0
     try:
         with ParquetFile(path) as file:
-            for batch in file.iter_batches(_READ_ROWS, columns=list(columns.values())):
-                names = batch.schema.names
-                for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    number += 1
-                    yield number, dict(zip(names, values, strict=True)), ""
+            batches = file.iter_batches(_READ_ROWS, columns=list(columns.values()))
+            for number, row in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1):
+                yield number, row, ""
     except (ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read as Parquet: {error}") from error
 
@@ -312,21 +309,20 @@ def _text_rows(path: Path) -> Iterator[_Row]:
             text = io.TextIOWrapper(data, encoding="utf-8-sig", errors="replace", newline="")
             if path.suffix in (".csv", ".tsv"):
                 dialect = "excel-tab" if path.suffix == ".tsv" else "excel"
-                try:
-                    for number, row in enumerate(csv.DictReader(text, dialect=dialect), 1):
-                        yield number, {name: cell for name, cell in row.items() if name}, ""
-                except csv.Error as error:
-                    raise DataError(f"{path} cannot be read as CSV: {error}") from error
-                return
-            for number, line in enumerate(text, 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except ValueError as error:
-                    record, problem = {}, f"it is no JSON: {error}"
-                else:
-                    problem = "" if isinstance(record, dict) else "it is no JSON object"
-                yield number, record if isinstance(record, dict) else {}, problem
+                for number, row in enumerate(csv.DictReader(text, dialect=dialect), 1):
+                    yield number, {name: cell for name, cell in row.items() if name}, ""
+            else:
+                yield from ((number, *_json_row(line)) for number, line in enumerate(text, 1) if line.strip())
+    except csv.Error as error:
+        raise DataError(f"{path} cannot be read as CSV: {error}") from error
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _json_row(line: str) -> tuple[Mapping[str, Any], str]:
+    """The cells of a line, and what is wrong with it."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        return {}, f"it is no JSON: {error}"
+    return (record, "") if isinstance(record, dict) else ({}, "it is no JSON object")

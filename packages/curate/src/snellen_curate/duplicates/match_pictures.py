@@ -63,7 +63,7 @@ class PictureGraph:
         """Digest of a picture to that of the first picture with the same pixels."""
         self.near: dict[str, dict[str, PictureMatch]] = defaultdict(dict)
         """Node to its near duplicates."""
-        pairs = [(digests[one], digests[other], match) for (one, other), match in sorted(matches.items(), key=_by_rows)]
+        pairs = [(digests[one], digests[other], matches[one, other]) for one, other in sorted(matches)]
         for left, right, match in pairs:
             if match.how in EXACT and self._node_of[right] == right:
                 self._node_of[right] = self._node_of[left]
@@ -81,7 +81,3 @@ class PictureGraph:
             return None if left in self._missing else SAME_BYTES
         one, other = self.node(left), self.node(right)
         return SAME_PIXELS if one == other else self.near.get(one, {}).get(other)
-
-
-def _by_rows(entry: tuple[tuple[int, int], PictureMatch]) -> tuple[int, int]:
-    return entry[0]

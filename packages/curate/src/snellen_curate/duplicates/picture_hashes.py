@@ -52,12 +52,12 @@ class BrokenPicture(NamedTuple):
 class PictureHash(NamedTuple):
     """What is compared of one picture."""
 
-    bytes_digest: bytes
-    """SHA-256 of the file's bytes."""
-    pixels_digest: bytes
+    sha256: bytes
+    """Of the file's bytes."""
+    pixels: bytes
     """SHA-256 of width, height and RGB values: equal for the same pixels in another format."""
-    width: int
-    height: int
+    size: tuple[int, int]
+    """Width and height."""
     small_copy: npt.NDArray[np.uint8]
     """(16, 16, 3), RGB."""
     phash: int = 0
@@ -85,19 +85,18 @@ def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture
         pixels.update(image.tobytes())
         for values, reduced in zip((greys, columns), reduce_image(image), strict=True):
             values.append(reduced)
-        pictures.append(PictureHash(hashlib.sha256(data).digest(), pixels.digest(), *image.size, small_copy(image)))
+        pictures.append(PictureHash(hashlib.sha256(data).digest(), pixels.digest(), image.size, small_copy(image)))
     if not greys:
         return pictures
     # The transforms of many pictures at once take a tenth of the time.
     grey = np.stack(greys)
     turned = turned_phashes(low_coefficients(grey)).tolist()
-    dhashes = dhash(np.stack(columns)).tolist()
-    hashed = zip(turned, dhashes, grey.std(axis=(1, 2)).tolist(), strict=True)
-    return [one if isinstance(one, BrokenPicture) else _with_hashes(one, *next(hashed)) for one in pictures]
-
-
-def _with_hashes(one: PictureHash, turned: list[int], difference: int, contrast: float) -> PictureHash:
-    return one._replace(phash=turned[0], dhash=difference, contrast=contrast, turned=tuple(turned))
+    hashed = zip(turned, dhash(np.stack(columns)).tolist(), grey.std(axis=(1, 2)).tolist(), strict=True)
+    for place, one in enumerate(pictures):
+        if isinstance(one, PictureHash):
+            ways, difference, contrast = next(hashed)
+            pictures[place] = one._replace(phash=ways[0], dhash=difference, contrast=contrast, turned=tuple(ways))
+    return pictures
 
 
 def reduce_image(image: PILImage) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

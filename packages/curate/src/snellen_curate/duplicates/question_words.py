@@ -22,29 +22,6 @@ Words = tuple[str, ...]
 Verdict = Literal["same", "doubtful", "different"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？；])|\n+")
-_NEGATIONS = frozenset(
-    {
-        "not",
-        "no",
-        "never",
-        "without",
-        "except",
-        "nicht",
-        "kein",
-        "keine",
-        "keinen",
-        "ohne",
-        "nie",
-        "不",
-        "没",
-        "非",
-        "无",
-        "未",
-        "pas",
-        "sans",
-        "sin",
-    }
-)
 _MIN_STEM = 3
 
 
@@ -57,6 +34,7 @@ class _Rules(NamedTuple):
     imperatives: frozenset[str]
     instructions: frozenset[str]
     light: frozenset[str]
+    negations: frozenset[str]
 
 
 def content_words(text: str) -> Words:
@@ -80,7 +58,7 @@ def compare_content(one: Words, other: Words) -> Verdict:
     _drop_endings(left, right)
     if left and right and not _rules().light.issuperset((*left, *right)):
         return "different"
-    if _numbers(one) != _numbers(other) or not _NEGATIONS.isdisjoint((*left, *right)):
+    if _numbers(one) != _numbers(other) or not _rules().negations.isdisjoint((*left, *right)):
         return "different"
     return "doubtful"
 
@@ -147,4 +125,5 @@ def _rules() -> _Rules:
         words_of("imperatives"),
         words_of("instructions"),
         words_of("light"),
+        words_of("negations"),
     )

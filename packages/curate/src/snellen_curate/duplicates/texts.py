@@ -47,6 +47,8 @@ _FORMULA = re.compile(
 )
 """What makes a text a formula: there brackets, primes and "!" count, and the case of a letter."""
 _SUPERSCRIPTS = str.maketrans({sign: f"^{digit}" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"’": "'", "−": "-"})
+_CHARACTER = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+"""A character of a script without spaces between words: Thai, Lao, Khmer, kana, Han."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 _BAND_MULTIPLIERS = np.random.default_rng(20221).integers(
     1, 1 << 63, (BANDS * BAND_ROWS, 2), dtype=np.uint64
@@ -165,20 +167,14 @@ def band_keys(sets: Sequence[frozenset[str]]) -> Signatures:
 
 def near_pairs(sets: Sequence[frozenset[str]], threshold: float) -> list[TextMatch]:
     """Pairs of texts (left < right) whose Jaccard similarity is at least `threshold`."""
-    keys = band_keys(sets)
-    pairs = sorted(pair for pair in match_bands(keys, keys) if pair[0] < pair[1])
-    matches = (TextMatch(left, right, jaccard(sets[left], sets[right])) for left, right in pairs)
-    return [match for match in matches if match.similarity >= threshold]
+    return [match for match in near_across(sets, sets, threshold) if match.left < match.right]
 
 
 def near_across(lefts: Sequence[frozenset[str]], rights: Sequence[frozenset[str]], threshold: float) -> list[TextMatch]:
     """Pairs of a text of the one list and one of the other that are similar enough."""
-    matches = []
-    for left, right in sorted(match_bands(band_keys(lefts), band_keys(rights))):
-        similarity = jaccard(lefts[left], rights[right])
-        if similarity >= threshold:
-            matches.append(TextMatch(left, right, similarity))
-    return matches
+    pairs = sorted(match_bands(band_keys(lefts), band_keys(rights)))
+    matches = (TextMatch(left, right, jaccard(lefts[left], rights[right])) for left, right in pairs)
+    return [match for match in matches if match.similarity >= threshold]
 
 
 def match_bands(wanted: Signatures, keys: Signatures) -> set[tuple[int, int]]:
@@ -206,14 +202,4 @@ def _shingle_hash(shingle: str) -> int:
 @lru_cache(maxsize=1 << 16)
 def _is_character(word: str) -> bool:
     """Whether a token is a character of a script without spaces."""
-    if len(word) != 1 or word < _FIRST_WITHOUT_SPACES:
-        return False
-    point = ord(word)
-    return (
-        0x3040 <= point <= 0x30FF
-        or 0x3400 <= point <= 0x9FFF
-        or 0xF900 <= point <= 0xFAFF
-        or 0x0E00 <= point <= 0x0EFF
-        or 0x1780 <= point <= 0x17FF
-        or 0x20000 <= point <= 0x3FFFF
-    )
+    return _CHARACTER.fullmatch(word) is not None

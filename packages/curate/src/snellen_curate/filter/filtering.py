@@ -48,9 +48,6 @@ NOT_FLAGGED = "no rule"
 """In place of a rule, in the decision about an item that no rule flags."""
 SOURCE_COLUMN = "source"
 
-KindedRun = tuple[ModelKind, RunFolder]
-"""A run, and whether its model was asked with the pictures."""
-
 
 @dataclass(frozen=True, slots=True)
 class FilterRules:
@@ -92,43 +89,52 @@ def filter_items(
     """
     stored = [(run_kind(run), run) for run in (distinct_runs(runs) if runs else [])]
     named: dict[ModelKind, Sequence[AnyModel]] = {"text-only": text_only, "vision": vision}
-    counts = Counter(kind for kind, _ in stored)
-    counts.update({kind: len(models) for kind, models in named.items()})
+    counts = Counter(kind for kind, _ in stored) + Counter({kind: len(models) for kind, models in named.items()})
     _check_models(named)
     chosen = _choose_rules(rules, counts)
     table = open_items(data, options.columns)
     settings: dict[str, Any] = {
-        "rules": [rule.name for rule in chosen],
-        "min_replies": rules.min_replies,
-        "pairs": rules.pairs,
-        "drop": sorted(rules.drop),
-        "brief": rules.brief,
+        **_rule_settings(rules, chosen),
         "circular": options.circular,
         "text_only": sorted(map(_name, text_only)),
         "vision": sorted(map(_name, vision)),
         "runs": sorted(run.info.name for _, run in stored),
     }
     with open_step(out, STEP, settings, table) as step:
-        columns = rules.by or _group_columns(table)
         is_circular = options.circular != "off"
-        index = index_items(table, columns, is_circular, rules.pairs)
+        index = index_items(table, rules.by or _group_columns(table), is_circular, rules.pairs)
         _check_items(index, table, rules)
         made = run_models(named, table, bool(index.problems), step.folder, options, reports)
-        verdicts = _read_runs(_distinct([*stored, *made]), index, table, is_circular)
+        verdicts = _read_runs([*stored, *made], index, table, is_circular)
         judged = judge_items(index, verdicts, chosen, rules.min_replies)
-        with EvidenceReader(verdicts) as reader:
-            for decision in _decisions(judged, rules, reader):
-                _record(step, decision)
-        step.write_items(item for item in table if step.decisions[item.id].action != "drop")
-        result = summarise(
-            judged,
-            data=table.name,
-            folder=str(step.folder),
-            drop=rules.drop,
-            notices=tuple(_run_notices(verdicts, [run for _, run in made], options.budget)),
-        )
-        step.finish(result.counts(), result.status)
-        return result
+        notices = tuple(_run_notices(verdicts, [run for _, run in made], options.budget))
+        return _finish(step, table, judged, rules, notices)
+
+
+def _rule_settings(rules: FilterRules, chosen: Sequence[Rule]) -> dict[str, Any]:
+    return {
+        "rules": [rule.name for rule in chosen],
+        "min_replies": rules.min_replies,
+        "pairs": rules.pairs,
+        "drop": sorted(rules.drop),
+        "brief": rules.brief,
+    }
+
+
+def _finish(
+    step: Step, table: ItemTable, judged: JudgedItems, rules: FilterRules, notices: tuple[str, ...]
+) -> FilterResult:
+    """Record the decisions, write the items that are left, and end the step."""
+    with EvidenceReader(judged.runs) as reader:
+        for decision in _decisions(judged, rules, reader):
+            before = step.decisions.get(decision.item)
+            # An earlier start may have come to the same.
+            if before is None or (before.action, before.rule) != (decision.action, decision.rule):
+                step.decide(decision)
+    step.write_items(item for item in table if step.decisions[item.id].action != "drop")
+    result = summarise(judged, data=table.name, folder=str(step.folder), drop=rules.drop, notices=notices)
+    step.finish(result.counts(), result.status)
+    return result
 
 
 def _check_models(named: Mapping[ModelKind, Sequence[AnyModel]]) -> None:
@@ -156,7 +162,7 @@ def _check_items(index: ItemIndex, table: ItemTable, rules: FilterRules) -> None
     for column in rules.by:
         if index.groups[column][1] == [""]:
             raise UnknownName("column", column, table.columns)
-    if not index.has_gold.any():
+    if not index.rows["has_gold"].any():
         raise UsageError(f"{table.path}: no item has an answer, so that no model can be right or wrong")
     if len(index.problems) == len(index):
         why = next(iter(index.problems.values()))
@@ -185,69 +191,44 @@ def _group_columns(table: ItemTable) -> tuple[str, ...]:
     return groups
 
 
-def _distinct(runs: Sequence[KindedRun]) -> list[KindedRun]:
-    """The runs. Raises UsageError if one of them is a copy of another."""
-    names = Counter(run.info.name for _, run in runs)
+def _read_runs(
+    runs: Sequence[tuple[ModelKind, RunFolder]], index: ItemIndex, table: ItemTable, is_circular: bool
+) -> list[RunVerdicts]:
+    """What the runs say. Raises UsageError if one of them is a copy of another."""
+    copies = Counter(run.info.name for _, run in runs)
     for kind, run in runs:
-        if names[run.info.name] > 1:
+        if copies[run.info.name] > 1:
             raise UsageError(
                 f"{run.path} is the same {kind} run as another that is named; each model has one vote, so name it once"
             )
-    return list(runs)
-
-
-def _read_runs(runs: Sequence[KindedRun], index: ItemIndex, table: ItemTable, is_circular: bool) -> list[RunVerdicts]:
     names = comparison_names([run for _, run in runs])
     return [
-        read_verdicts(run, name, kind, index, table.digest, "circular" if is_circular else "once")
+        read_verdicts(run, name, kind, index, table.digest, is_circular)
         for (kind, run), name in zip(runs, names, strict=True)
     ]
 
 
 def _decisions(judged: JudgedItems, rules: FilterRules, reader: EvidenceReader) -> Iterator[Decision]:
     """A decision about every item, in the order of the data."""
-    index = judged.index
     verdicts = np.stack([run.verdicts for run in judged.runs], axis=1)  # (items, runs)
     brief_of = brief_evidence([run.name for run in judged.runs])
     passed = f"passes {', '.join(each.rule.name for each in judged.applied)}"
     flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
     dropped = judged.flagged_mask(rules.drop)
-    for position, name in enumerate(index.ids):
+    for name, position in judged.index.positions.items():
         if position in judged.problems:
             problem = judged.problems[position]
             yield Decision(name, "flag", STEP, problem.rule, problem.reason)
         elif flagged[position]:
+            rule, reason = judged.reasons(position, Judgement.FLAG)
             action: Action = "drop" if dropped[position] else "flag"
-            yield _raise_flag(judged, position, Judgement.FLAG, action, reader)
+            yield Decision(name, action, STEP, rule, reason, reader.read(position))
         elif undecided[position]:
-            yield _raise_flag(judged, position, Judgement.UNDECIDED, "flag", reader)
+            _, reason = judged.reasons(position, Judgement.UNDECIDED)
+            yield Decision(name, "flag", STEP, FAILED, reason, reader.read(position))
         else:
             brief = brief_of(tuple(verdicts[position].tolist())) if rules.brief else None
-            evidence = brief or reader.read(position)
-            yield Decision(name, "keep", STEP, NOT_FLAGGED, passed, evidence)
-
-
-def _raise_flag(
-    judged: JudgedItems, position: int, judgement: Judgement, action: Action, reader: EvidenceReader
-) -> Decision:
-    """The decision about an item of which some rules say `judgement`, with what models replied."""
-    rules = [each for each in judged.applied if each.judgements[position] == judgement]
-    is_pair = bool(judged.index.sizes[position] > 1)
-    return Decision(
-        judged.index.ids[position],
-        action,
-        STEP,
-        FAILED if judgement == Judgement.UNDECIDED else ", ".join(each.rule.name for each in rules),
-        "; ".join(dict.fromkeys(each.reason(position, is_pair) for each in rules)),
-        reader.read(position),
-    )
-
-
-def _record(step: Step, decision: Decision) -> None:
-    """Record a decision, unless an earlier start came to the same."""
-    before = step.decisions.get(decision.item)
-    if before is None or (before.action, before.rule) != (decision.action, decision.rule):
-        step.decide(decision)
+            yield Decision(name, "keep", STEP, NOT_FLAGGED, passed, brief or reader.read(position))
 
 
 def _run_notices(verdicts: Sequence[RunVerdicts], made: Sequence[RunFolder], budget: str | None) -> Iterator[str]:

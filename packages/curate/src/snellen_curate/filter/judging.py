@@ -13,17 +13,7 @@ from numpy import bool_, float64, int8, intp
 from numpy.typing import NDArray
 
 from snellen.core.errors import UsageError
-from snellen_curate.filter.rules import (
-    FORMS,
-    KINDS,
-    Judgement,
-    ModelKind,
-    Rule,
-    check_rule,
-    flag_probabilities,
-    judge,
-    parse_rule,
-)
+from snellen_curate.filter.rules import FORMS, KINDS, Judgement, ModelKind, Rule, check_rule, flag_probabilities, judge
 from snellen_curate.filter.verdicts import EvidenceReader, ItemIndex, ItemVerdict, RunVerdicts, join_pairs
 
 UNREADABLE, NO_PICTURE, NO_ANSWER = "unreadable", "no picture", "no answer"
@@ -92,6 +82,13 @@ class JudgedItems:
         """Items that no rule flags, and that one cannot judge (items,)."""
         return self._some_rule_says(Judgement.UNDECIDED) & ~self.flagged_mask()
 
+    def reasons(self, position: int, judgement: Judgement) -> tuple[str, str]:
+        """The applied rules that say this about an item, and why."""
+        rules = [each for each in self.applied if each.judgements[position] == judgement]
+        is_pair = bool(self.index.rows["size"][position] > 1)
+        why = dict.fromkeys(each.reason(position, is_pair) for each in rules)
+        return ", ".join(each.rule.name for each in rules), "; ".join(why)
+
     def _some_rule_says(self, judgement: Judgement, kinds: Sequence[ModelKind] = KINDS) -> NDArray[bool_]:
         says = [(each.judgements == judgement) & (each.rule.kind in kinds) for each in self.applied]
         result: NDArray[bool_] = np.logical_or.reduce(says) & self.askable
@@ -105,7 +102,7 @@ def judge_items(
     problems = find_problems(index, runs)
     askable = np.ones(len(index), dtype=np.bool_)
     askable[list(problems)] = False
-    joined = [(run.kind, join_pairs(run.verdicts, index.units)) for run in runs]
+    joined = [(run.kind, join_pairs(run.verdicts, index.rows["unit"])) for run in runs]
 
     def judge_by(rule: Rule) -> JudgedRule:
         return _judge_rule(rule, index, joined, min_replies)
@@ -125,12 +122,12 @@ def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, It
                 if position not in problems:
                     why = reader.media_failure(run, position)
                     problems[position] = ItemProblem(UNREADABLE, why)
-    with_media = int(index.has_media.sum())
+    with_media = int(index.rows["has_media"].sum())
     if with_media >= _MIN_MEDIA_SHARE * len(index):
         reason = f"it has no picture, as {with_media} of {len(index)} items have"
-        for position in (~index.has_media).nonzero()[0].tolist():
+        for position in (~index.rows["has_media"]).nonzero()[0].tolist():
             problems.setdefault(position, ItemProblem(NO_PICTURE, reason))
-    for position in (~index.has_gold).nonzero()[0].tolist():
+    for position in (~index.rows["has_gold"]).nonzero()[0].tolist():
         problems.setdefault(position, ItemProblem(NO_ANSWER, "the data have no answer to it"))
     return problems
 
@@ -138,8 +135,7 @@ def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, It
 def _other_rules(kinds: Sequence[ModelKind], chosen: Sequence[Rule]) -> Iterator[Rule]:
     """The rules of the papers that are not chosen, as far as these models allow them."""
     counts = Counter(kinds)
-    for name in FORMS:
-        rule = parse_rule(name)
+    for rule in FORMS.values():
         if rule not in chosen and counts[rule.kind]:
             with suppress(UsageError):
                 check_rule(rule, counts[rule.kind])
@@ -155,8 +151,8 @@ def _judge_rule(
     right = (verdicts == ItemVerdict.RIGHT).sum(axis=0)
     silent = (verdicts == ItemVerdict.SILENT).sum(axis=0)
     models = len(verdicts)
-    once = index.guess_once**index.sizes
-    independent = index.guess_once ** (index.sizes * index.passes)
+    once = index.rows["guess_once"] ** index.rows["size"]
+    independent = index.rows["guess_once"] ** (index.rows["size"] * index.rows["passes"])
     return JudgedRule(
         rule,
         models,

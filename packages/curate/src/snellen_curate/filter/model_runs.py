@@ -23,8 +23,9 @@ from snellen.data_sets.items import ItemTable, item_record
 from snellen.data_sets.step import MediaWriter
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.progress import NoProgress, Progress
-from snellen.store.runs import RunFolder, find_runs
+from snellen.store.runs import RunFolder
 from snellen_curate.filter.rules import MODEL_FLAGS, ModelKind
+from snellen_curate.spending import read_spending
 from snellen_curate.step_options import FilterOptions
 
 RUNS_FOLDER = "runs"
@@ -59,37 +60,46 @@ def run_models(
     data, columns = table.spec, dict(options.columns or {})
     if has_problems:
         data, columns = str(_write_askable(table, folder)), {}
-    runs_folder = folder / RUNS_FOLDER
+    passed_on = {field.name for field in fields(options)} - {"circular", "columns", "budget", "prices"}
+    asking = {name: getattr(options, name) for name in passed_on}
     made: list[tuple[ModelKind, RunFolder]] = []
     budget = options.budget
     for kind, names in models.items():
         if not names:
             continue
-        before = _spending(runs_folder, budget)
+        before = _spending(folder, budget)
         others = [name for other in models if other != kind for name in models[other]]
+        prices = _prices_for(options.prices, others)
         control = "blind" if kind == "text-only" else None
-        names_of_own = {field.name for field in fields(options)} - {"circular", "columns"}
-        own = {name: getattr(options, name) for name in names_of_own}
-        own |= {"budget": budget, "prices": _prices_for(options.prices, others)}
         variant = Variant(circular=options.circular, control=control, columns=columns)
-        results = evaluate(
-            list(names),
-            data,
-            RunOptions(out=runs_folder, html=False, variant=variant, **own),
-            command=reports.command,
-            progress=reports.progress,
-            fetching=reports.fetching,
-            warned=reports.notify,
-            serving=reports.notify,
+        run_options = RunOptions(
+            out=folder / RUNS_FOLDER, html=False, variant=variant, budget=budget, prices=prices, **asking
         )
-        for skipped in results.skipped:
-            raise UsageError(f"{MODEL_FLAGS[kind]} {skipped.model}: {skipped.reason}")
-        made += [(kind, run) for run in results.runs]
-        for lost in results.lost:
-            if reports.notify is not None:
-                reports.notify(str(lost))
-        budget = _remaining(budget, _spending(runs_folder, budget) - before)
+        made += [(kind, run) for run in _run_kind(kind, names, data, run_options, reports)]
+        budget = _remaining(budget, _spending(folder, budget) - before)
     return made
+
+
+def _run_kind(
+    kind: ModelKind, names: Sequence[AnyModel], data: str, options: RunOptions, reports: Reports
+) -> Sequence[RunFolder]:
+    """Run the models of one kind."""
+    results = evaluate(
+        list(names),
+        data,
+        options,
+        command=reports.command,
+        progress=reports.progress,
+        fetching=reports.fetching,
+        warned=reports.notify,
+        serving=reports.notify,
+    )
+    for skipped in results.skipped:
+        raise UsageError(f"{MODEL_FLAGS[kind]} {skipped.model}: {skipped.reason}")
+    for lost in results.lost:
+        if reports.notify is not None:
+            reports.notify(str(lost))
+    return results.runs
 
 
 def _write_askable(table: ItemTable, folder: Path) -> Path:
@@ -111,15 +121,12 @@ def _prices_for(prices: Sequence[str], others: Sequence[AnyModel]) -> list[str]:
     return [price for price in prices if price.rpartition(":")[0] not in elsewhere]
 
 
-def _spending(runs: Path, budget: str | None) -> float:
-    """What the runs of a folder have spent so far, in the unit of the budget."""
-    if budget is None or not runs.is_dir() or not any(runs.glob("*/run.json")):
+def _spending(folder: Path, budget: str | None) -> float:
+    """What a step has spent so far, in the unit of the budget."""
+    if budget is None:
         return 0.0
-    is_money = Budget.parse(budget).is_money
-    roles = [role for run in find_runs(runs) for role in run.info.spent.values()]
-    if is_money:
-        return sum(role.cost or 0.0 for role in roles)
-    return float(sum(role.usage.prompt_tokens + role.usage.completion_tokens for role in roles))
+    spent = read_spending(folder)
+    return spent.cost or 0.0 if Budget.parse(budget).is_money else spent.prompt_tokens + spent.completion_tokens
 
 
 def _remaining(budget: str | None, spent: float) -> str | None:

@@ -9,7 +9,7 @@ guesses two are right one time in six.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
 from math import comb
@@ -19,9 +19,9 @@ import numpy as np
 from numpy import float64, int8, intp
 from numpy.typing import NDArray
 
+from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.sample import Sample
-from snellen.prompts.rotation import is_rotatable
 
 ModelKind = Literal["text-only", "vision"]
 KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
@@ -42,47 +42,21 @@ class Judgement(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RuleForm:
-    """A rule without its number."""
-
-    kind: ModelKind
-    default: Fraction | None
-    """None if it takes no number."""
-    sentence: str
-    """What it flags, with `{number}`."""
-    source: str
-
-
-FORMS: dict[str, RuleForm] = {
-    TEXT_MAJORITY: RuleForm(
-        "text-only", Fraction(1, 2), "more than {number} of the text-only models are right", "MMBench Sec. 3.2"
-    ),
-    TEXT_MORE_THAN: RuleForm(
-        "text-only",
-        Fraction(2),
-        "more than {number} text-only models are right",
-        "MMBench, appendix: more than two of three",
-    ),
-    TEXT_ALL: RuleForm("text-only", None, "all text-only models are right", "SEED-Bench-H Sec. 3.4.1"),
-    VISION_NONE: RuleForm("vision", Fraction(0), "at most {number} vision models are right", "MMBench Sec. 3.2"),
-}
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule with its number: a share of the models for `text-majority`, else a count of models."""
+    """A rule with its number."""
 
     form: str
-    number: Fraction | None = None
-
-    @property
-    def kind(self) -> ModelKind:
-        return FORMS[self.form].kind
+    kind: ModelKind
+    number: Fraction | None
+    """A share of the models for `text-majority`, else a count of models; None if it takes none."""
+    wording: str
+    """What it flags, with `{number}`."""
+    source: str
 
     @property
     def name(self) -> str:
         """The rule as it is typed; its usual number is left out."""
-        if self.number == FORMS[self.form].default or self.number is None:
+        if self.number == FORMS[self.form].number or self.number is None:
             return self.form
         return f"{self.form}:{_number_text(self.number)}"
 
@@ -93,11 +67,7 @@ class Rule:
         if self.form == TEXT_MAJORITY and self.number == Fraction(1, 2):
             return "more than half of the text-only models are right"
         number = "" if self.number is None else _number_text(self.number)
-        return FORMS[self.form].sentence.format(number=number)
-
-    @property
-    def source(self) -> str:
-        return FORMS[self.form].source
+        return self.wording.format(number=number)
 
     @property
     def flags_right_answers(self) -> bool:
@@ -116,6 +86,30 @@ class Rule:
         return count if self.form == VISION_NONE else count + 1
 
 
+FORMS = {
+    rule.form: rule
+    for rule in (
+        Rule(
+            TEXT_MAJORITY,
+            "text-only",
+            Fraction(1, 2),
+            "more than {number} of the text-only models are right",
+            "MMBench Sec. 3.2",
+        ),
+        Rule(
+            TEXT_MORE_THAN,
+            "text-only",
+            Fraction(2),
+            "more than {number} text-only models are right",
+            "MMBench, appendix: more than two of three",
+        ),
+        Rule(TEXT_ALL, "text-only", None, "all text-only models are right", "SEED-Bench-H Sec. 3.4.1"),
+        Rule(VISION_NONE, "vision", Fraction(0), "at most {number} vision models are right", "MMBench Sec. 3.2"),
+    )
+}
+"""The rules with their usual numbers, by form."""
+
+
 def parse_rule(text: str) -> Rule:
     """Parse `text-majority`, `text-majority:2/3`, `text-more-than:2`, `text-all` or `vision-none`.
 
@@ -124,10 +118,10 @@ def parse_rule(text: str) -> Rule:
     name, colon, typed = text.strip().partition(":")
     if name not in FORMS:
         raise UnknownName("rule", name, list(FORMS))
-    default = FORMS[name].default
+    usual = FORMS[name]
     if not colon:
-        return Rule(name, default)
-    if default is None:
+        return usual
+    if usual.number is None:
         raise UsageError(f"rule {text!r}: {name} takes no number")
     try:
         number = Fraction(typed.strip().removesuffix("%")) / (100 if typed.endswith("%") else 1)
@@ -139,8 +133,8 @@ def parse_rule(text: str) -> Rule:
                 f"rule {text!r}: expected a share of the models from 0 to below 1, such as 0.5, 2/3 or 60%"
             )
     elif number < 0 or number.denominator != 1:
-        raise UsageError(f"rule {text!r}: expected a number of models, such as {name}:{default}")
-    return Rule(name, number)
+        raise UsageError(f"rule {text!r}: expected a number of models, such as {name}:{usual.number}")
+    return replace(usual, number=number)
 
 
 def check_rule(rule: Rule, models: int) -> None:
@@ -194,7 +188,7 @@ def _flags(rule: Rule, right: NDArray[intp], models: NDArray[intp]) -> NDArray[i
 def default_rules(kinds: Sequence[ModelKind]) -> list[Rule]:
     """The rules of MMBench's Sec. 3.2 for these kinds of models."""
     names = {"text-only": TEXT_MAJORITY, "vision": VISION_NONE}
-    return [parse_rule(names[kind]) for kind in dict.fromkeys(kinds)]
+    return [FORMS[names[kind]] for kind in dict.fromkeys(kinds)]
 
 
 def _number_text(number: Fraction) -> str:
@@ -232,12 +226,7 @@ def guess_of(sample: Sample, circular: bool) -> Guess:
     if not sample.options:
         return Guess(float("nan"), 1)
     accepted = max(1, len(set(sample.options) & set(sample.gold)))
-    passes = 1
-    if circular:
-        # As many as `protocol.flows.planned_passes` makes.
-        passes = len(sample.options) if is_rotatable(sample.options) else 1
-        passes = 1 + len(sample.rotations) if sample.rotations else passes
-    return Guess(accepted / len(sample.options), passes)
+    return Guess(accepted / len(sample.options), len(planned_passes(sample)) if circular else 1)
 
 
 def flag_probabilities(rule: Rule, right: NDArray[float64], models: int) -> NDArray[float64]:

@@ -141,7 +141,7 @@ def _count_rule(each: JudgedRule, judged: JudgedItems, is_applied: bool) -> Rule
     """Count what a rule flags among the items that can be asked, and what it would flag if the
     models guessed."""
     askable = judged.askable
-    units = judged.index.units[askable]
+    units = judged.index.rows["unit"][askable]
     independent, once = each.guess_independent[askable], each.guess_once[askable]
     expected = expected_flags(independent, units) if _is_known(independent) else None
     judgements = each.judgements[askable]
@@ -167,10 +167,9 @@ def _is_known(probabilities: NDArray[float64]) -> bool:
 
 
 def _count_model(run: RunVerdicts, judged: JudgedItems) -> ModelCount:
-    index = judged.index
+    rows = judged.index.rows
     verdicts = run.verdicts[judged.askable]
-    replied = judged.askable & (run.verdicts != ItemVerdict.SILENT)
-    chances = (index.guess_once**index.passes)[replied]
+    chances = (rows["guess_once"] ** rows["passes"])[judged.askable & (run.verdicts != ItemVerdict.SILENT)]
     return ModelCount(
         model=run.name,
         kind=run.kind,

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec import Struct
-from numpy import bool_, float64, int8, int64, intp
+from numpy import int8, int64, intp
 from numpy.typing import NDArray
 
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
@@ -32,9 +32,6 @@ from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
 from snellen_curate.filter.rules import ModelKind, guess_of
 
 T = TypeVar("T")
-
-Protocol = Literal["circular", "once"]
-"""`circular`: right in every rotation of the options; `once`: right in the first pass."""
 
 _BLIND = ("blind", "black")
 """Controls under which a model sees nothing of the pictures; the second is how MMT-Bench asks
@@ -51,36 +48,40 @@ class ItemVerdict(IntEnum):
     RIGHT = 1
 
 
+ITEM = np.dtype(
+    [
+        ("guess_once", "f8"),  # What a guess scores in one pass, 0 to 1; NaN if the options are unknown.
+        ("passes", "i8"),  # Passes that must all be right.
+        ("has_gold", "?"),
+        ("has_media", "?"),
+        ("content", "i8"),  # Hash of question, options and gold; 0 where a run holds them in another form.
+        ("unit", "i8"),  # What is judged as one: a pair of yes/no questions, else the item alone.
+        ("size", "i8"),  # Number of items of its unit: 2 in a pair, else 1.
+    ]
+)
+"""What must be known of all items at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class ItemIndex:
-    """What must be known of all items at once; arrays are (items,), in the order of the data."""
+    """All items, in the order of the data."""
 
-    ids: list[str]
     positions: dict[str, int]
-    units: NDArray[intp]
-    """Number of the unit that is judged as one: a pair of yes/no questions, else the item alone."""
-    sizes: NDArray[intp]
-    """Number of items of its unit: 2 in a pair, else 1."""
-    guess_once: NDArray[float64]
-    """What a guess scores in one pass, 0 to 1; NaN if the options are unknown."""
-    passes: NDArray[intp]
-    """Passes that must all be right."""
-    has_gold: NDArray[bool_]
-    has_media: NDArray[bool_]
-    contents: NDArray[int64]
-    """Hash of question, options and gold; 0 where a run holds them in another form."""
+    """Position of each item, by its id."""
+    rows: NDArray[Any]
+    """An array of `ITEM`, (items,)."""
     groups: dict[str, tuple[NDArray[intp], list[str]]]
-    """Column to the number of each item's value, and the values; the value "" is for none."""
+    """Column to the number of each item's value (items,), and the values; "" is for none."""
     problems: dict[int, str]
     """Position to why a row cannot be asked."""
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.rows)
 
     @property
     def pair_count(self) -> int:
         """Number of pairs of yes/no questions that are judged as one."""
-        return int((self.sizes > 1).sum()) // _PAIR
+        return int((self.rows["size"] > 1).sum()) // _PAIR
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,51 +108,40 @@ class RunVerdicts:
 def index_items(table: ItemTable, columns: Sequence[str], circular: bool, pairs: bool = True) -> ItemIndex:
     """Read all items once. `columns` are those that shares are reported by; with `pairs`, two
     yes/no questions of one unit are judged as one. Raises DataError, UsageError."""
-    rows: list[tuple[str, float, int, bool, bool, int, str]] = []
+    rows: list[tuple[float, int, bool, bool, int, int, int]] = []
+    positions: dict[str, int] = {}
+    units: list[str] = []
     codes: dict[str, list[int]] = {column: [] for column in columns}
     labels: dict[str, dict[str, int]] = {column: {} for column in columns}
     problems: dict[int, str] = {}
     for position, item in enumerate(table):
         sample = item.sample
+        positions[item.id] = position
         # A run holds questions of another kind in another form.
         content = content_hash(sample) if item_kind(item) == sample.kind else 0
-        unit = sample.unit if pairs and sample.kind == "yes_no" else ""
-        rows.append((item.id, *guess_of(sample, circular), bool(sample.gold), bool(sample.media), content, unit))
+        units.append(sample.unit if pairs and sample.kind == "yes_no" else "")
+        rows.append((*guess_of(sample, circular), bool(sample.gold), bool(sample.media), content, position, 1))
         for column, known in labels.items():
             codes[column].append(known.setdefault(item.label(column), len(known)))
         if item.problem:
             problems[position] = item.problem
     if not rows:
         raise DataError(f"{table.path} has no items")
-    ids, guesses, passes, has_gold, has_media, contents, units = zip(*rows, strict=True)
-    numbers = _pair_numbers(units)
-    return ItemIndex(
-        ids=list(ids),
-        positions={name: position for position, name in enumerate(ids)},
-        units=numbers,
-        sizes=np.bincount(numbers, minlength=len(ids))[numbers],
-        guess_once=np.array(guesses, dtype=np.float64),
-        passes=np.array(passes, dtype=np.intp),
-        has_gold=np.array(has_gold, dtype=np.bool_),
-        has_media=np.array(has_media, dtype=np.bool_),
-        contents=np.array(contents, dtype=np.int64),
-        groups={column: (np.array(codes[column], dtype=np.intp), list(labels[column])) for column in columns},
-        problems=problems,
-    )
+    items = np.array(rows, ITEM)
+    for pair in _find_pairs(units):
+        items["unit"][pair], items["size"][pair] = pair[0], _PAIR
+    groups = {column: (np.array(codes[column], dtype=np.intp), list(labels[column])) for column in columns}
+    return ItemIndex(positions, items, groups, problems)
 
 
-def _pair_numbers(units: Sequence[str]) -> NDArray[intp]:
-    """A number for each item; the two members of a pair share that of the first. A unit of any
-    other size is no pair, so that its items stand for themselves."""
+def _find_pairs(units: Sequence[str]) -> list[list[int]]:
+    """Positions of the two members of each pair. A unit of any other size is no pair, so that its
+    items stand for themselves."""
     members: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
         if unit:
             members.setdefault(unit, []).append(position)
-    numbers = np.arange(len(units), dtype=np.intp)
-    for positions in members.values():
-        if len(positions) == _PAIR:
-            numbers[positions] = positions[0]
-    return numbers
+    return [positions for positions in members.values() if len(positions) == _PAIR]
 
 
 class _JudgedRecord(Struct, frozen=True, gc=False):
@@ -194,52 +184,63 @@ def run_kind(run: RunFolder) -> ModelKind:
 
 
 def read_verdicts(
-    run: RunFolder, name: str, kind: ModelKind, index: ItemIndex, data: str, protocol: Protocol
+    run: RunFolder, name: str, kind: ModelKind, index: ItemIndex, data: str, circular: bool
 ) -> RunVerdicts:
-    """Read what a run says about each item. `data` is the digest of the items' data.
+    """Read what a run says about each item. `data` is the digest of the items' data; `circular`:
+    an item is right if it is in every rotation of the options, else if it is in the first pass.
 
     Of a question that was asked several times, more than half of the draws must be right. Raises
-    UsageError for a run that did not rotate the options although `protocol` asks for it, or that
+    UsageError for a run that did not rotate the options although `circular` asks for it, or that
     shares no question with the data.
     """
     verdicts = np.full(len(index), int(ItemVerdict.SILENT), dtype=np.int8)
     places = np.full(len(index), -1, dtype=np.int64)
     check_content = run.info.config.data != data
     right_above = 0.5 if run.info.config.repeats > 1 else 1.0 - 1e-9
-    changed = unknown = matched = 0
+    changed = unknown = 0
     media_failures: list[int] = []
-    decode = msgspec.json.Decoder(_JudgedRecord).decode
-    for file in (SAMPLES_FILE, FAILURES_FILE):
-        path = run.path / file
-        for offset, line in read_lines(path):
-            record = decode_line(decode, line, path)
-            position = index.positions.get(record.id)
-            if position is None:
-                unknown += 1
-                continue
-            if places[position] != -1:
-                continue  # a second line about the same sample: the first counts
-            if check_content and index.contents[position] not in (0, content_hash(record)):
-                changed += 1
-                continue
-            matched += 1
-            places[position] = offset if file == SAMPLES_FILE else -2 - offset
-            if protocol == "circular" and index.passes[position] > 1:
+    for place, record in _judged_records(run):
+        position = index.positions.get(record.id)
+        if position is None:
+            unknown += 1
+        elif places[position] != -1:
+            continue  # a second line about the same sample: the first counts
+        elif check_content and index.rows["content"][position] not in (0, content_hash(record)):
+            changed += 1
+        else:
+            if circular and index.rows["passes"][position] > 1:
                 _check_rotated(record, run)
-            verdicts[position] = _verdict(record, protocol, right_above)
+            places[position] = place
+            verdicts[position] = _verdict(record, circular, right_above)
             if record.failure == "media":
                 media_failures.append(position)
     # A run that was stopped before its first reply has nothing that could disagree.
-    if not matched and (changed or unknown):
-        raise UsageError(
-            f"{run.path} has no reply to a question of these data: "
-            + (
-                "its questions, options or answers are others; run the models on these data"
-                if changed
-                else "no sample id is the same; give the data that the run was made on"
-            )
+    if (changed or unknown) and (places == -1).all():
+        why = (
+            "its questions, options or answers are others; run the models on these data"
+            if changed
+            else "no sample id is the same; give the data that the run was made on"
         )
+        raise UsageError(f"{run.path} has no reply to a question of these data: {why}")
     return RunVerdicts(name, kind, run.path, verdicts, places, changed, unknown, tuple(media_failures))
+
+
+def _judged_records(run: RunFolder) -> Iterator[tuple[int, _JudgedRecord]]:
+    """The samples of a run, each with its place; see `RunVerdicts.places`. An incomplete last line
+    is left out."""
+    decode = msgspec.json.Decoder(_JudgedRecord).decode
+    for name in (SAMPLES_FILE, FAILURES_FILE):
+        path, offset = run.path / name, 0
+        try:
+            with path.open("rb") as file:
+                for line in file:
+                    if line.endswith(b"\n"):
+                        yield offset if name == SAMPLES_FILE else -2 - offset, decode_line(decode, line, path)
+                    offset += len(line)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _check_rotated(record: _JudgedRecord, run: RunFolder) -> None:
@@ -251,16 +252,14 @@ def _check_rotated(record: _JudgedRecord, run: RunFolder) -> None:
         )
 
 
-def _verdict(record: _JudgedRecord, protocol: Protocol, right_above: float) -> ItemVerdict:
+def _verdict(record: _JudgedRecord, circular: bool, right_above: float) -> ItemVerdict:
     if record.unscored is not None or record.score is None:
         return ItemVerdict.SILENT
-    score = record.score
-    if protocol == "once":
-        score = record.values.get("vanilla", score)
+    score = record.score if circular else record.values.get("vanilla", record.score)
     return ItemVerdict.RIGHT if score > right_above else ItemVerdict.WRONG
 
 
-def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
+def join_pairs(verdicts: NDArray[int8], units: NDArray[int64]) -> NDArray[int8]:
     """The verdicts with each pair judged as one, as MME's accuracy+ does: wrong if either question
     is wrong, else silent if either is, else right."""
     if len(np.unique(units)) == len(units):
@@ -270,22 +269,6 @@ def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
     worst = np.full(len(units), 2, dtype=np.int8)
     np.minimum.at(worst, units, severity)
     return np.array([ItemVerdict.WRONG, ItemVerdict.SILENT, ItemVerdict.RIGHT], dtype=np.int8)[worst[units]]
-
-
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their offsets; an incomplete last line is left out. No lines if
-    there is no file."""
-    try:
-        with path.open("rb") as file:
-            offset = 0
-            for line in file:
-                if line.endswith(b"\n"):
-                    yield offset, line
-                offset += len(line)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def decode_line(decode: Callable[[bytes], T], line: bytes, path: Path) -> T:

@@ -62,29 +62,21 @@ def _places(statistics: DatasetStatistics) -> Figure:
 
 
 def _shortcuts(statistics: DatasetStatistics) -> Figure:
-    right: dict[str, Value] = {}
-    expected: dict[str, Value] = {}
-    for test in statistics.shortcuts:
-        row = f"{test.rule} ({test.n:,})" + (" *" if test.is_alarm() else "")
-        right[row] = Value(100 * test.share, percent_interval(test.interval))
-        expected[row] = Value(100 * test.expected)
+    tests = {f"{test.rule} ({test.n:,})" + (" *" if test.is_alarm() else ""): test for test in statistics.shortcuts}
+    right = {row: Value(100 * test.share, percent_interval(test.interval)) for row, test in tests.items()}
     return dot_plot(
         f"{statistics.name}: how often a rule picks the right option",
-        {"right": right, "expected by chance": expected},
+        {"right": right, "expected by chance": {row: Value(100 * test.expected) for row, test in tests.items()}},
         label="% of the questions that the rule applies to, with 95 % intervals; * p < 0.05",
     )
 
 
 def _texts_alone(name: str, scores: Sequence[ProbeScore]) -> Figure:
-    answered: dict[str, Value] = {}
-    chance: dict[str, Value] = {}
-    for score in scores:
-        row = f"classifier: {score.features}"
-        answered[row] = Value(100 * score.share, percent_interval(score.interval))
-        chance[row] = Value(100 * score.chance)
+    rows = {f"classifier: {score.features}": score for score in scores}
+    right = {row: Value(100 * score.share, percent_interval(score.interval)) for row, score in rows.items()}
     return dot_plot(
         f"{name}: answered without the images",
-        {"right": answered, "guessing": chance},
+        {"right": right, "guessing": {row: Value(100 * score.chance) for row, score in rows.items()}},
         fit_axis=True,
         label="% of the questions, with 95 % intervals",
     )

@@ -1,15 +1,19 @@
-"""What is kept of each item: a few dozen bytes of numbers, never its texts, so that a million items
-are summarised as arrays in some 100 MB."""
+"""What is kept of each item: some seventy bytes of numbers, never its texts, so that a million items
+are summarised as one array in some 100 MB."""
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.sample import MediaRef, Sample, sampling_key
@@ -23,32 +27,35 @@ from snellen_curate.statistics.words import count_words, is_unspaced, split_term
 KINDS = ("choice", "multi", "yes_no", "open")
 """Kinds of questions; their index is their code."""
 SOURCE_COLUMN = "source"
-MISSING = (
-    "question",
-    "options",
-    "option text",
-    "answer",
-    "image or video",
-    "source",
-    "licence",
-    "readable image or video",
-    "valid row",
-)
-"""What an item may lack."""
 MAX_LABELS = 10_000
 """Groups of a column above which it is no grouping."""
-_NOTHING = 255
+_ROWS_AT_ONCE = 10_000
+"""Items that are held as Python values before they become an array."""
 
+ITEM = np.dtype(
+    [
+        ("kind", "i1"),  # Index in `KINDS`.
+        ("question_words", "i4"),
+        ("hint_words", "i4"),
+        ("answer_words", "i4"),  # -1 without an answer.
+        ("options", "i4"),  # Number of options.
+        ("first_option", "i8"),  # Where its options begin in `ItemColumns.option_words`.
+        ("length_ratio", "f4"),  # Longest option divided by the shortest; NaN without options.
+        ("order", "i1"),  # See `sorted_order`.
+        ("guessed", "i4"),  # Answers to guess among: 2 of yes/no questions, 0 of open ones.
+        ("accepted", "i4"),  # How many of these are accepted; 0 without an answer.
+        ("right", "i4"),  # Index of the right one, of yes/no questions 0 for yes; -1 if not one.
+        ("images", "i4"),
+        ("videos", "i4"),
+        ("cluster", "u8"),  # Equal for items of one unit, or with the same images and videos.
+        ("picked", "i2", len(SHORTCUT_RULES)),  # Options that each rule picks; 0 where it does not apply.
+        ("picks_right", "?", len(SHORTCUT_RULES)),
+    ]
+)
+"""What is kept of each item."""
 
-class GroupLabels:
-    """The label of each item in one column, as codes."""
-
-    def __init__(self, items_before: int = 0) -> None:
-        self.labels: dict[str, int] = {"": 0}
-        self.codes = array("I", bytes(4 * items_before))
-
-    def add(self, label: str) -> None:
-        self.codes.append(self.labels.setdefault(label, len(self.labels)))
+ItemRows = NDArray[Any]
+"""An array of `ITEM`, (items,)."""
 
 
 class SampledQuestion(NamedTuple):
@@ -61,23 +68,6 @@ class SampledQuestion(NamedTuple):
     cluster: int
 
 
-_NUMBERS = {
-    "kinds": "B",  # Index in `KINDS`.
-    "question_words": "I",
-    "hint_words": "I",
-    "answer_words": "i",  # -1 without an answer.
-    "options": "B",  # Number of options.
-    "length_ratios": "f",  # NaN without options.
-    "orders": "b",  # See `sorted_order`.
-    "accepted": "B",  # Number of accepted options; 0 without an answer.
-    "right": "B",  # Index of the right option, of yes/no questions 0 for yes; 255 if not one.
-    "images": "H",
-    "videos": "H",
-    "clusters": "Q",  # Equal for items of one unit, or with the same images and videos.
-}
-"""What is kept of each item, and the type code of its array."""
-
-
 class ItemColumns:
     """Numbers of each item, appended one by one; see `add`."""
 
@@ -86,14 +76,12 @@ class ItemColumns:
         `read_media`: whether the headers of images and videos are read. `sample_size`: closed
         questions to keep for the text probe, drawn by their ids."""
         self.by, self.read_media, self.sample_size = by, read_media, sample_size
-        self.numbers: dict[str, array[Any]] = {name: array(code) for name, code in _NUMBERS.items()}
-        self.option_words = array("I")
+        self.option_words = array("i")
         """Of every option of every item, one after the other."""
-        self.picked = {rule: array("B") for rule in SHORTCUT_RULES}
-        """By rule: number of options that it picks; 0 where it does not apply."""
-        self.picks_right = {rule: array("B") for rule in SHORTCUT_RULES}
-        self.groups: dict[str, GroupLabels] = {name: GroupLabels() for name in by or ()}
+        self.groups: dict[str, dict[str, array[int]]] = {name: _new_groups() for name in by or ()}
+        """By column and label: the numbers of the items."""
         self.missing: Counter[str] = Counter()
+        """What items lack, zeros included."""
         self.equal_options = self.unspaced = self.closed = 0
         """`closed`: questions with one right option, from which the sample is drawn."""
         self.images: list[ImageFacts] = []
@@ -105,15 +93,20 @@ class ItemColumns:
         self.words: set[int] = set()
         self.questions: set[int] = set()
         """Hashes of 64 bits: two of a million are equal with a probability of 3 in 100 million."""
-        self._rules = [
-            (function, self.picked[rule].append, self.picks_right[rule].append)
-            for rule, function in SHORTCUT_RULES.items()
-        ]
+        self._finished: list[ItemRows] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._count = 0
+        self._too_fine: set[str] = set()
+        """Columns that nobody asked for, with too many labels."""
         self._seen_media: dict[int, bool] = {}
         self._sample: list[tuple[int, int, SampledQuestion]] = []
 
     def __len__(self) -> int:
-        return len(self.numbers["kinds"])
+        return self._count
+
+    def rows(self) -> ItemRows:
+        """All items so far."""
+        return np.concatenate([*self._finished, np.array(self._rows, ITEM)])
 
     @property
     def sample(self) -> list[SampledQuestion]:
@@ -122,42 +115,51 @@ class ItemColumns:
 
     def add(self, item: Item) -> None:
         """Append an item. Raises UsageError for a grouping with too many groups."""
-        sample, number = item.sample, len(self)
-        self._add_groups(item, number)
+        sample = item.sample
+        self._add_groups(item)
         # A row whose answer is none of its options stays a choice.
         kind = "choice" if item.problem and sample.options else item_kind(item)
         options = list(sample.options.values())
         texts = choice_texts(sample.question, options)
+        first_option = len(self.option_words)
         self._add_texts(sample, texts)
         self._add_missing(item, kind, options)
-        right, accepted = _right_option(sample, kind)
-        cluster = _cluster(sample, number)
+        labels = {"yes_no": ("Yes", "No"), "choice": tuple(sample.options)}.get(kind, ())
+        accepted = [labels.index(answer) for answer in sample.gold if answer in labels]
+        right = accepted[0] if len(accepted) == 1 else -1
+        cluster = _cluster(sample, self._count)
         gold = sample.gold[0] if sample.gold else ""
-        media = [ref.kind for ref in sample.media]
-        lengths = texts.lengths
-        values = {
-            "kinds": KINDS.index(kind),
-            "question_words": count_words(sample.question),
-            "hint_words": count_words(sample.hint) if sample.hint else 0,
-            "answer_words": count_words(sample.options.get(gold, gold)) if sample.gold else -1,
-            "options": min(len(options), _NOTHING),
-            "length_ratios": max(1, *lengths) / max(1, min(lengths)) if options else math.nan,
-            "orders": sorted_order(texts),
-            "accepted": accepted,
-            "right": right,
-            "images": media.count("image"),
-            "videos": media.count("video"),
-            "clusters": cluster,
-        }
-        for name, value in values.items():
-            self.numbers[name].append(value)
-        applies = kind == "choice" and right != _NOTHING and len(options) > 1
-        for function, add_picked, add_right in self._rules:
-            picks = function(texts) if applies else ()
-            add_picked(len(picks))
-            add_right(1 if right in picks else 0)
-        if self.sample_size and (applies or (kind == "yes_no" and right != _NOTHING)):
-            self._draw(sample, options if applies else ["Yes", "No"], right, cluster)
+        is_closed = right >= 0 and len(labels) > 1
+        has_rules = is_closed and kind == "choice"
+        picks = [function(texts) if has_rules else () for function in SHORTCUT_RULES.values()]
+        row = (  # In the order of `ITEM`.
+            KINDS.index(kind),
+            count_words(sample.question),
+            count_words(sample.hint) if sample.hint else 0,
+            count_words(sample.options.get(gold, gold)) if sample.gold else -1,
+            len(options),
+            first_option,
+            max(1, *texts.lengths) / max(1, min(texts.lengths)) if options else math.nan,
+            sorted_order(texts),
+            len(labels),
+            len(accepted),
+            right,
+            sum(ref.kind == "image" for ref in sample.media),
+            sum(ref.kind == "video" for ref in sample.media),
+            cluster,
+            [len(each) for each in picks],
+            [right in each for each in picks],
+        )
+        self._add_row(row)
+        if self.sample_size and is_closed:
+            self._draw(sample, options if has_rules else labels, right, cluster)
+
+    def _add_row(self, row: tuple[Any, ...]) -> None:
+        self._rows.append(row)
+        self._count += 1
+        if len(self._rows) == _ROWS_AT_ONCE:
+            self._finished.append(np.array(self._rows, ITEM))
+            self._rows.clear()
 
     def _add_texts(self, sample: Sample, texts: ChoiceTexts) -> None:
         """Add the words and texts that are counted over all items."""
@@ -169,28 +171,25 @@ class ItemColumns:
         if sample.hint:
             self.words.update(map(hash, split_terms(sample.hint)))
 
-    def _add_groups(self, item: Item, number: int) -> None:
-        """Add the labels of item `number`, counted from 0. Raises UsageError for a column of `by`
-        with more than `MAX_LABELS` labels."""
-        groups = self.groups
+    def _add_groups(self, item: Item) -> None:
+        """Add the labels of an item. Raises UsageError for a column of `by` with more than
+        `MAX_LABELS` labels."""
         if self.by is None:
-            for name in item.sample.groups:
-                if name not in groups:
-                    groups[name] = GroupLabels(number)
-            for name in (SOURCE_COLUMN, *LICENCE_COLUMNS):
-                if name not in groups and name in item.cells:
-                    groups[name] = GroupLabels(number)
-        for name, column in list(groups.items()):
-            column.add(item.label(name))
-            if len(column.labels) > MAX_LABELS:
+            stated = (name for name in (SOURCE_COLUMN, *LICENCE_COLUMNS) if name in item.cells)
+            for name in (*item.sample.groups, *stated):
+                if name not in self.groups and name not in self._too_fine:
+                    self.groups[name] = _new_groups()
+                    self.groups[name][""].extend(range(self._count))
+        for name, labelled in list(self.groups.items()):
+            labelled[item.label(name)].append(self._count)
+            if len(labelled) > MAX_LABELS:
                 if self.by is not None:
                     raise UsageError(
                         f"--group {name}: the column has more than {MAX_LABELS:,} different "
                         "values; expected a column that groups items, such as category"
                     )
-                # Of a column that nobody asked for only the first value is remembered.
-                column.labels = {"": 0}
-                column.codes = array("I", bytes(4 * (number + 1)))
+                del self.groups[name]
+                self._too_fine.add(name)
 
     def _add_missing(self, item: Item, kind: str, options: Sequence[str]) -> None:
         sample = item.sample
@@ -207,7 +206,7 @@ class ItemColumns:
             "readable image or video": not all(readable),
             "valid row": bool(item.problem),
         }
-        self.missing.update(what for what, lacks in lacking.items() if lacks)
+        self.missing.update({what: int(lacks) for what, lacks in lacking.items()})
 
     def _is_readable(self, ref: MediaRef) -> bool:
         """Whether a medium can be read, as far as that is known; a new one is added."""
@@ -234,44 +233,26 @@ class ItemColumns:
         """Keep the questions whose keys are the smallest, on a heap with the greatest on top."""
         self.closed += 1
         key = -int.from_bytes(sampling_key(0, sample.id)[:8])
-        kept = self._sample
-        if len(kept) >= self.sample_size and key <= kept[0][0]:
-            return
-        question = SampledQuestion(sample.id, _with_hint(sample), options, right, cluster)
-        entry = (key, -self.closed, question)
-        if len(kept) < self.sample_size:
-            heapq.heappush(kept, entry)
+        text = f"{sample.hint}\n{sample.question}" if sample.hint else sample.question
+        entry = (key, -self.closed, SampledQuestion(sample.id, text, options, right, cluster))
+        if len(self._sample) < self.sample_size:
+            heapq.heappush(self._sample, entry)
         else:
-            heapq.heapreplace(kept, entry)
+            heapq.heappushpop(self._sample, entry)
 
 
-def _with_hint(sample: Sample) -> str:
-    return f"{sample.hint}\n{sample.question}" if sample.hint else sample.question
+def _new_groups() -> dict[str, array[int]]:
+    return defaultdict(lambda: array("I"))
 
 
 def _cluster(sample: Sample, number: int) -> int:
     """Cluster id: shared by items of one unit, or else with the same media (odd), or unique
     (even)."""
-    if sample.unit:
-        shared = hash(sample.unit)
-    elif len(sample.media) == 1:
-        shared = int(sample.media[0].digest[:16], 16)
-    elif sample.media:
-        shared = hash(frozenset(ref.digest for ref in sample.media))
-    else:
+    if len(sample.media) == 1 and not sample.unit:
+        return int(sample.media[0].digest[:16], 16) | 1
+    if not (sample.unit or sample.media):
         return 2 * number
-    return shared & 0xFFFF_FFFF_FFFF_FFFF | 1
-
-
-def _right_option(sample: Sample, kind: str) -> tuple[int, int]:
-    """Index of the right option, 255 if there is not exactly one, and the number of accepted
-    ones."""
-    gold = sample.gold
-    if kind == "yes_no":
-        labels: Sequence[str] = ("Yes", "No")
-    elif kind == "choice":
-        labels = tuple(sample.options)
-    else:
-        return _NOTHING, 0
-    indices = [labels.index(answer) for answer in gold if answer in labels]
-    return (indices[0] if len(indices) == 1 else _NOTHING), len(indices)
+    shared = sample.unit or " ".join(sorted({ref.digest for ref in sample.media}))
+    # Not `hash`, which is another in each process.
+    digest = hashlib.blake2b(shared.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest) | 1

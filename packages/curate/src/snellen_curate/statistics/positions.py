@@ -10,16 +10,16 @@ other half.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from numpy import bool_, int64, uint64
+from numpy import int64, uint64
 from numpy.typing import NDArray
 
 from snellen.stats.chi_square import pearson
 from snellen.stats.exact_counts import exact_pearson
 from snellen.stats.resampling import seeded_generator
+from snellen_curate.statistics.item_columns import KINDS, ItemRows
 
 
 class PositionBalance(Struct, frozen=True):
@@ -89,40 +89,22 @@ SPLITS = 20
 """Random halves over which the most frequent place is averaged."""
 
 
-class AnswerArrays(NamedTuple):
-    """Items with an answer, as arrays of shape (items,)."""
-
-    yes_no: NDArray[bool_]
-    options: NDArray[int64]
-    """Number of options; 2 for yes/no questions, 0 for open ones."""
-    accepted: NDArray[int64]
-    """Number of accepted options; 0 for open questions."""
-    right: NDArray[int64]
-    """Index of the right option; -1 if there is not exactly one."""
-    clusters: NDArray[uint64]
-
-    def take(self, which: NDArray[bool_] | NDArray[int64]) -> AnswerArrays:
-        return AnswerArrays(
-            self.yes_no[which], self.options[which], self.accepted[which], self.right[which], self.clusters[which]
-        )
-
-
-def guess_baselines(answers: AnswerArrays) -> Baselines:
-    """The scores of guessing on these items."""
-    n = len(answers.options)
+def guess_baselines(rows: ItemRows) -> Baselines:
+    """The scores of guessing on those of these items that have an answer."""
+    answered = rows[rows["answer_words"] >= 0]
+    n = len(answered)
     if not n:
         return Baselines(0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    closed = answers.take(answers.options > 0)
-    share = np.maximum(1, closed.accepted) / closed.options
-    passes = np.where(closed.yes_no, 1, closed.options)
+    closed = answered[answered["guessed"] > 0]
+    is_yes_no = closed["kind"] == KINDS.index("yes_no")
+    share = np.maximum(1, closed["accepted"]) / closed["guessed"]
+    passes = np.where(is_yes_no, 1, closed["guessed"])
     fitted = in_sample = 0.0
-    for yes_no in (False, True):
-        part = closed.take(closed.yes_no == yes_no)
-        named = part.take(part.right >= 0)
-        if not len(named.right):
-            continue
-        fitted += _cross_fitted(named.right, named.clusters, "yes_no" if yes_no else "choice")
-        in_sample += float(np.bincount(named.right).max())
+    for kind in ("choice", "yes_no"):
+        named = closed[(closed["kind"] == KINDS.index(kind)) & (closed["right"] >= 0)]
+        if len(named):
+            fitted += _cross_fitted(named["right"], named["cluster"], kind)
+            in_sample += float(np.bincount(named["right"]).max())
     return Baselines(
         n=n,
         chance=float(share.sum()) / n,

@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -78,111 +79,84 @@ def choice_texts(question: str, options: Sequence[str]) -> ChoiceTexts:
     )
 
 
-def pick_longest(texts: ChoiceTexts) -> Picks:
-    """The option with the most characters."""
-    return _most(texts.lengths)
-
-
-def pick_shortest(texts: ChoiceTexts) -> Picks:
-    """The option with the fewest characters."""
-    return _most([-length for length in texts.lengths])
-
-
-def pick_most_detailed(texts: ChoiceTexts) -> Picks:
-    """The most specific option: with the most numbers, names, asides and units."""
+def _count_details(texts: ChoiceTexts) -> Sequence[float]:
+    """Numbers, names, asides and units of each option."""
     if not _DETAIL.search(texts.lines):
         return ()
-    return _most([len(_DETAIL.findall(option)) for option in texts.options])
+    return [len(_DETAIL.findall(option)) for option in texts.options]
 
 
-def pick_middle_number(texts: ChoiceTexts) -> Picks:
-    """The numbers between the least and the greatest, if every option is a number."""
-    numbers = texts.numbers
-    if len(numbers) < 3:
-        return ()
-    low, high = min(numbers), max(numbers)
-    return _proper([index for index, number in enumerate(numbers) if low < number < high], numbers)
-
-
-def pick_most_alike(texts: ChoiceTexts) -> Picks:
-    """The option that shares most of its words with the others: wrong options are often made by
-    changing parts of the right one."""
-    return _most(texts.shared_parts)
-
-
-def pick_odd_one_out(texts: ChoiceTexts) -> Picks:
-    """The option that shares least of its words with the others."""
-    return _most([-part for part in texts.shared_parts])
-
-
-def pick_from_question(texts: ChoiceTexts) -> Picks:
-    """The option that repeats the most words of the question, of four letters or more."""
+def _count_repeated(texts: ChoiceTexts) -> Sequence[float]:
+    """Words of the question, of four letters or more, that each option repeats."""
     if set(texts.question_terms).isdisjoint(chain(*texts.option_terms)):
         return ()
     words = set(long_terms(texts))
-    return _most([len(words.intersection(terms)) for terms in texts.option_terms])
+    return [len(words.intersection(terms)) for terms in texts.option_terms]
 
 
-def pick_largest_box(texts: ChoiceTexts) -> Picks:
-    """The box with the largest area, if every option is a box."""
-    return _most([_area(box) for box in texts.boxes])
-
-
-def pick_smallest_box(texts: ChoiceTexts) -> Picks:
-    """The box with the smallest area, if every option is a box."""
-    return _most([-_area(box) for box in texts.boxes])
-
-
-def pick_box_at_border(texts: ChoiceTexts) -> Picks:
-    """The boxes that begin at 0 or end at a number of the question, such as the picture's width."""
-    if not texts.boxes:
+def _find_phrase(pattern: re.Pattern[str], texts: ChoiceTexts) -> Sequence[float]:
+    """Whether each option holds a phrase such as "all of the above"."""
+    # Most options hold none of these words, which is quickly seen.
+    lines = texts.lines
+    if lines.isascii() and not any(map(lines.lower().__contains__, _LAST_WORDS)):
         return ()
-    sizes = {float(term) for term in texts.question_terms if term.isdecimal()}
-    at_border = [
-        index
-        for index, (left, top, right, bottom) in enumerate(texts.boxes)
-        if left == 0 or top == 0 or right in sizes or bottom in sizes
-    ]
-    return _proper(at_border, texts.boxes)
+    return [pattern.search(option) is not None for option in texts.options]
 
 
-def pick_middle_box(texts: ChoiceTexts) -> Picks:
-    """The box whose middle is nearest to the mean of all, if every option is a box."""
-    middles = [((box[0] + box[2]) / 2, (box[1] + box[3]) / 2) for box in texts.boxes]
-    if not middles:
-        return ()
+def _find_at_border(texts: ChoiceTexts) -> Sequence[float]:
+    """Whether each box begins at 0 or ends at a number of the question, such as the picture's
+    width."""
+    sizes = {float(term) for term in texts.question_terms if term.isdecimal()} if texts.boxes else ()
+    return [left == 0 or top == 0 or right in sizes or bottom in sizes for left, top, right, bottom in texts.boxes]
+
+
+def _centrality(texts: ChoiceTexts) -> Sequence[float]:
+    """How near the middle of each box is to the mean of all."""
+    middles = [((left + right) / 2, (top + bottom) / 2) for left, top, right, bottom in texts.boxes]
     mean = [sum(axis) / len(middles) for axis in zip(*middles, strict=True)]
-    return _most([-math.dist(middle, mean) for middle in middles])
+    return [-math.dist(middle, mean) for middle in middles]
 
 
-def _area(box: Sequence[float]) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
+def _areas(texts: ChoiceTexts) -> list[float]:
+    return [(right - left) * (bottom - top) for left, top, right, bottom in texts.boxes]
 
 
-def pick_all_of_above(texts: ChoiceTexts) -> Picks:
-    """ "All of the above"."""
-    return _matching(_ALL, texts)
+_VALUES: Mapping[str, Callable[[ChoiceTexts], Sequence[float]]] = {
+    "longest": lambda texts: texts.lengths,
+    "shortest": lambda texts: [-length for length in texts.lengths],
+    "most detailed": _count_details,
+    # Numbers between the least and the greatest, if every option is a number.
+    "middle number": lambda texts: [min(texts.numbers) < each < max(texts.numbers) for each in texts.numbers],
+    # Wrong options are often made by changing parts of the right one.
+    "most alike": lambda texts: texts.shared_parts,
+    "odd one out": lambda texts: [-part for part in texts.shared_parts],
+    "words of the question": _count_repeated,
+    "all of the above": partial(_find_phrase, _ALL),
+    "none of the above": partial(_find_phrase, _NONE),
+    "largest box": _areas,
+    "smallest box": lambda texts: [-area for area in _areas(texts)],
+    "box at the border": _find_at_border,
+    "middle box": _centrality,
+}
+"""The number that each rule gives every option; nothing where the rule does not apply."""
 
 
-def pick_none_of_above(texts: ChoiceTexts) -> Picks:
-    """ "None of the above"."""
-    return _matching(_NONE, texts)
+def _pick(values_of: Callable[[ChoiceTexts], Sequence[float]], texts: ChoiceTexts) -> Picks:
+    """The options with the greatest number; none if all are equal."""
+    values = values_of(texts)
+    if not values:
+        return ()
+    top = max(values)
+    ties = values.count(top)
+    if ties == 1:
+        return (values.index(top),)
+    if ties == len(values):
+        return ()
+    return [index for index, value in enumerate(values) if value == top]
 
 
 SHORTCUT_RULES: Mapping[str, Callable[[ChoiceTexts], Picks]] = {
-    "longest": pick_longest,
-    "shortest": pick_shortest,
-    "most detailed": pick_most_detailed,
-    "middle number": pick_middle_number,
-    "most alike": pick_most_alike,
-    "odd one out": pick_odd_one_out,
-    "words of the question": pick_from_question,
-    "all of the above": pick_all_of_above,
-    "none of the above": pick_none_of_above,
-    "largest box": pick_largest_box,
-    "smallest box": pick_smallest_box,
-    "box at the border": pick_box_at_border,
-    "middle box": pick_middle_box,
+    name: partial(_pick, values_of) for name, values_of in _VALUES.items()
 }
 """Every rule by its name."""
 
@@ -240,30 +214,3 @@ def long_terms(texts: ChoiceTexts) -> list[str]:
     """The words of a question that are not, by their length, function words: of four letters or
     more, numbers, and all that are not ASCII."""
     return [term for term in texts.question_terms if len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()]
-
-
-def _matching(pattern: re.Pattern[str], texts: ChoiceTexts) -> Picks:
-    # Most options hold none of these words, which is quickly seen.
-    lines = texts.lines
-    if lines.isascii() and not any(map(lines.lower().__contains__, _LAST_WORDS)):
-        return ()
-    matches = [index for index, option in enumerate(texts.options) if pattern.search(option)]
-    return _proper(matches, texts.options)
-
-
-def _most(values: Sequence[float]) -> Picks:
-    """Indices of the greatest value; empty if all are equal."""
-    if not values:
-        return ()
-    top = max(values)
-    ties = values.count(top)
-    if ties == 1:
-        return (values.index(top),)
-    if ties == len(values):
-        return ()
-    return [index for index, value in enumerate(values) if value == top]
-
-
-def _proper(indices: list[int], options: Sequence[object]) -> Picks:
-    """The indices, unless they are all options."""
-    return indices if len(indices) < len(options) else ()

@@ -98,32 +98,19 @@ def pick_tables(
     questions: Iterable[ChoiceQuestion], rules: Sequence[str] = tuple(SHORTCUT_RULES)
 ) -> Mapping[str, PickTable]:
     """What each rule picks of each question with two options or more."""
-    functions = [SHORTCUT_RULES[rule] for rule in rules]
-    options: list[int] = []
-    clusters: list[int] = []
-    cells: list[list[tuple[int, bool]]] = [[] for _ in rules]
-    for question in questions:
-        if len(question.options) < 2:
-            continue
-        # Cluster numbers are even for questions that name one, odd for those that do not.
-        named = question.cluster >= 0
-        clusters.append(2 * question.cluster if named else 2 * len(options) + 1)
-        options.append(len(question.options))
-        texts = choice_texts(question.text, question.options)
-        for function, column in zip(functions, cells, strict=True):
-            picks = function(texts)
-            column.append((len(picks), question.right in picks))
-    counts = np.array(options, dtype=np.int64)
+    kept = [question for question in questions if len(question.options) > 1]
+    options = np.array([len(question.options) for question in kept], dtype=np.int64)
+    # Cluster numbers are even for questions that name one, odd for those that do not.
+    clusters = [2 * one.cluster if one.cluster >= 0 else 2 * number + 1 for number, one in enumerate(kept)]
     cluster_ids = np.array(clusters, dtype=np.uint64)
-    return {
-        rule: PickTable(
-            counts,
-            np.array([picked for picked, _ in column], dtype=np.int64),
-            np.array([right for _, right in column], dtype=np.bool_),
-            cluster_ids,
-        )
-        for rule, column in zip(rules, cells, strict=True)
-    }
+    texts = [choice_texts(question.text, question.options) for question in kept]
+    tables = {}
+    for rule in rules:
+        picks = list(map(SHORTCUT_RULES[rule], texts))
+        right = [question.right in picked for question, picked in zip(kept, picks, strict=True)]
+        counts = np.array(list(map(len, picks)), dtype=np.int64)
+        tables[rule] = PickTable(options, counts, np.array(right, dtype=np.bool_), cluster_ids)
+    return tables
 
 
 def measure_picks(rule: str, table: PickTable) -> ShortcutTest:
