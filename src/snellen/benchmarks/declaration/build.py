@@ -13,7 +13,7 @@ from msgspec import structs
 from snellen.benchmarks.declaration.data_file import UserFile
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, ResolvedVariant, ScoringParts
 from snellen.benchmarks.declaration.own_columns import keep_other_columns, metadata_notice
-from snellen.benchmarks.declaration.rows import AdjustSample, check_unique_ids, rows_to_samples
+from snellen.benchmarks.declaration.rows import AdjustSample, at_row, check_unique_ids, rows_to_samples
 from snellen.benchmarks.declaration.units import UNIT
 from snellen.benchmarks.declaration.videos import find_videos, show_videos, split_video_options, video_options
 from snellen.benchmarks.protocol.ask_config import check_allowed
@@ -193,9 +193,13 @@ def _read_samples(declaration: Declaration, options: Options, rows: Iterable[Row
         units = declaration.parameters.get(UNIT, "").split("+")
         used = (*declaration.group_by, *units, *reply_columns(rows))
         adjust = _compose(adjust, keep_other_columns(rows.columns, used))
+    kept = rows if keep_row is None else filter(keep_row, rows)
     if declaration.samples is not None:
-        kept = rows if keep_row is None else filter(keep_row, rows)
         return check_unique_ids(declaration.samples(kept), path)
+    if declaration.sample is not None:
+        make = declaration.sample
+        made = (at_row(path, row, make, row, options) for row in kept)
+        return check_unique_ids((sample for sample in made if sample is not None), path)
     return rows_to_samples(
         rows,
         groups=declaration.group_by,

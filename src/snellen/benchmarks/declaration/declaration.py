@@ -32,6 +32,10 @@ from snellen.scoring.headlines import plain_mean
 Options = Mapping[str, str]
 """Every option of a variant with its value, defaults filled in."""
 
+MakeSample = Callable[[Row, Options], Sample | None]
+"""Makes the sample of a row; None for a row that the variant does not ask. Raises DataError without
+the place of the row, which is added."""
+
 _Summarise = Callable[[SummaryContext, Sequence[Record]], Summary]
 _Sums = Callable[[SummaryContext, Sequence[Record]], HeadlineSums | None]
 
@@ -189,8 +193,11 @@ class Declaration:
     """Changes the declaration for some variants; its own `options` list those of all."""
 
     # Rows and samples.
+    sample: MakeSample | None = None
+    """Makes the sample of a row in a layout of its own (see `rows.build_sample`)."""
     samples: Callable[[Iterable[Row]], Iterator[Sample]] | None = None
-    """Makes samples of the rows; None: the common column layout, with what follows."""
+    """Makes samples of rows that say something only together. Without either: the common column
+    layout, with what follows."""
     keep: Callable[[Row, Options], bool] | None = None
     """Whether a row belongs to the variant."""
     adjust_row: Callable[[Row], Row] | None = None

@@ -18,15 +18,16 @@ in columns of their own (`--judge column:gpt4_score+score`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -37,7 +38,6 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.data.columns import row_id
 from snellen.extract.unanswered import model_text, non_answer
 from snellen.extract.verdicts import parse_pair
 from snellen.scoring.accuracy import cluster_samples
@@ -54,20 +54,11 @@ _TOP = 10.0
 _PREFIX = "llava_bench_"
 
 
-def llava_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row: the reference is its gold, the caption its hint."""
-    for row in rows:
-        reference = first_cell(row.cells, "gpt4_ans", "reference", "gpt_answer", "answer")
-        category = first_cell(row.cells, CATEGORY).strip().removeprefix(_PREFIX)
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=row.cells.get("question", ""),
-            gold=(reference,) if reference else (),
-            media=row.media,
-            hint=first_cell(row.cells, CAPTION),
-            groups={CATEGORY: category} if category else {},
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The reference is its gold, the caption its hint."""
+    reference = first_cell(row.cells, "gpt4_ans", "reference", "gpt_answer", "answer")
+    category = first_cell(row.cells, CATEGORY).strip().removeprefix(_PREFIX)
+    return build_sample(row, gold=reference, hint=first_cell(row.cells, CAPTION), groups={CATEGORY: category})
 
 
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
@@ -165,7 +156,7 @@ BENCHMARK = Declaration(
         "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv", "d382a093f749a697820d3dadd61c8428"
     ),
     aliases={"LLaVABench": {}, "llava_in_the_wild": {}, "llava_bench_in_the_wild": {}},
-    samples=llava_samples,
+    sample=_sample,
     max_new_tokens=1024,
     scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
     headline=Headline(name=RELATIVE, summarise=summarise_relative, sums=_relative_sums),

@@ -22,7 +22,7 @@ the reply ("In short: A. Or B." is right for both), or the option's text up to i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,10 +30,11 @@ from pathlib import Path
 from msgspec import structs
 
 from snellen.benchmarks.declaration.concat_tables import concat_tables
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.golds import label_of_gold
 from snellen.benchmarks.declaration.judged import RULE, Judged, first_cell, split_list
 from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, video_name
 from snellen.benchmarks.declaration.videos import find_videos
@@ -49,7 +50,7 @@ from snellen.core.record import Record
 from snellen.core.request import Generation, Message
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.data.tables.options import split_inline_options
 from snellen.extract.published.videos import quality_parser
 from snellen.extract.verdicts import GRADE, parse_grade
@@ -86,24 +87,18 @@ _PARSERS = {OWN: PARSERS[OWN], VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(choice_w
 _HOME = "https://huggingface.co/datasets/zhangzicheng/Q-Bench-Video/resolve/main"
 
 
-def quality_samples(rows: Iterable[Row], part: str) -> Iterator[Sample]:
-    """The samples of a part: a question with options in its lines is a choice, others are open."""
-    for row in rows:
-        sample = _sample(row)
-        if part in (ALL, CHOICE if sample.options else OPEN):
-            yield sample
-
-
-def _sample(row: Row) -> Sample:
+def _sample(row: Row, options: Options) -> Sample | None:
+    """Of the part; a question with options in its lines is a choice, others are open."""
     split = split_inline_options(row.cells.get("question", ""))
+    if options[PART] not in (ALL, CHOICE if split.options else OPEN):
+        return None
     golds = row_gold(row)[:1]
-    return Sample(
-        id=row_id(row),
+    return build_sample(
+        row,
         kind="choice" if split.options else "open",
         question=split.question,
         options=split.options,
         gold=tuple(label_of_gold(gold, split.options) for gold in golds) if split.options else golds,
-        media=row.media,
         groups=_groups(split_list(first_cell(row.cells, "dimensions"))),
         unit=video_name(row),
     )
@@ -157,9 +152,7 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
 
 
 def _for_part(declaration: Declaration, variant: Variant) -> Declaration:
-    part = variant.options.get(PART, CHOICE)
-    declaration = replace(declaration, samples=partial(quality_samples, part=part))
-    if part == CHOICE:
+    if variant.options.get(PART, CHOICE) == CHOICE:
         return declaration
     return replace(
         declaration,
@@ -234,6 +227,7 @@ BENCHMARK = Declaration(
         "QBench_Video_16frame": {PART: ALL, "frames": "16", "sampling": "vlmevalkit"},
     },
     for_variant=_for_part,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     template=CHOICE_TEMPLATE,
     max_new_tokens=MAX_NEW_TOKENS,

@@ -18,9 +18,9 @@ nearest choice by edit distance, 3.0 is no integer, and "11 cm" is no number, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
-from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
@@ -31,7 +31,7 @@ from snellen.benchmarks.declaration.judged import (
     split_list,
 )
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.declaration.rows import option_cells
+from snellen.benchmarks.declaration.rows import build_sample, option_cells
 from snellen.benchmarks.mathematics.mathvista.typed_values import (
     answer_type_of,
     decimal_places,
@@ -45,7 +45,6 @@ from snellen.core.flow import Flow
 from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 from snellen.extract.choice import parse_choice
 from snellen.extract.numbers import parse_list_answer, parse_numeric_answer
 from snellen.extract.open_text import parse_open
@@ -67,29 +66,24 @@ _DIGIT_WORDS = ("zero", "one", "two", "three")
 _FLOAT_EXAMPLES = ("1, 2, 3", "1.2, 1.3, 1.4", "1.23, 1.34, 1.45", "1.234, 1.345, 1.456")
 
 
-def mathvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row; the gold of a choice is its label."""
-    for row in rows:
-        options = option_cells(row.cells)
-        gold = first_cell(row.cells, "answer")
-        kind = answer_type_of(first_cell(row.cells, TYPE))
-        groups = {name: first_cell(row.cells, name, f"metadata.{name}") for name in _GROUPS}
-        skills = split_list(first_cell(row.cells, SKILLS, f"metadata.{SKILLS}"))
-        label = first_cell(row.cells, "answer_option") or next(
-            (name for name, text in options.items() if text.strip() == gold.strip()), gold
-        )
-        yield Sample(
-            id=row_id(row),
-            kind="choice" if options else "open",
-            question=_question_with_hint(row.cells, options, kind, gold),
-            gold=((label if options else gold),) if gold else (),
-            options=options,
-            media=row.media,
-            groups={
-                **{name: text for name, text in groups.items() if text},
-                **({SKILLS: SEPARATOR.join(skills)} if skills else {}),
-            },
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The gold of a choice is its label."""
+    choices = option_cells(row.cells)
+    gold = first_cell(row.cells, "answer")
+    kind = answer_type_of(first_cell(row.cells, TYPE))
+    skills = split_list(first_cell(row.cells, SKILLS, f"metadata.{SKILLS}"))
+    label = first_cell(row.cells, "answer_option") or next(
+        (name for name, text in choices.items() if text.strip() == gold.strip()), gold
+    )
+    groups = {name: first_cell(row.cells, name, f"metadata.{name}") for name in _GROUPS}
+    return build_sample(
+        row,
+        kind="choice" if choices else "open",
+        question=_question_with_hint(row.cells, choices, kind, gold),
+        gold=label if choices and gold else gold,
+        options=choices,
+        groups={**groups, SKILLS: SEPARATOR.join(skills)},
+    )
 
 
 def _question_with_hint(cells: Mapping[str, str], options: Mapping[str, str], kind: str, gold: str) -> str:
@@ -199,7 +193,7 @@ BENCHMARK = Declaration(
         "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv", "f199b98e178e5a2a20e7048f5dcb0464"
     ),
     aliases={"MathVista_MINI": {}, "MathVista": {}, "mathvista_testmini": {}, "mathvista_testmini_format": {}},
-    samples=mathvista_samples,
+    sample=_sample,
     max_new_tokens=1024,
     scoring=Judged(flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rule_names=(OWN_RULE, OFFICIAL)),
     coverage="generic type",

@@ -18,20 +18,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.declaration.rows import option_cells
+from snellen.benchmarks.declaration.rows import build_sample, option_cells
 from snellen.benchmarks.mathematics.wemath.mastery import MODES, WORTH, CompositeProblem, Mode, dimension, mastery
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
@@ -51,23 +48,20 @@ _STATED_ANSWER = re.compile(r"<?\bAnswer\b>?\s*:?\s*(?P<rest>[^\n]*)\Z", re.IGNO
 _STEPS = {"S1": "one-step", "2steps_multi": "two-step", "3steps_multi": "three-step"}
 
 
-def wemath_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
-    """A sample for each row; a problem's steps and the composite are one unit."""
-    for row in rows:
-        gold = first_cell(row.cells, "answer").strip().upper()
-        groups = {name: row.cells[name] for name in (KEY, CONCEPT) if name in row.cells}
-        yield Sample(
-            id=row.cells.get("index") or f"{row.cells.get('id', row.index)}/{row.cells.get(KEY, '')}",
-            kind="choice",
-            question=first_cell(row.cells, "question"),
-            gold=(gold,) if gold else (),
-            options=option_cells(row.cells),
-            media=row.media,
-            # Shown below the options.
-            hint=first_cell(row.cells, "requirement") if cot else "",
-            groups=groups,
-            unit=first_cell(row.cells, "id"),
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """A problem's steps and the composite are one unit; `cot=on` asks the column `requirement`."""
+    sample = build_sample(
+        row,
+        kind="choice",
+        gold=first_cell(row.cells, "answer").strip().upper(),
+        options=option_cells(row.cells),
+        # Shown below the options.
+        hint=first_cell(row.cells, "requirement") if options["cot"] == "on" else "",
+        groups={name: first_cell(row.cells, name) for name in (KEY, CONCEPT)},
+        unit=first_cell(row.cells, "id"),
+    )
+    own_id = row.cells.get("index") or f"{row.cells.get('id', row.index)}/{row.cells.get(KEY, '')}"
+    return structs.replace(sample, id=own_id)
 
 
 def _messages(sample: Sample) -> tuple[Message, ...]:
@@ -175,13 +169,6 @@ def _rate_scores(problems: Sequence[CompositeProblem], mode: Mode) -> list[list[
     return [[WORTH[kind] for kind in kinds], *shares, rote]
 
 
-def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
-    """`cot=on` asks the column `requirement`."""
-    if variant.options.get("cot") != "on":
-        return declaration
-    return replace(declaration, samples=partial(wemath_samples, cot=True))
-
-
 BENCHMARK = Declaration(
     name="wemath",
     version="4",
@@ -204,6 +191,5 @@ BENCHMARK = Declaration(
     ),
     headline=Headline(name=STRICT, summarise=summarise_wemath, sums=_strict_sums),
     coverage="generic type",
-    samples=wemath_samples,
-    for_variant=_for_prompt,
+    sample=_sample,
 )

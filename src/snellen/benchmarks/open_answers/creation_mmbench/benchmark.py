@@ -18,15 +18,16 @@ ungraded; VLMEvalKit counts the other order alone. There is no score without a j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.open_answers.creation_mmbench.comparison import RUBRICS, Criteria, compare
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts
@@ -41,7 +42,6 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.data.columns import row_id
 from snellen.extract.unanswered import non_answer
 from snellen.scoring.accuracy import counted_score, mean_metric
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
@@ -117,29 +117,22 @@ CATEGORIES: Mapping[str, Sequence[str]] = {
 _CATEGORY_OF = {task: category for category, tasks in CATEGORIES.items() for task in tasks}
 
 
-def creation_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row: its gold is GPT-4o's answer, its hint the criteria as JSON. Raises
-    DataError for a row without criteria of preference."""
-    path = str(getattr(rows, "path", "creation-mmbench"))
-    for row in rows:
-        task = first_cell(row.cells, "task_name")
-        reference = first_cell(row.cells, "reference_answer_by_gpt4o")
-        criteria = _criteria(row.cells)
-        if not criteria.preference:
-            raise DataError(
-                f"{path}, row {row.index + 1}: `criteria` holds none for the preference; expected "
-                "a text, or an object with a key such as subjective_criteria"
-            )
-        groups = {CATEGORY: _CATEGORY_OF.get(task, ""), TASK: task}
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=first_cell(row.cells, "question"),
-            gold=(reference,) if reference else (),
-            media=row.media,
-            hint=msgspec.json.encode(criteria).decode(),
-            groups={name: label for name, label in groups.items() if label},
+def _sample(row: Row, options: Options) -> Sample:
+    """The gold is GPT-4o's answer, the hint the criteria as JSON. Raises DataError for a row without
+    criteria of preference."""
+    task = first_cell(row.cells, "task_name")
+    criteria = _criteria(row.cells)
+    if not criteria.preference:
+        raise DataError(
+            "`criteria` holds none for the preference; expected a text, or an object with a key such "
+            "as subjective_criteria"
         )
+    return build_sample(
+        row,
+        gold=first_cell(row.cells, "reference_answer_by_gpt4o"),
+        hint=msgspec.json.encode(criteria).decode(),
+        groups={CATEGORY: _CATEGORY_OF.get(task, ""), TASK: task},
+    )
 
 
 def _criteria(cells: Mapping[str, str]) -> Criteria:
@@ -260,7 +253,7 @@ BENCHMARK = Declaration(
     ),
     aliases={"Creation_MMBench": {}},
     options={DUAL: ("on", "off")},
-    samples=creation_samples,
+    sample=_sample,
     max_new_tokens=4096,
     scoring=Judged(flow=_flow, rubrics=RUBRICS, must_judge=True, max_judge_tokens=4096),
     headline=Headline(name=REWARD, summarise=summarise_rewards, sums=_reward_sums),

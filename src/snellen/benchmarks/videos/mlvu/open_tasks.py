@@ -3,12 +3,13 @@ summary (G-Avg)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow, summarise_in_points
@@ -16,7 +17,7 @@ from snellen.core.benchmark import REQUIRES_TEXT
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts
 from snellen.extract.verdicts import ParsedVerdict, parse_object, parse_pair
@@ -44,23 +45,13 @@ def published_parts(name: str, *tasks: str) -> JsonParts:
     return JsonParts(name, home, tuple(map(JsonPart, files, cells)))
 
 
-def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """The rows of open tasks; replies are compared with `scoring_points` if the data have them."""
-    for row in rows:
-        task = row.cells.get(TASK, "").strip()
-        if task.lower() not in OPEN_TASKS:
-            continue
-        points = first_cell(row.cells, "scoring_points")
-        golds = (points,) if points else row_gold(row)[:1]
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=row.cells.get("question", ""),
-            gold=golds,
-            media=row.media,
-            groups={TASK: task},
-            unit=video_name(row),
-        )
+def _sample(row: Row, options: Options) -> Sample | None:
+    """Of open tasks; replies are compared with `scoring_points` if the data have them."""
+    task = row.cells.get(TASK, "").strip()
+    if task.lower() not in OPEN_TASKS:
+        return None
+    golds = first_cell(row.cells, "scoring_points") or row_gold(row)[:1]
+    return build_sample(row, gold=golds, groups={TASK: task}, unit=video_name(row))
 
 
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
@@ -100,7 +91,7 @@ OPEN_PART = Declaration(
         },
     ),
     options={PART: PARTS},
-    samples=open_samples,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     max_new_tokens=1024,
     video=VIDEO,

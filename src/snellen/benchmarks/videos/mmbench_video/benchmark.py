@@ -23,9 +23,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.judged import Judged, first_cell, split_list
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
@@ -41,7 +42,7 @@ from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.extract.verdicts import GRADE, parse_grade
 
 NAME = "mmbench-video"
@@ -71,19 +72,10 @@ ABILITIES: Mapping[str, tuple[str, ...]] = {
 _PERCEPTION = frozenset({"CP", "FP-S", "FP-C", "HL"})
 
 
-def video_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row, with its dimensions and the abilities these belong to."""
-    for row in rows:
-        dimensions = split_list(first_cell(row.cells, "dimensions"))
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=row.cells.get("question", ""),
-            gold=row_gold(row)[:1],
-            media=row.media,
-            groups=_groups(dimensions) if dimensions else {},
-            unit=video_name(row),
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """With its dimensions and the abilities these belong to."""
+    groups = _groups(split_list(first_cell(row.cells, "dimensions")))
+    return build_sample(row, gold=row_gold(row)[:1], groups=groups, unit=video_name(row))
 
 
 def _groups(dimensions: tuple[str, ...]) -> dict[str, str]:
@@ -94,7 +86,7 @@ def _groups(dimensions: tuple[str, ...]) -> dict[str, str]:
     ]
     sides = dict.fromkeys("Perception" if ability in _PERCEPTION else "Reasoning" for ability in abilities)
     groups = {DIMENSION: dimensions, ABILITY: abilities, SIDE: sides}
-    return {column: SEPARATOR.join(labels) for column, labels in groups.items() if labels}
+    return {column: SEPARATOR.join(labels) for column, labels in groups.items()}
 
 
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
@@ -111,11 +103,11 @@ def _for_pack(declaration: Declaration, variant: Variant) -> Declaration:
         return declaration
     if variant.options.get("video") == "native":
         raise UsageError(f"{NAME}:pack=on asks about frames; with video=native every question is asked alone")
-    return replace(declaration, samples=_pack_samples, max_new_tokens=_PACK_TOKENS)
+    return replace(declaration, sample=None, samples=_pack_samples, max_new_tokens=_PACK_TOKENS)
 
 
 def _pack_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    return iter(add_pack(video_samples(rows)))
+    return iter(add_pack(_sample(row, {}) for row in rows))
 
 
 BENCHMARK = Declaration(
@@ -138,7 +130,7 @@ BENCHMARK = Declaration(
     },
     options=_PACK,
     for_variant=_for_pack,
-    samples=video_samples,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     video=Video(),
     scoring=Judged(

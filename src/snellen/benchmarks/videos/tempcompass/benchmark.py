@@ -19,20 +19,20 @@ rubrics are the authors', as VLMEvalKit has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.concat_tables import concat_tables
-from snellen.benchmarks.declaration.declaration import Declaration, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Options, Video
 from snellen.benchmarks.declaration.golds import label_of_gold, yes_no_golds
 from snellen.benchmarks.declaration.inline_options import label_of
 from snellen.benchmarks.declaration.judged import RULE, Judged
 from snellen.benchmarks.declaration.published import HubSplit, Published
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.declaration.videos import find_videos
 from snellen.benchmarks.protocol.judging import JudgePanel
@@ -41,7 +41,7 @@ from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Vari
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.data.tables.options import split_inline_options
 from snellen.extract.published.tempcompass import sentences_by_name
 from snellen.extract.yes_no_words import lone_yes_no
@@ -60,11 +60,6 @@ _TASK_OF_CELL: Mapping[str, Task] = {
 """What a column `task_type` may say."""
 
 
-def task_samples(rows: Iterable[Row], task: str) -> Iterator[Sample]:
-    """Samples of one task or of all; the options of choices leave the question."""
-    return (_sample(row, task_of(row)) for row in rows if task in (ALL, task_of(row)))
-
-
 def task_of(row: Row) -> Task:
     """Told by a column `task_type`, else seen from the question."""
     cells = row.cells
@@ -81,18 +76,14 @@ def task_of(row: Row) -> Task:
     return "caption_matching" if sentences_by_name(question) else "captioning"
 
 
-def _sample(row: Row, task: Task) -> Sample:
-    cells, golds = row.cells, row_gold(row)
-    sample = Sample(
-        id=row_id(row),
-        kind="open",
-        question=cells.get("question", ""),
-        gold=golds,
-        media=row.media,
-        groups={**({"dim": cells["dim"]} if "dim" in cells else {}), "task": task},
-        unit=video_name(row),
-    )
-    return _ADJUST_BY_TASK[task](sample, cells)
+def _sample(row: Row, options: Options) -> Sample | None:
+    """Of the task or of all; the options of choices leave the question."""
+    task = task_of(row)
+    if options["task"] not in (ALL, task):
+        return None
+    groups = {"dim": row.cells.get("dim", ""), "task": task}
+    sample = build_sample(row, gold=row_gold(row), groups=groups, unit=video_name(row))
+    return _ADJUST_BY_TASK[task](sample, row.cells)
 
 
 def _adjust_choice(sample: Sample, cells: Mapping[str, str]) -> Sample:
@@ -180,10 +171,8 @@ class TaskFiles:
 
 
 def _for_task(declaration: Declaration, variant: Variant) -> Declaration:
-    task = variant.options.get("task", ALL)
-    return replace(
-        declaration, samples=partial(task_samples, task=task), scoring=replace(_SCORING, must_judge=task == CAPTIONING)
-    )
+    is_captioning = variant.options.get("task") == CAPTIONING
+    return replace(declaration, scoring=replace(_SCORING, must_judge=is_captioning))
 
 
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
@@ -213,6 +202,7 @@ BENCHMARK = Declaration(
         "tempcompass_captioning": {"task": "captioning", "sampling": "lmms-eval"},
     },
     for_variant=_for_task,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     video=Video(search_cache=False),
     scoring=_SCORING,
