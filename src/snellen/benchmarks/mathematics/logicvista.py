@@ -73,7 +73,7 @@ BENCHMARK = Declaration(
         ).flow,
         rubrics=(RUBRIC,),
         multi_label=(SKILL,),
-        rule_names=(OWN_RULE, OFFICIAL),
+        rules=dict.fromkeys((OWN_RULE, OFFICIAL)),
         max_judge_tokens=64,
     ),
     coverage="generic type",

@@ -164,7 +164,7 @@ BENCHMARK = Declaration(
     },
     sample=_sample,
     max_new_tokens=2048,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rule_names=(OWN_RULE, OFFICIAL)),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rules=dict.fromkeys((OWN_RULE, OFFICIAL))),
     coverage="generic type",
     check=mathematics.require_math_verify,
 )

@@ -195,6 +195,6 @@ BENCHMARK = Declaration(
     aliases={"GOBench": {}},
     sample=_sample,
     max_new_tokens=1024,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rule_names=(OWN_RULE, VLMEVALKIT)),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rules=dict.fromkeys((OWN_RULE, VLMEVALKIT))),
     headline=Headline(name="overall"),
 )

@@ -100,7 +100,7 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
 def summarise_relative(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The relative score over all and per category, in place of the model's own mean."""
     summary = context.plain(records)
-    if not context.panel:
+    if not context.judges:
         return summary
     headline = _relative_metric(records, summary.headline)
     labels = {

@@ -133,19 +133,14 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
 
 
 _JUDGED = Judged(
-    flow=_flow,
-    rubrics=(RUBRIC,),
-    must_judge=True,
-    multi_label=(CONCERN,),
-    rule_names=tuple(_PARSERS),
-    max_judge_tokens=64,
+    flow=_flow, rubrics=(RUBRIC,), must_judge=True, multi_label=(CONCERN,), rules=_PARSERS, max_judge_tokens=64
 )
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The summary; without a judge it has no score, since it would be that of the choices alone."""
     summary = context.plain(records)
-    if context.panel:
+    if context.judges:
         return summary
     headline = structs.replace(summary.headline, value=None, interval=None)
     return structs.replace(summary, headline=headline, metrics={**summary.metrics, headline.name: headline})

@@ -7,33 +7,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+from snellen.core.number_words import digits_by_word
+
 _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+")
 _PUNCTUATION = re.compile(r"[^\w\s+\-*/%=<>$€£#@&°\[\](){},.:]|(?<!\d)[.,:]|[.,:](?!\d)")
-_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-)
-_VALUES = {word: str(value) for value, word in enumerate(_WORDS)}
+_VALUES = digits_by_word(20)
 
 
 def option_key(text: str) -> str:

@@ -21,6 +21,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from rapidfuzz.distance import Indel
 
+from snellen.core.number_words import digits_by_word
+
 MIN_NOUNS = 6
 """The paper drops pictures with no more than five nouns."""
 
@@ -160,21 +162,7 @@ _TELLING = frozenset(
     ("and", "or", "not", "no", "none", "without", "neither", "nor", "than", "only", "+", "-", "before", "after", "then")
 )
 """Added words that make another option: "a cat" is not "a cat and a dog"."""
-_NUMBERS = {
-    "zero": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "eleven": "11",
-    "twelve": "12",
-}
+_NUMBERS = digits_by_word(12)
 _SPELLINGS = {"grey": "gray", "colour": "color", "coloured": "colored", "metre": "meter"}
 _DESCRIPTION = re.compile(
     r"\b(captions?|bounding box(?:es)?|boxes \[|coordinates?|"

@@ -104,7 +104,7 @@ BENCHMARK = Declaration(
     scoring=YesNo(
         parsers={rule: partial(_parse, rule) for rule in _REPORTED_RULES},
         selectable=PARSING_RULES,
-        rule_of=_PARSING_RULE_OF,
+        rules=_PARSING_RULE_OF,
         summarise=summarise_mme,
         sums=total_sums,
     ),

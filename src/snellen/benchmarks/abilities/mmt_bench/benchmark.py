@@ -37,12 +37,12 @@ from snellen.benchmarks.abilities.mmt_bench.prompts import (
 )
 from snellen.benchmarks.abilities.mmt_bench.steps import add_step_rates
 from snellen.benchmarks.abilities.mmt_bench.summary import MICRO, OVERALL, overall_sums, summarise_mmt
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Summary
@@ -68,10 +68,9 @@ _MULTI_IMAGE = {
 class StepScoring(RuleScoring):
     """As other choices, with the success rate of each step that parses a reply."""
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
-        parts = RuleScoring.parts(self, resolved)
-        flow = add_step_rates(parts.flow, extractor=resolved.variant.extractor)
-        return replace(parts, flow=flow)
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+        scored = RuleScoring.score(self, plain, resolved)
+        return replace(scored, flow=add_step_rates(scored.flow, extractor=resolved.variant.extractor))
 
 
 def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:

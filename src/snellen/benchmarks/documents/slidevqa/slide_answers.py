@@ -12,33 +12,9 @@ import re
 import string
 from collections import Counter
 
-_DIGITS = {
-    word: str(number)
-    for number, word in enumerate(
-        (
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        )
-    )
-}
+from snellen.core.number_words import digits_by_word
+
+_DIGITS = digits_by_word(19)
 _REPLACED = (
     ("this is ", ""),
     ("it is ", ""),

@@ -195,6 +195,6 @@ BENCHMARK = Declaration(
     aliases={"MathVista_MINI": {}, "MathVista": {}, "mathvista_testmini": {}, "mathvista_testmini_format": {}},
     sample=_sample,
     max_new_tokens=1024,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rule_names=(OWN_RULE, OFFICIAL)),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rules=dict.fromkeys((OWN_RULE, OFFICIAL))),
     coverage="generic type",
 )

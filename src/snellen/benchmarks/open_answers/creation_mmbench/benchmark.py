@@ -186,7 +186,7 @@ def summarise_rewards(context: SummaryContext, records: Sequence[Record]) -> Sum
     """The mean reward, -100 to 100, over all and by category and task; scores by facts out of
     10."""
     summary = context.plain(records)
-    if not context.panel:
+    if not context.judges:
         # Empty replies are the worst without a judge; their mean alone would be no reward.
         return structs.replace(summary, headline=structs.replace(summary.headline, value=None, interval=None))
     rewarded = {

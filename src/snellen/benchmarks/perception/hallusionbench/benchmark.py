@@ -22,7 +22,7 @@ from functools import partial
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.perception.hallusionbench.judge import JUDGE_TOKENS, RUBRIC, add_details, judge_flow
@@ -31,7 +31,7 @@ from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING
 from snellen.benchmarks.protocol.judging import judge_parameters, panel_of
 from snellen.benchmarks.protocol.parsers import PARSERS, rules_of
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
@@ -133,16 +133,15 @@ def _figure_key(record: Record) -> FigureKey:
 class ReferenceJudging(RuleScoring):
     """A judge compares every reply with the reference answer, as the authors do."""
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
-        parts = RuleScoring.parts(self, resolved)
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+        scored = RuleScoring.score(self, plain, resolved)
         panel = panel_of(resolved.variant, RUBRIC, max_new_tokens=JUDGE_TOKENS)
-        settings = Generation(max_new_tokens=parts.max_new_tokens)
+        settings = Generation(max_new_tokens=scored.max_new_tokens)
         return replace(
-            parts,
+            scored,
             flow=judge_flow(settings, panel, _TEMPLATE),
-            panel=panel,
             extra_roles=panel.roles,
-            parameters={**parts.parameters, **judge_parameters(panel, RUBRIC)},
+            parameters={**scored.parameters, **judge_parameters(panel, RUBRIC)},
             unscorable="" if panel else JUDGE_MISSING,
         )
 

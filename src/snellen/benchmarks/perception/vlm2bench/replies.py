@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from snellen.core.number_words import NUMBER_WORDS
+
 PAIRED = ("gc-mat", "gc-trk", "oc-cpr", "pc-cpr")
 COUNTED = ("oc-cnt", "pc-cnt")
 GROUPED = ("oc-grp", "pc-grp")
@@ -16,16 +18,7 @@ DEFAULT_PICTURES = 2
 _MOST_PICTURES = 4
 _ROOT = 0.1
 _TRUTH = re.compile(r"\b(?:t|f|true|false)\b", re.IGNORECASE)
-_UNITS = {
-    name: value
-    for value, name in enumerate(
-        (
-            *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
-            *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
-            *("seventeen", "eighteen", "nineteen"),
-        )
-    )
-}
+_UNITS = {word: number for number, word in enumerate(NUMBER_WORDS[:20])}
 _TENS = {
     name: 10 * value
     for value, name in enumerate(

@@ -179,7 +179,9 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
     return build_flow(settings, panel, cast(Literal["snellen", "official"], options[RULE]))
 
 
-_SCORING = Judged(flow=_flow, rubrics=tuple(RUBRICS.values()), rule_names=("snellen", "official"), max_judge_tokens=512)
+_SCORING = Judged(
+    flow=_flow, rubrics=tuple(RUBRICS.values()), rules=dict.fromkeys(("snellen", "official")), max_judge_tokens=512
+)
 BENCHMARK = Declaration(
     name=NAME,
     version="7",
