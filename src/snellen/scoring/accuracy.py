@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from statistics import fmean
 from typing import Literal, NamedTuple, Protocol
@@ -150,57 +151,52 @@ def count_outcomes(records: Iterable[Record]) -> dict[Outcome, int]:
 def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> Iterable[str]:
     """Sentences that a reader needs before the number: samples left out, failed, not rotated,
     ungraded or unsupported."""
-    total = f"{len(records)} sample{'' if len(records) == 1 else 's'}"
     counts = Counter([record.unscored for record in records])
+    count_of = partial(_count_sentences, len(records))
     passes = counts["missing"] > 0 and any(len(record.passes) > 1 for record in records)
-    missing_text = "no prediction for some pass" if passes else "no prediction"
-    ended: tuple[tuple[Unscored, str], ...] = (("failed", "failed"), ("missing", missing_text))
-    for reason, has in ended:
-        count = counts[reason]
-        if count:
-            have = "" if reason == "failed" else "has " if count == 1 else "have "
-            verb = "counted wrong" if counts_wrong(reason, failures) else "left out"
-            yield f"{count} of {total} {have}{has} and {'is' if count == 1 else 'are'} {verb}"
-    fixed = sum([record.asked_once for record in records])
-    if fixed:
-        yield f"{fixed} of {total} could not be rotated and were asked once"
-    incomplete = sum([record.lacking > 0 for record in records])
-    if incomplete:
-        rows = sum(record.lacking for record in records)
-        yield (
-            f"{incomplete} of {total} {'lacks' if incomplete == 1 else 'lack'} {rows} "
-            f"rotation{'' if rows == 1 else 's'} in the data and "
-            f"{'is' if incomplete == 1 else 'are'} counted by the others: the score may be "
-            "higher than of the whole file"
-        )
-    count = counts["no_gold"]
+    missing = "no prediction for some pass" if passes else "no prediction"
+    failed_are = "counted wrong" if counts_wrong("failed", failures) else "left out"
+    missing_are = "counted wrong" if counts_wrong("missing", failures) else "left out"
+    yield from count_of(counts["failed"], f"failed and is {failed_are}", f"failed and are {failed_are}")
+    yield from count_of(
+        counts["missing"], f"has {missing} and is {missing_are}", f"have {missing} and are {missing_are}"
+    )
+    fixed = "could not be rotated and were asked once"
+    yield from count_of(sum([record.asked_once for record in records]), fixed, fixed)
+    rows = sum([record.lacking for record in records])
+    rotations = f"{rows} rotation{'' if rows == 1 else 's'} in the data"
+    others = "counted by the others: the score may be higher than of the whole file"
+    yield from count_of(
+        sum([record.lacking > 0 for record in records]),
+        f"lacks {rotations} and is {others}",
+        f"lack {rotations} and are {others}",
+    )
+    yield from count_of(
+        counts["no_gold"], "has no gold answer and is not scored", "have no gold answer and are not scored"
+    )
+    yield from count_of(
+        counts["ungraded"],
+        "was not graded by any judge and is left out",
+        "were not graded by any judge and are left out",
+    )
+    states = "a judged reply that states a verdict of its own or asks for one; what a judge only repeats from it"
+    yield from count_of(
+        sum([record.holds_verdict for record in records]),
+        f"has {states} does not count",
+        f"have {states} does not count",
+    )
+    why = "; ".join(_reasons(records)) if counts["unsupported"] else ""
+    yield from count_of(
+        counts["unsupported"],
+        f"needs what the model cannot do and was not asked{f': {why}' if why else ''}",
+        f"need what the model cannot do and were not asked{f': {why}' if why else ''}",
+    )
+
+
+def _count_sentences(total: int, count: int, one: str, several: str) -> Iterable[str]:
+    """A sentence of how many samples are so, unless none is."""
     if count:
-        singular = count == 1
-        yield (
-            f"{count} of {total} {'has' if singular else 'have'} no gold answer "
-            f"and {'is' if singular else 'are'} not scored"
-        )
-    count = counts["ungraded"]
-    if count:
-        singular = count == 1
-        yield (
-            f"{count} of {total} {'was' if singular else 'were'} not graded by any judge "
-            f"and {'is' if singular else 'are'} left out"
-        )
-    count = sum([record.holds_verdict for record in records])
-    if count:
-        yield (
-            f"{count} of {total} {'has' if count == 1 else 'have'} a judged reply that states a "
-            "verdict of its own or asks for one; what a judge only repeats from it does not count"
-        )
-    count = counts["unsupported"]
-    if count:
-        singular = count == 1
-        why = "; ".join(_reasons(records))
-        yield (
-            f"{count} of {total} {'needs' if singular else 'need'} what the model cannot do "
-            f"and {'was' if singular else 'were'} not asked{f': {why}' if why else ''}"
-        )
+        yield f"{count} of {total} sample{'' if total == 1 else 's'} {one if count == 1 else several}"
 
 
 def _reasons(records: Iterable[Record]) -> list[str]:

@@ -194,7 +194,9 @@ def sample_of(
     kind = fixed_kind or infer_kind(cells, options, golds, column)
     question = cells.get("question", default_question)
     labels = _label_list(golds, options) if kind == "choice" and fixed_kind is None else ""
-    if labels or (options and fixed_kind is None and "type" in cells and _takes_several(cells)):
+    if labels or (
+        options and fixed_kind is None and "type" in cells and cells["type"].strip().lower() in _SEVERAL_TYPES
+    ):
         golds = (labels,) if labels else golds
         kind, question = "open", list_options(question, options)
     if kind == "choice" and options and golds:
@@ -226,10 +228,6 @@ def names_kind(text: str) -> bool:
     """Whether a cell of the column `type` is the name of a kind of question."""
     name = text.strip().lower()
     return name in _KINDS or name in _SEVERAL_TYPES
-
-
-def _takes_several(cells: Mapping[str, str]) -> bool:
-    return cells["type"].strip().lower() in _SEVERAL_TYPES
 
 
 def _label_list(golds: tuple[str, ...], options: Mapping[str, str]) -> str:

@@ -27,7 +27,7 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
-from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import (
     BY_RULES,
@@ -56,10 +56,6 @@ _FILES: dict[str, tuple[str, str, str]] = {
     "text-lite": ("MathVerse_MINITLite", "19e4b13bdd30b89a03b2e358bcfefa04", "_Text_Lite"),
     "text-dominant": ("MathVerse_MINITDom", "4f5cd2fa6630ea00bb11d6fde1f6fe6a", "_Text_Dominant"),
 }
-
-
-def _published_file(file: tuple[str, str, str]) -> PublishedFile:
-    return published_tsv(f"{_HOME}/{file[0]}.tsv", file[1])
 
 
 EXTRACT, COMPARE = "mathverse-answer", "mathverse-same"
@@ -164,7 +160,10 @@ BENCHMARK = Declaration(
     title="MathVerse testmini, geometry with more and more in the picture",
     paper="https://arxiv.org/abs/2403.14624",
     provenance="MathVerse (MIT), as VLMEvalKit's TSV",
-    data=Published({"version": tuple(_FILES)}, {(name,): _published_file(file) for name, file in _FILES.items()}),
+    data=Published(
+        {"version": tuple(_FILES)},
+        {(name,): published_tsv(f"{_HOME}/{stem}.tsv", md5) for name, (stem, md5, _) in _FILES.items()},
+    ),
     aliases={
         **{f"MathVerse_MINI{file[2]}": {"version": name} for name, file in _FILES.items()},
         "MathVerse_MINI_Vision_Only_cot": {"version": "vision-only", "prompt": "cot"},

@@ -98,12 +98,9 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
 def _parse_short(sample: Sample, text: str) -> Answer:
     if sample.options:
         chosen = parse_choice(text, sample.options)
-        return _matching_option(sample, ParsedAnswer(text, "short answer")) if _is_unread(chosen) else chosen
+        is_read = isinstance(chosen, ParsedAnswer)
+        return chosen if is_read else _matching_option(sample, ParsedAnswer(text, "short answer"))
     return ParsedAnswer(text, "short answer")
-
-
-def _is_unread(answer: Answer) -> bool:
-    return not isinstance(answer, ParsedAnswer)
 
 
 def _matching_option(sample: Sample, answer: ParsedAnswer) -> Answer:

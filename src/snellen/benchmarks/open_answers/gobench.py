@@ -127,7 +127,7 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
 
     def flow(sample: Sample) -> Flow:
         """Ask, and compare the ratings in the reply with the people's."""
-        messages = plain_messages(_with_instruction(sample))
+        messages = plain_messages(structs.replace(sample, question=_INSTRUCTION + sample.question))
         output = yield from ask_model(sample, messages, settings)
         if not isinstance(output, Generated):
             return build_record(sample, (Pass(messages, output, gold=sample.gold),))
@@ -154,11 +154,6 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
         return build_record(sample, (result,), score=_mean(values), values=values)
 
     return flow
-
-
-def _with_instruction(sample: Sample) -> Sample:
-    """The sample with the authors' instruction before its question."""
-    return structs.replace(sample, question=_INSTRUCTION + sample.question)
 
 
 def _parse(reply: str, is_theirs: bool) -> Ratings | None:

@@ -124,14 +124,12 @@ def _relative_sums(context: SummaryContext, records: Sequence[Record]) -> Headli
 def _score_ratio(records: Sequence[Record]) -> HeadlineSums | None:
     """100 times the model's scores over those of the reference."""
     added = [
-        [RatioTerm(RELATIVE, record.values[MODEL], record.values[REFERENCE])] if _has_reference_score(record) else []
+        [RatioTerm(RELATIVE, record.values[MODEL], record.values[REFERENCE])]
+        if record.score is not None and REFERENCE in record.values
+        else []
         for record in records
     ]
     return sum_of_ratios(added)
-
-
-def _has_reference_score(record: Record) -> bool:
-    return record.score is not None and REFERENCE in record.values
 
 
 def _relative_metric(records: Sequence[Record], plain: Metric) -> Metric:

@@ -193,20 +193,16 @@ def summarise_turns(context: SummaryContext, records: Sequence[Record]) -> Summa
     summary = context.plain(records)
     if summary.headline.value is None:
         return summary
-    overall = _turn_metric(records, summary.headline, OVERALL)
+    overall = _turn_metric(OVERALL, context, records, summary.headline)
     metrics = {
-        name: _turn_metric(records, metric, name) if name in (*MARKS, FITTED) else metric
+        name: _turn_metric(name, context, records, metric) if name in (*MARKS, FITTED) else metric
         for name, metric in summary.metrics.items()
         if name not in (context.plain_headline, OVERALL)
     }
     return structs.replace(summary, headline=overall, metrics={context.plain_headline: overall, **metrics}, bounds=None)
 
 
-def _overall_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    return _turn_sums(records, OVERALL)
-
-
-def _turn_sums(records: Sequence[Record], name: str) -> HeadlineSums | None:
+def _turn_sums(name: str, context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean of a value over turns: a dialogue weighs as many as it has."""
     added = [
         []
@@ -217,9 +213,9 @@ def _turn_sums(records: Sequence[Record], name: str) -> HeadlineSums | None:
     return sum_of_ratios(added)
 
 
-def _turn_metric(records: Sequence[Record], plain: Metric, name: str) -> Metric:
+def _turn_metric(name: str, context: SummaryContext, records: Sequence[Record], plain: Metric) -> Metric:
     """The mean of a value with the number of a dialogue's turns as weight."""
-    sums = _turn_sums(records, name)
+    sums = _turn_sums(name, context, records)
     if sums is None:
         return plain
     value = sums.of_all()
@@ -238,5 +234,5 @@ BENCHMARK = Declaration(
     requires=requires("text", "image"),
     max_new_tokens=1024,
     scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
-    headline=Headline(name="score", summarise=summarise_turns, sums=_overall_sums),
+    headline=Headline(name="score", summarise=summarise_turns, sums=partial(_turn_sums, OVERALL)),
 )

@@ -23,31 +23,29 @@ the reply ("In short: A. Or B." is right for both), or the option's text up to i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.concat_tables import concat_tables
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.golds import label_of_gold
+from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
 from snellen.benchmarks.declaration.judged import RULE, Judged, first_cell, split_list
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, video_name
-from snellen.benchmarks.declaration.videos import find_videos
 from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
+from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.flow import Flow
 from snellen.core.record import Record
-from snellen.core.request import Generation, Message
+from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.columns import row_gold
@@ -59,7 +57,7 @@ from snellen.prompts.choice import PromptTemplate, prompt
 NAME = "q-bench-video"
 RUBRIC = "q-bench-video"
 TOP = 2.0
-PART, CHOICE, OPEN, ALL = "part", "choice", "open", "all"
+PART, CHOICE, OPEN = "part", "choice", "open"
 QUESTION_TYPE, CONCERN = "question_type", "concern"
 _SEEN = (
     "You will receive several distinct frames that have been uniformly sampled from a video "
@@ -111,15 +109,11 @@ def _groups(dimensions: Sequence[str]) -> dict[str, str]:
     return {QUESTION_TYPE: names[0], **concerns} if names else {}
 
 
-def _open_messages(sample: Sample) -> tuple[Message, ...]:
-    return prompt(sample, template=OPEN_TEMPLATE)
-
-
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Choices are read by the rule, open replies graded by the judges."""
     read = partial(parse_grade, low=0.0, high=TOP, integers_only=True)
     scale = PointScale(rubric=RUBRIC, parse=read, names=(GRADE,), top=TOP)
-    graded = point_graded_flow(settings, panel, lambda sample: scale, _open_messages)
+    graded = point_graded_flow(settings, panel, lambda sample: scale, partial(prompt, template=OPEN_TEMPLATE))
     parsers = _PARSERS[options[RULE]]
     config = AskConfig(
         settings,
@@ -171,49 +165,13 @@ _FILES = Published(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class QualityFiles:
-    """The two published files, or both one after the other."""
-
-    published: Published
-
-    @property
-    def options(self) -> Mapping[str, Sequence[str]]:
-        return {PART: (CHOICE, OPEN, ALL)}
-
-    def table(self, variant: Variant) -> DataTable:
-        """The rows. Raises DataError if they can neither be found nor fetched."""
-        part = variant.options.get(PART, CHOICE)
-        if variant.data is not None or part != ALL:
-            return self._part_table(variant, CHOICE if part == ALL else part)
-        tables = [self._part_table(variant, one) for one in (CHOICE, OPEN)]
-        return concat_tables(NAME, tables, renumber=True)
-
-    def _part_table(self, variant: Variant, part: str) -> DataTable:
-        return find_videos(self.published.table(_of_part(variant, part)), variant, NAME)
-
-    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
-        part = variant.options.get(PART, CHOICE)
-        return None if part == ALL else self.published.fetcher(_of_part(variant, part))
-
-    def few_shot_source(self, variant: Variant) -> str:
-        return ""
-
-    def facts(self, variant: Variant, spec: str) -> Mapping[str, str]:
-        return self.published.facts(variant, spec)
-
-
-def _of_part(variant: Variant, part: str) -> Variant:
-    return replace(variant, options={PART: part})
-
-
 BENCHMARK = Declaration(
     name=NAME,
     version="3",
     title="Q-Bench-Video, multiple choice about the quality of videos",
     paper="https://arxiv.org/abs/2409.20063",
     provenance="zhangzicheng/Q-Bench-Video on the hub, as VLMEvalKit's TSV",
-    data=QualityFiles(_FILES),
+    data=JoinedFiles(name=NAME, option=PART, values=(CHOICE, OPEN, ALL), published=_FILES, renumber=True),
     aliases={
         "QBench_Video": {PART: ALL},
         "QBench_Video_MCQ": {PART: CHOICE},

@@ -20,6 +20,7 @@ has them.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.judged import Judged, first_cell
@@ -30,7 +31,6 @@ from snellen.benchmarks.protocol.point_grading import question_messages
 from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, decode_pairs, encode_pairs, summarise_matches
 from snellen.benchmarks.videos.vdc import DETAILED_REQUEST
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
-from snellen.core.request import Message
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold
 from snellen.prompts.choice import PromptTemplate, prompt
@@ -40,12 +40,8 @@ DISCIPLINE = "discipline"
 _BRIEF = PromptTemplate(hint="{hint}", open="Answer briefly and directly in one sentence.")
 
 
-def _question_messages(sample: Sample) -> tuple[Message, ...]:
-    return prompt(sample, template=_BRIEF)
-
-
 _MATCHES = {
-    QA: MatchProtocol(rubric="video-mmlu-reasoning", build_messages=_question_messages),
+    QA: MatchProtocol(rubric="video-mmlu-reasoning", build_messages=partial(prompt, template=_BRIEF)),
     CAPTIONS: MatchProtocol(rubric="video-mmlu-captions", build_messages=question_messages, by_questions=True),
 }
 _SCORING = {

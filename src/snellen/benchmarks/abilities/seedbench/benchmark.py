@@ -38,7 +38,7 @@ from snellen.benchmarks.protocol.ask_config import (
     max_reply_tokens,
 )
 from snellen.benchmarks.protocol.drawing_options import allow_drawing_options, drawing_options, split_drawing_options
-from snellen.benchmarks.protocol.flows import AskConfig, parse_yes_no_by_words, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.benchmarks.protocol.parsers import (
     OWN,
     PARSERS,
@@ -74,7 +74,7 @@ _PAPERS = {
 _MAX_NEW_TOKENS = 64
 _RULES: Mapping[Protocol, Mapping[str, ParserSet]] = {
     "ranking": {"snellen": PARSERS["snellen"]},
-    "generate": rules_of(ParserSet(parse_equal, parse_yes_no_by_words)),
+    "generate": rules_of(ParserSet(parse_equal)),
 }
 
 

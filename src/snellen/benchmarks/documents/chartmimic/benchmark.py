@@ -21,7 +21,7 @@ others. The authors draw a program's picture as PDF and convert it; here it is d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -123,10 +123,6 @@ def _check_if_run(declaration: Declaration, variant: Variant) -> Declaration:
     return replace(declaration, check=partial(check_programs_can_run, what))
 
 
-def _aliases() -> Mapping[str, Mapping[str, str]]:
-    return {_table_name(*values): dict(zip(("version", "task", "part"), values, strict=True)) for values in _MD5}
-
-
 BENCHMARK = Declaration(
     name="chartmimic",
     version=VERSION,
@@ -137,7 +133,7 @@ BENCHMARK = Declaration(
         {"version": ("2", "1"), "task": ("direct", "customized"), "part": ("all", "600", "1800")},
         {values: _file(*values) for values in _MD5},
     ),
-    aliases=_aliases(),
+    aliases={_table_name(*values): dict(zip(("version", "task", "part"), values, strict=True)) for values in _MD5},
     options={RUN_CODE: ("no", "yes", UNPROTECTED)},
     for_variant=_check_if_run,
     samples=chartmimic_samples,

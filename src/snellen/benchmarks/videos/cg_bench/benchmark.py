@@ -37,9 +37,16 @@ from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.videos.cg_bench.open_part import OPEN_SCORING
 from snellen.benchmarks.videos.cg_bench.prompts import choice_template
-from snellen.benchmarks.videos.cg_bench.rows import SECONDS, choice_records, choice_sample, open_records, open_sample
+from snellen.benchmarks.videos.cg_bench.rows import (
+    SECONDS,
+    TimeSpan,
+    choice_records,
+    choice_sample,
+    intersection_over_union,
+    open_records,
+    open_sample,
+)
 from snellen.benchmarks.videos.cg_bench.summary import HEADLINE, long_sums, summarise_clues
-from snellen.benchmarks.videos.cg_bench.time_intervals import TimeSpan, intersection_over_union
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.sample import Sample
 from snellen.data.download import RemoteFile

@@ -1,9 +1,13 @@
-"""CG-Bench's rows: the authors' questions as VLMEvalKit's tables have them, and their samples."""
+"""CG-Bench's rows: the authors' questions as VLMEvalKit's tables have them, and their samples.
+
+Intervals of time that a reply names, and how far they overlap with the right ones (CG-Bench,
+Chen et al. 2024, https://arxiv.org/abs/2412.12075).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +17,6 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Options
 from snellen.benchmarks.declaration.judged import first_cell
 from snellen.benchmarks.declaration.rows import build_sample
-from snellen.benchmarks.videos.cg_bench.time_intervals import TimeSpan, merge_intervals
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_finite
 from snellen.core.media import digest_bytes
@@ -21,6 +24,32 @@ from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list, row_gold
 from snellen.data.json_parts import Records
 from snellen.data.media.video_cells import VideoFile
+
+TimeSpan = tuple[float, float]
+"""Beginning and end, in seconds."""
+
+
+def merge_intervals(intervals: Sequence[TimeSpan]) -> list[TimeSpan]:
+    """The intervals in order of their beginnings, those that overlap or touch as one."""
+    merged: list[TimeSpan] = []
+    for start, end in sorted(intervals, key=lambda interval: interval[0]):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def intersection_over_union(first: Sequence[TimeSpan], second: Sequence[TimeSpan]) -> float:
+    """The length that both sets cover over the length that either covers; 0 if that is nothing.
+
+    An interval whose end is before its beginning has a negative length, as in the authors' script.
+    """
+    ours, theirs = merge_intervals(first), merge_intervals(second)
+    shared = sum(max(0.0, min(one[1], other[1]) - max(one[0], other[0])) for one in ours for other in theirs)
+    union = sum(end - start for start, end in (*ours, *theirs)) - shared
+    return shared / union if union > 0 else 0.0
+
 
 TASK, LONG, CLUE, GROUNDING = "task_mode", "long_acc", "clue_acc", "miou"
 DURATION, DOMAIN, ABILITY = "duration", "domain", "sub_category"
