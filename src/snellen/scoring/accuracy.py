@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from random import Random
 from statistics import fmean
 from typing import Literal, NamedTuple, Protocol
@@ -31,9 +30,14 @@ FailurePolicy = Literal["exclude", "count-wrong", "withhold", "as-reply"]
 
 _SECONDARY = ("vanilla", "drop", "by_rules")
 """Metrics displayed next to the headline if they exist."""
+_NO_GOLD = ("has no gold answer and is not scored", "have no gold answer and are not scored")
+_UNGRADED = ("was not graded by any judge and is left out", "were not graded by any judge and are left out")
+_VERDICT = (
+    "a judged reply that states a verdict of its own or asks for one; what a judge only repeats from it does not count"
+)
 _MAX_REASONS = 3
-_YES_NO = frozenset({"Yes", "No"})
 """Most reasons for unsupported samples that a notice lists."""
+_YES_NO = frozenset({"Yes", "No"})
 
 
 class Clusterable(Protocol):
@@ -152,51 +156,38 @@ def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude"
     """Sentences that a reader needs before the number: samples left out, failed, not rotated,
     ungraded or unsupported."""
     counts = Counter([record.unscored for record in records])
-    count_of = partial(_count_sentences, len(records))
     passes = counts["missing"] > 0 and any(len(record.passes) > 1 for record in records)
-    missing = "no prediction for some pass" if passes else "no prediction"
-    failed_are = "counted wrong" if counts_wrong("failed", failures) else "left out"
-    missing_are = "counted wrong" if counts_wrong("missing", failures) else "left out"
-    yield from count_of(counts["failed"], f"failed and is {failed_are}", f"failed and are {failed_are}")
-    yield from count_of(
-        counts["missing"], f"has {missing} and is {missing_are}", f"have {missing} and are {missing_are}"
-    )
+    no_prediction = "no prediction for some pass" if passes else "no prediction"
+    failed = "counted wrong" if counts["failed"] and counts_wrong("failed", failures) else "left out"
+    missing = "counted wrong" if counts["missing"] and counts_wrong("missing", failures) else "left out"
     fixed = "could not be rotated and were asked once"
-    yield from count_of(sum([record.asked_once for record in records]), fixed, fixed)
     rows = sum([record.lacking for record in records])
     rotations = f"{rows} rotation{'' if rows == 1 else 's'} in the data"
     others = "counted by the others: the score may be higher than of the whole file"
-    yield from count_of(
-        sum([record.lacking > 0 for record in records]),
-        f"lacks {rotations} and is {others}",
-        f"lack {rotations} and are {others}",
+    reasons = "; ".join(_reasons(records)) if counts["unsupported"] else ""
+    why = f": {reasons}" if reasons else ""
+    sentences = (
+        (counts["failed"], f"failed and is {failed}", f"failed and are {failed}"),
+        (counts["missing"], f"has {no_prediction} and is {missing}", f"have {no_prediction} and are {missing}"),
+        (sum([record.asked_once for record in records]), fixed, fixed),
+        (
+            sum([record.lacking > 0 for record in records]),
+            f"lacks {rotations} and is {others}",
+            f"lack {rotations} and are {others}",
+        ),
+        (counts["no_gold"], *_NO_GOLD),
+        (counts["ungraded"], *_UNGRADED),
+        (sum([record.holds_verdict for record in records]), f"has {_VERDICT}", f"have {_VERDICT}"),
+        (
+            counts["unsupported"],
+            f"needs what the model cannot do and was not asked{why}",
+            f"need what the model cannot do and were not asked{why}",
+        ),
     )
-    yield from count_of(
-        counts["no_gold"], "has no gold answer and is not scored", "have no gold answer and are not scored"
-    )
-    yield from count_of(
-        counts["ungraded"],
-        "was not graded by any judge and is left out",
-        "were not graded by any judge and are left out",
-    )
-    states = "a judged reply that states a verdict of its own or asks for one; what a judge only repeats from it"
-    yield from count_of(
-        sum([record.holds_verdict for record in records]),
-        f"has {states} does not count",
-        f"have {states} does not count",
-    )
-    why = "; ".join(_reasons(records)) if counts["unsupported"] else ""
-    yield from count_of(
-        counts["unsupported"],
-        f"needs what the model cannot do and was not asked{f': {why}' if why else ''}",
-        f"need what the model cannot do and were not asked{f': {why}' if why else ''}",
-    )
-
-
-def _count_sentences(total: int, count: int, one: str, several: str) -> Iterable[str]:
-    """A sentence of how many samples are so, unless none is."""
-    if count:
-        yield f"{count} of {total} sample{'' if total == 1 else 's'} {one if count == 1 else several}"
+    total = f"{len(records)} sample{'' if len(records) == 1 else 's'}"
+    for count, one, several in sentences:
+        if count:
+            yield f"{count} of {total} {one if count == 1 else several}"
 
 
 def _reasons(records: Iterable[Record]) -> list[str]:

@@ -148,7 +148,14 @@ def _score(benchmark: Benchmark, resolved: ResolvedVariant) -> Benchmark:
     because the answers are hidden; then there is no gold either."""
     declaration = resolved.declaration
     scored = declaration.scoring.score(benchmark, resolved)
-    unscorable = declaration.unscorable or scored.unscorable or _hidden_answers(resolved)
+    unscorable = declaration.unscorable or scored.unscorable
+    split = resolved.options.get("split", "")
+    # A data file of the user's own may hold the answers.
+    if not unscorable and split in declaration.hidden_answers and resolved.variant.data is None:
+        unscorable = (
+            f"the answers of split={split} are withheld by the authors of {declaration.name}: the "
+            "questions are asked, and only the authors can score the replies"
+        )
     return replace(
         scored,
         unscorable=unscorable,
@@ -284,16 +291,3 @@ def _with_notices(
     guesses = () if rule == OWN else guess_notices(records, summary.headline, rule)
     kept = metadata_notice(records) if is_own else ()
     return structs.replace(summary, notices=(*summary.notices, *notices, *guesses, *kept))
-
-
-def _hidden_answers(resolved: ResolvedVariant) -> str:
-    """Why a split has no score whose answers its authors keep; a data file of the user's own may
-    hold the answers."""
-    declaration = resolved.declaration
-    split = resolved.options.get("split", "")
-    if split not in declaration.hidden_answers or resolved.variant.data is not None:
-        return ""
-    return (
-        f"the answers of split={split} are withheld by the authors of {declaration.name}: the "
-        "questions are asked, and only the authors can score the replies"
-    )

@@ -10,8 +10,6 @@
 The file's name is the benchmark's. Choices and yes/no are read as everywhere in Snellen, and open
 answers are compared by the formula that `rules` names. Where the authors' rule is of another type,
 nothing is scored: replies are kept, and `unscored` says what is missing.
-
-Sections of a benchmark: the mean of the accuracies of several groups, as its table prints it.
 """
 
 from __future__ import annotations

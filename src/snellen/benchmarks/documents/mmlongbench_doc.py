@@ -14,10 +14,6 @@ answer, recall that of those that have an answer. Scores compare by type, the au
 and VLMEvalKit have GPT-4o extract the answer from every reply first, as `--extractor MODEL` does
 here. Without one a rule reads it, so that wordy replies score lower. At most 120 pages are shown,
 as in VLMEvalKit.
-
-Accuracy and F1 of MMLongBench-Doc (Ma et al. 2024, https://arxiv.org/abs/2407.01523, Sec. 3.1)
-as sums over documents: a questions' score counts towards precision where the model answered, and
-towards recall where there is an answer.
 """
 
 from __future__ import annotations

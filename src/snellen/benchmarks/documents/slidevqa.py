@@ -12,12 +12,10 @@ VLMEvalKit has GPT-4o extract a short answer first, as `--extractor MODEL` does 
 does not cap words that are repeated (`--rule vlmevalkit` has its F1, held to 1). Without an
 extractor a rule reads the answer, so that wordy replies score lower than there.
 
-SlideVQA's own comparison (Tanaka et al. 2023, https://arxiv.org/abs/2301.04883): F1 and equality
-of words after a normalisation that goes further than SQuAD's.
-
-Phrases such as "it is" and "because" and the word percent are removed, "and" and & become commas,
-the unit that the question asks for ("how many boats", "which city") is removed, an answer that
-begins with yes or no is reduced to that word, and number words to nineteen become digits.
+By the authors' script phrases such as "it is" and "because" and the word percent are removed, "and"
+and & become commas, the unit that the question asks for ("how many boats", "which city") is
+removed, an answer that begins with yes or no is reduced to that word, and number words to nineteen
+become digits.
 """
 
 from __future__ import annotations

@@ -16,10 +16,8 @@ overall number, the authors' script the mean over questions (`accuracy`), which 
 where one part is scored alone, as the authors' files hold them. For fintabnetqa the score is the
 relieved accuracy (with or without units), its exact one stands in `exact_amount`.
 
-TableVQA-Bench's rules (Kim et al. 2024, https://arxiv.org/abs/2404.19205, Sec. 4): one for
-statements, one for answers from Wikipedia tables, one for financial tables.
-
-The rule for Wikipedia tables is that of WikiTableQuestions (Pasupat and Liang 2015,
+The rules (Sec. 4) are one for statements, one for answers from Wikipedia tables, one for financial
+tables. That for Wikipedia tables is that of WikiTableQuestions (Pasupat and Liang 2015,
 https://arxiv.org/abs/1508.00305): answers are sets of numbers, dates and texts, compared by kind.
 Only plain decimal strings are numbers: "1,000" is text, as in the authors' script.
 """

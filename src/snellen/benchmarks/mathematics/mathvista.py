@@ -15,10 +15,8 @@ rounded to the places of the gold. VLMEvalKit compares floats without rounding a
 rightly. The rule `official` is the authors' of 2023 on short answers: any text is forced to the
 nearest choice by edit distance, 3.0 is no integer, and "11 cm" is no number, which is 11 for us.
 
-MathVista: an extracted answer, converted to the form of the question, against the gold (Lu et
-al. 2023, arXiv:2310.02255, Sec. 3.3).
-
-Two rules. `same_value` is ours: numbers are compared as numbers, floats after rounding to the
+An extracted answer is converted to the form of the question (Sec. 3.3) by one of two rules:
+`same_value` is ours: numbers are compared as numbers, floats after rounding to the
 decimals of the gold, lists item by item. `normalise_extraction` is the authors', as of the
 published scores of 2023: every extraction is forced into the question's form (for choices, the
 nearest one by edit distance) and compared as text; an integer must be written as an integer.

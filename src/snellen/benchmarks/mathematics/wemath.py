@@ -13,10 +13,8 @@ one of its steps is right too. Replies are read by the rules for choices, then b
 draws an option at random, as VLMEvalKit does when its judge fails. `cot=on` asks the column
 `requirement`. The means per group of the paper's tree of knowledge are given per concept only.
 
-We-Math's four dimensions: does a right answer rest on its steps? (Qiao et al. 2024,
-arXiv:2407.01284, Sec. 3.3)
-
-A composite problem and its sub-steps, each right or wrong, fall under one of
+Whether a right answer rests on its steps (Sec. 3.3): a composite problem and its sub-steps, each
+right or wrong, fall under one of
 
 IK insufficient knowledge: a step wrong, the composite wrong;
 IG inadequate generalisation: every step right, the composite wrong;

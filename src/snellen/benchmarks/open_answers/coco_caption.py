@@ -15,9 +15,6 @@ references. VLMEvalKit splits at blanks and keeps case and punctuation (`--rule 
 gives other numbers. `meteor=on` adds METEOR, by its authors' Java program (extra `meteor`, and a
 Java runtime); without it the column says why it is empty. SPICE needs models that no package
 ships, and is not computed. A sample's own score is its ROUGE-L, as CIDEr depends on the whole set.
-
-BLEU, METEOR, ROUGE-L and CIDEr of a set of captions: numbers of the whole, made from its
-records.
 """
 
 from __future__ import annotations

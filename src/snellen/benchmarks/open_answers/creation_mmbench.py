@@ -14,8 +14,6 @@ mean, 0 where model and GPT-4o are equal. It is asked twice, the answers in both
 `dual=off`. `win_rate` is the share of verdicts for the model, `visual_factuality` its mean score
 by facts. An empty reply has lost. A reply with a verdict on preference that cannot be read is
 ungraded; VLMEvalKit counts the other order alone. There is no score without a judge.
-
-What judges say of two answers: which is better, and how far each fits the picture.
 """
 
 from __future__ import annotations

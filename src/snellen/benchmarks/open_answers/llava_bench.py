@@ -72,9 +72,13 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
         if not isinstance(output, Generated):
             return build_record(sample, (Pass(messages, output, gold=sample.gold),))
         reply_text = model_text(output)
-        verdicts = yield from ask_judges(
-            panel, RUBRIC, _fields(sample, reply_text), read, Ref(sample.id), about=reply_text
-        )
+        fields = {
+            "caption": sample.hint,
+            "question": sample.question,
+            "reference": sample.gold[0] if sample.gold else "",
+            "reply": reply_text,
+        }
+        verdicts = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id), about=reply_text)
         no_answer = non_answer(output)
         answer = no_answer or ParsedAnswer(reply_text.strip(), "whole reply")
         result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
@@ -86,15 +90,6 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
         return build_record(sample, (result,), score=model / _TOP, values=values)
 
     return flow
-
-
-def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    return {
-        "caption": sample.hint,
-        "question": sample.question,
-        "reference": sample.gold[0] if sample.gold else "",
-        "reply": reply,
-    }
 
 
 def summarise_relative(context: SummaryContext, records: Sequence[Record]) -> Summary:

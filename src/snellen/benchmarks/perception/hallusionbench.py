@@ -13,9 +13,10 @@ authors let GPT-4 judge replies, which `--rule official` does with any judge; ot
 must say yes or no.
 
 The judge compares every reply with the reference answer, which says why ("gt_answer_details", where
-the data have it). A verdict that holds "incorrect" is wrong, else one that holds "correct" is right. "unclear" is
-wrong, but right where there is no figure to see, in the questions VS about figure 0. The authors
-take every other verdict for unclear; here it is none, and the sample is ungraded.
+the data have it). A verdict that holds "incorrect" is wrong, else one that holds "correct" is
+right. "unclear" is wrong, but right where there is no figure to see, in the questions VS about
+figure 0. The authors take every other verdict for unclear; here it is none, and the sample is
+ungraded.
 """
 
 from __future__ import annotations

@@ -17,8 +17,6 @@ from 0 to 1000. VLMEvalKit's box ends one pixel earlier in versions 1 and 2, and
 point means the upper left corner there. The authors' scripts (`--rule official`) take fractions
 alone. VLMEvalKit's Text_Accuracy and Icon_Accuracy over several groups weigh each group by the
 square of its size; here every question weighs the same.
-
-ScreenSpot's files, and their rows in one layout.
 """
 
 from __future__ import annotations

@@ -12,10 +12,9 @@ error (see below), groups are options that the question lists.
 The headline is the plain mean of the tasks that were asked, each a metric of its own; VLMEvalKit
 prints the tasks alone. The videos of the benchmark are not among its pictures.
 
-VLM2-Bench (Zhang et al. 2025, arXiv:2502.12084, Section 4): pairs of statements, counts, groups.
-
-A count that is wrong earns the less, the larger its error is beside the largest possible one, and
-the fewer pictures there are: 1 - (4 / pictures) * (relative error ** 0.1), not below 0.
+A count that is wrong (Section 4) earns the less, the larger its error is beside the largest
+possible one, and the fewer pictures there are: 1 - (4 / pictures) * (relative error ** 0.1), not
+below 0.
 """
 
 from __future__ import annotations

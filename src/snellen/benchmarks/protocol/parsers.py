@@ -137,11 +137,10 @@ def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:
         raise UsageError(
             f"--rule {rule!r}: expected a month from {FIRST_RELEASE} to {LATEST_RELEASE}, such as vlmevalkit@2025-04"
         )
-    readers = rules[base]
-    if not isinstance(readers, ParserSet) or (readers.choice, readers.choice_with_gold) != (
-        parse_choice_vlmevalkit,
-        None,
-    ):
+    parsers = rules[base]
+    # Benchmarks with a reader of their own are known as of one commit.
+    plain = parsers.choice_with_gold is None and parsers.choice if isinstance(parsers, ParserSet) else None
+    if plain is not parse_choice_vlmevalkit:
         raise UsageError(
             f"{name}: how VLMEvalKit reads it is known as of one release, commit {COMMIT} of "
             f"{LATEST_RELEASE}; leave out {_RELEASE}{release}"

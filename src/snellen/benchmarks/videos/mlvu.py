@@ -10,14 +10,12 @@ VLMEvalKit's M-Avg is the share of right questions, which stands beside it as `a
 failed question lowers it by one more than a wrong one; with us it is left out. The authors' script
 takes the sign before the first closing bracket, or the whole reply (`--rule official`). Two open
 tasks (`part=open`) make G-Avg: a judge gives two marks of 1 to 5, which are added up, so that it
-runs to 10; M-Avg and G-Avg are never one number. Rows of the other part are not asked.
+runs to 10, in its authors' words; M-Avg and G-Avg are never one number. Rows of the other part are
+not asked.
 
 The questions are published as one JSON file a task; VLMEvalKit joins them into `MLVU_MCQ.tsv`,
 lmms-eval's are on the hub. Without that file the authors' are fetched. The videos are looked for
 under their `prefix` beside the file and in `videos/mlvu` of the cache.
-
-The two open tasks of MLVU, marked by a judge in its authors' words: sub-scene captioning and
-summary (G-Avg).
 """
 
 from __future__ import annotations

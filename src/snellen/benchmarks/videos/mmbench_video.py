@@ -14,13 +14,7 @@ MP4 files; keep these beside the TSV. Each question is asked alone ("nopack"), a
 nothing. VLMEvalKit cuts such an answer at its first colon where the object is not well formed, and
 cannot read the bare reply to a single question; here both are read. A verdict that cannot be read
 leaves the sample ungraded; VLMEvalKit counts it as 0 in the headline. Prompts and rubric are the
-authors', as VLMEvalKit has them. There is no score without a judge.
-
-What MMBench-Video's authors show and say: a question about frames alone, or all questions about
-a video at once ("pack").
-
-The fixed strings are those of VLMEvalKit (`dataset/mmbench_video.py`), whose authors made the
-benchmark.
+authors', as VLMEvalKit has them (`dataset/mmbench_video.py`). There is no score without a judge.
 """
 
 from __future__ import annotations

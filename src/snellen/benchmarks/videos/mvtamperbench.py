@@ -17,8 +17,6 @@ looks for the first word of a reply inside "(a)", the gold's label, so that an e
 (`--rule vlmevalkit`); ours does not. Its prompt opens the answer with "Best option:("; ours asks
 for the option.
 
-F1, precision and recall of detecting each kind of tampering, and their means.
-
 A kind of tampering is told from the videos that nobody tampered with: its table has its own
 questions and all those about originals, whose answer is No. A reply that is not right counts as the
 other answer, as in VLMEvalKit (`utils/tamperbench.py`), so that a reply without an answer to a

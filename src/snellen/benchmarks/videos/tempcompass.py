@@ -15,9 +15,6 @@ The authors read by rule what is plainly written and ask a language model for "C
 "Incorrect" for the rest, as we do with `--judge`; without a judge the rest is wrong (in VLMEvalKit
 too). `--rule official` has their rules; ours read more replies, so that fewer go to a judge. The
 rubrics are the authors', as VLMEvalKit has them.
-
-How TempCompass's questions are asked and graded: rules first, a judge for what they cannot read;
-captions by a judge alone.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """What a reply earns in each of CC-OCR's tasks, as in the authors' evaluators (Yang et al. 2024,
 Sec. 4.1, with the extraction of tables of April 2025).
 
-F1 of the words or characters of a transcript, whatever their order.
-
-The "Eval-Trans" protocol of CC-OCR (Yang et al. 2024, https://arxiv.org/abs/2412.02210): both texts
-become multisets of tokens, and a token of the gold counts as often as the transcript has it.
+Transcripts count by the F1 of their words or characters, whatever their order ("Eval-Trans",
+https://arxiv.org/abs/2412.02210): both texts become multisets of tokens, and a token of the gold
+counts as often as the transcript has it.
 """
 
 from __future__ import annotations

@@ -18,8 +18,6 @@ not by NLTK's model. A verdict that cannot be read, or an unknown check, leaves 
 in VLMEvalKit the constraint is left out (comparisons) or the reply earns 0, and a check by rules
 ends the evaluation, because its functions are no longer imported there. There is no score without
 a judge.
-
-What MM-IFEval's judges say: a score for each constraint, and whether one changed a reply.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """POPE's numbers: F1, precision, recall, accuracy and share of yes, by track and their mean.
 
-Intervals of POPE's numbers. The tracks ask about the same images, whose questions are drawn
+Intervals are over images: the tracks ask about the same images, whose questions are drawn
 together.
 """
 

@@ -1,7 +1,5 @@
-"""CG-Bench's rows: the authors' questions as VLMEvalKit's tables have them, and their samples.
-
-Intervals of time that a reply names, and how far they overlap with the right ones (CG-Bench,
-Chen et al. 2024, https://arxiv.org/abs/2412.12075).
+"""CG-Bench's rows: the authors' questions as VLMEvalKit's tables have them, and their samples; and
+how far the intervals of time that a reply names overlap with the right ones.
 """
 
 from __future__ import annotations
