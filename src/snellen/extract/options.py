@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from snellen.core import lazy_re as re
-from snellen.core.number_words import digits_by_word
+from snellen.core.literals import digits_by_word
 from snellen.extract.clean import blank_markup, contains_any, fold
 
 NUMBER = re.compile(r"[-+$€£]?\d+(?:[.,]\d+)*(?:/\d+)?%?")

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from snellen.core.number_words import digits_by_word
+from snellen.core.literals import digits_by_word
 
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+")
 _LIST = re.compile(r"\s*[A-Za-z](?:\s*,\s*[A-Za-z])+\s*")

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from snellen.core.number_words import digits_by_word
+from snellen.core.literals import digits_by_word
 
 _SIGNS = ';/[]"{}()=+\\_-><@`,?!'
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")

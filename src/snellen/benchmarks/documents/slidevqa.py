@@ -31,7 +31,7 @@ from snellen.benchmarks.declaration.open_questions import BARE, against_gold, op
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.protocol.flows import GradeFunction
-from snellen.core.number_words import digits_by_word
+from snellen.core.literals import digits_by_word
 from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import (
     anls_vlmevalkit_joined_lines,

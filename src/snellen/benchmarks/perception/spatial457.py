@@ -15,7 +15,7 @@ from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, rules_of
 from snellen.core import lazy_re as re
-from snellen.core.number_words import digits_by_word
+from snellen.core.literals import digits_by_word
 from snellen.core.output import Answer, ParsedAnswer
 
 _ANSWER_FORMS = (re.compile(r"Answer': '(.*?)'"), re.compile(r'Answer": "(.*?)"'), re.compile(r"Answer': (\d)"))

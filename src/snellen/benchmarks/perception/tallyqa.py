@@ -14,7 +14,7 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import EQUALITY
 from snellen.benchmarks.protocol.parsers import OWN, VLMEVALKIT
-from snellen.core.number_words import NUMBER_WORDS
+from snellen.core.literals import NUMBER_WORDS
 from snellen.core.sample import Sample
 
 _COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(NUMBER_WORDS)})\b")

@@ -32,7 +32,7 @@ from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
-from snellen.core.number_words import NUMBER_WORDS
+from snellen.core.literals import NUMBER_WORDS
 from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from snellen.core.number_words import digits_by_word
+from snellen.core.literals import digits_by_word
 
 _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+")

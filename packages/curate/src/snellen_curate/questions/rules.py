@@ -21,7 +21,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from rapidfuzz.distance import Indel
 
-from snellen.core.number_words import digits_by_word
+from snellen.core.literals import digits_by_word
 
 MIN_NOUNS = 6
 """The paper drops pictures with no more than five nouns."""
