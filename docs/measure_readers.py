@@ -127,7 +127,7 @@ def graded(golden: Path, judge: str | Model, store: Path) -> Iterator[tuple[str,
 
 
 def _yes_no(rule: YesNoRule) -> ReplyParser:
-    return lambda text, options: parse_yes_no(text, rule)
+    return lambda text, options: parse_yes_no(text, rule=rule)
 
 
 def _blink(golden: Path) -> Iterator[ReplyWithOption]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simulations.study import Case, Share, Study
 from snellen.analysis.parsing.parsing_quality import ScoreError, extend_interval
-from snellen.benchmarks.open_answers.coco_caption.summary import bleu_of_sums
+from snellen.benchmarks.open_answers.coco_caption import bleu_of_sums
 from snellen.core.summary import Interval
 from snellen.scoring.headlines import mean_of_ratios
 from snellen.stats.intervals import score_interval, wilson

@@ -9,10 +9,9 @@ import pytest
 
 from snellen.benchmarks.abilities.mme.subtasks import SUBTASK, SUBTASKS
 from snellen.benchmarks.abilities.mme.summary import summarise_mme
-from snellen.benchmarks.mathematics.wemath.benchmark import _mode_metrics
-from snellen.benchmarks.mathematics.wemath.mastery import CompositeProblem
+from snellen.benchmarks.mathematics.wemath import CompositeProblem, _mode_metrics
 from snellen.benchmarks.open_answers.llava_bench import MODEL, REFERENCE, _relative_metric
-from snellen.benchmarks.perception.pope.intervals import MEAN, POOLED, compute_intervals
+from snellen.benchmarks.perception.pope.summary import MEAN, POOLED, compute_intervals
 from snellen.core.record import Record
 from snellen.core.summary import Metric
 from snellen.scoring.accuracy import mean_metric

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.perception.hallusionbench.scores import FigureKey, hallusion_scores
+from snellen.benchmarks.perception.hallusionbench import FigureKey, hallusion_scores
 from snellen.core.record import Record
 
 ANSWERS = {

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.perception.hallusionbench.judge import parse_agreement
+from snellen.benchmarks.perception.hallusionbench import parse_agreement
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Request

@@ -7,15 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
+from snellen.benchmarks.declaration.rows import at_row
 from snellen.benchmarks.documents.cc_ocr.grading import compare_fields, grade_transcript
 from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
+from snellen.benchmarks.open_answers.mm_ifeval.benchmark import parse_constraints
 from snellen.benchmarks.open_answers.mm_ifeval.text_constraints import split_sentences
-from snellen.benchmarks.open_answers.mm_ifeval.verdicts import parse_constraints
 from snellen.benchmarks.open_answers.mme_reasoning.benchmark import Puzzle, _is_right
 from snellen.benchmarks.open_answers.mme_reasoning.puzzles import solves
 from snellen.benchmarks.perception.q_spatial import parse_marked_length
 from snellen.benchmarks.videos.cg_bench.benchmark import grade_overlap
-from snellen.benchmarks.videos.cg_bench.rows import choice_samples, open_samples
+from snellen.benchmarks.videos.cg_bench.rows import choice_sample, open_sample
 from snellen.core.errors import DataError
 from snellen.core.output import ParsedAnswer
 from snellen.core.sample import Row, Sample
@@ -45,10 +46,10 @@ def test_parses_choice_after_deeply_nested_result() -> None:
 
 @pytest.mark.parametrize("duration", ["short", "nan"])
 def test_length_that_is_not_a_number_gives_one_sentence(duration: str) -> None:
-    rows = [Row(4, {"question": "Where?", "duration": duration})]
-    for samples in (choice_samples, open_samples):
+    row = Row(4, {"question": "Where?", "duration": duration})
+    for make in (choice_sample, open_sample):
         with pytest.raises(DataError, match=r"row 5: `duration` is .*expected the length"):
-            list(samples(rows))
+            at_row("clues.tsv", row, make, row, {})
 
 
 def test_grades_that_no_float_holds_are_none() -> None:

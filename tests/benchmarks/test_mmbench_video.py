@@ -13,7 +13,7 @@ from made_videos import write_video
 
 from snellen.api import evaluate
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.videos.mmbench_video.prompts import find_answer_in_pack
+from snellen.benchmarks.videos.mmbench_video import find_answer_in_pack
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated

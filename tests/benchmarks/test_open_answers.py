@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.open_answers.creation_mmbench.comparison import parse_preference
+from snellen.benchmarks.open_answers.creation_mmbench import parse_preference
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError
 from snellen.core.flow import run_flow

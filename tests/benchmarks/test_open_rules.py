@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.declaration.open_questions import parse_marked_answer, parse_raw_reply, parse_whole_reply
 from snellen.benchmarks.protocol.flows import AskConfig, OpenScoring, single_pass_flow
 from snellen.core.flow import run_flow
 from snellen.core.output import Empty, Failure, Generated, Output, ParsedAnswer, Truncated
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Sample
+from snellen.extract.open_text import parse_final, parse_raw, parse_whole
 from snellen.scoring.accuracy import summarise
 from snellen.stats.intervals import score_interval, wilson
 
@@ -26,9 +26,7 @@ def length(answer: str, sample: Sample) -> float:
     return min(1.0, len(answer) / 10)
 
 
-MANNER = AskConfig(
-    Generation(max_new_tokens=16), open=OpenScoring(parse_marked_answer, shared_letters, {"length": length})
-)
+MANNER = AskConfig(Generation(max_new_tokens=16), open=OpenScoring(parse_final, shared_letters, {"length": length}))
 
 
 def asked(output: Output, sample: Sample = SAMPLE) -> Record:
@@ -97,10 +95,10 @@ def test_intervals_stay_on_the_scale_and_never_claim_certainty() -> None:
     ],
 )
 def test_readings_of_open_replies(reply, stop, final, whole) -> None:
-    assert parse_marked_answer(reply, stop) == final
-    read = parse_whole_reply(reply, stop)
+    assert parse_final(reply, stop) == final
+    read = parse_whole(reply, stop)
     assert (read.value if isinstance(read, ParsedAnswer) else None) == whole
 
 
 def test_the_raw_reply_keeps_the_white_space_around_it() -> None:
-    assert parse_raw_reply(" the answer is 5.\n", "length") == ParsedAnswer(" the answer is 5.\n", "raw reply")
+    assert parse_raw(" the answer is 5.\n", "length") == ParsedAnswer(" the answer is 5.\n", "raw reply")

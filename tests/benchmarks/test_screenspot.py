@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.perception.screenspot.rows import Target, parse_target, to_common_layout
+from snellen.benchmarks.perception.screenspot import Target, parse_target, to_common_layout
 from snellen.core.errors import DataError
 from snellen.core.sample import Row
 from snellen.extract.points import Point

@@ -17,8 +17,7 @@ from PIL import Image
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.videos.tempcompass.benchmark import task_of
-from snellen.benchmarks.videos.tempcompass.flow import parse_reply
+from snellen.benchmarks.videos.tempcompass import parse_reply, task_of
 from snellen.benchmarks.videos.video_mme import parse_first_letter
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.clip import Clip, decode_clip

@@ -16,7 +16,7 @@ from PIL import Image
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.yes_no_scores import parse_yes_no_score
-from snellen.benchmarks.videos.mvtamperbench.benchmark import source_video
+from snellen.benchmarks.videos.mvtamperbench import source_video
 from snellen.core.benchmark import Variant
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.fuzz import pieces, test_readers
 
-from snellen.benchmarks.documents.tablevqabench import table_answers
+from snellen.benchmarks.documents import tablevqabench
 from snellen.core.limits import DEFAULT_LIMITS, RATIO_FROM, Limits, limit_variable
 from snellen.core.media import FORMATS
 from snellen.data import modelscope
@@ -73,7 +73,7 @@ def test_an_option_on_the_page_exists() -> None:
         (mathematics._MAX_DEPTH, "6 deep |"),
         (mathematics._MAX_DIGITS, "| 300 digits |"),
         (terms._MAX_EXPONENT, "exponents up to 1000;"),
-        (table_answers._MAX_LENGTH, "| 1000 characters |"),
+        (tablevqabench._MAX_LENGTH, "| 1000 characters |"),
         (verdicts._MAX_DECODED / 1e6, "about 1 million characters"),
         (test_readers.SECONDS / 2, "less than 0.5 s"),
         (pieces.LENGTH // 1000, "for 100,000 characters"),

@@ -167,7 +167,7 @@ def mme_scores(rows: list[dict[str, Any]], rule: YesNoRule) -> dict[str, float]:
     scores = {"Perception": 0.0, "Cognition": 0.0}
     for group, category in dict.fromkeys((row["group"], row["category"]) for row in rows):
         mine = [row for row in rows if row["category"] == category]
-        hits = [value_of(parse_yes_no(row["prediction"], rule)) == row["answer"] for row in mine]
+        hits = [value_of(parse_yes_no(row["prediction"], rule=rule)) == row["answer"] for row in mine]
         pairs = list(zip(hits[::2], hits[1::2], strict=True))
         scores[group] += 100 * sum(hits) / len(hits) + 100 * sum(map(all, pairs)) / len(pairs)
     return scores

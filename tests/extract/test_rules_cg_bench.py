@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.videos.cg_bench.time_intervals import intersection_over_union, merge_intervals
+from snellen.benchmarks.videos.cg_bench.rows import intersection_over_union, merge_intervals
 from snellen.core.output import ParsedAnswer
 from snellen.extract.published.cg_bench import parse_clues, parse_clues_vlmevalkit, parse_result_choice, result_parser
 

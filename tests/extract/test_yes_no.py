@@ -112,7 +112,7 @@ def test_unclear_words_are_unparsed(reply: str) -> None:
     ],
 )
 def test_the_rules_differ(reply: str, rule: YesNoRule, value: str | None) -> None:
-    answer = parse_yes_no(reply, rule)
+    answer = parse_yes_no(reply, rule=rule)
     assert (answer.value if isinstance(answer, ParsedAnswer) else None) == value
 
 
@@ -126,7 +126,7 @@ def test_why_nothing_was_read() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=120), st.sampled_from(["word", "official", "paper"]))
 def test_any_text_can_be_read(reply: str, rule: YesNoRule) -> None:
-    answer = parse_yes_no(reply, rule)
+    answer = parse_yes_no(reply, rule=rule)
     if isinstance(answer, ParsedAnswer):
         assert answer.span is not None
         assert answer.value in ("Yes", "No")

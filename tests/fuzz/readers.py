@@ -9,12 +9,10 @@ from functools import partial
 from tests.fuzz.pieces import WORDS, encoded_reply, text_of
 from tests.fuzz.target import Broken, Target
 
-from snellen.benchmarks.documents import ocrbench
-from snellen.benchmarks.documents.slidevqa import slide_answers
-from snellen.benchmarks.documents.tablevqabench import table_answers
+from snellen.benchmarks.documents import ocrbench, slidevqa, tablevqabench
 from snellen.benchmarks.documents.vcr_wiki import text_restoration
 from snellen.benchmarks.knowledge import phyx
-from snellen.benchmarks.mathematics.mathvista import typed_values
+from snellen.benchmarks.mathematics import mathvista
 from snellen.benchmarks.open_answers.mega_bench.grading import latex as mega_latex
 from snellen.benchmarks.open_answers.mega_bench.grading import numbers as mega_numbers
 from snellen.benchmarks.open_answers.mega_bench.grading.metrics import LATEX_METRICS, METRICS, score_field
@@ -106,7 +104,7 @@ CHOICES |= {
 WORDS_READ: dict[str, Read] = {
     "parse_multi_label": lambda reply: multi_label.parse_multi_label(reply, "ABCD"),
     "parse_yes_no": yes_no.parse_yes_no,
-    "parse_yes_no prefix4": lambda reply: yes_no.parse_yes_no(reply, "prefix4"),
+    "parse_yes_no prefix4": lambda reply: yes_no.parse_yes_no(reply, rule="prefix4"),
     "parse_yes_no_vlmevalkit": vlmevalkit.parse_yes_no_vlmevalkit,
     "parse_tempcompass_yes_no": tempcompass.parse_tempcompass_yes_no,
     "parse_sentence_match": lambda reply: tempcompass.parse_sentence_match(
@@ -219,31 +217,31 @@ GRADES: dict[str, Read] = {
             exact.contains_gold_authors,
         )
     ],
-    "answer_type_of": typed_values.answer_type_of,
+    "answer_type_of": mathvista.answer_type_of,
     "same_value": lambda reply: [
-        typed_values.same_value(reply, gold, kind)  # type: ignore[arg-type]
+        mathvista.same_value(reply, gold, kind)  # type: ignore[arg-type]
         for gold in _GOLDS
         for kind in _KINDS
     ],
     "normalised of MathVista": lambda reply: [
-        typed_values.normalise_extraction(reply, kind, gold, choices)  # type: ignore[arg-type]
+        mathvista.normalise_extraction(reply, kind, gold, choices)  # type: ignore[arg-type]
         for kind, gold in zip(_KINDS, ("3", "0.5", "x", "[1]"), strict=True)
         for choices in ((), ("a red car", "two"))
     ],
-    "numbers_of": typed_values.parse_number_list,
+    "numbers_of": mathvista.parse_number_list,
     "holds_gold": lambda reply: [
         ocrbench.contains_a_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
     ],
     "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),
     "relaxed_as_it_stands": lambda reply: relaxed.relaxed_untrimmed(reply, _GOLDS),
-    "f1_authors": _graded(partial(slide_answers.f1_authors, question="how many cars are there?")),
-    "equal_authors": _graded(partial(slide_answers.equal_authors, question="which city is it?")),
+    "f1_authors": _graded(partial(slidevqa.f1_authors, question="how many cars are there?")),
+    "equal_authors": _graded(partial(slidevqa.equal_authors, question="which city is it?")),
     "equal_spatial457": lambda reply: spatial457.equal_spatial457(reply, _GOLDS),
-    "statement_correct": _graded(table_answers.is_statement_correct),
-    "same_items": _graded(table_answers.same_items),
-    "same_amount": _graded(table_answers.same_amount),
-    "same_figure": _graded(table_answers.same_figure),
+    "statement_correct": _graded(tablevqabench.is_statement_correct),
+    "same_items": _graded(tablevqabench.same_items),
+    "same_amount": _graded(tablevqabench.same_amount),
+    "same_figure": _graded(tablevqabench.same_figure),
     "restored": lambda reply: [
         restore(reply, gold, chinese=chinese)
         for restore in (text_restoration.score_restoration, text_restoration.score_restoration_published)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.videos.mlvu.open_tasks import parse_two_marks
-from snellen.benchmarks.videos.tempcompass.flow import _parse_gold_choice as label_is_gold
+from snellen.benchmarks.videos.mlvu import parse_two_marks
+from snellen.benchmarks.videos.tempcompass import _parse_gold_choice as label_is_gold
 from snellen.core.benchmark import Variant
 from snellen.extract.verdicts import parse_grades
 from snellen.prompts.judging import load_rubric

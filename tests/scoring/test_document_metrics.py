@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.benchmarks.documents.tablevqabench.table_answers import (
+from snellen.benchmarks.documents.tablevqabench import (
     is_statement_correct,
     normalise_cell,
     parse_amount,

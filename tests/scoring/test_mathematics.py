@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from snellen.benchmarks.mathematics.mathvista.typed_values import nearest_choice, normalise_extraction, same_value
-from snellen.benchmarks.mathematics.wemath.mastery import CompositeProblem, dimension, mastery
+from snellen.benchmarks.mathematics.mathvista import nearest_choice, normalise_extraction, same_value
+from snellen.benchmarks.mathematics.wemath import CompositeProblem, dimension, mastery
 from snellen.core.output import ParsedAnswer
 from snellen.extract.numbers import parse_list_answer, parse_numeric_answer
 from snellen.extract.open_text import parse_open

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.benchmarks.documents.slidevqa.slide_answers import equal_authors, f1_authors
-from snellen.benchmarks.documents.tablevqabench.table_answers import same_items
+from snellen.benchmarks.documents.slidevqa import equal_authors, f1_authors
+from snellen.benchmarks.documents.tablevqabench import same_items
 from snellen.scoring.document import (
     anls_vlmevalkit,
     anls_vlmevalkit_joined_lines,

@@ -87,15 +87,43 @@ CHANCE = "chance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Benchmark:
-    """Where rows come from, how a row becomes a sample, how it is asked and summarised.
-
-    `version` changes whenever a change could move a score.
-    """
+class BenchmarkFacts:
+    """What its declaration and the benchmark that is built of it have in common."""
 
     name: str
     version: str
+    """Changes whenever a change could move a score."""
     title: str
+    paper: str = ""
+    provenance: str = ""
+    """Where the data come from and under which licence."""
+    requires: Requirement = REQUIRES_TEXT
+    unsupported_reason: Callable[[Sample, Capabilities], str | None] | None = None
+    """Why a model cannot take one sample, which then counts as unsupported; None if it can."""
+    prepare: Callable[[Sample], Sample] | None = None
+    """Transforms a sample right before it is asked: images stitched, boxed or blacked out. Recorded
+    replies are scored without it, so it must change neither options nor gold."""
+    oracle: float | None = 100.0
+    """Headline if every reply were the gold answer; None if there is no gold (`unscorable`)."""
+    blank: float = 0.0
+    """Headline if every reply were empty."""
+    chance: float | None = None
+    """Expected headline of guessing, unless it is computed row by row from the data."""
+    unscorable: str = ""
+    """Why no headline can be computed here, e.g. hidden answers, or that no judge was named."""
+    coverage: Literal["exact", "generic type", "inference only"] = "exact"
+    """Whether the authors' own rule is implemented, a rule of the same type, or only asking."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Recorded in runs, as a part of their config: of a declaration those beside the options, of a
+    benchmark the resolved variant, e.g. {"split": "test", "circular": "early"}."""
+    counts_duplicates: bool = False
+    """Whether the authors count every row of a results file, duplicate ids included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark(BenchmarkFacts):
+    """Where rows come from, how a row becomes a sample, how it is asked and summarised."""
+
     headline: str
     """Name of the headline metric; its range is 0..100 unless `unit` says otherwise."""
     open: Callable[[], DataTable]
@@ -111,12 +139,6 @@ class Benchmark:
     and gold alone."""
     fetch: Callable[[FetchProgress | None], Path] | None = None
     """Downloads data that are not shipped and returns the file's path."""
-    requires: Requirement = REQUIRES_TEXT
-    unsupported_reason: Callable[[Sample, Capabilities], str | None] | None = None
-    """Why a model cannot take one sample, which then counts as unsupported; None if it can."""
-    prepare: Callable[[Sample], Sample] | None = None
-    """Transforms a sample right before it is asked: images stitched, boxed or blacked out. Recorded
-    replies are scored without it, so it must change neither options nor gold."""
     extra_roles: tuple[str, ...] = ()
     """Roles of further models that its flows ask, e.g. `clip`; an `extractor` is always allowed."""
     judges_see_media: bool = False
@@ -124,35 +146,18 @@ class Benchmark:
     own_roles: Mapping[str, Callable[[], Model]] = field(default_factory=dict)
     """Models that it brings itself, by role, such as one that runs programs: each is opened when a
     run begins, and its outputs are stored like those of others."""
-    paper: str = ""
-    provenance: str = ""
-    """Where the data come from and under which licence."""
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Options: name to allowed values, the default first."""
     rules: tuple[str, ...] = ("snellen",)
     """Tools whose parsing rules it offers."""
-    oracle: float | None = 100.0
-    """Headline if every reply were the gold answer; None if there is no gold (`unscorable`)."""
-    blank: float = 0.0
-    """Headline if every reply were empty."""
-    chance: float | None = None
-    """Expected headline of guessing, unless it is computed row by row from the data."""
-    unscorable: str = ""
-    """Why no headline can be computed here, e.g. hidden answers."""
     failures: str = "exclude"
     """How failed and missing samples affect scores where the variant leaves it to the rule."""
     reads_errors: bool = False
     """Whether a recorded error message is scored like a reply."""
-    coverage: Literal["exact", "generic type", "inference only"] = "exact"
-    """Whether the authors' scoring rule is implemented, one of the same type, or inference only."""
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    """Resolved variant, e.g. {"split": "test", "circular": "early"}: part of the run's config."""
     max_new_tokens: int = 512
     few_shot_pool: str = ""
     """Where few-shot examples outside the questions come from: a value of the option `split`, or a
     data file or set; "" if none is published."""
-    counts_duplicates: bool = False
-    """Whether the authors count every row of a results file, duplicate ids included."""
     notice: str = ""
     """What a reader of the number must know, e.g. that another tool uses the name for something
     else."""

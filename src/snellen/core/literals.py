@@ -8,6 +8,13 @@ import warnings
 from ast import literal_eval
 from typing import Any
 
+NUMBER_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+    "twenty",
+)
+"""English words for numbers, each at the place that is its number."""
+
 BROKEN_LITERAL = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 """What Python raises for a text that is no literal."""
 
@@ -46,3 +53,8 @@ def parse_finite(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def digits_by_word(last: int) -> dict[str, str]:
+    """The words from zero to `last`, each with its number in digits."""
+    return {word: str(number) for number, word in enumerate(NUMBER_WORDS[: last + 1])}

@@ -47,7 +47,7 @@ _VERB_REACH = 60
 """Characters before a stated option that are searched for its verb."""
 
 
-def parse_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "stop") -> Answer:
+def parse_choice(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The label of the option that `reply` chooses, or the typed reason why there is none.
 
     `options` maps labels (capital letters) to their texts; texts may be empty, and without options

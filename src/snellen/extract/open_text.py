@@ -45,7 +45,7 @@ WHOLE_REPLY = "whole reply"
 """The rule that returns the complete reply, for lack of a mark."""
 
 
-def parse_open(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_open(reply: str, stop_reason: str = "stop") -> Answer:
     """The answer text of a free reply, or the typed reason why there is none.
 
     A reply cut off at the token limit (`stop_reason` "length") is `Truncated` unless it marks its
@@ -70,7 +70,7 @@ def parse_open(reply: str, *, stop_reason: str = "stop") -> Answer:
     return _parse_last_line(reply, start) or whole or Empty()
 
 
-def parse_final(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_final(reply: str, stop_reason: str = "stop") -> Answer:
     """The marked answer, else the complete reply unchanged.
 
     For metrics that compare texts themselves (edit distance, VQA accuracy) and need a plain reply
@@ -86,7 +86,7 @@ def parse_final(reply: str, *, stop_reason: str = "stop") -> Answer:
     return Truncated() if stop_reason == "length" and long else whole
 
 
-def parse_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_whole(reply: str, stop_reason: str = "stop") -> Answer:
     """The complete reply without thinking, surrounding white space and final special tokens.
 
     For captions, transcripts and metrics that search for the gold in the reply. Thinking that was
@@ -102,7 +102,7 @@ def parse_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
     return ParsedAnswer(reply[first:last], WHOLE_REPLY, (first, last))
 
 
-def parse_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_raw(reply: str, stop_reason: str = "stop") -> Answer:
     """The reply as other tools read it: complete, with surrounding white space, which some of them
     count."""
     return ParsedAnswer(reply, "raw reply") if reply.strip() else Empty()

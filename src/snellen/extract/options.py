@@ -8,17 +8,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 from snellen.core import lazy_re as re
+from snellen.core.literals import digits_by_word
 from snellen.extract.clean import blank_markup, contains_any, fold
 
 NUMBER = re.compile(r"[-+$€£]?\d+(?:[.,]\d+)*(?:/\d+)?%?")
-DIGIT_WORDS = dict(
-    zip(
-        ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"),
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-        strict=True,
-    )
-)
-_WORD_DIGITS = dict(zip(DIGIT_WORDS.values(), DIGIT_WORDS, strict=True))
+_WORD_DIGITS = digits_by_word(10)
+DIGIT_WORDS = {digit: word for word, digit in _WORD_DIGITS.items()}
 _ARTICLES = ("a ", "an ", "the ")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _LEFT_EDGE = " \n,;:!?\"'(["

@@ -47,7 +47,7 @@ class Point(NamedTuple):
     y: float
 
 
-def parse_point(reply: str, *, stop_reason: str = "stop") -> Answer:
+def parse_point(reply: str, stop_reason: str = "stop") -> Answer:
     """The point of a reply as "x, y" on the reply's own scale; percent and thousandths in tags as
     fractions."""
     whole = parse_whole(reply, stop_reason=stop_reason)

@@ -77,7 +77,7 @@ _NEGATOR = re.compile(r"(?:\bnot|n't|\bif|\bwhether)\s+(?:\w+\s+){0,3}\Z", re.IG
 _NEGATOR_REACH = 60
 
 
-def parse_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "stop") -> Answer:
+def parse_yes_no(reply: str, stop_reason: str = "stop", *, rule: YesNoRule = "word") -> Answer:
     """The reply as "Yes" or "No", or the typed reason why not.
 
     `stop_reason` "length" turns an unparsed reply into `Truncated`.

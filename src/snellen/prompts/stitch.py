@@ -19,7 +19,6 @@ from snellen.prompts.derived_images import derived_image, load_image, rename_pla
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
-    from PIL.ImageFont import FreeTypeFont, ImageFont
 
 MAX_HEIGHT = 448
 GAP = 16
@@ -88,7 +87,7 @@ def _draw_sheet(tiles: Sequence[_Tile], height: int) -> PILImage:
     size = max(_MIN_FONT_SIZE, height // _FONT_FRACTION)
     font = ImageFont.load_default(size)
     rows = list(_rows(tiles))
-    widths = [_column_width(tile, font) for tile in tiles]
+    widths = [max(tile.image.width, math.ceil(font.getlength(tile.name))) for tile in tiles]
     spare = iter(widths)
     row_widths = [sum(next(spare) for _ in row) + GAP * (len(row) + 1) for row in rows]
     band = size + GAP
@@ -105,10 +104,6 @@ def _draw_sheet(tiles: Sequence[_Tile], height: int) -> PILImage:
             sheet.paste(tile.image, (middle - tile.image.width // 2, below))
             left += column + GAP
     return sheet
-
-
-def _column_width(tile: _Tile, font: FreeTypeFont | ImageFont) -> int:
-    return max(tile.image.width, math.ceil(font.getlength(tile.name)))
 
 
 def _rows(tiles: Sequence[_Tile]) -> Iterator[Sequence[_Tile]]:

@@ -30,9 +30,14 @@ FailurePolicy = Literal["exclude", "count-wrong", "withhold", "as-reply"]
 
 _SECONDARY = ("vanilla", "drop", "by_rules")
 """Metrics displayed next to the headline if they exist."""
+_NO_GOLD = ("has no gold answer and is not scored", "have no gold answer and are not scored")
+_UNGRADED = ("was not graded by any judge and is left out", "were not graded by any judge and are left out")
+_VERDICT = (
+    "a judged reply that states a verdict of its own or asks for one; what a judge only repeats from it does not count"
+)
 _MAX_REASONS = 3
-_YES_NO = frozenset({"Yes", "No"})
 """Most reasons for unsupported samples that a notice lists."""
+_YES_NO = frozenset({"Yes", "No"})
 
 
 class Clusterable(Protocol):
@@ -150,57 +155,39 @@ def count_outcomes(records: Iterable[Record]) -> dict[Outcome, int]:
 def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> Iterable[str]:
     """Sentences that a reader needs before the number: samples left out, failed, not rotated,
     ungraded or unsupported."""
-    total = f"{len(records)} sample{'' if len(records) == 1 else 's'}"
     counts = Counter([record.unscored for record in records])
     passes = counts["missing"] > 0 and any(len(record.passes) > 1 for record in records)
-    missing_text = "no prediction for some pass" if passes else "no prediction"
-    ended: tuple[tuple[Unscored, str], ...] = (("failed", "failed"), ("missing", missing_text))
-    for reason, has in ended:
-        count = counts[reason]
+    no_prediction = "no prediction for some pass" if passes else "no prediction"
+    failed = "counted wrong" if counts["failed"] and counts_wrong("failed", failures) else "left out"
+    missing = "counted wrong" if counts["missing"] and counts_wrong("missing", failures) else "left out"
+    fixed = "could not be rotated and were asked once"
+    rows = sum([record.lacking for record in records])
+    rotations = f"{rows} rotation{'' if rows == 1 else 's'} in the data"
+    others = "counted by the others: the score may be higher than of the whole file"
+    reasons = "; ".join(_reasons(records)) if counts["unsupported"] else ""
+    why = f": {reasons}" if reasons else ""
+    sentences = (
+        (counts["failed"], f"failed and is {failed}", f"failed and are {failed}"),
+        (counts["missing"], f"has {no_prediction} and is {missing}", f"have {no_prediction} and are {missing}"),
+        (sum([record.asked_once for record in records]), fixed, fixed),
+        (
+            sum([record.lacking > 0 for record in records]),
+            f"lacks {rotations} and is {others}",
+            f"lack {rotations} and are {others}",
+        ),
+        (counts["no_gold"], *_NO_GOLD),
+        (counts["ungraded"], *_UNGRADED),
+        (sum([record.holds_verdict for record in records]), f"has {_VERDICT}", f"have {_VERDICT}"),
+        (
+            counts["unsupported"],
+            f"needs what the model cannot do and was not asked{why}",
+            f"need what the model cannot do and were not asked{why}",
+        ),
+    )
+    total = f"{len(records)} sample{'' if len(records) == 1 else 's'}"
+    for count, one, several in sentences:
         if count:
-            have = "" if reason == "failed" else "has " if count == 1 else "have "
-            verb = "counted wrong" if counts_wrong(reason, failures) else "left out"
-            yield f"{count} of {total} {have}{has} and {'is' if count == 1 else 'are'} {verb}"
-    fixed = sum([record.asked_once for record in records])
-    if fixed:
-        yield f"{fixed} of {total} could not be rotated and were asked once"
-    incomplete = sum([record.lacking > 0 for record in records])
-    if incomplete:
-        rows = sum(record.lacking for record in records)
-        yield (
-            f"{incomplete} of {total} {'lacks' if incomplete == 1 else 'lack'} {rows} "
-            f"rotation{'' if rows == 1 else 's'} in the data and "
-            f"{'is' if incomplete == 1 else 'are'} counted by the others: the score may be "
-            "higher than of the whole file"
-        )
-    count = counts["no_gold"]
-    if count:
-        singular = count == 1
-        yield (
-            f"{count} of {total} {'has' if singular else 'have'} no gold answer "
-            f"and {'is' if singular else 'are'} not scored"
-        )
-    count = counts["ungraded"]
-    if count:
-        singular = count == 1
-        yield (
-            f"{count} of {total} {'was' if singular else 'were'} not graded by any judge "
-            f"and {'is' if singular else 'are'} left out"
-        )
-    count = sum([record.holds_verdict for record in records])
-    if count:
-        yield (
-            f"{count} of {total} {'has' if count == 1 else 'have'} a judged reply that states a "
-            "verdict of its own or asks for one; what a judge only repeats from it does not count"
-        )
-    count = counts["unsupported"]
-    if count:
-        singular = count == 1
-        why = "; ".join(_reasons(records))
-        yield (
-            f"{count} of {total} {'needs' if singular else 'need'} what the model cannot do "
-            f"and {'was' if singular else 'were'} not asked{f': {why}' if why else ''}"
-        )
+            yield f"{count} of {total} {one if count == 1 else several}"
 
 
 def _reasons(records: Iterable[Record]) -> list[str]:

@@ -54,15 +54,12 @@ def disagreements(by_rule: Mapping[str, Sequence[Record]]) -> list[Disagreement]
     disagreeing = []
     for (name, pass_index), passes in passes_by_rule.items():
         readings = {rule: _rule_result(one_pass) for rule, one_pass in passes.items()}
-        if len({result.value for result in readings.values()}) > 1 or len(_verdicts(readings)) > 1:
+        verdicts = {(result.correct, result.credit) for result in readings.values()}
+        if len({result.value for result in readings.values()}) > 1 or len(verdicts) > 1:
             first = next(iter(passes.values()))
             row = first.row or (name if pass_index == 0 else f"{name} (rotation {pass_index})")
             disagreeing.append(Disagreement(row, _text(first), first.gold, readings))
     return disagreeing
-
-
-def _verdicts(readings: Mapping[str, RuleResult]) -> set[tuple[bool | None, float | None]]:
-    return {(result.correct, result.credit) for result in readings.values()}
 
 
 def _rule_result(one_pass: Pass) -> RuleResult:

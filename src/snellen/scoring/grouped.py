@@ -76,10 +76,7 @@ def interval_of_mean(
 ) -> Interval | None:
     """Interval of the mean of the groups' means on the scale 0..`top`, by `mean_of_groups`; None
     without groups."""
-    if not groups:
-        return None
-    interval = mean_of_groups(groups, weights=weights)
-    return Interval(top * interval.low, top * interval.high, interval.method, interval.level)
+    return mean_of_groups(groups, weights=weights).scale(top) if groups else None
 
 
 def small_group_notice(groups: Mapping[str, GroupSums], weights: Mapping[str, float] | None = None) -> list[str]:

@@ -13,10 +13,11 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+from snellen.core.literals import digits_by_word
+
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+")
 _LIST = re.compile(r"\s*[A-Za-z](?:\s*,\s*[A-Za-z])+\s*")
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_DIGITS = {word: str(number) for number, word in enumerate(_WORDS)}
+_DIGITS = digits_by_word(10)
 _ARTICLES = frozenset({"a", "an", "the"})
 _LEADING_SIGNS = "\"'`([{<,;:!?"
 _TRAILING_SIGNS = "\"'`)]}>.,;:!?"

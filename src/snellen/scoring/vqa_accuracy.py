@@ -22,6 +22,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from snellen.core.literals import digits_by_word
+
 _SIGNS = ';/[]"{}()=+\\_-><@`,?!'
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _LONE_DOT = re.compile(r"(?<!\d)\.(?!\d)")
@@ -30,12 +32,7 @@ _MAX_DOTS = 32
 """How many dots are deleted: the authors' code passes a regex flag (re.UNICODE = 32) as the
 count."""
 _ARTICLES = frozenset({"a", "an", "the"})
-_DIGITS = {
-    word: str(number)
-    for number, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    )
-} | {"none": "0"}
+_DIGITS = {**digits_by_word(10), "none": "0"}
 _CONTRACTIONS = (
     "ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't "
     "haven't he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't "

@@ -135,7 +135,7 @@ def _reply(record: Record) -> str:
 
 
 def _follows_format(record: Record) -> bool:
-    return isinstance(parse_yes_no(_reply(record), "paper"), ParsedAnswer)
+    return isinstance(parse_yes_no(_reply(record), rule="paper"), ParsedAnswer)
 
 
 def _pairs(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
@@ -153,7 +153,7 @@ def _explanation(record: Record) -> str | None:
     """What follows the answer at the beginning of a reply; None if the reply does not begin with
     the answer, or too little follows."""
     reply = _reply(record)
-    opening = parse_yes_no(reply, "paper")
+    opening = parse_yes_no(reply, rule="paper")
     if not isinstance(opening, ParsedAnswer) or opening.value != record.answer or opening.span is None:
         return None
     explanation = reply[opening.span[1] :]

@@ -22,7 +22,6 @@ from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.official import parse_mmbench
@@ -92,7 +91,7 @@ BENCHMARK = Declaration(
     },
     other_tools={"mmbench": OtherToolName("lmms-eval", "is a group of splits and languages")},
     paper_prompt="paper-mmbench",
-    scoring=choices(official=ParserSet(parse_mmbench, parse_yes_no_by_words), circular="early"),
+    scoring=choices(official=ParserSet(parse_mmbench), circular="early"),
     adjust=_add_first_level,
     hidden_answers=("test",),
 )

@@ -22,7 +22,6 @@ from msgspec.structs import replace
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import choices
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.core.sample import Row, Sample
 from snellen.data.download import RemoteFile
@@ -97,8 +96,5 @@ BENCHMARK = Declaration(
     adjust=_adjust,
     template=_TEMPLATE,
     max_new_tokens=128,
-    scoring=choices(
-        official=ParserSet(parse_mme_realworld, parse_yes_no_by_words),
-        vlmevalkit=ParserSet(vlmevalkit_own.parse_mme_realworld, parse_yes_no_by_words),
-    ),
+    scoring=choices(official=ParserSet(parse_mme_realworld), vlmevalkit=ParserSet(vlmevalkit_own.parse_mme_realworld)),
 )

@@ -4,34 +4,35 @@ options, few-shot examples, controls, videos and gates, in one order."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.data_file import UserFile
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, ResolvedVariant, ScoringParts
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, ResolvedVariant
 from snellen.benchmarks.declaration.own_columns import keep_other_columns, metadata_notice
-from snellen.benchmarks.declaration.rows import AdjustSample, check_unique_ids, rows_to_samples
+from snellen.benchmarks.declaration.rows import AdjustSample, at_row, check_unique_ids, rows_to_samples
 from snellen.benchmarks.declaration.units import UNIT
 from snellen.benchmarks.declaration.videos import find_videos, show_videos, split_video_options, video_options
 from snellen.benchmarks.protocol.ask_config import check_allowed
 from snellen.benchmarks.protocol.control import apply_control
 from snellen.benchmarks.protocol.few_shot import SHOTS, SHOTS_FROM, select_few_shot
+from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.benchmarks.protocol.gate import apply_gate, split_gate
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.parsers import OWN, base_rule, failures_of, select_rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.benchmarks.protocol.system_prompt import apply_system_prompt
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, DataTable, Variant
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, BenchmarkFacts, DataTable, Variant
 from snellen.core.errors import UsageError
-from snellen.core.headline import SumsOf
 from snellen.core.record import Record
+from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.predictions import reply_columns
-from snellen.scoring.accuracy import FailurePolicy
+from snellen.scoring.accuracy import FailurePolicy, summarise
 from snellen.scoring.guesses import guess_notices
 
 
@@ -39,7 +40,8 @@ def build(source: Declaration | BenchmarkFactory | Benchmark, variant: Variant, 
     """The benchmark of a variant. The order of these steps is the contract; nothing else wraps:
 
     1. the gate (`withhold>5%`) is taken off the failure policy;
-    2. the declaration under its options, in `assemble`: rows, prompt, parsers, judges, video;
+    2. the declaration under its options, in `assemble`: rows, then `STAGES`: prompt, parsers and
+       judges; the headline; videos;
     3. few-shot examples, drawn when the data are first read, and never asked themselves;
     4. the control: options shuffled in the data, or images changed right before they are shown;
     5. the user's system prompt before what the model is asked;
@@ -113,53 +115,95 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
         options=_resolve_options(declaration.name, variant, scoring.allowed_options(listed, variant)),
         rule=rule,
         failures=cast(FailurePolicy, check_allowed("failures", failures, get_args(FailurePolicy))),
+        video=video,
     )
-    parts = scoring.parts(resolved)
-    unscorable = declaration.unscorable or parts.unscorable or _hidden_answers(resolved)
-    headline = declaration.headline
-    if (of_tool := declaration.rule_headlines.get(base_rule(rule))) is not None:
-        headline = headline.led_by(of_tool)
-    if parts.is_circular and not headline.in_circular:
-        headline = Headline()
-    benchmark = Benchmark(
-        name=declaration.name,
-        version=declaration.version,
-        title=declaration.title,
-        headline=headline.name or parts.headline,
+    benchmark = _plain_benchmark(resolved)
+    for stage in STAGES:
+        benchmark = stage(benchmark, resolved)
+    return benchmark
+
+
+def _plain_benchmark(resolved: ResolvedVariant) -> Benchmark:
+    """What the declaration says, with its questions asked once and their scores averaged."""
+    declaration, variant, rule = resolved.declaration, resolved.variant, resolved.rule
+    facts: dict[str, Any] = {fact.name: getattr(declaration, fact.name) for fact in fields(BenchmarkFacts)}
+    return Benchmark(
+        **facts,
+        headline=declaration.headline.name,
         open=partial(_open_table, declaration, variant),
         fetch=declaration.data.fetcher(variant),
         samples=partial(_read_samples, declaration, resolved.options),
-        flow=parts.flow,
-        summarise=_summariser(resolved, parts, headline),
-        headline_sums=_sums(resolved, parts, headline),
-        weighs_scores=headline.weighs_scores,
-        requires=parts.requires,
-        unsupported_reason=declaration.unsupported_reason,
-        prepare=declaration.prepare,
-        extra_roles=parts.extra_roles,
-        judges_see_media=parts.judges_see_media,
-        own_roles=parts.own_roles,
-        paper=declaration.paper,
-        provenance=declaration.provenance,
-        options=listed,
-        rules=tuple(scoring.rules),
-        failures=failures,
-        reads_errors=failures == "as-reply" or (variant.failures is None and rule != OWN),
-        oracle=None if unscorable else declaration.oracle,
-        blank=declaration.blank,
-        chance=declaration.chance,
-        unscorable=unscorable,
-        coverage=declaration.coverage,
-        parameters={**parts.parameters, **declaration.parameters},
-        max_new_tokens=parts.max_new_tokens,
+        flow=single_pass_flow(AskConfig(Generation())),
+        summarise=partial(summarise, failures=resolved.failures),
+        options=declaration.scoring.options(declaration),
+        rules=tuple(declaration.scoring.rules),
+        failures=resolved.failures,
+        reads_errors=resolved.failures == "as-reply" or (variant.failures is None and rule != OWN),
         few_shot_pool=declaration.data.few_shot_source(variant),
-        counts_duplicates=declaration.counts_duplicates,
     )
-    if video is None or declaration.video is None:
+
+
+def _score(benchmark: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+    """Asked and scored as declared. Why there is no score: by the declaration, by its scoring, or
+    because the answers are hidden; then there is no gold either."""
+    declaration = resolved.declaration
+    scored = declaration.scoring.score(benchmark, resolved)
+    unscorable = declaration.unscorable or scored.unscorable
+    split = resolved.options.get("split", "")
+    # A data file of the user's own may hold the answers.
+    if not unscorable and split in declaration.hidden_answers and resolved.variant.data is None:
+        unscorable = (
+            f"the answers of split={split} are withheld by the authors of {declaration.name}: the "
+            "questions are asked, and only the authors can score the replies"
+        )
+    return replace(
+        scored,
+        unscorable=unscorable,
+        oracle=None if unscorable else declaration.oracle,
+        parameters={**scored.parameters, **declaration.parameters},
+    )
+
+
+def _lead(benchmark: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+    """With the headline of the benchmark, or of the tool whose rule applies, and its notices."""
+    declaration = resolved.declaration
+    headline = declaration.headline
+    if (of_tool := declaration.rule_headlines.get(base_rule(resolved.rule))) is not None:
+        headline = headline.led_by(of_tool)
+    if "circular" in benchmark.parameters and not headline.in_circular:
+        headline = Headline()
+    context = SummaryContext(
+        plain=benchmark.summarise,
+        plain_headline=benchmark.headline,
+        failures=resolved.failures,
+        options=resolved.options,
+        rule=resolved.rule,
+        judges=benchmark.extra_roles,
+    )
+    own = headline.summarise
+    sum_up = benchmark.summarise if own is None else partial(own, context)
+    notices = (*declaration.notices, *_rule_notices(resolved, headline, benchmark.headline))
+    is_own = isinstance(declaration.data, UserFile)
+    if notices or is_own or resolved.rule != OWN:
+        sum_up = partial(_with_notices, sum_up, notices, is_own, resolved.rule)
+    return replace(
+        benchmark,
+        headline=headline.name or benchmark.headline,
+        summarise=sum_up,
+        headline_sums=benchmark.headline_sums if headline.sums is None else partial(headline.sums, context),
+        weighs_scores=headline.weighs_scores,
+    )
+
+
+def _show_videos(benchmark: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+    video = resolved.declaration.video
+    if video is None or resolved.video is None:
         return benchmark
-    return show_videos(
-        benchmark, video, declaration.video.defaults, in_every_question=declaration.video.in_every_question
-    )
+    return show_videos(benchmark, resolved.video, video.defaults, in_every_question=video.in_every_question)
+
+
+STAGES: tuple[Callable[[Benchmark, ResolvedVariant], Benchmark], ...] = (_score, _lead, _show_videos)
+"""What a declaration makes of the plain benchmark, in this order."""
 
 
 def _resolve_options(name: str, variant: Variant, allowed: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -193,9 +237,13 @@ def _read_samples(declaration: Declaration, options: Options, rows: Iterable[Row
         units = declaration.parameters.get(UNIT, "").split("+")
         used = (*declaration.group_by, *units, *reply_columns(rows))
         adjust = _compose(adjust, keep_other_columns(rows.columns, used))
+    kept = rows if keep_row is None else filter(keep_row, rows)
     if declaration.samples is not None:
-        kept = rows if keep_row is None else filter(keep_row, rows)
         return check_unique_ids(declaration.samples(kept), path)
+    if declaration.sample is not None:
+        make = declaration.sample
+        made = (at_row(path, row, make, row, options) for row in kept)
+        return check_unique_ids((sample for sample in made if sample is not None), path)
     return rows_to_samples(
         rows,
         groups=declaration.group_by,
@@ -222,19 +270,6 @@ def _compose(first: AdjustSample | None, second: AdjustSample | None) -> AdjustS
     return both
 
 
-def _summariser(
-    resolved: ResolvedVariant, parts: ScoringParts, headline: Headline
-) -> Callable[[Sequence[Record]], Summary]:
-    summarise = parts.summarise
-    if headline.summarise is not None:
-        summarise = partial(headline.summarise, _context(resolved, parts))
-    notices = (*resolved.declaration.notices, *_rule_notices(resolved, headline, parts.headline))
-    is_own = isinstance(resolved.declaration.data, UserFile)
-    if not notices and not is_own and resolved.rule == OWN:
-        return summarise
-    return partial(_with_notices, summarise, notices, is_own, resolved.rule)
-
-
 def _rule_notices(resolved: ResolvedVariant, headline: Headline, plain: str) -> Iterator[str]:
     """That the rule of another tool brings a headline of its own, if it does."""
     usual = resolved.declaration.headline.name or plain
@@ -243,23 +278,6 @@ def _rule_notices(resolved: ResolvedVariant, headline: Headline, plain: str) -> 
             f"by the rule {resolved.rule} the score is {headline.name or plain}, the number of "
             f"that tool; by default it is {usual}"
         )
-
-
-def _sums(resolved: ResolvedVariant, parts: ScoringParts, headline: Headline) -> SumsOf | None:
-    if headline.sums is None:
-        return parts.sums
-    return partial(headline.sums, _context(resolved, parts))
-
-
-def _context(resolved: ResolvedVariant, parts: ScoringParts) -> SummaryContext:
-    return SummaryContext(
-        plain=parts.summarise,
-        plain_headline=parts.headline,
-        failures=resolved.failures,
-        options=resolved.options,
-        rule=resolved.rule,
-        panel=parts.panel,
-    )
 
 
 def _with_notices(
@@ -273,16 +291,3 @@ def _with_notices(
     guesses = () if rule == OWN else guess_notices(records, summary.headline, rule)
     kept = metadata_notice(records) if is_own else ()
     return structs.replace(summary, notices=(*summary.notices, *notices, *guesses, *kept))
-
-
-def _hidden_answers(resolved: ResolvedVariant) -> str:
-    """Why a split has no score whose answers its authors keep; a data file of the user's own may
-    hold the answers."""
-    declaration = resolved.declaration
-    split = resolved.options.get("split", "")
-    if split not in declaration.hidden_answers or resolved.variant.data is not None:
-        return ""
-    return (
-        f"the answers of split={split} are withheld by the authors of {declaration.name}: the "
-        "questions are asked, and only the authors can score the replies"
-    )

@@ -6,22 +6,23 @@ Multiple choice, yes/no, open, judged and video benchmarks, and those described 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
-from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.declaration.videos import VideoOptions
+from snellen.benchmarks.protocol.ask_config import allowed_values
+from snellen.benchmarks.protocol.parsers import OWN
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Benchmark, DataTable, FetchProgress, Requirement, Variant, requires
-from snellen.core.flow import Flow
-from snellen.core.headline import HeadlineSums, SumsOf
-from snellen.core.model import Capabilities, Model
+from snellen.core.benchmark import Benchmark, BenchmarkFacts, DataTable, FetchProgress, Requirement, Variant, requires
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Summary
@@ -31,6 +32,10 @@ from snellen.scoring.headlines import plain_mean
 
 Options = Mapping[str, str]
 """Every option of a variant with its value, defaults filled in."""
+
+MakeSample = Callable[[Row, Options], Sample | None]
+"""Makes the sample of a row; None for a row that the variant does not ask. Raises DataError without
+the place of the row, which is added."""
 
 _Summarise = Callable[[SummaryContext, Sequence[Record]], Summary]
 _Sums = Callable[[SummaryContext, Sequence[Record]], HeadlineSums | None]
@@ -117,67 +122,36 @@ class Video:
     fetched by hand are unpacked."""
 
 
-class Scoring(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring(ABC):
     """How samples are asked and replies become scores: `scoring.RuleScoring`, `scoring.YesNo`,
     `judged.Judged`, or a benchmark's own."""
 
-    @property
-    def kind(self) -> Kind | None:
-        """The kind of all questions; None: inferred row by row."""
-
-    @property
-    def adjust(self) -> AdjustSample | None:
-        """Changes each sample of the common layout, before the declaration's own `adjust`."""
-
-    @property
-    def rules(self) -> Mapping[str, object]:
-        """Whose rules can parse the replies."""
+    kind: Kind | None = None
+    """The kind of all questions; None: inferred row by row."""
+    adjust: AdjustSample | None = None
+    """Changes each sample of the common layout, before the declaration's own `adjust`."""
+    rules: Mapping[str, object] = field(default_factory=lambda: {OWN: None})
+    """Whose rules can parse the replies."""
 
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
         """All options but those about videos, in the order in which they are listed."""
+        return {**declaration.data.options, **declaration.options}
 
     def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         """The options with every value they take, also values that are not listed."""
+        return allowed_values(options, variant.options)
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
-        """The flow, the plain summary and what a run records. Raises UsageError for choices that
-        do not go together."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoringParts:
-    """What the scoring contributes to the benchmark."""
-
-    flow: Callable[[Sample], Flow]
-    summarise: Callable[[Sequence[Record]], Summary]
-    headline: str
-    requires: Requirement
-    parameters: Mapping[str, str]
-    max_new_tokens: int
-    sums: SumsOf | None = None
-    """`Benchmark.headline_sums` of this summary."""
-    panel: JudgePanel = field(default_factory=JudgePanel)
-    extra_roles: tuple[str, ...] = ()
-    judges_see_media: bool = False
-    """`Benchmark.judges_see_media`."""
-    own_roles: Mapping[str, Callable[[], Model]] = field(default_factory=dict)
-    """`Benchmark.own_roles`."""
-    is_circular: bool = False
-    unscorable: str = ""
-    """Why this run can have no score, such as that no judge was named."""
+    @abstractmethod
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+        """The benchmark with its flow, the plain summary and what a run records. Raises UsageError
+        for choices that do not go together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class Declaration(BenchmarkFacts):
     """One benchmark as its file declares it. Nothing is opened or read before it is built."""
 
-    name: str
-    version: str
-    """Changes whenever a change could move a score."""
-    title: str
-    paper: str = ""
-    provenance: str = ""
-    """Where the data come from and under which licence."""
     data: DataSource
     aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' names, each with the options it means."""
@@ -189,8 +163,11 @@ class Declaration:
     """Changes the declaration for some variants; its own `options` list those of all."""
 
     # Rows and samples.
+    sample: MakeSample | None = None
+    """Makes the sample of a row in a layout of its own (see `rows.build_sample`)."""
     samples: Callable[[Iterable[Row]], Iterator[Sample]] | None = None
-    """Makes samples of the rows; None: the common column layout, with what follows."""
+    """Makes samples of rows that say something only together. Without either: the common column
+    layout, with what follows."""
     keep: Callable[[Row, Options], bool] | None = None
     """Whether a row belongs to the variant."""
     adjust_row: Callable[[Row], Row] | None = None
@@ -211,9 +188,6 @@ class Declaration:
     """The stored prompt template of the benchmark's paper, which is then the default."""
     max_new_tokens: int | None = None
     """Longest reply in tokens; None: that of `scoring`."""
-    prepare: Callable[[Sample], Sample] | None = None
-    """`Benchmark.prepare`: what is shown, right before it is asked."""
-    unsupported_reason: Callable[[Sample, Capabilities], str | None] | None = None
     video: Video | None = None
 
     # How it is scored.
@@ -223,17 +197,8 @@ class Declaration:
     """By rule: which metric is the headline of the tool, where it is another (`led_by`)."""
     counts_missing: tuple[str, ...] = ()
     """Rules whose tool counts a row without a prediction as wrong; others leave it out."""
-    oracle: float | None = 100.0
-    blank: float = 0.0
-    chance: float | None = None
-    unscorable: str = ""
     hidden_answers: tuple[str, ...] = ()
     """Values of the option `split` whose answers the authors keep."""
-    coverage: Literal["exact", "generic type", "inference only"] = "exact"
-    """Whether the authors' own rule is implemented, a rule of the same type, or only asking."""
-    counts_duplicates: bool = False
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    """Recorded in runs beside the options."""
     notices: tuple[str, ...] = ()
     """Sentences below every summary."""
     check: Callable[[], None] | None = None
@@ -257,3 +222,4 @@ class ResolvedVariant:
     options: Options
     rule: str
     failures: FailurePolicy
+    video: VideoOptions | None = None

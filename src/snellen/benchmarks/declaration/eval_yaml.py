@@ -129,7 +129,8 @@ def plan_prompt(solvers: Sequence[NamedStep], where: str) -> PromptPlan:
         elif solver.name == "multiple_choice" and not solver.args.get("multiple_correct"):
             thinks = thinks or bool(solver.args.get("cot"))
             own_choices = not template
-            frame = _put_around(template, frame) if template else _own_choices(frame, solver)
+            own = _CHOICES + (_CHOOSE_THINKING if solver.args.get("cot") else _CHOOSE)
+            frame = _put_around(template or own, frame)
         elif solver.name != "generate":
             raise DataError(
                 f"{where}: the solver {solver.name} "
@@ -143,10 +144,6 @@ _THINK = '{question}\n\nThink step by step. End with a line that holds the answe
 _CHOICES = "{question}\nOptions:\n{choices}\n"
 _CHOOSE = "Please select the correct answer from the options above."
 _CHOOSE_THINKING = 'Think step by step. End with a line in the form "ANSWER: X", where X is one of {letters}.'
-
-
-def _own_choices(frame: str, solver: NamedStep) -> str:
-    return _put_around(_CHOICES + (_CHOOSE_THINKING if solver.args.get("cot") else _CHOOSE), frame)
 
 
 def _template(solver: NamedStep) -> str:

@@ -29,19 +29,44 @@ from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.declaration.scoring import RuleScoring, choices
-from snellen.benchmarks.declaration.sections import summarise_sections
 from snellen.benchmarks.declaration.video_questions import adjust_choice, group_mean
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet, Rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import requires
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
-from snellen.core.summary import Summary
+from snellen.core.summary import Metric, Summary
 from snellen.data.download import RemoteFile
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 from snellen.scoring.accuracy import score_notices
+from snellen.scoring.grouped import interval_of_mean, sums_by_label
+
+
+def summarise_sections(
+    column: str, sections: Mapping[str, Sequence[str]], context: SummaryContext, records: Sequence[Record]
+) -> Summary:
+    """The plain summary, with a metric for each section: the plain mean of the accuracies of its
+    labels of the grouping `column`, each with the same weight. Without a score for all of its
+    labels a section has no number, nor where the headline has none."""
+    summary = context.plain(records)
+    if summary.headline.value is None:
+        unknown = {name: structs.replace(summary.headline, name=name) for name in sections}
+        return structs.replace(summary, metrics={**summary.metrics, **unknown})
+    sums = sums_by_label(records, column, context.failures)
+    metrics = dict(summary.metrics)
+    for name, labels in sections.items():
+        lacking = [label for label in labels if label not in sums]
+        if lacking:
+            note = f"no score for {', '.join(lacking)}"
+            metrics[name] = Metric(name, None, 0, note=note)
+            continue
+        parts = [sums[label] for label in labels]
+        means = [summary.groups[column][label].value or 0.0 for label in labels]
+        n = sum(part.total.n for part in parts)
+        metrics[name] = Metric(name, sum(means) / len(means), n, interval_of_mean(parts))
+    return structs.replace(summary, metrics=metrics)
+
 
 TYPE = "type"
 NO_RULE = "none"
@@ -188,9 +213,7 @@ def _choice_scoring(family: DescribedFamily) -> RuleScoring:
     elif vlmevalkit:
         of_tool = PARSERS[VLMEVALKIT]._replace(choice=_function(vlmevalkit))
     return choices(
-        official=ParserSet(_function(official), parse_yes_no_by_words) if official else None,
-        vlmevalkit=of_tool,
-        circular=family.circular,
+        official=ParserSet(_function(official)) if official else None, vlmevalkit=of_tool, circular=family.circular
     )
 
 

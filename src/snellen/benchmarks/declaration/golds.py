@@ -176,7 +176,7 @@ def _label(gold: Gold, options: Mapping[str, str], column: ColumnOfGolds | None)
             f"the answer {gold.text!r} is the text of the options {' and '.join(gold.same)}; name "
             "the right one by its letter, or make the options differ"
         )
-    gap = f" (the column {_next_label(options)} is empty there)" if bare_letter(gold.text) else ""
+    gap = f" (the column {chr(ord(max(options)) + 1)} is empty there)" if bare_letter(gold.text) else ""
     raise DataError(
         f"the answer {gold.text!r} is none of the options {', '.join(options)}{gap}; correct it, "
         "or leave it empty to count the row as one without gold"
@@ -196,10 +196,6 @@ def _is_text(gold: Gold, column: ColumnOfGolds | None) -> bool:
             "--columns gold_text=NAME, gold_label=NAME or gold_index=NAME, where NAME is the column"
         )
     return True
-
-
-def _next_label(options: Mapping[str, str]) -> str:
-    return chr(ord(max(options)) + 1)
 
 
 def _has_text(option: str, label: str, text: str) -> bool:

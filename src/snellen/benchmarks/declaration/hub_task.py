@@ -30,23 +30,16 @@ from snellen.benchmarks.declaration.eval_yaml import (
     select_task,
 )
 from snellen.benchmarks.declaration.judged import Judged, similarity_scoring
-from snellen.benchmarks.declaration.open_questions import (
-    METRICS,
-    OpenMetric,
-    against_gold,
-    parse_marked_answer,
-    parse_raw_reply,
-    rules_by_metric,
-)
+from snellen.benchmarks.declaration.open_questions import METRICS, OpenMetric, against_gold, rules_by_metric
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, option_cells
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName
-from snellen.core.request import Message
-from snellen.core.sample import Row, Sample
+from snellen.core.sample import Row
 from snellen.data.columns import column_name, option_letters, parse_list
 from snellen.data.tables.cells import INDEXED_ANSWER, INTEGER_ANSWER, set_integer_gold
 from snellen.data.tables.hub import DESCRIPTION, DatasetName, read_description
+from snellen.extract.open_text import parse_final, parse_raw
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring import mathematics, text_scorers
 
@@ -167,8 +160,7 @@ def _adapt(data: UserFile, template: PromptTemplate, declaration: Declaration, v
 
 def _scoring(scorer: NamedStep, fields: FieldSpec, plan: PromptPlan, where: str) -> Scoring:
     if scorer.name in _GRADED:
-        build = partial(_messages, _template(plan))
-        return similarity_scoring(build)
+        return similarity_scoring(partial(prompt, template=_template(plan)))
     if fields.choices:
         return RuleScoring(similarity=True)
     rules = rules_by_metric(_metric(scorer, where))
@@ -182,7 +174,7 @@ def _metric(scorer: NamedStep, where: str) -> OpenMetric:
     if scorer.name == "answer":
         return METRICS["accuracy"]
     if scorer.name == "math":
-        return OpenMetric(against_gold(_equal_maths), parse_marked_answer)
+        return OpenMetric(against_gold(_equal_maths), parse_final)
     makers: Mapping[str, Callable[..., float]] = {
         "includes": text_scorers.includes,
         "match": text_scorers.match,
@@ -193,7 +185,7 @@ def _metric(scorer: NamedStep, where: str) -> OpenMetric:
         known = (*makers, "answer", "choice", "math", *_GRADED)
         raise UnknownName("scorer", scorer.name, known, f"It is named in {where}.")
     metric = partial(makers[scorer.name], **_checked_arguments(scorer, where))
-    return OpenMetric(against_gold(metric), parse_raw_reply)
+    return OpenMetric(against_gold(metric), parse_raw)
 
 
 _ARGUMENTS: Mapping[str, Mapping[str, tuple[object, ...]]] = {
@@ -215,10 +207,6 @@ def _checked_arguments(scorer: NamedStep, where: str) -> dict[str, Any]:
 
 def _equal_maths(answer: str, golds: Sequence[str]) -> float:
     return float(any(mathematics.equal(answer, gold) for gold in golds))
-
-
-def _messages(template: PromptTemplate, sample: Sample) -> tuple[Message, ...]:
-    return prompt(sample, None, template)
 
 
 def _notices(task: HubTask, plan: PromptPlan, scorer: NamedStep) -> list[str]:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, ScoringParts
-from snellen.benchmarks.declaration.rows import AdjustSample
+from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, Scoring
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
-from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING, GradedSummaryOptions, summarise_judged
+from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING, summarise_judged
 from snellen.benchmarks.protocol.judging import VOTES, JudgePanel, judge_parameters, panel_of
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.request import Generation, Message
-from snellen.core.sample import Kind, Sample
+from snellen.core.sample import Sample
 from snellen.data.columns import parse_list
 from snellen.extract.verdicts import parse_grade
 from snellen.prompts.choice import PromptTemplate, prompt
@@ -39,7 +38,7 @@ the option `rule`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Scoring):
     """Each question is asked once; its reply is graded by judges, or by rules that judges help."""
 
     flow: FlowFactory
@@ -50,25 +49,14 @@ class Judged:
     (`votes`)."""
     multi_label: tuple[str, ...] = ()
     """Groupings under several of whose labels a question may count."""
-    rule_names: tuple[str, ...] = (OWN_RULE,)
-    """Whose rules can parse and compare its replies."""
     max_new_tokens: int = MAX_NEW_TOKENS
     max_judge_tokens: int = 256
-    kind: Kind | None = None
-    adjust: AdjustSample | None = None
-
-    @property
-    def rules(self) -> Mapping[str, None]:
-        return dict.fromkeys(self.rule_names)
 
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
         votes = {"votes": VOTES} if self.must_judge else {}
-        return {**declaration.data.options, **declaration.options, **votes}
+        return {**Scoring.options(self, declaration), **votes}
 
-    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
-        return options
-
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
         """The flow and summary of a judged benchmark. Raises UsageError if rotations are
         requested."""
         declaration, variant = resolved.declaration, resolved.variant
@@ -82,25 +70,24 @@ class Judged:
         headline = declaration.headline.name or ACCURACY
         if headline == ACCURACY and not panel and not self.must_judge:
             headline = BY_RULES
-        summary = GradedSummaryOptions(
-            headline=headline,
-            panel=panel,
-            failures=resolved.failures,
-            multi_label=self.multi_label,
-            must_judge=self.must_judge,
-        )
         recorded = {name: value for name, value in options.items() if (name, value) != (RULE, OWN_RULE)}
-        return ScoringParts(
+        return replace(
+            plain,
             flow=self.flow(settings, panel, options),
-            summarise=partial(summarise_judged, options=summary),
+            summarise=partial(
+                summarise_judged,
+                headline=headline,
+                judges=panel.roles,
+                failures=resolved.failures,
+                multi_label=self.multi_label,
+                must_judge=self.must_judge,
+            ),
             headline=headline,
-            requires=declaration.requires,
             parameters={**recorded, **judge_parameters(panel, *self.rubrics)},
             max_new_tokens=longest,
-            panel=panel,
             extra_roles=panel.roles,
             judges_see_media=any(panel.rubric(name).images != "none" for name in self.rubrics),
-            unscorable=JUDGE_MISSING if self.must_judge and not panel else "",
+            unscorable=plain.unscorable or (JUDGE_MISSING if self.must_judge and not panel else ""),
         )
 
 

@@ -8,17 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.protocol.flows import (
-    EQUALITY,
-    GradeFunction,
-    OpenParser,
-    OpenScoring,
-    parse_choice_by_rules,
-    parse_yes_no_by_words,
-)
-from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
+from snellen.benchmarks.protocol.flows import EQUALITY, GradeFunction, OpenParser, OpenScoring
+from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet
 from snellen.core.benchmark import requires
-from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
 from snellen.extract.open_text import parse_final, parse_raw, parse_whole
 from snellen.prompts.choice import PromptTemplate
@@ -36,27 +28,12 @@ _IMAGE_IDS = ("image_id", "imageid", "ucsf_document_id", "image_name", "image_lo
 """Columns that name the picture of a question, by which questions come in units."""
 
 
-def parse_marked_answer(reply: str, stop_reason: str) -> Answer:
-    """Parse the marked answer, else the whole reply: for metrics that compare whole texts."""
-    return parse_final(reply, stop_reason=stop_reason)
-
-
-def parse_whole_reply(reply: str, stop_reason: str) -> Answer:
-    """Take the whole reply, trimmed: for metrics that search it, and for captions."""
-    return parse_whole(reply, stop_reason=stop_reason)
-
-
-def parse_raw_reply(reply: str, stop_reason: str) -> Answer:
-    """Take the whole reply with its white space, as official scripts and other tools do."""
-    return parse_raw(reply, stop_reason=stop_reason)
-
-
 def open_rules(
     grade: GradeFunction,
     *,
     official: GradeFunction | None = None,
     vlmevalkit: GradeFunction | None = None,
-    parse: OpenParser = parse_marked_answer,
+    parse: OpenParser = parse_final,
     secondary: Mapping[str, GradeFunction] | None = None,
     secondary_official: Mapping[str, GradeFunction] | None = None,
     secondary_vlmevalkit: Mapping[str, GradeFunction] | None = None,
@@ -71,14 +48,12 @@ def open_rules(
         parser: OpenParser, own_grade: GradeFunction | None, own_secondary: Mapping[str, GradeFunction] | None
     ) -> ParserSet:
         all_secondary = {**(secondary or {}), **(own_secondary or {})}
-        return ParserSet(
-            parse_choice_by_rules, parse_yes_no_by_words, OpenScoring(parser, own_grade or grade, all_secondary)
-        )
+        return ParserSet(open=OpenScoring(parser, own_grade or grade, all_secondary))
 
     return {
         "snellen": rule(parse, None, None),
-        "vlmevalkit": rule(parse_raw_reply, vlmevalkit, secondary_vlmevalkit),
-        "official": rule(parse_raw_reply, official, secondary_official),
+        "vlmevalkit": rule(parse_raw, vlmevalkit, secondary_vlmevalkit),
+        "official": rule(parse_raw, official, secondary_official),
     }
 
 
@@ -120,14 +95,24 @@ class OpenMetric(NamedTuple):
 
 METRICS: Mapping[str, OpenMetric] = {
     "accuracy": OpenMetric(EQUALITY.grade, EQUALITY.parse),
-    "exact": OpenMetric(against_gold(equal_folded), parse_marked_answer),
-    "contains": OpenMetric(against_gold(contains_gold), parse_whole_reply),
-    "anls": OpenMetric(against_gold(anls), parse_marked_answer),
-    "relaxed": OpenMetric(against_gold(relaxed_correct), parse_marked_answer),
-    "vqa": OpenMetric(against_gold(vqa_accuracy), parse_marked_answer),
+    "exact": OpenMetric(against_gold(equal_folded), parse_final),
+    "contains": OpenMetric(against_gold(contains_gold), parse_whole),
+    "anls": OpenMetric(against_gold(anls), parse_final),
+    "relaxed": OpenMetric(against_gold(relaxed_correct), parse_final),
+    "vqa": OpenMetric(against_gold(vqa_accuracy), parse_final),
 }
 """How open answers are graded: equal after small differences are taken away, equal but for case,
 a gold contained in the reply, by edit distance, within 5 % of a number, against several people."""
+
+
+def own_and_vlmevalkit(own: OpenScoring, vlmevalkit: OpenScoring) -> dict[str, ParserSet]:
+    """Snellen's rule and VLMEvalKit's for all kinds of questions, with these for open ones."""
+    return {OWN: PARSERS[OWN]._replace(open=own), VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=vlmevalkit)}
+
+
+def is_gold(answer: str, sample: Sample) -> float:
+    """1 for an answer that is written as a gold answer is, else 0."""
+    return float(answer in sample.gold)
 
 
 def rules_by_metric(metric: OpenMetric) -> dict[str, ParserSet]:

@@ -33,6 +33,7 @@ from snellen.extract.yes_no_words import lone_yes_no
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_NOTHING: Mapping[str, str] = {}
 GROUP_COLUMNS = ("split", "l2-category", "category")
 _STRIDE_DIGITS = len(str(ROTATION_STRIDE))
 _SEVERAL_TYPES = frozenset({"multi", "multi_select", "multiple_answers"})
@@ -86,7 +87,7 @@ def rows_to_samples(
     """
 
     def kept_rows() -> Iterable[Row]:
-        adjusted = rows if adjust_row is None else (_at_row(path, row, adjust_row, row) for row in rows)
+        adjusted = rows if adjust_row is None else (at_row(path, row, adjust_row, row) for row in rows)
         return adjusted if keep is None else filter(keep, adjusted)
 
     def generate() -> Iterator[Sample]:
@@ -112,7 +113,33 @@ def rows_to_samples(
     return join_rotations(generate()) if may_rotate(rows) else generate()
 
 
-def _at_row(path: str, row: Row, adjust: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+def build_sample(
+    row: Row,
+    *,
+    kind: Kind = "open",
+    question: str | None = None,
+    gold: str | tuple[str, ...],
+    options: Mapping[str, str] = _NOTHING,
+    hint: str = "",
+    groups: Mapping[str, str] = _NOTHING,
+    unit: str = "",
+) -> Sample:
+    """The sample of a row in a layout of its own, with all media of the row. Its question is that of
+    the row unless another is given; an empty gold answer is none, and an empty label no group."""
+    return Sample(
+        id=row_id(row),
+        kind=kind,
+        question=row.cells.get("question", "") if question is None else question,
+        gold=gold if isinstance(gold, tuple) else (gold,) if gold else (),
+        options=options,
+        media=row.media,
+        hint=hint,
+        groups={name: label for name, label in groups.items() if label},
+        unit=unit,
+    )
+
+
+def at_row(path: str, row: Row, adjust: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
     """What an adjustment returns; the place of the row is added to its errors."""
     try:
         return adjust(*args, **options)
@@ -167,16 +194,18 @@ def sample_of(
     kind = fixed_kind or infer_kind(cells, options, golds, column)
     question = cells.get("question", default_question)
     labels = _label_list(golds, options) if kind == "choice" and fixed_kind is None else ""
-    if labels or (options and fixed_kind is None and "type" in cells and _takes_several(cells)):
+    if labels or (
+        options and fixed_kind is None and "type" in cells and cells["type"].strip().lower() in _SEVERAL_TYPES
+    ):
         golds = (labels,) if labels else golds
         kind, question = "open", list_options(question, options)
     if kind == "choice" and options and golds:
         if not is_plain_label(golds, row, options):
-            golds = _at_row(path, row, choice_golds, row, options, column)
+            golds = at_row(path, row, choice_golds, row, options, column)
     elif kind == "choice":
         golds = tuple(map(label_without_options, golds))
     elif kind == "yes_no":
-        golds = _at_row(path, row, yes_no_golds, golds)
+        golds = at_row(path, row, yes_no_golds, golds)
     return Sample(
         id=row_id(row),
         kind=kind,
@@ -199,10 +228,6 @@ def names_kind(text: str) -> bool:
     """Whether a cell of the column `type` is the name of a kind of question."""
     name = text.strip().lower()
     return name in _KINDS or name in _SEVERAL_TYPES
-
-
-def _takes_several(cells: Mapping[str, str]) -> bool:
-    return cells["type"].strip().lower() in _SEVERAL_TYPES
 
 
 def _label_list(golds: tuple[str, ...], options: Mapping[str, str]) -> str:

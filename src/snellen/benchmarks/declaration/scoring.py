@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, cast, get_args
 
-from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, ScoringParts
-from snellen.benchmarks.declaration.rows import AdjustSample
+from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, Scoring
 from snellen.benchmarks.protocol.ask_config import (
-    allowed_values,
     apply_few_shot,
     apply_prompt_options,
     check_allowed,
@@ -36,13 +34,12 @@ from snellen.benchmarks.protocol.parsers import (
 )
 from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
 from snellen.benchmarks.protocol.similarity import RUBRIC, SCORED_BY, flow_with_similarity, summarise_with_similarity
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
-from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
-from snellen.core.sample import Kind, Sample
+from snellen.core.sample import Kind
 from snellen.core.summary import Summary
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 from snellen.scoring.accuracy import FailurePolicy, summarise
@@ -53,7 +50,7 @@ MAX_SIMILARITY_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleScoring:
+class RuleScoring(Scoring):
     """Choice, yes/no and open questions, asked once or circularly, each reply parsed by a rule.
 
     The score is 1 or 0, for open questions what their metric gives. `choices` and
@@ -65,8 +62,6 @@ class RuleScoring:
     """Name of the mean of the scores."""
     circular: Circular = "off"
     """Whether options are rotated unless the variant says otherwise."""
-    kind: Kind | None = None
-    adjust: AdjustSample | None = None
     template: PromptTemplate = DEFAULT_TEMPLATE
     max_new_tokens: int = MAX_NEW_TOKENS
     similarity: bool = False
@@ -76,14 +71,11 @@ class RuleScoring:
     """Whether their grades are then the score of open questions, and not shown beside it."""
 
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
-        own = {**declaration.data.options, **declaration.options}
+        own = Scoring.options(self, declaration)
         common = prompt_options(declaration.paper_prompt)
         return {**own, **{name: values for name, values in common.items() if name not in own}}
 
-    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
-        return allowed_values(options, variant.options)
-
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
         """The flow and summary of a benchmark that rules score, with or without rotations."""
         declaration, variant = resolved.declaration, resolved.variant
         options = resolved.options
@@ -91,13 +83,14 @@ class RuleScoring:
         config = self._ask_config(resolved)
         headline = self.metric if mode == "off" else "circular"
         own_options = {name: value for name, value in options.items() if name not in prompt_options()}
-        parts = ScoringParts(
+        scored = replace(
+            plain,
             flow=single_pass_flow(config) if mode == "off" else circular_flow(config, mode),
             summarise=partial(
                 summarise, headline=headline, failures=resolved.failures, secondary=tuple(config.open.secondary)
             ),
             headline=headline,
-            requires=few_shot_requirements(declaration.requires, options, variant.control),
+            requires=few_shot_requirements(plain.requires, options, variant.control),
             parameters={
                 **own_options,
                 **prompt_parameters(options, declaration.paper_prompt),
@@ -105,11 +98,10 @@ class RuleScoring:
                 **rule_parameter(variant),
             },
             max_new_tokens=config.settings.max_new_tokens,
-            is_circular=mode != "off",
         )
         if self.similarity or (declaration.kind or self.kind) == "open":
-            return _add_similarity(parts, variant, self.judges_score)
-        return parts
+            return _add_similarity(scored, variant, self.judges_score)
+        return scored
 
     def _ask_config(self, resolved: ResolvedVariant) -> AskConfig:
         """How questions are asked: parsers of the rule, prompt template, few-shot examples,
@@ -161,7 +153,7 @@ class SummariseParsed(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class YesNo:
+class YesNo(Scoring):
     """Yes/no questions whose replies several named rules parse, all of them in every report.
 
     The option `reading` chooses the rule that makes the headline.
@@ -171,7 +163,7 @@ class YesNo:
     """All rules, by the name under which they are reported."""
     selectable: tuple[str, ...]
     """The rules that `reading=` takes, the default first."""
-    rule_of: Mapping[str, str]
+    rules: Mapping[str, str]
     """The rule of `parsers` that each of `--rule` stands for."""
     summarise: SummariseParsed
     sums: Callable[[str, FailurePolicy, Sequence[Record]], HeadlineSums | None]
@@ -180,29 +172,21 @@ class YesNo:
     """The benchmark's own prompts, by the value of `prompt=`; none: the stored ones."""
     max_new_tokens: int = 128
     kind: Kind | None = "yes_no"
-    adjust: AdjustSample | None = None
-
-    @property
-    def rules(self) -> Mapping[str, str]:
-        return self.rule_of
 
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
-        own = {"reading": self.selectable, **declaration.data.options, **declaration.options}
+        own = {"reading": self.selectable, **Scoring.options(self, declaration)}
         if self.templates:
             return {**own, "prompt": tuple(self.templates), **few_shot_options()}
         return {**own, **prompt_options()}
 
-    def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
-        return allowed_values(options, variant.options)
-
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
         """The flow and summary of yes/no questions that count in units. Raises UsageError if
         rotations are requested."""
         declaration, variant = resolved.declaration, resolved.variant
         options, name = resolved.options, declaration.name
         if variant.circular not in (None, "off"):
             raise UsageError(f"{name} has yes/no questions, which have no options to rotate")
-        parsing_rule = parsing_rule_of(name, variant, options["reading"], self.rule_of)
+        parsing_rule = parsing_rule_of(name, variant, options["reading"], self.rules)
         config = AskConfig(
             _settings(resolved, self.max_new_tokens), extractor=variant.extractor, yes_no=self.parsers[parsing_rule]
         )
@@ -216,14 +200,15 @@ class YesNo:
             config = apply_prompt_options(config, options, None, variant.shots)
             own |= prompt_parameters(options, None)
         reported = {rule: parse_conclusion(parser, options) for rule, parser in self.parsers.items()}
-        return ScoringParts(
+        return replace(
+            plain,
             flow=flow_reporting_all_rules(config, reported),
             summarise=partial(
                 self.summarise, parsing_rule=parsing_rule, parsing_rules=tuple(self.parsers), failures=resolved.failures
             ),
-            sums=partial(self.sums, parsing_rule, resolved.failures),
+            headline_sums=partial(self.sums, parsing_rule, resolved.failures),
             headline=declaration.headline.name,
-            requires=few_shot_requirements(declaration.requires, options, variant.control),
+            requires=few_shot_requirements(plain.requires, options, variant.control),
             parameters={**own, **rule_parameter(variant)},
             max_new_tokens=config.settings.max_new_tokens,
         )
@@ -242,18 +227,17 @@ def _settings(resolved: ResolvedVariant, default: int) -> Generation:
     return Generation(max_new_tokens=resolved.variant.max_new_tokens or longest)
 
 
-def _add_similarity(parts: ScoringParts, variant: Variant, judges_score: bool) -> ScoringParts:
-    """The parts with the judges' similarity beside the score or as the score, if there are
+def _add_similarity(scored: Benchmark, variant: Variant, judges_score: bool) -> Benchmark:
+    """The benchmark with the judges' similarity beside the score or as the score, if there are
     judges."""
     panel = panel_of(variant, RUBRIC, max_new_tokens=MAX_SIMILARITY_TOKENS)
     if not panel:
-        return parts
-    flow: Callable[[Sample], Flow] = flow_with_similarity(parts.flow, panel, judges_score=judges_score)
+        return scored
     scored_by = {SCORED_BY: JUDGE} if judges_score else {}
     return replace(
-        parts,
-        flow=flow,
-        summarise=partial(summarise_with_similarity, parts.summarise),
+        scored,
+        flow=flow_with_similarity(scored.flow, panel, judges_score=judges_score),
+        summarise=partial(summarise_with_similarity, scored.summarise),
         extra_roles=panel.roles,
-        parameters={**parts.parameters, **judge_parameters(panel, RUBRIC), **scored_by},
+        parameters={**scored.parameters, **judge_parameters(panel, RUBRIC), **scored_by},
     )

@@ -57,7 +57,10 @@ def load_declaration(path: str) -> Declaration:
     """The benchmark that a TOML file describes. Raises DataError, UnknownName."""
     description = _load_description(path)
     own = Variant(columns=description.columns, ignore_columns=description.ignore_columns)
-    data = UserFile(_resolve_path(description.data, path), own.columns, absolute_path(path))
+    file = description.data
+    if "://" not in file:
+        file = str(Path(path).expanduser().parent / file)
+    data = UserFile(file, own.columns, absolute_path(path))
     content = msgspec.structs.asdict(description)
     if not description.ignore_columns:
         del content["ignore_columns"]  # so that older descriptions keep their digest
@@ -112,10 +115,6 @@ def _load_description(path: str) -> BenchmarkDescription:
     if description.judge and unit_column(description.columns):
         raise DataError(f"{path}: grades of a judge are not counted by units; leave out unit")
     return description
-
-
-def _resolve_path(data: str, path: str) -> str:
-    return data if "://" in data else str(Path(path).expanduser().parent / data)
 
 
 def _scoring(description: BenchmarkDescription) -> Scoring:

@@ -38,6 +38,21 @@ def group_mean(name: str, *columns: str, weights: Weights | None = None) -> Head
     )
 
 
+def add_group_mean(
+    name: str, column: str, context: SummaryContext, records: Sequence[Record], *, labels: int = 0
+) -> Summary:
+    """The plain summary with the mean of the labels' accuracies beside it; with `labels` only if so
+    many have one."""
+    summary = context.plain(records)
+    values = [cell.value for cell in summary.groups.get(column, {}).values() if cell.value is not None]
+    is_complete = len(values) == labels if labels else bool(values)
+    if summary.headline.value is None or not is_complete:
+        return summary
+    interval = interval_of_mean(list(sums_by_label(records, column, context.failures).values()))
+    mean = Metric(name, sum(values) / len(values), summary.n, interval)
+    return structs.replace(summary, metrics={**summary.metrics, name: mean}, beside=(name, *summary.beside))
+
+
 def nested_weights(outer: Callable[[str], str], labels: Sequence[str]) -> dict[str, float]:
     """Weights of groups of groups: each of the `outer` groups that the labels belong to weighs the
     same, and in it each label. They add up to 1."""

@@ -16,18 +16,19 @@ in VLMEvalKit it is 0. There is no score without a judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.extract.verdicts import parse_graded_object
 
 RUBRIC = "charxiv"
@@ -48,27 +49,15 @@ TASKS_OF_QUESTIONS = (
 _TASK_OF = {str(number): task for task, numbers in TASKS_OF_QUESTIONS for number in numbers}
 
 
-def charxiv_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row, whose hint is what the judge is asked. Raises DataError for rows
-    without it."""
-    path = str(getattr(rows, "path", "charxiv"))
-    for row in rows:
-        grading_query = first_cell(row.cells, "grading_query")
-        if _REPLY not in grading_query:
-            raise DataError(
-                f"{path}, row {row.index + 1}: `grading_query` has no {_REPLY}; expected the "
-                "columns of CharXiv_reasoning_val.tsv or CharXiv_descriptive_val.tsv"
-            )
-        category = _category(row.cells)
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=first_cell(row.cells, "question"),
-            gold=row_gold(row),
-            media=row.media,
-            hint=grading_query,
-            groups={CATEGORY: category} if category else {},
+def _sample(row: Row, options: Options) -> Sample:
+    """The hint is what the judge is asked. Raises DataError for rows without it."""
+    grading_query = first_cell(row.cells, "grading_query")
+    if _REPLY not in grading_query:
+        raise DataError(
+            f"`grading_query` has no {_REPLY}; expected the columns of CharXiv_reasoning_val.tsv or "
+            "CharXiv_descriptive_val.tsv"
         )
+    return build_sample(row, gold=row_gold(row), hint=grading_query, groups={CATEGORY: _category(row.cells)})
 
 
 def _category(cells: Mapping[str, str]) -> str:
@@ -112,7 +101,7 @@ BENCHMARK = Declaration(
         "charxiv_val_reasoning": {"split": "reasoning"},
         "charxiv_val_descriptive": {"split": "descriptive"},
     },
-    samples=charxiv_samples,
+    sample=_sample,
     max_new_tokens=1024,
     scoring=Judged(
         flow=JudgedScoring(

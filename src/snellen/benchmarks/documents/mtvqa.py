@@ -14,42 +14,22 @@ of the reply alone and never finds a gold that has one (`--rule official`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from msgspec import structs
+from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules, parse_whole_reply
+from snellen.benchmarks.declaration.open_questions import against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.declaration.video_questions import group_mean
+from snellen.benchmarks.declaration.video_questions import add_group_mean, group_mean
 from snellen.benchmarks.protocol.parsers import OFFICIAL
-from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.record import Record
-from snellen.core.summary import Metric, Summary
+from snellen.extract.open_text import parse_whole
 from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.exact import contains_gold, contains_gold_authors
-from snellen.scoring.grouped import interval_of_mean, sums_by_label
 
 TEMPLATE = PromptTemplate(open="Answer the question using a word or phrase in the language of the question.")
 
 
 LANGUAGE = "category"
 MEAN_OF_LANGUAGES = "mean_of_languages"
-
-
-def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The mean of the languages' means beside the mean over questions."""
-    summary = context.plain(records)
-    sums = sums_by_label(records, LANGUAGE, context.failures)
-    values = [metric.value for metric in summary.groups.get(LANGUAGE, {}).values()]
-    means = [value for value in values if value is not None]
-    if summary.headline.value is None or not means:
-        return summary
-    interval = interval_of_mean(list(sums.values()))
-    mean = Metric(MEAN_OF_LANGUAGES, sum(means) / len(means), summary.n, interval)
-    return structs.replace(
-        summary, metrics={**summary.metrics, MEAN_OF_LANGUAGES: mean}, beside=(MEAN_OF_LANGUAGES, *summary.beside)
-    )
 
 
 BENCHMARK = Declaration(
@@ -65,8 +45,8 @@ BENCHMARK = Declaration(
     template=TEMPLATE,
     scoring=open_answers(
         "accuracy",
-        open_rules(against_gold(contains_gold), official=against_gold(contains_gold_authors), parse=parse_whole_reply),
+        open_rules(against_gold(contains_gold), official=against_gold(contains_gold_authors), parse=parse_whole),
     ),
-    headline=Headline(summarise=_summarise),
+    headline=Headline(summarise=partial(add_group_mean, MEAN_OF_LANGUAGES, LANGUAGE)),
     rule_headlines={OFFICIAL: group_mean(MEAN_OF_LANGUAGES, LANGUAGE)},
 )

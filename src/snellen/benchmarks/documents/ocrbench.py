@@ -20,12 +20,13 @@ from collections.abc import Sequence
 import msgspec
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules, parse_whole_reply
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Metric, Summary
+from snellen.extract.open_text import parse_whole
 
 EXPRESSIONS = "Handwritten Mathematical Expression Recognition"
 """The category whose golds are LaTeX; the authors' file calls the data set `HME100k`."""
@@ -63,11 +64,8 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
         return summary
     right = summary.headline.value / 100 * summary.n
     note = "" if summary.n == _QUESTION_COUNT else f"of {summary.n} questions, not {_QUESTION_COUNT}"
-    share = summary.n / 100
     spread = summary.headline.interval
-    if spread is not None:
-        low, high = share * spread.low, share * spread.high
-        spread = Interval(low, high, spread.method, spread.level)
+    spread = spread and spread.scale(summary.n / 100)
     final = Metric(FINAL, right, summary.n, spread, note, "points", float(summary.n))
     return msgspec.structs.replace(summary, metrics={**summary.metrics, FINAL: final}, beside=(FINAL, *summary.beside))
 
@@ -83,6 +81,6 @@ BENCHMARK = Declaration(
     ),
     group_by=_KIND_COLUMNS,
     template=BARE,
-    scoring=open_answers("accuracy", open_rules(_grade, parse=parse_whole_reply)),
+    scoring=open_answers("accuracy", open_rules(_grade, parse=parse_whole)),
     headline=Headline(summarise=_summarise),
 )

@@ -12,13 +12,14 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.open_questions import open_rules, parse_marked_answer
+from snellen.benchmarks.declaration.open_questions import open_rules
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.declaration.video_questions import group_mean, nested_weights
-from snellen.benchmarks.documents.tablevqabench.benchmark import grade as grade_table
+from snellen.benchmarks.documents.tablevqabench import grade as grade_table
 from snellen.benchmarks.protocol.parsers import OWN, VLMEVALKIT
 from snellen.core.sample import Row, Sample
+from snellen.extract.open_text import parse_final
 from snellen.scoring.edit_distance import anls, anls_by_script
 from snellen.scoring.relaxed import relaxed_correct
 
@@ -57,7 +58,7 @@ def _part_of_split(split: str) -> str:
     return split if split in ("DocVQA", "ChartQA") else "TableVQA"
 
 
-_RULES = open_rules(_grade_by_part, vlmevalkit=_grade_by_part_vlmevalkit, parse=parse_marked_answer)
+_RULES = open_rules(_grade_by_part, vlmevalkit=_grade_by_part_vlmevalkit, parse=parse_final)
 
 BENCHMARK = Declaration(
     name="wilddoc",

@@ -10,16 +10,16 @@ from string import ascii_uppercase
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.open_questions import parse_raw_reply
+from snellen.benchmarks.declaration.open_questions import is_gold, own_and_vlmevalkit
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import list_options, option_cells
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.core.literals import parse_literal
 from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
 from snellen.extract.multi_label import SEPARATOR, parse_multi_label
+from snellen.extract.open_text import parse_raw
 
 _MAX_OPTIONS = 8
 
@@ -38,10 +38,6 @@ def _merge_labels(sample: Sample, row: Row) -> Sample:
 
 def _parse_letters(reply: str, stop_reason: str) -> Answer:
     return parse_multi_label(reply, ascii_uppercase[:_MAX_OPTIONS], stop_reason=stop_reason)
-
-
-def _same_letters(answer: str, sample: Sample) -> float:
-    return float(answer in sample.gold)
 
 
 def _same_list_vlmevalkit(reply: str, sample: Sample) -> float:
@@ -64,9 +60,6 @@ BENCHMARK = Declaration(
     kind="open",
     adjust=_merge_labels,
     scoring=RuleScoring(
-        rules={
-            OWN: PARSERS[OWN]._replace(open=OpenScoring(_parse_letters, _same_letters)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(parse_raw_reply, _same_list_vlmevalkit)),
-        }
+        rules=own_and_vlmevalkit(OpenScoring(_parse_letters, is_gold), OpenScoring(parse_raw, _same_list_vlmevalkit))
     ),
 )

@@ -24,7 +24,6 @@ from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.golds import yes_no_golds
-from snellen.benchmarks.declaration.open_questions import parse_marked_answer, parse_raw_reply
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import DrawnCredit, OpenScoring
@@ -33,6 +32,7 @@ from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.sample import Row, Sample
 from snellen.extract.clean import without_thinking
 from snellen.extract.multi_label import SEPARATOR, parse_multi_label
+from snellen.extract.open_text import parse_final, parse_raw
 from snellen.extract.published.cmmmu import LABELS, choose_labels, draw, holds_filled, parse_truth
 from snellen.extract.yes_no import parse_yes_no
 from snellen.prompts.choice import PromptTemplate
@@ -110,7 +110,7 @@ def _parse_truth(reply: str, stop_reason: str) -> Answer:
     return ParsedAnswer("Yes" if right else "No", "words for right and wrong")
 
 
-_PUBLISHED = PARSERS["vlmevalkit"]._replace(yes_no=parse_truth, open=OpenScoring(parse_raw_reply, _grade_published))
+_PUBLISHED = PARSERS["vlmevalkit"]._replace(yes_no=parse_truth, open=OpenScoring(parse_raw, _grade_published))
 
 BENCHMARK = Declaration(
     name="cmmmu",
@@ -127,7 +127,7 @@ BENCHMARK = Declaration(
     max_new_tokens=1024,
     scoring=RuleScoring(
         rules={
-            "snellen": PARSERS["snellen"]._replace(yes_no=_parse_truth, open=OpenScoring(parse_marked_answer, _grade)),
+            "snellen": PARSERS["snellen"]._replace(yes_no=_parse_truth, open=OpenScoring(parse_final, _grade)),
             "vlmevalkit": _PUBLISHED,
             "official": _PUBLISHED,
         },

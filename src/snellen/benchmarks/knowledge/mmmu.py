@@ -32,7 +32,7 @@ from msgspec.structs import replace
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.protocol.flows import OpenScoring, parse_yes_no_by_words
+from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
 from snellen.core.benchmark import requires
 from snellen.core.output import Answer, Empty, ParsedAnswer
@@ -75,7 +75,7 @@ OFFICIAL_OPEN = OpenScoring(parse_mmmu_open, _holds_gold_official)
 RULES = {
     "snellen": PARSERS["snellen"]._replace(open=OPEN),
     "vlmevalkit": PARSERS["vlmevalkit"]._replace(open=OpenScoring(_parse_whole_reply, _chooses_gold_vlmevalkit)),
-    "official": ParserSet(parse_mmmu_or_draw, parse_yes_no_by_words, OFFICIAL_OPEN),
+    "official": ParserSet(parse_mmmu_or_draw, open=OFFICIAL_OPEN),
 }
 
 

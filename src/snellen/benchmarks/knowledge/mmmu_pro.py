@@ -23,7 +23,6 @@ from msgspec import structs
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, ParserSet
 from snellen.core.benchmark import Variant, requires
 from snellen.core.sample import Row, Sample
@@ -35,13 +34,9 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 _LETTER_INSTRUCTION = "Answer with the option letter from the given choices directly."
 _IMAGE_INSTRUCTION = "Answer the following multiple-choice question in the image."
 _OPTIONS = 10
-_OFFICIAL = ParserSet(parse_mmmu_pro_or_draw, parse_yes_no_by_words)
+_OFFICIAL = ParserSet(parse_mmmu_pro_or_draw)
 _TEMPLATE = PromptTemplate(question="{question}", options="", choose=_LETTER_INSTRUCTION)
 _VLMEVALKIT_COT = PARSERS[VLMEVALKIT]._replace(choice=parse_after_answer)
-
-
-def _shuffles_options(control: str) -> bool:
-    return control.startswith("shuffled-options")
 
 
 def _for_setting(declaration: Declaration, variant: Variant) -> Declaration:
@@ -55,7 +50,7 @@ def _for_setting(declaration: Declaration, variant: Variant) -> Declaration:
         declaration = replace(declaration, scoring=scoring)
     if variant.options.get("setting") != "vision":
         return declaration
-    moved = variant.circular not in (None, "off") or _shuffles_options(variant.control or "")
+    moved = variant.circular not in (None, "off") or (variant.control or "").startswith("shuffled-options")
     return replace(
         declaration,
         requires=requires("text", "image"),

@@ -19,24 +19,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.data.columns import row_id
 from snellen.extract.choice import parse_choice
 from snellen.extract.numbers import parse_numeric_answer
 from snellen.extract.open_text import parse_open
@@ -65,26 +62,19 @@ Example of the expected reply:
 {{"solution": "[step-by-step solution]", "short answer": "[answer]"}}"""
 
 
-def dynamath_samples(rows: Iterable[Row], *, add_instruction: bool = True) -> Iterator[Sample]:
-    """A sample for each row; the variants of a seed question are one unit."""
-    for row in rows:
-        kind = first_cell(row.cells, TYPE)
-        gold = first_cell(row.cells, "answer").strip()
-        question = first_cell(row.cells, "question")
-        if add_instruction:
-            task = _INSTRUCTION.format(task=_TASKS.get(kind, _ANY_TASK))
-            question = f"## Question\n{question}\n{task}"
-        names = ("subject", "knowledge_level", TYPE)
-        groups = {name: row.cells[name] for name in names if name in row.cells}
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=question,
-            gold=(gold,) if gold else (),
-            media=row.media,
-            groups=groups,
-            unit=first_cell(row.cells, "qid"),
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The variants of a seed question are one unit; `prompt=plain` leaves the instruction out."""
+    question = first_cell(row.cells, "question")
+    if options["prompt"] == "json":
+        task = _INSTRUCTION.format(task=_TASKS.get(first_cell(row.cells, TYPE), _ANY_TASK))
+        question = f"## Question\n{question}\n{task}"
+    return build_sample(
+        row,
+        question=question,
+        gold=first_cell(row.cells, "answer").strip(),
+        groups={name: first_cell(row.cells, name) for name in ("subject", "knowledge_level", TYPE)},
+        unit=first_cell(row.cells, "qid"),
+    )
 
 
 def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
@@ -192,13 +182,6 @@ def _worst_scores(records: Sequence[Record], lost: float | None) -> dict[str, fl
     }
 
 
-def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
-    """`prompt=plain` leaves the instruction out."""
-    if variant.options.get("prompt", "json") == "json":
-        return declaration
-    return replace(declaration, samples=partial(dynamath_samples, add_instruction=False))
-
-
 BENCHMARK = Declaration(
     name="dynamath",
     version="4",
@@ -224,6 +207,5 @@ BENCHMARK = Declaration(
     ),
     headline=Headline(name=WORST, summarise=summarise_worst_case, sums=_worst_case_sums),
     coverage="generic type",
-    samples=dynamath_samples,
-    for_variant=_for_prompt,
+    sample=_sample,
 )

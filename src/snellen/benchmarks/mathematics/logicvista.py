@@ -16,16 +16,14 @@ judge the rules read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import OFFICIAL, OWN_RULE, Judged, first_cell, plain_messages, split_list
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 from snellen.extract.multi_label import parse_multi_label
 from snellen.extract.verdicts import parse_labels
 
@@ -34,19 +32,11 @@ SKILL = "skill"
 LABELS = "ABCDEFGHI"
 
 
-def logicvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row; its gold is one value, the letters in order."""
-    for row in rows:
-        skills = split_list(first_cell(row.cells, SKILL, "skills"))
-        gold = join_labels(first_cell(row.cells, "answer"))
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=first_cell(row.cells, "question"),
-            gold=(gold,) if gold else (),
-            media=row.media,
-            groups={SKILL: SEPARATOR.join(skills)} if skills else {},
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The gold is one value, the letters in order."""
+    skills = split_list(first_cell(row.cells, SKILL, "skills"))
+    gold = join_labels(first_cell(row.cells, "answer"))
+    return build_sample(row, gold=gold, groups={SKILL: SEPARATOR.join(skills)})
 
 
 def join_labels(text: str) -> str:
@@ -68,7 +58,7 @@ BENCHMARK = Declaration(
         "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv", "41c5d33adf33765c399e0e6ae588c061"
     ),
     aliases={"LogicVista": {}},
-    samples=logicvista_samples,
+    sample=_sample,
     max_new_tokens=1024,
     scoring=Judged(
         flow=ExtractedScoring(
@@ -83,7 +73,7 @@ BENCHMARK = Declaration(
         ).flow,
         rubrics=(RUBRIC,),
         multi_label=(SKILL,),
-        rule_names=(OWN_RULE, OFFICIAL),
+        rules=dict.fromkeys((OWN_RULE, OFFICIAL)),
         max_judge_tokens=64,
     ),
     coverage="generic type",

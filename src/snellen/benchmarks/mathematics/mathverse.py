@@ -20,15 +20,15 @@ VLMEvalKit.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
-from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import (
     BY_RULES,
     ExtractedScoring,
@@ -37,13 +37,11 @@ from snellen.benchmarks.protocol.judged_flows import (
     ungraded_record,
 )
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.core.benchmark import Variant
 from snellen.core.flow import Flow
 from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 from snellen.extract.choice import parse_choice
 from snellen.extract.open_text import parse_open
 from snellen.extract.verdicts import parse_grade, parse_object
@@ -60,10 +58,6 @@ _FILES: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _published_file(file: tuple[str, str, str]) -> PublishedFile:
-    return published_tsv(f"{_HOME}/{file[0]}.tsv", file[1])
-
-
 EXTRACT, COMPARE = "mathverse-answer", "mathverse-same"
 PROMPT = "prompt"
 _GROUPS = ("problem_version", "subject", "subfield")
@@ -71,29 +65,25 @@ _CHOICE = re.compile(r"^\(?([A-H])[:.)]\s*(.*)$", re.MULTILINE)
 _MAX_ANSWER_LENGTH = 80
 
 
-def mathverse_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
-    """A sample for each row; options are those that the question lists."""
-    for row in rows:
-        question = first_cell(row.cells, "question")
-        judged_question = first_cell(row.cells, "question_for_eval") or question
-        options = dict(_CHOICE.findall(judged_question.partition("Choices")[2]))
-        gold = first_cell(row.cells, "answer").strip()
-        choice = bool(options) and gold in options
-        metadata = parse_object(first_cell(row.cells, "metadata")) or {}
-        groups = {
+def _sample(row: Row, options: Options) -> Sample:
+    """Its options are those that the question lists; `prompt=cot` asks the column `query_cot`."""
+    question = first_cell(row.cells, "question")
+    judged_question = first_cell(row.cells, "question_for_eval") or question
+    choices = dict(_CHOICE.findall(judged_question.partition("Choices")[2]))
+    gold = first_cell(row.cells, "answer").strip()
+    metadata = parse_object(first_cell(row.cells, "metadata")) or {}
+    return build_sample(
+        row,
+        kind="choice" if gold in choices else "open",
+        question=first_cell(row.cells, "query_cot", "question") if options[PROMPT] == "cot" else question,
+        gold=gold,
+        options=choices if gold in choices else {},
+        # What the judge is shown: the question with all that the picture says.
+        hint=judged_question,
+        groups={
             name: first_cell(row.cells, name, f"metadata.{name}") or str(metadata.get(name, "")) for name in _GROUPS
-        }
-        yield Sample(
-            id=row_id(row),
-            kind="choice" if choice else "open",
-            question=(first_cell(row.cells, "query_cot") or question) if cot else question,
-            gold=(gold,) if gold else (),
-            options=options if choice else {},
-            media=row.media,
-            # What the judge is shown: the question with all that the picture says.
-            hint=judged_question,
-            groups={name: text for name, text in groups.items() if text},
-        )
+        },
+    )
 
 
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
@@ -164,20 +154,16 @@ def _is_right(sample: Sample, answer: str) -> bool:
     return mathematics.equal(answer, gold)
 
 
-def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
-    """`prompt=cot` asks the column `query_cot`."""
-    if variant.options.get(PROMPT) != "cot":
-        return declaration
-    return replace(declaration, samples=partial(mathverse_samples, cot=True))
-
-
 BENCHMARK = Declaration(
     name="mathverse",
     version="5",
     title="MathVerse testmini, geometry with more and more in the picture",
     paper="https://arxiv.org/abs/2403.14624",
     provenance="MathVerse (MIT), as VLMEvalKit's TSV",
-    data=Published({"version": tuple(_FILES)}, {(name,): _published_file(file) for name, file in _FILES.items()}),
+    data=Published(
+        {"version": tuple(_FILES)},
+        {(name,): published_tsv(f"{_HOME}/{stem}.tsv", md5) for name, (stem, md5, _) in _FILES.items()},
+    ),
     aliases={
         **{f"MathVerse_MINI{file[2]}": {"version": name} for name, file in _FILES.items()},
         "MathVerse_MINI_Vision_Only_cot": {"version": "vision-only", "prompt": "cot"},
@@ -193,6 +179,5 @@ BENCHMARK = Declaration(
     scoring=Judged(flow=_flow, rubrics=(EXTRACT, COMPARE)),
     coverage="generic type",
     check=mathematics.require_math_verify,
-    samples=mathverse_samples,
-    for_variant=_for_prompt,
+    sample=_sample,
 )

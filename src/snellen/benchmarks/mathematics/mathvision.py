@@ -19,19 +19,18 @@ number. VLMEvalKit evaluates model text as code; we never do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
-from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import OFFICIAL, OWN_RULE, RULE, Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.rows import option_cells
+from snellen.benchmarks.declaration.rows import build_sample, option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.flow import Flow
 from snellen.core.output import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 from snellen.extract.choice import parse_choice
 from snellen.extract.open_text import parse_open
 from snellen.extract.published.mathvision import parse_short_answer
@@ -44,21 +43,17 @@ _MAX_ANSWER_LENGTH = 80
 """Characters of a reply that may be taken whole for an answer."""
 
 
-def mathvision_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row; choices that are bare letters stay options of that text."""
-    for row in rows:
-        options = option_cells(row.cells)
-        gold = first_cell(row.cells, "answer").strip()
-        subject, level = (first_cell(row.cells, "category", "subject"), first_cell(row.cells, "level"))
-        yield Sample(
-            id=row_id(row),
-            kind="choice" if options else "open",
-            question=_question_with_choices(first_cell(row.cells, "question"), options),
-            gold=(gold,) if gold else (),
-            options=options,
-            media=row.media,
-            groups={**({"category": subject} if subject else {}), **({"level": level} if level else {})},
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """Choices that are bare letters stay options of that text."""
+    choices = option_cells(row.cells)
+    return build_sample(
+        row,
+        kind="choice" if choices else "open",
+        question=_question_with_choices(first_cell(row.cells, "question"), choices),
+        gold=first_cell(row.cells, "answer").strip(),
+        options=choices,
+        groups={"category": first_cell(row.cells, "category", "subject"), "level": first_cell(row.cells, "level")},
+    )
 
 
 def _question_with_choices(question: str, options: Mapping[str, str]) -> str:
@@ -103,12 +98,9 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
 def _parse_short(sample: Sample, text: str) -> Answer:
     if sample.options:
         chosen = parse_choice(text, sample.options)
-        return _matching_option(sample, ParsedAnswer(text, "short answer")) if _is_unread(chosen) else chosen
+        is_read = isinstance(chosen, ParsedAnswer)
+        return chosen if is_read else _matching_option(sample, ParsedAnswer(text, "short answer"))
     return ParsedAnswer(text, "short answer")
-
-
-def _is_unread(answer: Answer) -> bool:
-    return not isinstance(answer, ParsedAnswer)
 
 
 def _matching_option(sample: Sample, answer: ParsedAnswer) -> Answer:
@@ -167,9 +159,9 @@ BENCHMARK = Declaration(
         "mathvision_test": {"split": "test"},
         "mathvision_testmini": {"split": "mini"},
     },
-    samples=mathvision_samples,
+    sample=_sample,
     max_new_tokens=2048,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rule_names=(OWN_RULE, OFFICIAL)),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rules=dict.fromkeys((OWN_RULE, OFFICIAL))),
     coverage="generic type",
     check=mathematics.require_math_verify,
 )

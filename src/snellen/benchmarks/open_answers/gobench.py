@@ -18,14 +18,15 @@ rating.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import OWN_RULE, RULE, Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import (
     BY_RULES,
     EXTRACTION,
@@ -41,7 +42,6 @@ from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import parse_grades
 
@@ -97,17 +97,10 @@ _OWN = tuple(
 Ratings = Mapping[str, float]
 
 
-def gobench_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row; its gold is the text with the people's three numbers."""
-    for row in rows:
-        gold = first_cell(row.cells, "answer")
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=first_cell(row.cells, "question"),
-            gold=(gold,) if _find_ratings(gold, _GOLD) is not None else (),
-            media=row.media,
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The gold is the text with the people's three numbers."""
+    gold = first_cell(row.cells, "answer")
+    return build_sample(row, gold=gold if _find_ratings(gold, _GOLD) is not None else "")
 
 
 def _find_ratings(text: str, patterns: Iterable[re.Pattern[str]]) -> Ratings | None:
@@ -134,7 +127,7 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
 
     def flow(sample: Sample) -> Flow:
         """Ask, and compare the ratings in the reply with the people's."""
-        messages = plain_messages(_with_instruction(sample))
+        messages = plain_messages(structs.replace(sample, question=_INSTRUCTION + sample.question))
         output = yield from ask_model(sample, messages, settings)
         if not isinstance(output, Generated):
             return build_record(sample, (Pass(messages, output, gold=sample.gold),))
@@ -161,11 +154,6 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
         return build_record(sample, (result,), score=_mean(values), values=values)
 
     return flow
-
-
-def _with_instruction(sample: Sample) -> Sample:
-    """The sample with the authors' instruction before its question."""
-    return structs.replace(sample, question=_INSTRUCTION + sample.question)
 
 
 def _parse(reply: str, is_theirs: bool) -> Ratings | None:
@@ -200,8 +188,8 @@ BENCHMARK = Declaration(
         "https://huggingface.co/datasets/bonnot/GOBench/resolve/main/GOBench.tsv", "9f37ad20d99a9d4159fe46ab928741be"
     ),
     aliases={"GOBench": {}},
-    samples=gobench_samples,
+    sample=_sample,
     max_new_tokens=1024,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rule_names=(OWN_RULE, VLMEVALKIT)),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rules=dict.fromkeys((OWN_RULE, VLMEVALKIT))),
     headline=Headline(name="overall"),
 )

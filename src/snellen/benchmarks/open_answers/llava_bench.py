@@ -18,15 +18,16 @@ in columns of their own (`--judge column:gpt4_score+score`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from msgspec import structs
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -37,7 +38,6 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.data.columns import row_id
 from snellen.extract.unanswered import model_text, non_answer
 from snellen.extract.verdicts import parse_pair
 from snellen.scoring.accuracy import cluster_samples
@@ -54,20 +54,11 @@ _TOP = 10.0
 _PREFIX = "llava_bench_"
 
 
-def llava_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row: the reference is its gold, the caption its hint."""
-    for row in rows:
-        reference = first_cell(row.cells, "gpt4_ans", "reference", "gpt_answer", "answer")
-        category = first_cell(row.cells, CATEGORY).strip().removeprefix(_PREFIX)
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=row.cells.get("question", ""),
-            gold=(reference,) if reference else (),
-            media=row.media,
-            hint=first_cell(row.cells, CAPTION),
-            groups={CATEGORY: category} if category else {},
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The reference is its gold, the caption its hint."""
+    reference = first_cell(row.cells, "gpt4_ans", "reference", "gpt_answer", "answer")
+    category = first_cell(row.cells, CATEGORY).strip().removeprefix(_PREFIX)
+    return build_sample(row, gold=reference, hint=first_cell(row.cells, CAPTION), groups={CATEGORY: category})
 
 
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
@@ -81,9 +72,13 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
         if not isinstance(output, Generated):
             return build_record(sample, (Pass(messages, output, gold=sample.gold),))
         reply_text = model_text(output)
-        verdicts = yield from ask_judges(
-            panel, RUBRIC, _fields(sample, reply_text), read, Ref(sample.id), about=reply_text
-        )
+        fields = {
+            "caption": sample.hint,
+            "question": sample.question,
+            "reference": sample.gold[0] if sample.gold else "",
+            "reply": reply_text,
+        }
+        verdicts = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id), about=reply_text)
         no_answer = non_answer(output)
         answer = no_answer or ParsedAnswer(reply_text.strip(), "whole reply")
         result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
@@ -97,19 +92,10 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
     return flow
 
 
-def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
-    return {
-        "caption": sample.hint,
-        "question": sample.question,
-        "reference": sample.gold[0] if sample.gold else "",
-        "reply": reply,
-    }
-
-
 def summarise_relative(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The relative score over all and per category, in place of the model's own mean."""
     summary = context.plain(records)
-    if not context.panel:
+    if not context.judges:
         return summary
     headline = _relative_metric(records, summary.headline)
     labels = {
@@ -133,14 +119,12 @@ def _relative_sums(context: SummaryContext, records: Sequence[Record]) -> Headli
 def _score_ratio(records: Sequence[Record]) -> HeadlineSums | None:
     """100 times the model's scores over those of the reference."""
     added = [
-        [RatioTerm(RELATIVE, record.values[MODEL], record.values[REFERENCE])] if _has_reference_score(record) else []
+        [RatioTerm(RELATIVE, record.values[MODEL], record.values[REFERENCE])]
+        if record.score is not None and REFERENCE in record.values
+        else []
         for record in records
     ]
     return sum_of_ratios(added)
-
-
-def _has_reference_score(record: Record) -> bool:
-    return record.score is not None and REFERENCE in record.values
 
 
 def _relative_metric(records: Sequence[Record], plain: Metric) -> Metric:
@@ -165,7 +149,7 @@ BENCHMARK = Declaration(
         "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv", "d382a093f749a697820d3dadd61c8428"
     ),
     aliases={"LLaVABench": {}, "llava_in_the_wild": {}, "llava_bench_in_the_wild": {}},
-    samples=llava_samples,
+    sample=_sample,
     max_new_tokens=1024,
     scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
     headline=Headline(name=RELATIVE, summarise=summarise_relative, sums=_relative_sums),

@@ -16,16 +16,17 @@ repeat their runs. There is no score without a judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages, split_list
 from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.extract.verdicts import parse_grade
 
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
@@ -36,19 +37,11 @@ COMBINATION = "integration"
 MAX_NEW_TOKENS = 1024
 
 
-def mm_vet_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row; the gold is kept in one piece, with its <AND> and <OR>."""
-    for row in rows:
-        abilities = split_list(first_cell(row.cells, "capability", "capabilities", "category"))
-        golds = row_gold(row)
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=row.cells.get("question", ""),
-            gold=("<OR>".join(golds),) if golds else (),
-            media=row.media,
-            groups={ABILITY: SEPARATOR.join(abilities), COMBINATION: "+".join(sorted(abilities))} if abilities else {},
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The gold is kept in one piece, with its <AND> and <OR>."""
+    abilities = split_list(first_cell(row.cells, "capability", "capabilities", "category"))
+    groups = {ABILITY: SEPARATOR.join(abilities), COMBINATION: "+".join(sorted(abilities))}
+    return build_sample(row, gold="<OR>".join(row_gold(row)), groups=groups)
 
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
@@ -72,7 +65,7 @@ BENCHMARK = Declaration(
         },
     ),
     aliases={"MMVet": {"split": "all"}, "MMVet_Hard": {"split": "hard"}, "mmvet": {"split": "all"}},
-    samples=mm_vet_samples,
+    sample=_sample,
     max_new_tokens=MAX_NEW_TOKENS,
     scoring=Judged(
         flow=JudgedScoring(

@@ -19,16 +19,17 @@ table and leaves it out in another). There is no score without a judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -41,7 +42,7 @@ from snellen.core.record import Pass, Record
 from snellen.core.request import Generate, Generation, Media, Message, Part, Ref, Text
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.data.columns import parse_list, row_id
+from snellen.data.columns import parse_list
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import parse_grades
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
@@ -65,26 +66,17 @@ _TOP = 10.0
 _SLOT = re.compile(r"<ImageHere>", re.IGNORECASE)
 
 
-def mmdu_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each dialogue: its golds are the references in order, and its hint holds the
-    questions as a JSON list. Raises DataError for lists that differ in length."""
-    path = str(getattr(rows, "path", "mmdu"))
-    for row in rows:
-        questions = _parse_texts(first_cell(row.cells, "question"))
-        references = _parse_texts(first_cell(row.cells, "answer"))
-        if not questions or (references and len(references) != len(questions)):
-            raise DataError(
-                f"{path}, row {row.index + 1}: {len(questions)} questions and {len(references)} "
-                "answers; expected two lists of the same length"
-            )
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=questions[0],
-            gold=references,
-            media=row.media,
-            hint=msgspec.json.encode(questions).decode(),
+def _sample(row: Row, options: Options) -> Sample:
+    """A dialogue: its golds are the references in order, and its hint holds the questions as a JSON
+    list. Raises DataError for lists that differ in length."""
+    questions = _parse_texts(first_cell(row.cells, "question"))
+    references = _parse_texts(first_cell(row.cells, "answer"))
+    if not questions or (references and len(references) != len(questions)):
+        raise DataError(
+            f"{len(questions)} questions and {len(references)} answers; expected two lists of the same length"
         )
+    hint = msgspec.json.encode(questions).decode()
+    return build_sample(row, question=questions[0], gold=references, hint=hint)
 
 
 def _parse_texts(text: str) -> tuple[str, ...]:
@@ -201,20 +193,16 @@ def summarise_turns(context: SummaryContext, records: Sequence[Record]) -> Summa
     summary = context.plain(records)
     if summary.headline.value is None:
         return summary
-    overall = _turn_metric(records, summary.headline, OVERALL)
+    overall = _turn_metric(OVERALL, context, records, summary.headline)
     metrics = {
-        name: _turn_metric(records, metric, name) if name in (*MARKS, FITTED) else metric
+        name: _turn_metric(name, context, records, metric) if name in (*MARKS, FITTED) else metric
         for name, metric in summary.metrics.items()
         if name not in (context.plain_headline, OVERALL)
     }
     return structs.replace(summary, headline=overall, metrics={context.plain_headline: overall, **metrics}, bounds=None)
 
 
-def _overall_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    return _turn_sums(records, OVERALL)
-
-
-def _turn_sums(records: Sequence[Record], name: str) -> HeadlineSums | None:
+def _turn_sums(name: str, context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean of a value over turns: a dialogue weighs as many as it has."""
     added = [
         []
@@ -225,9 +213,9 @@ def _turn_sums(records: Sequence[Record], name: str) -> HeadlineSums | None:
     return sum_of_ratios(added)
 
 
-def _turn_metric(records: Sequence[Record], plain: Metric, name: str) -> Metric:
+def _turn_metric(name: str, context: SummaryContext, records: Sequence[Record], plain: Metric) -> Metric:
     """The mean of a value with the number of a dialogue's turns as weight."""
-    sums = _turn_sums(records, name)
+    sums = _turn_sums(name, context, records)
     if sums is None:
         return plain
     value = sums.of_all()
@@ -242,9 +230,9 @@ BENCHMARK = Declaration(
     provenance="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
     data=single_tsv("https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv", "848b635a88a078f49aebcc6e39792061"),
     aliases={"MMDU": {}},
-    samples=mmdu_samples,
+    sample=_sample,
     requires=requires("text", "image"),
     max_new_tokens=1024,
     scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
-    headline=Headline(name="score", summarise=summarise_turns, sums=_overall_sums),
+    headline=Headline(name="score", summarise=summarise_turns, sums=partial(_turn_sums, OVERALL)),
 )

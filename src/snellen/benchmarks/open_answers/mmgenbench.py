@@ -24,21 +24,20 @@ from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, Scoring
 from snellen.benchmarks.declaration.family_file import summarise_without_gold
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.protocol.drawing_options import allow_drawing_options, drawing_options, split_drawing_options
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record
 from snellen.benchmarks.protocol.ranking import bare_question
-from snellen.core.benchmark import Variant, requires
+from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.flow import Flow
 from snellen.core.media import InlineSource
 from snellen.core.model import Capabilities
 from snellen.core.output import Compared, Drawn, Failure, Generated, ParsedAnswer, Unparsed
 from snellen.core.record import Pass
 from snellen.core.request import CLIP, Compare, Draw, Drawing, Generation, Ref, Text, user
-from snellen.core.sample import Kind, Sample
+from snellen.core.sample import Sample
 from snellen.extract.unanswered import non_answer
 from snellen.scoring.accuracy import summarise
 
@@ -127,30 +126,24 @@ def _requirement(capabilities: Capabilities) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RedrawingScoring:
+class RedrawingScoring(Scoring):
     """Prompts are drawn and compared if a CLIP model is named, else collected."""
 
-    kind: Kind | None = "open"
-    adjust: AdjustSample | None = None
-
-    @property
-    def rules(self) -> Mapping[str, None]:
-        return {"snellen": None}
-
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
-        return {**declaration.data.options, **declaration.options, **drawing_options()}
+        return {**Scoring.options(self, declaration), **drawing_options()}
 
     def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         return allow_drawing_options(options, variant)
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
         """The flow, which draws only with a CLIP model, and what a run records."""
         variant = resolved.variant
         drawing = split_drawing_options(variant)
         longest = variant.max_new_tokens or _MAX_NEW_TOKENS
         settings = Generation(max_new_tokens=longest)
         own = {name: resolved.options[name] for name in resolved.declaration.data.options}
-        return ScoringParts(
+        return replace(
+            plain,
             flow=(redrawing_flow(settings, drawing.settings) if variant.clip else collecting_flow(settings)),
             summarise=partial(summarise, headline=SIMILARITY, failures=resolved.failures),
             headline=SIMILARITY,

@@ -23,7 +23,6 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import group_mean
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT, ParserSet
 from snellen.core.benchmark import Variant, requires
 from snellen.core.sample import Row, Sample
@@ -57,7 +56,7 @@ def _for_rotations(declaration: Declaration, variant: Variant) -> Declaration:
     return replace(declaration, scoring=scoring)
 
 
-_SCORING = choices(official=ParserSet(parse_blink, parse_yes_no_by_words))
+_SCORING = choices(official=ParserSet(parse_blink))
 
 BENCHMARK = Declaration(
     name="blink",

@@ -21,7 +21,6 @@ from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import group_mean, nested_weights
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.core.sample import Row
 from snellen.extract.published.official import parse_cvbench
@@ -72,7 +71,7 @@ BENCHMARK = Declaration(
         "cv_bench_3d": {"dimension": "3D"},
     },
     group_by=(*_DIMENSION_COLUMNS, "source", "task", "category"),
-    scoring=choices(official=ParserSet(parse_cvbench, parse_yes_no_by_words)),
+    scoring=choices(official=ParserSet(parse_cvbench)),
     keep=_is_in_dimension,
     headline=replace(group_mean(HEADLINE, "source", weights=_weights), in_circular=True),
 )

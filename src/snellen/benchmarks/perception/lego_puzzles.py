@@ -8,15 +8,15 @@ from __future__ import annotations
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.open_questions import parse_marked_answer
+from snellen.benchmarks.declaration.open_questions import is_gold, own_and_vlmevalkit
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_column
+from snellen.extract.open_text import parse_final
 from snellen.extract.orders import find_order, find_order_vlmevalkit
 
 ORDER_LABELS = "ABCD"
@@ -41,7 +41,7 @@ def _ask_for_order(sample: Sample, row: Row) -> Sample:
 
 def _parse_order(reply: str, stop_reason: str) -> Answer:
     """The order in the marked answer, else the last one in the reply."""
-    answer = parse_marked_answer(reply, stop_reason)
+    answer = parse_final(reply, stop_reason)
     if not isinstance(answer, ParsedAnswer):
         return answer
     order = find_order(answer.value, ORDER_LABELS) or find_order(reply, ORDER_LABELS)
@@ -51,10 +51,6 @@ def _parse_order(reply: str, stop_reason: str) -> Answer:
 def _parse_order_vlmevalkit(reply: str, stop_reason: str) -> Answer:
     order = find_order_vlmevalkit(reply)
     return ParsedAnswer(order, "vlmevalkit: order") if order else Unparsed()
-
-
-def _grade_order(answer: str, sample: Sample) -> float:
-    return float(answer in sample.gold)
 
 
 BENCHMARK = Declaration(
@@ -67,9 +63,6 @@ BENCHMARK = Declaration(
     aliases={"LEGO": {}},
     adjust=_ask_for_order,
     scoring=RuleScoring(
-        rules={
-            OWN: PARSERS[OWN]._replace(open=OpenScoring(_parse_order, _grade_order)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(_parse_order_vlmevalkit, _grade_order)),
-        }
+        rules=own_and_vlmevalkit(OpenScoring(_parse_order, is_gold), OpenScoring(_parse_order_vlmevalkit, is_gold))
     ),
 )

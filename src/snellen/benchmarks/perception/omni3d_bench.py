@@ -12,15 +12,15 @@ import re
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.open_questions import parse_marked_answer, parse_raw_reply
+from snellen.benchmarks.declaration.open_questions import own_and_vlmevalkit
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.core.literals import parse_finite
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.sample import Row, Sample
 from snellen.extract.numbers import parse_numeric_answer
+from snellen.extract.open_text import parse_final, parse_raw
 from snellen.extract.yes_no import parse_yes_no
 from snellen.scoring.open_answer import matches_gold
 
@@ -46,7 +46,7 @@ def _parse_tagged(reply: str, stop_reason: str) -> Answer:
     tags = list(_TAGGED.finditer(reply))
     if tags and tags[-1][1].strip():
         return ParsedAnswer(tags[-1][1].strip(), "answer tag", tags[-1].span(1))
-    return parse_marked_answer(reply, stop_reason)
+    return parse_final(reply, stop_reason)
 
 
 def _grade_measure(answer: str, sample: Sample) -> float:
@@ -109,9 +109,8 @@ BENCHMARK = Declaration(
     kind="open",
     adjust=_ask_for_measure,
     scoring=RuleScoring(
-        rules={
-            OWN: PARSERS[OWN]._replace(open=OpenScoring(_parse_tagged, _grade_measure)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(parse_raw_reply, _grade_measure_vlmevalkit)),
-        }
+        rules=own_and_vlmevalkit(
+            OpenScoring(_parse_tagged, _grade_measure), OpenScoring(parse_raw, _grade_measure_vlmevalkit)
+        )
     ),
 )

@@ -12,12 +12,12 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.open_questions import parse_marked_answer, parse_raw_reply
+from snellen.benchmarks.declaration.open_questions import own_and_vlmevalkit
 from snellen.benchmarks.declaration.published import HubSplit, Published
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenParser, OpenScoring
-from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.core.sample import Row, Sample
+from snellen.extract.open_text import parse_final, parse_raw
 
 SUCCESS = "success_rate"
 STRICTER = "within_1.5"
@@ -152,10 +152,7 @@ BENCHMARK = Declaration(
     adjust_row=_state_length,
     adjust=_ask_for_length,
     scoring=RuleScoring(
-        rules={
-            OWN: PARSERS[OWN]._replace(open=_both(parse_marked_answer, _grade_length)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=_both(parse_raw_reply, _grade_length_vlmevalkit)),
-        },
+        rules=own_and_vlmevalkit(_both(parse_final, _grade_length), _both(parse_raw, _grade_length_vlmevalkit)),
         metric=SUCCESS,
     ),
 )

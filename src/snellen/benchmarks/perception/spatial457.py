@@ -15,15 +15,11 @@ from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, rules_of
 from snellen.core import lazy_re as re
+from snellen.core.literals import digits_by_word
 from snellen.core.output import Answer, ParsedAnswer
 
 _ANSWER_FORMS = (re.compile(r"Answer': '(.*?)'"), re.compile(r'Answer": "(.*?)"'), re.compile(r"Answer': (\d)"))
-_NUMBERS = {
-    word: str(number)
-    for number, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    )
-}
+_DIGITS = digits_by_word(10)
 _SHAPES = {
     "car": ("suv", "wagon", "minivan", "sedan", "truck", "addi", "car"),
     "bus": ("articulated", "regular", "double", "school", "bus"),
@@ -52,7 +48,7 @@ def _equal(answer: str, gold: str) -> bool:
     return (
         answer_text.lower() == gold_text
         or (answer_text == "0" and gold == "No")
-        or _NUMBERS.get(answer_text.lower()) == gold
+        or _DIGITS.get(answer_text.lower()) == gold
         or (gold_text == "yes" and answer_text in tuple("123456789"))
         or (_kind(answer_text) is not None and _kind(answer_text) == _kind(gold))
     )

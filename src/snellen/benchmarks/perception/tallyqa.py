@@ -14,39 +14,17 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import EQUALITY
 from snellen.benchmarks.protocol.parsers import OWN, VLMEVALKIT
+from snellen.core.literals import NUMBER_WORDS
 from snellen.core.sample import Sample
 
-_NUMBER_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-)
-_COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(_NUMBER_WORDS)})\b")
+_COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(NUMBER_WORDS)})\b")
 
 
 def _equal_first_count(answer: str, sample: Sample) -> float:
     match = _COUNT.search(answer.lower())
     if match is None:
         return 0.0
-    count = int(match["digits"]) if match["digits"] else _NUMBER_WORDS.index(match[0])
+    count = int(match["digits"]) if match["digits"] else NUMBER_WORDS.index(match[0])
     return float(any(gold.strip() == str(count) for gold in sample.gold))
 
 

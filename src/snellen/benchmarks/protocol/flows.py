@@ -56,21 +56,6 @@ class DrawnCredit(float):
 _YES_NO = ("Yes", "No")
 
 
-def parse_choice_by_rules(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    """Snellen's parser of choices."""
-    return parse_choice(reply, options, stop_reason=stop_reason)
-
-
-def parse_yes_no_by_words(reply: str, stop_reason: str) -> Answer:
-    """Snellen's parser of yes/no replies."""
-    return parse_yes_no(reply, stop_reason=stop_reason)
-
-
-def parse_open_answer(reply: str, stop_reason: str) -> Answer:
-    """Snellen's parser of open replies."""
-    return parse_open(reply, stop_reason=stop_reason)
-
-
 def equals_gold(answer: str, sample: Sample) -> float:
     """1 for an answer equal to a gold answer after normalising (`scoring.open_answer`), else 0."""
     return float(matches_gold(answer, sample.gold) or has_same_labels(answer, sample.gold))
@@ -86,7 +71,7 @@ class OpenScoring:
     extractor, if the run has one, answers for every reply that is not empty or refused.
     """
 
-    parse: OpenParser = parse_open_answer
+    parse: OpenParser = parse_open
     grade: GradeFunction = equals_gold
     secondary: Mapping[str, GradeFunction] = field(default_factory=dict)
     extract: ExtractAnswer | None = None
@@ -111,8 +96,8 @@ class AskConfig:
     settings: Generation
     extractor: bool = False
     """Whether replies that no rule can match go to the `extractor` role."""
-    yes_no: YesNoParser = parse_yes_no_by_words
-    choice: ChoiceParser = parse_choice_by_rules
+    yes_no: YesNoParser = parse_yes_no
+    choice: ChoiceParser = parse_choice
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices in place of `choice` where there is a gold."""
     open: OpenScoring = EQUALITY

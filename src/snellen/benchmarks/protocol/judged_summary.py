@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from msgspec import structs
 
-from snellen.benchmarks.protocol.judging import AGREEMENT, JudgePanel
+from snellen.benchmarks.protocol.judging import AGREEMENT
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.scoring.accuracy import FailurePolicy, cluster_samples, mean_metric, summarise
@@ -23,29 +22,27 @@ JUDGE_MISSING = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradedSummaryOptions:
-    """How judged records are summarised."""
+def summarise_judged(
+    records: Sequence[Record],
+    *,
+    headline: str,
+    judges: Sequence[str],
+    failures: FailurePolicy,
+    multi_label: Sequence[str] = (),
+    must_judge: bool = False,
+) -> Summary:
+    """Mean score in percent, per group, and how far several judges agree.
 
-    headline: str
-    panel: JudgePanel
-    failures: FailurePolicy
-    multi_label: tuple[str, ...] = ()
-    """Groupings whose labels are several in one, joined by `SEPARATOR`: a question counts once
-    under each."""
-    must_judge: bool = False
-    """Whether there is no score without a judge."""
-
-
-def summarise_judged(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
-    """Mean score in percent, per group, and how far several judges agree."""
-    summary = summarise(records, headline=options.headline, failures=options.failures)
-    if options.must_judge and not options.panel:
-        headline = structs.replace(summary.headline, note="needs a judge: give one with --judge")
-        return structs.replace(summary, headline=headline, metrics={**summary.metrics, options.headline: headline})
-    metrics = {**summary.metrics, **kappa_metrics(records, options.panel)}
+    `multi_label` are groupings whose labels are several in one, joined by `SEPARATOR`: a question
+    counts once under each. With `must_judge` there is no score without a judge.
+    """
+    summary = summarise(records, headline=headline, failures=failures)
+    if must_judge and not judges:
+        unjudged = structs.replace(summary.headline, note="needs a judge: give one with --judge")
+        return structs.replace(summary, headline=unjudged, metrics={**summary.metrics, headline: unjudged})
+    metrics = {**summary.metrics, **kappa_metrics(records, judges)}
     groups = {
-        column: mean_by_label(records, column, options.headline) if column in options.multi_label else labels
+        column: mean_by_label(records, column, headline) if column in multi_label else labels
         for column, labels in summary.groups.items()
     }
     beside = (*summary.beside, *(name for name in (AGREEMENT, KAPPA) if name in metrics))
@@ -64,21 +61,15 @@ def mean_by_label(records: Sequence[Record], column: str, name: str) -> dict[str
     return {label: mean_metric(name, scores[label], cluster_ids[label]) for label in sorted(scores)}
 
 
-def kappa_metrics(records: Sequence[Record], panel: JudgePanel) -> Mapping[str, Metric]:
+def kappa_metrics(records: Sequence[Record], judges: Sequence[str]) -> Mapping[str, Metric]:
     """Cohen's kappa of two judges, Fleiss' of more, over the samples that all of them graded.
 
     The fraction of samples with identical verdicts is the value `agreement`.
     """
-    if len(panel.roles) < 2:
+    if len(judges) < 2:
         return {}
-    rows = [
-        [record.values[role] for role in panel.roles]
-        for record in records
-        if all(role in record.values for role in panel.roles)
-    ]
-    if len(panel.roles) == 2:
-        kappa = cohen_kappa([row[0] for row in rows], [row[1] for row in rows])
-    else:
-        kappa = fleiss_kappa(rows)
+    graded = [record.values for record in records if all(role in record.values for role in judges)]
+    by_judge = [[grades[role] for grades in graded] for role in judges]
+    kappa = cohen_kappa(*by_judge) if len(judges) == 2 else fleiss_kappa(list(zip(*by_judge, strict=True)))
     note = "" if kappa is not None else "all grades are the same, or there are none"
-    return {KAPPA: Metric(KAPPA, kappa, len(rows), note=note, unit="points", top=1.0)}
+    return {KAPPA: Metric(KAPPA, kappa, len(graded), note=note, unit="points", top=1.0)}

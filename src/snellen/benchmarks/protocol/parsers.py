@@ -11,17 +11,10 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Literal, NamedTuple, get_args
 
-from snellen.benchmarks.protocol.flows import (
-    EQUALITY,
-    ChoiceParser,
-    GoldChoiceParser,
-    OpenScoring,
-    YesNoParser,
-    parse_choice_by_rules,
-    parse_yes_no_by_words,
-)
+from snellen.benchmarks.protocol.flows import EQUALITY, ChoiceParser, GoldChoiceParser, OpenScoring, YesNoParser
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
+from snellen.extract.choice import parse_choice
 from snellen.extract.published.vlmevalkit import (
     COMMIT,
     FIRST_RELEASE,
@@ -29,6 +22,7 @@ from snellen.extract.published.vlmevalkit import (
     parse_choice_vlmevalkit,
     parse_yes_no_vlmevalkit,
 )
+from snellen.extract.yes_no import parse_yes_no
 
 Rule = Literal["snellen", "vlmevalkit", "official"]
 RULES: tuple[str, ...] = get_args(Rule)
@@ -42,8 +36,8 @@ _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 class ParserSet(NamedTuple):
     """How one rule parses replies of each kind, and how it grades open questions."""
 
-    choice: ChoiceParser
-    yes_no: YesNoParser
+    choice: ChoiceParser = parse_choice
+    yes_no: YesNoParser = parse_yes_no
     open: OpenScoring = EQUALITY
     choice_with_gold: GoldChoiceParser | None = None
     """Reads choices with a look at the gold, where there is any: VLMEvalKit has such rules."""
@@ -52,7 +46,7 @@ class ParserSet(NamedTuple):
 
 
 PARSERS: Mapping[str, ParserSet] = {
-    OWN: ParserSet(parse_choice_by_rules, parse_yes_no_by_words, by_meaning=True),
+    OWN: ParserSet(by_meaning=True),
     VLMEVALKIT: ParserSet(parse_choice_vlmevalkit, parse_yes_no_vlmevalkit),
 }
 
@@ -136,24 +130,18 @@ def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:
             f"--rule {rule!r}: expected one of {', '.join(RULES)}, or a release such as vlmevalkit@2025-04"
         )
     if base not in rules:
-        raise UsageError(f"{name} cannot be read by the rule {base!r}, only {_comma_list(rules)}")
+        raise UsageError(f"{name} cannot be read by the rule {base!r}, only {', '.join(rules)}")
     if not mark:
         return
     if not (_MONTH.fullmatch(release) and FIRST_RELEASE <= release <= LATEST_RELEASE):
         raise UsageError(
             f"--rule {rule!r}: expected a month from {FIRST_RELEASE} to {LATEST_RELEASE}, such as vlmevalkit@2025-04"
         )
-    readers = rules[base]
-    if not (isinstance(readers, ParserSet) and _has_generic_choice_parser(readers)):
+    parsers = rules[base]
+    # Benchmarks with a reader of their own are known as of one commit.
+    plain = parsers.choice_with_gold is None and parsers.choice if isinstance(parsers, ParserSet) else None
+    if plain is not parse_choice_vlmevalkit:
         raise UsageError(
             f"{name}: how VLMEvalKit reads it is known as of one release, commit {COMMIT} of "
             f"{LATEST_RELEASE}; leave out {_RELEASE}{release}"
         )
-
-
-def _has_generic_choice_parser(parsers: ParserSet) -> bool:
-    return parsers.choice_with_gold is None and parsers.choice is parse_choice_vlmevalkit
-
-
-def _comma_list(names: Iterable[str]) -> str:
-    return ", ".join(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -102,7 +102,10 @@ def summarise_in_points(context: SummaryContext, records: Sequence[Record], *, t
         summary,
         headline=headline,
         metrics={**summary.metrics, context.plain_headline: headline},
-        groups=_groups_in_points(summary.groups, top),
+        groups={
+            column: {label: to_points(metric, top) for label, metric in labels.items()}
+            for column, labels in summary.groups.items()
+        },
         bounds=None,
     )
 
@@ -118,9 +121,3 @@ def to_points(metric: Metric, top: float) -> Metric:
         unit="points",
         top=top,
     )
-
-
-def _groups_in_points(groups: Mapping[str, Mapping[str, Metric]], top: float) -> dict[str, dict[str, Metric]]:
-    return {
-        column: {label: to_points(metric, top) for label, metric in labels.items()} for column, labels in groups.items()
-    }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.scoring.accuracy import FailurePolicy
@@ -24,7 +23,8 @@ class SummaryContext:
     """Every option with its value."""
     rule: str
     """Whose rule parses the replies."""
-    panel: JudgePanel = field(default_factory=JudgePanel)
+    judges: tuple[str, ...] = ()
+    """The roles that its flows ask beside the model, such as judges."""
 
     @property
     def failed_score(self) -> float | None:

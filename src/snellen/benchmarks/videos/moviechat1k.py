@@ -17,43 +17,29 @@ hundredth of the rows (`moviechat1k_global_8frame_limit0.01`) is `moviechat1k:mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.judged import Judged
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
 from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, summarise_matches
-from snellen.core.benchmark import REQUIRES_TEXT, Variant
+from snellen.core.benchmark import REQUIRES_TEXT
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 
 MODE, ALL, GLOBAL, BREAKPOINT = "mode", "all", "global", "breakpoint"
 _MATCHES = MatchProtocol(rubric="moviechat1k", build_messages=question_messages)
 
 
-def film_samples(rows: Iterable[Row], mode: str) -> Iterator[Sample]:
-    """The questions of a mode, or of both."""
-    for row in rows:
-        own = row.cells.get(MODE, "").strip().lower()
-        if mode in (ALL, own):
-            yield Sample(
-                id=row_id(row),
-                kind="open",
-                question=row.cells.get("question", ""),
-                gold=row_gold(row)[:1],
-                media=row.media,
-                groups={MODE: own} if own else {},
-                unit=video_name(row),
-            )
-
-
-def _for_mode(declaration: Declaration, variant: Variant) -> Declaration:
-    mode = variant.options.get(MODE, ALL)
-    return replace(declaration, samples=partial(film_samples, mode=mode))
+def _sample(row: Row, options: Options) -> Sample | None:
+    """Of the mode, or of both."""
+    mode = row.cells.get(MODE, "").strip().lower()
+    if options[MODE] not in (ALL, mode):
+        return None
+    return build_sample(row, gold=row_gold(row)[:1], groups={MODE: mode}, unit=video_name(row))
 
 
 def _frames(count: str, **others: str) -> Mapping[str, str]:
@@ -76,7 +62,7 @@ BENCHMARK = Declaration(
         "moviechat1k_global_14frame": _frames("14", mode=GLOBAL),
     },
     options={MODE: (ALL, GLOBAL, BREAKPOINT)},
-    for_variant=_for_mode,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     video=Video(),
     scoring=Judged(flow=_MATCHES.flow, rubrics=_MATCHES.rubrics, must_judge=True, max_judge_tokens=128),

@@ -22,34 +22,33 @@ the reply ("In short: A. Or B." is right for both), or the option's text up to i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.concat_tables import concat_tables
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.golds import label_of_gold
+from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
 from snellen.benchmarks.declaration.judged import RULE, Judged, first_cell, split_list
 from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, video_name
-from snellen.benchmarks.declaration.videos import find_videos
 from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.protocol.point_grading import PointScale, point_graded_flow
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import REQUIRES_TEXT, DataTable, FetchProgress, Variant
+from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.flow import Flow
 from snellen.core.record import Record
-from snellen.core.request import Generation, Message
+from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.data.tables.options import split_inline_options
 from snellen.extract.published.videos import quality_parser
 from snellen.extract.verdicts import GRADE, parse_grade
@@ -58,7 +57,7 @@ from snellen.prompts.choice import PromptTemplate, prompt
 NAME = "q-bench-video"
 RUBRIC = "q-bench-video"
 TOP = 2.0
-PART, CHOICE, OPEN, ALL = "part", "choice", "open", "all"
+PART, CHOICE, OPEN = "part", "choice", "open"
 QUESTION_TYPE, CONCERN = "question_type", "concern"
 _SEEN = (
     "You will receive several distinct frames that have been uniformly sampled from a video "
@@ -86,24 +85,18 @@ _PARSERS = {OWN: PARSERS[OWN], VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(choice_w
 _HOME = "https://huggingface.co/datasets/zhangzicheng/Q-Bench-Video/resolve/main"
 
 
-def quality_samples(rows: Iterable[Row], part: str) -> Iterator[Sample]:
-    """The samples of a part: a question with options in its lines is a choice, others are open."""
-    for row in rows:
-        sample = _sample(row)
-        if part in (ALL, CHOICE if sample.options else OPEN):
-            yield sample
-
-
-def _sample(row: Row) -> Sample:
+def _sample(row: Row, options: Options) -> Sample | None:
+    """Of the part; a question with options in its lines is a choice, others are open."""
     split = split_inline_options(row.cells.get("question", ""))
+    if options[PART] not in (ALL, CHOICE if split.options else OPEN):
+        return None
     golds = row_gold(row)[:1]
-    return Sample(
-        id=row_id(row),
+    return build_sample(
+        row,
         kind="choice" if split.options else "open",
         question=split.question,
         options=split.options,
         gold=tuple(label_of_gold(gold, split.options) for gold in golds) if split.options else golds,
-        media=row.media,
         groups=_groups(split_list(first_cell(row.cells, "dimensions"))),
         unit=video_name(row),
     )
@@ -116,15 +109,11 @@ def _groups(dimensions: Sequence[str]) -> dict[str, str]:
     return {QUESTION_TYPE: names[0], **concerns} if names else {}
 
 
-def _open_messages(sample: Sample) -> tuple[Message, ...]:
-    return prompt(sample, template=OPEN_TEMPLATE)
-
-
 def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """Choices are read by the rule, open replies graded by the judges."""
     read = partial(parse_grade, low=0.0, high=TOP, integers_only=True)
     scale = PointScale(rubric=RUBRIC, parse=read, names=(GRADE,), top=TOP)
-    graded = point_graded_flow(settings, panel, lambda sample: scale, _open_messages)
+    graded = point_graded_flow(settings, panel, lambda sample: scale, partial(prompt, template=OPEN_TEMPLATE))
     parsers = _PARSERS[options[RULE]]
     config = AskConfig(
         settings,
@@ -138,28 +127,21 @@ def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -
 
 
 _JUDGED = Judged(
-    flow=_flow,
-    rubrics=(RUBRIC,),
-    must_judge=True,
-    multi_label=(CONCERN,),
-    rule_names=tuple(_PARSERS),
-    max_judge_tokens=64,
+    flow=_flow, rubrics=(RUBRIC,), must_judge=True, multi_label=(CONCERN,), rules=_PARSERS, max_judge_tokens=64
 )
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The summary; without a judge it has no score, since it would be that of the choices alone."""
     summary = context.plain(records)
-    if context.panel:
+    if context.judges:
         return summary
     headline = structs.replace(summary.headline, value=None, interval=None)
     return structs.replace(summary, headline=headline, metrics={**summary.metrics, headline.name: headline})
 
 
 def _for_part(declaration: Declaration, variant: Variant) -> Declaration:
-    part = variant.options.get(PART, CHOICE)
-    declaration = replace(declaration, samples=partial(quality_samples, part=part))
-    if part == CHOICE:
+    if variant.options.get(PART, CHOICE) == CHOICE:
         return declaration
     return replace(
         declaration,
@@ -183,49 +165,13 @@ _FILES = Published(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class QualityFiles:
-    """The two published files, or both one after the other."""
-
-    published: Published
-
-    @property
-    def options(self) -> Mapping[str, Sequence[str]]:
-        return {PART: (CHOICE, OPEN, ALL)}
-
-    def table(self, variant: Variant) -> DataTable:
-        """The rows. Raises DataError if they can neither be found nor fetched."""
-        part = variant.options.get(PART, CHOICE)
-        if variant.data is not None or part != ALL:
-            return self._part_table(variant, CHOICE if part == ALL else part)
-        tables = [self._part_table(variant, one) for one in (CHOICE, OPEN)]
-        return concat_tables(NAME, tables, renumber=True)
-
-    def _part_table(self, variant: Variant, part: str) -> DataTable:
-        return find_videos(self.published.table(_of_part(variant, part)), variant, NAME)
-
-    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
-        part = variant.options.get(PART, CHOICE)
-        return None if part == ALL else self.published.fetcher(_of_part(variant, part))
-
-    def few_shot_source(self, variant: Variant) -> str:
-        return ""
-
-    def facts(self, variant: Variant, spec: str) -> Mapping[str, str]:
-        return self.published.facts(variant, spec)
-
-
-def _of_part(variant: Variant, part: str) -> Variant:
-    return replace(variant, options={PART: part})
-
-
 BENCHMARK = Declaration(
     name=NAME,
     version="3",
     title="Q-Bench-Video, multiple choice about the quality of videos",
     paper="https://arxiv.org/abs/2409.20063",
     provenance="zhangzicheng/Q-Bench-Video on the hub, as VLMEvalKit's TSV",
-    data=QualityFiles(_FILES),
+    data=JoinedFiles(name=NAME, option=PART, values=(CHOICE, OPEN, ALL), published=_FILES, renumber=True),
     aliases={
         "QBench_Video": {PART: ALL},
         "QBench_Video_MCQ": {PART: CHOICE},
@@ -234,6 +180,7 @@ BENCHMARK = Declaration(
         "QBench_Video_16frame": {PART: ALL, "frames": "16", "sampling": "vlmevalkit"},
     },
     for_variant=_for_part,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     template=CHOICE_TEMPLATE,
     max_new_tokens=MAX_NEW_TOKENS,

@@ -17,17 +17,15 @@ last; here all questions count. The words for the judges are the authors', as VL
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
 from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, decode_pairs, encode_pairs, summarise_matches
 from snellen.core.benchmark import REQUIRES_TEXT
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 
 KIND = "caption_type"
 _REQUESTS = {
@@ -55,20 +53,17 @@ DETAILED_REQUEST = _REQUESTS["detailed"]
 _MATCHES = MatchProtocol(rubric="vdc", build_messages=question_messages, by_questions=True)
 
 
-def caption_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each caption; the questions it is graded by are its gold."""
-    for row in rows:
-        kind = row.cells.get(KIND, "").strip().lower()
-        pairs = decode_pairs(first_cell(row.cells, "question"))
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=_REQUESTS.get(kind, DETAILED_REQUEST),
-            gold=(encode_pairs(pairs),) if pairs else (),
-            media=row.media,
-            groups={KIND: kind} if kind else {},
-            unit=video_name(row),
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The questions that a caption is graded by are its gold."""
+    kind = row.cells.get(KIND, "").strip().lower()
+    pairs = decode_pairs(first_cell(row.cells, "question"))
+    return build_sample(
+        row,
+        question=_REQUESTS.get(kind, DETAILED_REQUEST),
+        gold=encode_pairs(pairs) if pairs else "",
+        groups={KIND: kind},
+        unit=video_name(row),
+    )
 
 
 BENCHMARK = Declaration(
@@ -79,7 +74,7 @@ BENCHMARK = Declaration(
     provenance="wchai/Video-Detailed-Caption on the hub, as VLMEvalKit's TSV",
     data=single_tsv("https://huggingface.co/datasets/Enxin/VLMEval-VDC/resolve/main/VDC.tsv"),
     aliases={"VDC_8frame": {"frames": "8", "sampling": "vlmevalkit"}, "VDC_1fps": {"fps": "1", "frames": "2048"}},
-    samples=caption_samples,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     video=Video(),
     scoring=Judged(flow=_MATCHES.flow, rubrics=_MATCHES.rubrics, must_judge=True, max_judge_tokens=256),

@@ -26,7 +26,6 @@ from snellen.benchmarks.declaration.declaration import Declaration, Video
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import adjust_choice
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts, Records
@@ -90,8 +89,5 @@ BENCHMARK = Declaration(
     adjust=adjust_choice,
     max_new_tokens=2048,
     video=Video(defaults={"frames": "32"}),
-    scoring=choices(
-        official=ParserSet(parse_video_holmes, parse_yes_no_by_words),
-        vlmevalkit=ParserSet(parse_video_holmes_vlmevalkit, parse_yes_no_by_words),
-    ),
+    scoring=choices(official=ParserSet(parse_video_holmes), vlmevalkit=ParserSet(parse_video_holmes_vlmevalkit)),
 )

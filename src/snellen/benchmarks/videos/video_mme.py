@@ -34,7 +34,6 @@ from snellen.benchmarks.declaration.video_questions import (
     answered_sums,
     summarise_answered,
 )
-from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import OFFICIAL, ParserSet
 from snellen.core.benchmark import Variant
 from snellen.core.output import Answer, Empty, ParsedAnswer, Unparsed
@@ -107,8 +106,7 @@ BENCHMARK = Declaration(
     max_new_tokens=MAX_NEW_TOKENS,
     video=Video(),
     scoring=choices(
-        official=ParserSet(parse_first_letter, parse_yes_no_by_words),
-        vlmevalkit=ParserSet(parse_first_capital, parse_yes_no_vlmevalkit),
+        official=ParserSet(parse_first_letter), vlmevalkit=ParserSet(parse_first_capital, parse_yes_no_vlmevalkit)
     ),
     for_variant=_for_rule,
 )

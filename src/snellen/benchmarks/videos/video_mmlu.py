@@ -19,23 +19,20 @@ has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from msgspec import structs
-
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options, Video
 from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
 from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, decode_pairs, encode_pairs, summarise_matches
 from snellen.benchmarks.videos.vdc import DETAILED_REQUEST
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
-from snellen.core.request import Message
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_gold, row_id
+from snellen.data.columns import row_gold
 from snellen.prompts.choice import PromptTemplate, prompt
 
 PART, QA, CAPTIONS = "part", "qa", "captions"
@@ -43,12 +40,8 @@ DISCIPLINE = "discipline"
 _BRIEF = PromptTemplate(hint="{hint}", open="Answer briefly and directly in one sentence.")
 
 
-def _question_messages(sample: Sample) -> tuple[Message, ...]:
-    return prompt(sample, template=_BRIEF)
-
-
 _MATCHES = {
-    QA: MatchProtocol(rubric="video-mmlu-reasoning", build_messages=_question_messages),
+    QA: MatchProtocol(rubric="video-mmlu-reasoning", build_messages=partial(prompt, template=_BRIEF)),
     CAPTIONS: MatchProtocol(rubric="video-mmlu-captions", build_messages=question_messages, by_questions=True),
 }
 _SCORING = {
@@ -57,36 +50,26 @@ _SCORING = {
 }
 
 
-def lecture_samples(rows: Iterable[Row], part: str) -> Iterator[Sample]:
-    """The rows of a part: those of captions have a list of questions for their question."""
-    for row in rows:
-        question = first_cell(row.cells, "question")
-        pairs = decode_pairs(question)
-        if bool(pairs) != (part == CAPTIONS):
-            continue
-        discipline = row.cells.get(DISCIPLINE, "").strip().lower()
-        sample = Sample(
-            id=row_id(row),
-            kind="open",
-            question=question,
-            gold=row_gold(row)[:1],
-            media=row.media,
-            groups={DISCIPLINE: discipline} if discipline else {},
-            unit=video_name(row),
-        )
-        if pairs:
-            sample = structs.replace(sample, question=DETAILED_REQUEST, gold=(encode_pairs(pairs),))
-        yield sample
+def _sample(row: Row, options: Options) -> Sample | None:
+    """Of the part: rows of captions have a list of questions for their question."""
+    pairs = decode_pairs(first_cell(row.cells, "question"))
+    if bool(pairs) != (options[PART] == CAPTIONS):
+        return None
+    discipline = row.cells.get(DISCIPLINE, "").strip().lower()
+    return build_sample(
+        row,
+        question=DETAILED_REQUEST if pairs else None,
+        gold=encode_pairs(pairs) if pairs else row_gold(row)[:1],
+        groups={DISCIPLINE: discipline},
+        unit=video_name(row),
+    )
 
 
 def _for_part(declaration: Declaration, variant: Variant) -> Declaration:
     part = variant.options.get(PART, QA)
     title = {QA: declaration.title, CAPTIONS: "Video-MMLU, captions of lectures"}
     return replace(
-        declaration,
-        title=title.get(part, declaration.title),
-        samples=partial(lecture_samples, part=part),
-        scoring=_SCORING.get(part, declaration.scoring),
+        declaration, title=title.get(part, declaration.title), scoring=_SCORING.get(part, declaration.scoring)
     )
 
 
@@ -113,6 +96,7 @@ BENCHMARK = Declaration(
         },
     },
     for_variant=_for_part,
+    sample=_sample,
     requires=REQUIRES_TEXT,
     video=Video(),
     scoring=_SCORING[QA],

@@ -7,12 +7,12 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from snellen.data.toml_files import read_packaged
+from snellen.core.literals import digits_by_word
 
 _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+")
 _PUNCTUATION = re.compile(r"[^\w\s+\-*/%=<>$€£#@&°\[\](){},.:]|(?<!\d)[.,:]|[.,:](?!\d)")
-_VALUES = {word: str(value) for value, word in enumerate(read_packaged(__package__, "options.toml")["numbers"].split())}
+_VALUES = digits_by_word(20)
 
 
 def option_key(text: str) -> str:

@@ -19,6 +19,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from rapidfuzz.distance import Indel
 
+from snellen.core.literals import digits_by_word
 from snellen.data.toml_files import read_packaged
 
 MIN_NOUNS = 6
@@ -29,7 +30,7 @@ _MIN_LATIN_SHARE = 0.5
 
 
 _TABLE = read_packaged(__package__, "words.toml")
-_SAME: Mapping[str, str] = _TABLE.pop("same")
+_SAME: Mapping[str, str] = digits_by_word(12) | _TABLE.pop("same")
 
 
 @functools.cache

@@ -74,7 +74,7 @@ def mme_samples(rows: Iterable[Row]) -> Iterator[Sample]:
 def _parse(parsing_rule: str, reply: str, stop_reason: str) -> Answer:
     if parsing_rule == "vlmevalkit":
         return parse_yes_no_vlmevalkit(reply, stop_reason)
-    return parse_yes_no(reply, cast(YesNoRule, parsing_rule), stop_reason=stop_reason)
+    return parse_yes_no(reply, stop_reason, rule=cast(YesNoRule, parsing_rule))
 
 
 def _subtask_of(row: Row, path: str) -> str:
@@ -104,7 +104,7 @@ BENCHMARK = Declaration(
     scoring=YesNo(
         parsers={rule: partial(_parse, rule) for rule in _REPORTED_RULES},
         selectable=PARSING_RULES,
-        rule_of=_PARSING_RULE_OF,
+        rules=_PARSING_RULE_OF,
         summarise=summarise_mme,
         sums=total_sums,
     ),

@@ -15,11 +15,14 @@ questions speak of are already drawn into the published pictures.
 Our rule is the paper's: labels are looked for first, then the options' contents, then (with
 `--extractor`) a language model is asked; what nobody can read is Z, which is wrong. VLMEvalKit
 draws a random option when its judge fails; we do not.
+
+Success rate of each step that reads a reply (MMT-Bench Sec. 4.1, Table A16), as values of the
+records, because passes are not looked at when a run is summed up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -35,32 +38,60 @@ from snellen.benchmarks.abilities.mmt_bench.prompts import (
     single_image_reason,
     variant_samples,
 )
-from snellen.benchmarks.abilities.mmt_bench.steps import add_step_rates
 from snellen.benchmarks.abilities.mmt_bench.summary import MICRO, OVERALL, overall_sums, summarise_mmt
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
-from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Variant
-from snellen.core.headline import HeadlineSums
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
+from snellen.core.output import Failure, Generated, Refused
 from snellen.core.record import Record
+from snellen.core.sample import Sample
 from snellen.core.summary import Summary
+from snellen.extract.steps import STEPS, step_of
+
+RATES = ("step_1_label", "step_2_content", "step_3_llm")
+"""Share of replies read after each step, so that each rate includes those before it; the third
+stands only where an LLM extractor was there to be asked."""
+REFUSED = "refused"
+
+
+def add_step_rates(flow: Callable[[Sample], Flow], *, extractor: bool) -> Callable[[Sample], Flow]:
+    """The same flow, its records telling which step read the first pass's reply."""
+
+    def flow_with_rates(sample: Sample) -> Flow:
+        record = yield from flow(sample)
+        values = record.values | dict(_step_rates(record, extractor=extractor))
+        return msgspec.structs.replace(record, values=values)
+
+    return flow_with_rates
+
+
+def _step_rates(record: Record, *, extractor: bool) -> Iterator[tuple[str, float]]:
+    first = record.passes[0]
+    if record.kind != "choice" or not isinstance(first.output, Generated):
+        return
+    if isinstance(first.extraction, Failure):
+        return
+    step = step_of(first.answer, by_llm=first.extraction is not None)
+    reached = len(STEPS) if step is None else STEPS.index(step)
+    for position, name in enumerate(RATES[: 3 if extractor else 2]):
+        yield name, float(reached <= position)
+    yield REFUSED, float(isinstance(first.answer, Refused))
+
 
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MMT-Bench"
 
 
-def _published_file(name: str, md5: str) -> PublishedFile:
-    return published_tsv(f"{_HOME}/{name}.tsv", md5)
-
-
 _SINGLE_IMAGE = {
-    "val": _published_file("MMT-Bench_VAL", "8dd4b730f53dbf9c3aed90ca31c928e0"),
-    "all": _published_file("MMT-Bench_ALL", "b273a2f4c596fe4f2605de0494cd632f"),
+    "val": published_tsv(f"{_HOME}/MMT-Bench_VAL.tsv", "8dd4b730f53dbf9c3aed90ca31c928e0"),
+    "all": published_tsv(f"{_HOME}/MMT-Bench_ALL.tsv", "b273a2f4c596fe4f2605de0494cd632f"),
 }
 _MULTI_IMAGE = {
-    "val": _published_file("MMT-Bench_VAL_MI", "c7d7b998eb5cd9aa36c7d4f721472462"),
-    "all": _published_file("MMT-Bench_ALL_MI", "5272157097e19cdd7cb41e412ab3b7c7"),
+    "val": published_tsv(f"{_HOME}/MMT-Bench_VAL_MI.tsv", "c7d7b998eb5cd9aa36c7d4f721472462"),
+    "all": published_tsv(f"{_HOME}/MMT-Bench_ALL_MI.tsv", "5272157097e19cdd7cb41e412ab3b7c7"),
 }
 
 
@@ -68,10 +99,9 @@ _MULTI_IMAGE = {
 class StepScoring(RuleScoring):
     """As other choices, with the success rate of each step that parses a reply."""
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
-        parts = RuleScoring.parts(self, resolved)
-        flow = add_step_rates(parts.flow, extractor=resolved.variant.extractor)
-        return replace(parts, flow=flow)
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+        scored = RuleScoring.score(self, plain, resolved)
+        return replace(scored, flow=add_step_rates(scored.flow, extractor=resolved.variant.extractor))
 
 
 def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
@@ -93,10 +123,6 @@ def _summarise(prompt_variant: MMTPromptVariant, context: SummaryContext, record
     summary = summarise_mmt(records, failures=context.failures)
     notices = (*summary.notices, *prompt_notices(records, prompt_variant))
     return msgspec.structs.replace(summary, notices=notices)
-
-
-def _overall_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    return overall_sums(context.failures, records)
 
 
 BENCHMARK = Declaration(
@@ -129,7 +155,7 @@ BENCHMARK = Declaration(
     for_variant=_for_prompt,
     paper_prompt="paper-mmt",
     scoring=StepScoring(),
-    headline=Headline(name=OVERALL, sums=_overall_sums, weighs_scores=True),
+    headline=Headline(name=OVERALL, sums=overall_sums, weighs_scores=True),
     rule_headlines={VLMEVALKIT: Headline(name=MICRO)},
     hidden_answers=("all",),
 )

@@ -27,6 +27,7 @@ from snellen.benchmarks.abilities.mmt_bench.tasks import (
     subtasks,
 )
 from snellen.benchmarks.declaration.hierarchy import Hierarchy
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
@@ -97,9 +98,9 @@ def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclu
     )
 
 
-def overall_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def overall_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The headline as a function of sums."""
-    return mean_of_groups(records, _subtask_name, failures)
+    return mean_of_groups(records, _subtask_name, context.failures)
 
 
 def _subtask_name(record: Record) -> str:

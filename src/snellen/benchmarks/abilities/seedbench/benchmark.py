@@ -27,10 +27,9 @@ from snellen.benchmarks.abilities.seedbench.image_answers import drawing_flow, t
 from snellen.benchmarks.abilities.seedbench.levels import LEVELS, CapabilityLevel, Version
 from snellen.benchmarks.abilities.seedbench.rows import DRAWN, PART, SUBPART, TEXT_AND_DRAWN, seed_samples
 from snellen.benchmarks.abilities.seedbench.summary import headline_name, headline_sums, summarise_seed
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts, Video
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, Scoring, Video
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
-from snellen.benchmarks.declaration.rows import AdjustSample
 from snellen.benchmarks.protocol.ask_config import (
     apply_few_shot,
     few_shot_options,
@@ -39,7 +38,7 @@ from snellen.benchmarks.protocol.ask_config import (
     max_reply_tokens,
 )
 from snellen.benchmarks.protocol.drawing_options import allow_drawing_options, drawing_options, split_drawing_options
-from snellen.benchmarks.protocol.flows import AskConfig, parse_yes_no_by_words, single_pass_flow
+from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.benchmarks.protocol.parsers import (
     OWN,
     PARSERS,
@@ -50,12 +49,12 @@ from snellen.benchmarks.protocol.parsers import (
     rules_of,
 )
 from snellen.benchmarks.protocol.ranking import NORMALISATION, ranked_flow
-from snellen.core.benchmark import DataTable, Requirement, Variant
+from snellen.core.benchmark import Benchmark, DataTable, Requirement, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities
 from snellen.core.request import CLIP, Drawing, Generation
-from snellen.core.sample import Kind, Row, Sample
+from snellen.core.sample import Row, Sample
 from snellen.data.download import RemoteFile
 from snellen.data.tables.seed_json import is_seed_json, open_seed_json
 from snellen.extract.published.official import parse_equal
@@ -75,7 +74,7 @@ _PAPERS = {
 _MAX_NEW_TOKENS = 64
 _RULES: Mapping[Protocol, Mapping[str, ParserSet]] = {
     "ranking": {"snellen": PARSERS["snellen"]},
-    "generate": rules_of(ParserSet(parse_equal, parse_yes_no_by_words)),
+    "generate": rules_of(ParserSet(parse_equal)),
 }
 
 
@@ -137,24 +136,21 @@ class SeedFiles(Published):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeedScoring:
+class SeedScoring(Scoring):
     """Answers are ranked by their likelihood, or generated; images are drawn and compared."""
 
     version: Version = "1"
     level: CapabilityLevel = LEVELS[0]
     protocol: Protocol = "ranking"
     rules: Mapping[str, ParserSet] = field(default_factory=lambda: _RULES["generate"])
-    kind: Kind | None = None
-    adjust: AdjustSample | None = None
 
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
-        own = {**declaration.data.options, **declaration.options}
-        return {**own, **few_shot_options(), **drawing_options()}
+        return {**Scoring.options(self, declaration), **few_shot_options(), **drawing_options()}
 
     def allowed_options(self, options: Mapping[str, Sequence[str]], variant: Variant) -> Mapping[str, Sequence[str]]:
         return allow_drawing_options(options, variant)
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
         """The flow and summary of a SEED-Bench version, by ranking or by generated answers."""
         variant, options = resolved.variant, resolved.options
         drawing = split_drawing_options(variant)
@@ -165,12 +161,13 @@ class SeedScoring:
         config = AskConfig(settings, extractor=variant.extractor, choice=parsers.choice)
         config = apply_few_shot(config, options, variant.shots)
         ranking = self.protocol == "ranking"
-        return ScoringParts(
+        return replace(
+            plain,
             flow=self._flow(config, drawing.settings),
             summarise=partial(
                 summarise_seed, version=self.version, level=self.level, ranking=ranking, failures=resolved.failures
             ),
-            sums=headline_sums(self.version, self.level, resolved.failures),
+            headline_sums=headline_sums(self.version, self.level, resolved.failures),
             headline=headline_name(self.version, self.level),
             requires=few_shot_requirements(_requirements(self.protocol), options, variant.control),
             extra_roles=(CLIP,) if self.level == "L3" else (),

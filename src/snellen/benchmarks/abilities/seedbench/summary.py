@@ -95,7 +95,7 @@ def summarise_seed(
             *base.notices,
             *absent,
             *tiny,
-            *_validity_notices(metrics_by_dimension),
+            *(f"{name} {cell.note}" for name, cell in metrics_by_dimension.items() if cell.note.startswith(MARK)),
             *_form_notices(metrics_by_dimension),
             *(_letter_notices(records) if ranking else ()),
         ),
@@ -193,10 +193,6 @@ def _average_with_failures(records: Sequence[Record], group: DimensionGroup, fai
             scores.setdefault(record.groups.get(DIMENSION, ""), []).append(record.score)
     means = {name: 100 * sum(values) / len(values) for name, values in scores.items()}
     return mean_of_all(means, group.members)
-
-
-def _validity_notices(metrics_by_dimension: Mapping[str, Metric]) -> list[str]:
-    return [f"{name} {metric.note}" for name, metric in metrics_by_dimension.items() if metric.note.startswith(MARK)]
 
 
 def _form_notices(metrics_by_dimension: Mapping[str, Metric]) -> list[str]:

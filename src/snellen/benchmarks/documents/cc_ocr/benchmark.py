@@ -25,7 +25,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules, parse_whole_reply
+from snellen.benchmarks.declaration.open_questions import BARE, open_answers, open_rules
 from snellen.benchmarks.declaration.published import Published
 from snellen.benchmarks.documents.cc_ocr.grading import DOCUMENT_TASKS, grade_as_vlmevalkit, grade_transcript
 from snellen.benchmarks.documents.cc_ocr.subsets import (
@@ -48,6 +48,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_column
+from snellen.extract.open_text import parse_whole
 
 _MAX_NEW_TOKENS = 4096
 """Pages of dense text are long."""
@@ -93,9 +94,7 @@ BENCHMARK = Declaration(
     adjust=_adjust,
     template=BARE,
     max_new_tokens=_MAX_NEW_TOKENS,
-    scoring=open_answers(
-        "score", open_rules(grade_transcript, vlmevalkit=grade_as_vlmevalkit, parse=parse_whole_reply)
-    ),
+    scoring=open_answers("score", open_rules(grade_transcript, vlmevalkit=grade_as_vlmevalkit, parse=parse_whole)),
     headline=Headline(name=HEADLINE, summarise=summarise_tracks, sums=track_sums),
     counts_missing=(OFFICIAL,),
     for_variant=_check_packages,

@@ -1,21 +1,65 @@
 """What a reply earns in each of CC-OCR's tasks, as in the authors' evaluators (Yang et al. 2024,
-Sec. 4.1, with the extraction of tables of April 2025)."""
+Sec. 4.1, with the extraction of tables of April 2025).
+
+Transcripts count by the F1 of their words or characters, whatever their order ("Eval-Trans",
+https://arxiv.org/abs/2412.02210): both texts become multisets of tokens, and a token of the gold
+counts as often as the transcript has it.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from snellen.benchmarks.documents.cc_ocr.fields import FieldCounts, count_fields, field_similarity, parse_fields
 from snellen.benchmarks.documents.cc_ocr.subsets import DOCUMENTS, FIELDS, SCENE, SUBSET, TASK, TRACK
 from snellen.benchmarks.documents.cc_ocr.table_similarity import table_similarity
-from snellen.benchmarks.documents.cc_ocr.word_overlap import WordOverlap, count_tokens, transcript_tokens
 from snellen.core.limits import is_too_deep
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
+
+_UNREADABLE = ("###", "***")
+"""What some data sets put for unreadable text."""
+_WHITE_SPACE = re.compile(r"\s+")
+_NOT_ALPHANUMERIC = re.compile("[^A-Za-z0-9]+")
+
+
+class WordOverlap(NamedTuple):
+    """Tokens that both texts have, those of the transcript, those of the gold."""
+
+    common: int
+    reply: int
+    gold: int
+
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, 0..1; 0 if nothing is in common."""
+        return 2 * self.common / (self.reply + self.gold) if self.common else 0.0
+
+
+def transcript_tokens(text: str, *, characters: bool, alphanumeric: bool) -> list[str]:
+    """Lower-case tokens: words between white space, or single characters.
+
+    `alphanumeric` keeps only ASCII letters and digits of each. Marks of unreadable text are
+    dropped.
+    """
+    text = text.strip()
+    for mark in _UNREADABLE:
+        text = text.replace(mark, "")
+    text = _WHITE_SPACE.sub(" ", text)
+    tokens = [token.lower() for token in (text.replace(" ", "") if characters else text.split(" "))]
+    if alphanumeric:
+        tokens = [_NOT_ALPHANUMERIC.sub("", token) for token in tokens]
+    return [token for token in tokens if token]
+
+
+def count_tokens(reply: Sequence[str], gold: Sequence[str]) -> WordOverlap:
+    common = Counter(reply) & Counter(gold)
+    return WordOverlap(common.total(), len(reply), len(gold))
+
 
 _FENCE = "```"
 _PREAMBLE = tuple(

@@ -21,13 +21,13 @@ others. The authors draw a program's picture as PDF and convert it; here it is d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant, ScoringParts
+from snellen.benchmarks.declaration.declaration import Declaration, ResolvedVariant
 from snellen.benchmarks.declaration.judged import Judged
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.documents.chartmimic.comparison import PARTS
@@ -43,13 +43,13 @@ from snellen.benchmarks.documents.chartmimic.flow import (
     build_flow,
 )
 from snellen.benchmarks.documents.chartmimic.references import chartmimic_samples
-from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
-from snellen.core.benchmark import Variant
+from snellen.benchmarks.protocol.judged_summary import summarise_judged
+from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.generated_code.model import PROGRAM, program_model
 from snellen.generated_code.runner import check_programs_can_run
-from snellen.scoring.accuracy import summarise
+from snellen.scoring.accuracy import FailurePolicy, summarise
 
 NOT_RUN = (
     "is scored by running the programs that the model wrote, which happens only if you say so: "
@@ -81,26 +81,29 @@ def _file(version: str, task: str, part: str) -> PublishedFile:
 class ProgramScoring(Judged):
     """Judged replies whose programs run, if the option says so."""
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
-        parts = super().parts(resolved)
-        headline = OVERALL if parts.panel else LOW_LEVEL
-        options = GradedSummaryOptions(headline=headline, panel=parts.panel, failures=resolved.failures)
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+        scored = Judged.score(self, plain, resolved)
+        judges = scored.extra_roles
+        headline = OVERALL if judges else LOW_LEVEL
         may_run = resolved.options[RUN_CODE] != "no"
         program = partial(program_model, resolved.options[RUN_CODE] == UNPROTECTED)
+        charts = partial(summarise_charts, headline, judges, resolved.failures)
         return replace(
-            parts,
+            scored,
             headline=headline,
-            summarise=partial(summarise_charts, options) if may_run else summarise_collected,
+            summarise=charts if may_run else summarise_collected,
             own_roles={PROGRAM: program} if may_run else {},
             unscorable="" if may_run else NOT_RUN,
         )
 
 
-def summarise_charts(options: GradedSummaryOptions, records: Sequence[Record]) -> Summary:
+def summarise_charts(
+    headline: str, judges: Sequence[str], failures: FailurePolicy, records: Sequence[Record]
+) -> Summary:
     """The headline, and what it is made of beside it."""
-    summary = summarise_judged(records, options)
+    summary = summarise_judged(records, headline=headline, judges=judges, failures=failures)
     names = (EXECUTED, *PARTS, LOW_LEVEL, HIGH_LEVEL)
-    beside = [name for name in names if name in summary.metrics and name != options.headline]
+    beside = [name for name in names if name in summary.metrics and name != headline]
     return structs.replace(summary, beside=(*beside, *summary.beside))
 
 
@@ -120,10 +123,6 @@ def _check_if_run(declaration: Declaration, variant: Variant) -> Declaration:
     return replace(declaration, check=partial(check_programs_can_run, what))
 
 
-def _aliases() -> Mapping[str, Mapping[str, str]]:
-    return {_table_name(*values): dict(zip(("version", "task", "part"), values, strict=True)) for values in _MD5}
-
-
 BENCHMARK = Declaration(
     name="chartmimic",
     version=VERSION,
@@ -134,7 +133,7 @@ BENCHMARK = Declaration(
         {"version": ("2", "1"), "task": ("direct", "customized"), "part": ("all", "600", "1800")},
         {values: _file(*values) for values in _MD5},
     ),
-    aliases=_aliases(),
+    aliases={_table_name(*values): dict(zip(("version", "task", "part"), values, strict=True)) for values in _MD5},
     options={RUN_CODE: ("no", "yes", UNPROTECTED)},
     for_variant=_check_if_run,
     samples=chartmimic_samples,

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.open_questions import open_answers, open_rules, parse_whole_reply
+from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
 from snellen.benchmarks.documents.vcr_wiki.text_restoration import (
     RestorationScore,
@@ -42,6 +42,7 @@ from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
+from snellen.extract.open_text import parse_whole
 from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.headlines import headline_interval, weighted_mean
 
@@ -132,7 +133,7 @@ def _rules(*, chinese: bool) -> dict[str, ParserSet]:
         grade(score_restoration, _exact),
         official=published,
         vlmevalkit=published,
-        parse=parse_whole_reply,
+        parse=parse_whole,
         secondary={JACCARD: grade(score_restoration, _jaccard)},
         secondary_official=published_jaccard,
         secondary_vlmevalkit=published_jaccard,

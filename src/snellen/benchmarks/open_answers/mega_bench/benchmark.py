@@ -40,7 +40,7 @@ from snellen.benchmarks.open_answers.mega_bench.judging import (
     parse_score,
     rubric_of,
 )
-from snellen.benchmarks.open_answers.mega_bench.rows import ScoringCells, cells_of, mega_samples, subset_of, task_by
+from snellen.benchmarks.open_answers.mega_bench.rows import ScoringCells, cells_of, mega_sample, subset_of, task_by
 from snellen.benchmarks.open_answers.mega_bench.summary import TASK_MEAN, summarise_tasks, task_mean_sums
 from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, OPEN, SKILL
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
@@ -136,7 +136,7 @@ BENCHMARK = Declaration(
         },
     ),
     aliases={"MEGABench": {}},
-    samples=mega_samples,
+    sample=mega_sample,
     keep=_is_kept,
     max_new_tokens=2048,
     video=Video(in_every_question=False),

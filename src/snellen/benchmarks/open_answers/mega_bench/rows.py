@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
+from snellen.benchmarks.declaration.declaration import Options
 from snellen.benchmarks.declaration.judged import first_cell
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.open_answers.mega_bench.grading.metrics import JUDGE_METRICS
 from snellen.benchmarks.open_answers.mega_bench.grading.replies import is_single, single_field
 from snellen.benchmarks.open_answers.mega_bench.grading.task import FieldTask, TaskError, read_task
@@ -18,7 +20,7 @@ from snellen.benchmarks.open_answers.mega_bench.judging import criteria
 from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, NOT_SCORED, OPEN, SUBSET, TASK, task_groups
 from snellen.core.errors import DataError
 from snellen.core.sample import MediaRef, Row, Sample
-from snellen.data.columns import parse_list, row_id
+from snellen.data.columns import parse_list
 
 _SECTIONS = (
     ("global_media", ("task_description",)),
@@ -43,28 +45,20 @@ class ScoringCells(Struct, frozen=True):
     """How many of them, the last ones, belong to the question."""
 
 
-def mega_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row: its question is the whole prompt, its gold what a right reply could
-    be, and its hint a `ScoringCells` as JSON. Raises DataError."""
-    path = str(getattr(rows, "path", "mega-bench"))
-    for row in rows:
-        kept = _scoring_cells(row)
-        try:
-            task = task_by(kept)
-            if task.judged_fields and not task.not_scored:
-                criteria(task, kept.query, "")
-        except TaskError as error:
-            raise DataError(f"{path}, row {row.index + 1}: {error}") from error
-        gold = _gold_reply(task)
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=_prompt(row),
-            gold=(gold,) if gold.strip() else (),
-            media=row.media,
-            hint=msgspec.json.encode(kept).decode(),
-            groups=_groups(row.cells, task),
-        )
+def mega_sample(row: Row, options: Options) -> Sample:
+    """The question is the whole prompt, the gold what a right reply could be, and the hint a
+    `ScoringCells` as JSON. Raises DataError."""
+    kept = _scoring_cells(row)
+    try:
+        task = task_by(kept)
+        if task.judged_fields and not task.not_scored:
+            criteria(task, kept.query, "")
+    except TaskError as error:
+        raise DataError(str(error)) from error
+    gold = _gold_reply(task)
+    hint = msgspec.json.encode(kept).decode()
+    groups = _groups(row.cells, task)
+    return build_sample(row, question=_prompt(row), gold=gold if gold.strip() else "", hint=hint, groups=groups)
 
 
 def cells_of(sample: Sample) -> ScoringCells:
@@ -87,8 +81,7 @@ def subset_of(cells: Mapping[str, str]) -> str:
 def _groups(cells: Mapping[str, str], task: FieldTask) -> dict[str, str]:
     name = first_cell(cells, "task_name")
     groups = {TASK: name, NOT_SCORED: task.not_scored}
-    groups |= task_groups().get(name, {SUBSET: subset_of(cells)})
-    return {column: label for column, label in groups.items() if label}
+    return {**groups, **task_groups().get(name, {SUBSET: subset_of(cells)})}
 
 
 def _scoring_cells(row: Row) -> ScoringCells:

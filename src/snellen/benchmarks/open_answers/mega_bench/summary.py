@@ -106,7 +106,7 @@ def _sentences(context: SummaryContext, scored: Sequence[Record], records: Seque
         why = why_not_scored(metric)
         yield f"{_tasks(names)} not scored and left out: the metric {metric} {why}"
     judged = [record for record in scored if record.groups.get(SUBSET) == OPEN]
-    if judged and not context.panel:
+    if judged and not context.judges:
         names = [record.groups.get(TASK, "") for record in judged]
         yield f"{_tasks(names)} left out for lack of a judge: give one with --judge MODEL"
 

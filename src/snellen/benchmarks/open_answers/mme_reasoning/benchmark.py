@@ -18,16 +18,17 @@ copied out leaves the sample ungraded; there it is wrong. There is no score with
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
 
-from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages, split_list
 from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.open_answers.mme_reasoning.puzzles import CHECKS, solves
 from snellen.benchmarks.protocol.judged_flows import EXTRACTION, JUDGE_RULE, ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
@@ -39,7 +40,6 @@ from snellen.core.output import Generated, NoMatch, ParsedAnswer
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import ParsedVerdict, find_json, parse_grade, parse_text
 
@@ -78,27 +78,18 @@ class Puzzle(Struct, frozen=True):
     """What the check needs to know of the puzzle."""
 
 
-def reasoning_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row, whose hint is its `Puzzle` as JSON. Raises DataError for names that
-    are not known."""
-    path = str(getattr(rows, "path", "mme-reasoning"))
-    for row in rows:
-        cells = row.cells
-        gold = first_cell(cells, "answer")
-        puzzle = _puzzle(cells, f"{path}, row {row.index + 1}")
-        groups = {name: SEPARATOR.join(split_list(first_cell(cells, name))) for name in (CAPABILITY, REASONING)}
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=first_cell(cells, "question"),
-            gold=(gold,) if gold else (_ANY_SOLUTION,) if puzzle.check in CHECKS else (),
-            media=row.media,
-            hint=msgspec.json.encode(puzzle).decode(),
-            groups={name: label for name, label in groups.items() if label},
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The hint is its `Puzzle` as JSON. Raises DataError for names that are not known."""
+    puzzle = _puzzle(row.cells)
+    return build_sample(
+        row,
+        gold=first_cell(row.cells, "answer") or (_ANY_SOLUTION if puzzle.check in CHECKS else ""),
+        hint=msgspec.json.encode(puzzle).decode(),
+        groups={name: SEPARATOR.join(split_list(first_cell(row.cells, name))) for name in (CAPABILITY, REASONING)},
+    )
 
 
-def _puzzle(cells: Mapping[str, str], where: str) -> Puzzle:
+def _puzzle(cells: Mapping[str, str]) -> Puzzle:
     check, prompt = first_cell(cells, "function_id"), first_cell(cells, "prompt_id")
     if not check:
         is_choice = first_cell(cells, "question_type").lower() == "choice"
@@ -106,8 +97,8 @@ def _puzzle(cells: Mapping[str, str], where: str) -> Puzzle:
         prompt = "choice_prompt" if is_choice else "open_question_prompt"
     if check not in (*CHECKS, CHOICE, OPEN) or prompt not in _PROMPTS:
         raise DataError(
-            f"{where}: function_id {check!r} with prompt_id {prompt!r} is not known; expected "
-            f"one of {', '.join((CHOICE, OPEN, *CHECKS))} with one of {', '.join(_PROMPTS)}"
+            f"function_id {check!r} with prompt_id {prompt!r} is not known; expected one of "
+            f"{', '.join((CHOICE, OPEN, *CHECKS))} with one of {', '.join(_PROMPTS)}"
         )
     return Puzzle(check, prompt, _literal(first_cell(cells, "special_info")))
 
@@ -208,7 +199,7 @@ BENCHMARK = Declaration(
         "MME-Reasoning.tsv",
     ),
     aliases={"MME-Reasoning": {}, "MMEReasoning": {}},
-    samples=reasoning_samples,
+    sample=_sample,
     max_new_tokens=4096,
     scoring=Judged(
         flow=_flow,

@@ -28,9 +28,8 @@ from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.declaration.scoring import YesNo
-from snellen.benchmarks.perception.pope.intervals import POOLED
-from snellen.benchmarks.perception.pope.summary import TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
-from snellen.benchmarks.protocol.flows import YesNoParser, parse_yes_no_by_words
+from snellen.benchmarks.perception.pope.summary import POOLED, TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
+from snellen.benchmarks.protocol.flows import YesNoParser
 from snellen.benchmarks.protocol.parsers import VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
@@ -39,7 +38,7 @@ from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
-from snellen.extract.yes_no import NO, YES
+from snellen.extract.yes_no import NO, YES, parse_yes_no
 from snellen.prompts.choice import PromptTemplate
 
 _TEMPLATES: Mapping[str, PromptTemplate] = {
@@ -61,7 +60,7 @@ def parse_official(reply: str, stop_reason: str = "stop") -> Answer:
 
 
 PARSING_RULES: Mapping[str, YesNoParser] = {
-    "word": parse_yes_no_by_words,
+    "word": parse_yes_no,
     "official": parse_official,
     "vlmevalkit": parse_yes_no_vlmevalkit,
 }
@@ -126,7 +125,7 @@ BENCHMARK = Declaration(
     scoring=YesNo(
         parsers=PARSING_RULES,
         selectable=tuple(PARSING_RULES),
-        rule_of=_PARSING_RULE_OF,
+        rules=_PARSING_RULE_OF,
         templates=_TEMPLATES,
         summarise=summarise_pope,
         sums=f1_sums,

@@ -37,9 +37,16 @@ from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.videos.cg_bench.open_part import OPEN_SCORING
 from snellen.benchmarks.videos.cg_bench.prompts import choice_template
-from snellen.benchmarks.videos.cg_bench.rows import SECONDS, choice_records, choice_samples, open_records, open_samples
+from snellen.benchmarks.videos.cg_bench.rows import (
+    SECONDS,
+    TimeSpan,
+    choice_records,
+    choice_sample,
+    intersection_over_union,
+    open_records,
+    open_sample,
+)
 from snellen.benchmarks.videos.cg_bench.summary import HEADLINE, long_sums, summarise_clues
-from snellen.benchmarks.videos.cg_bench.time_intervals import TimeSpan, intersection_over_union
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.sample import Sample
 from snellen.data.download import RemoteFile
@@ -109,7 +116,7 @@ def _for_variant(declaration: Declaration, variant: Variant) -> Declaration:
         return replace(
             declaration,
             title="CG-Bench, open questions about long videos",
-            samples=open_samples,
+            sample=open_sample,
             scoring=OPEN_SCORING,
             headline=Headline(),
         )
@@ -140,7 +147,7 @@ BENCHMARK = Declaration(
         "CGBench_OpenEnded_16frame_subs_subt_ft": {PART: OPEN, **_frames("16", **_TIMED)},
     },
     for_variant=_for_variant,
-    samples=choice_samples,
+    sample=choice_sample,
     requires=REQUIRES_TEXT,
     video=Video(defaults={"frames": "32", SUBTITLE_TIMES: "off"}),
     scoring=_SCORING,

@@ -1,23 +1,53 @@
-"""CG-Bench's rows: the authors' questions as VLMEvalKit's tables have them, and their samples."""
+"""CG-Bench's rows: the authors' questions as VLMEvalKit's tables have them, and their samples; and
+how far the intervals of time that a reply names overlap with the right ones.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Options
 from snellen.benchmarks.declaration.judged import first_cell
-from snellen.benchmarks.videos.cg_bench.time_intervals import TimeSpan, merge_intervals
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_finite
 from snellen.core.media import digest_bytes
 from snellen.core.sample import MediaRef, Row, Sample
-from snellen.data.columns import parse_list, row_gold, row_id
+from snellen.data.columns import parse_list, row_gold
 from snellen.data.json_parts import Records
 from snellen.data.media.video_cells import VideoFile
+
+TimeSpan = tuple[float, float]
+"""Beginning and end, in seconds."""
+
+
+def merge_intervals(intervals: Sequence[TimeSpan]) -> list[TimeSpan]:
+    """The intervals in order of their beginnings, those that overlap or touch as one."""
+    merged: list[TimeSpan] = []
+    for start, end in sorted(intervals, key=lambda interval: interval[0]):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def intersection_over_union(first: Sequence[TimeSpan], second: Sequence[TimeSpan]) -> float:
+    """The length that both sets cover over the length that either covers; 0 if that is nothing.
+
+    An interval whose end is before its beginning has a negative length, as in the authors' script.
+    """
+    ours, theirs = merge_intervals(first), merge_intervals(second)
+    shared = sum(max(0.0, min(one[1], other[1]) - max(one[0], other[0])) for one in ours for other in theirs)
+    union = sum(end - start for start, end in (*ours, *theirs)) - shared
+    return shared / union if union > 0 else 0.0
+
 
 TASK, LONG, CLUE, GROUNDING = "task_mode", "long_acc", "clue_acc", "miou"
 DURATION, DOMAIN, ABILITY = "duration", "domain", "sub_category"
@@ -65,59 +95,35 @@ def _common_cells(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def choice_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """The samples of the three tasks. Those of one question are one unit.
+def choice_sample(row: Row, options: Options) -> Sample:
+    """Of one of the three tasks. The samples of one question are one unit.
 
     A question about the clues shows the parts of the video that hold them. A question where they
     are is open: its gold answer is a list of intervals in seconds. Raises DataError.
     """
-    path = _path(rows)
-    for row in rows:
-        cells = row.cells
-        task = cells.get(TASK, LONG)
-        options = dict(zip(_LETTERS, map(str, parse_list(_choices(row)) or ()), strict=False))
-        groups = {**_groups(row, path), TASK: task}
-        if task == GROUNDING:
-            listed = "\n".join(f"{label}:{text}" for label, text in options.items())
-            yield Sample(
-                id=row_id(row),
-                kind="open",
-                question=f"Question: {cells.get('question', '')}\n\n{listed}",
-                options={SECONDS: cells.get("duration", "")},
-                gold=_gold_spans(cells),
-                media=row.media,
-                groups=groups,
-                unit=_unit(row),
-            )
-            continue
-        clues = parse_spans(cells.get("clue_intervals", "")) if task == CLUE else []
-        yield Sample(
-            id=row_id(row),
-            kind="choice",
-            question=cells.get("question", ""),
-            options=options,
-            gold=row_gold(row)[:1],
-            media=tuple(parts_of_video(ref, clues) for ref in row.media),
+    cells = row.cells
+    task = cells.get(TASK, LONG)
+    choices = dict(zip(_LETTERS, map(str, parse_list(_choices(row)) or ()), strict=False))
+    groups = {**_groups(cells), TASK: task}
+    if task == GROUNDING:
+        listed = "\n".join(f"{label}:{text}" for label, text in choices.items())
+        return build_sample(
+            row,
+            question=f"Question: {cells.get('question', '')}\n\n{listed}",
+            options={SECONDS: cells.get("duration", "")},
+            gold=_gold_spans(cells),
             groups=groups,
             unit=_unit(row),
         )
+    clues = parse_spans(cells.get("clue_intervals", "")) if task == CLUE else []
+    sample = build_sample(row, kind="choice", options=choices, gold=row_gold(row)[:1], groups=groups, unit=_unit(row))
+    return structs.replace(sample, media=tuple(parts_of_video(ref, clues) for ref in row.media))
 
 
-def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """The questions that are answered in words. Raises DataError."""
-    path = _path(rows)
-    for row in rows:
-        cells = row.cells
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=cells.get("question", ""),
-            gold=row_gold(row)[:1],
-            media=row.media,
-            groups=_groups(row, path),
-            options={CLUES: cells.get("clue_intervals", "")},
-            unit=_unit(row),
-        )
+def open_sample(row: Row, options: Options) -> Sample:
+    """A question that is answered in words. Raises DataError."""
+    clues = {CLUES: row.cells.get("clue_intervals", "")}
+    return build_sample(row, gold=row_gold(row)[:1], groups=_groups(row.cells), options=clues, unit=_unit(row))
 
 
 def _gold_spans(cells: Mapping[str, str]) -> tuple[str, ...]:
@@ -164,23 +170,16 @@ def _choices(row: Row) -> str:
     return json.dumps([row.cells[label] for label in _LETTERS if row.cells.get(label)])
 
 
-def _groups(row: Row, path: str) -> dict[str, str]:
+def _groups(cells: Mapping[str, str]) -> dict[str, str]:
     """Domain, ability and range of length. Raises DataError for a length that is no number."""
-    cells = row.cells
-    named = {column: cells[column] for column in (DOMAIN, ABILITY) if cells.get(column)}
+    named = {column: cells.get(column, "") for column in (DOMAIN, ABILITY)}
     duration = cells.get("duration", "")
     if not duration:
         return named
     seconds = parse_finite(duration)
     if seconds is None:
-        raise DataError(
-            f"{path}, row {row.index + 1}: `duration` is {duration!r}; expected the length of the video in seconds"
-        )
+        raise DataError(f"`duration` is {duration!r}; expected the length of the video in seconds")
     return {**named, DURATION: duration_range(seconds)}
-
-
-def _path(rows: Iterable[Row]) -> str:
-    return str(getattr(rows, "path", "cg-bench"))
 
 
 def _unit(row: Row) -> str:

@@ -193,7 +193,7 @@ def _read_faces(file: Path, pictures: Path) -> Iterator[SourcePicture]:
 def _read_csv(file: Path, pictures: Path) -> Iterator[SourcePicture]:
     """A row for each box: the columns image, x1, y1, x2, y2, and maybe id."""
     reader = csv.DictReader(_lines(file))
-    missing = [name for name in ("image", "x1", "y1", "x2", "y2") if name not in _columns(reader)]
+    missing = [name for name in ("image", "x1", "y1", "x2", "y2") if name not in (reader.fieldnames or ())]
     if missing:
         raise DataError(f"{file} has no column {missing[0]}; expected image, x1, y1, x2, y2, id")
     boxes: dict[str, list[SourceBox]] = {}
@@ -206,10 +206,6 @@ def _read_csv(file: Path, pictures: Path) -> Iterator[SourcePicture]:
         found.append(SourceBox(row.get("id") or str(len(found)), (left, top, right, bottom)))
     for name, listed in boxes.items():
         yield SourcePicture(name, pictures / name, tuple(listed))
-
-
-def _columns(reader: csv.DictReader[str]) -> tuple[str, ...]:
-    return tuple(reader.fieldnames or ())
 
 
 def _lines(file: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """MathVista: mathematics about pictures (Lu et al. 2023, https://arxiv.org/abs/2310.02255).
 
 One example row of the TSV: index 0, question "Hint: Please answer the question requiring a
-floating-point number with one decimal place ...\\nQuestion: When a spring does work ...", answer
+floating-point number with one decimal place ...\nQuestion: When a spring does work ...", answer
 "1.2", question_type "free_form", answer_type "float", choices "[]", task "textbook question
 answering", skills "['scientific reasoning']", image <base64>. The authors' JSON has `pid`, the bare
 question, `unit`, `precision` and the groups inside `metadata`; the hint is then added here.
@@ -14,13 +14,21 @@ paper extracts every reply by GPT-4). Numbers are compared as numbers: "3.0" is 
 rounded to the places of the gold. VLMEvalKit compares floats without rounding and lists never
 rightly. The rule `official` is the authors' of 2023 on short answers: any text is forced to the
 nearest choice by edit distance, 3.0 is no integer, and "11 cm" is no number, which is 11 for us.
+
+An extracted answer is converted to the form of the question (Sec. 3.3) by one of two rules:
+`same_value` is ours: numbers are compared as numbers, floats after rounding to the
+decimals of the gold, lists item by item. `normalise_extraction` is the authors', as of the
+published scores of 2023: every extraction is forced into the question's form (for choices, the
+nearest one by edit distance) and compared as text; an integer must be written as an integer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, get_args
 
-from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.declaration import Declaration, Options
 from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
@@ -31,13 +39,7 @@ from snellen.benchmarks.declaration.judged import (
     split_list,
 )
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.declaration.rows import option_cells
-from snellen.benchmarks.mathematics.mathvista.typed_values import (
-    answer_type_of,
-    decimal_places,
-    normalise_extraction,
-    same_value,
-)
+from snellen.benchmarks.declaration.rows import build_sample, option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
@@ -45,11 +47,91 @@ from snellen.core.flow import Flow
 from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
-from snellen.data.columns import row_id
 from snellen.extract.choice import parse_choice
 from snellen.extract.numbers import parse_list_answer, parse_numeric_answer
 from snellen.extract.open_text import parse_open
 from snellen.extract.verdicts import ParsedVerdict, parse_extracted_answer
+from snellen.scoring.mathematics import parse_number, strip_markup
+
+AnswerType = Literal["text", "integer", "float", "list"]
+ANSWER_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
+_TOLERANCE = 1e-9
+_IN_PARENTHESES = re.compile(r"\(([a-zA-Z])\)")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def answer_type_of(text: str) -> AnswerType:
+    """The declared answer type; `text` for an unknown one."""
+    return text if text in ANSWER_TYPES else "text"
+
+
+def same_value(answer: str, gold: str, kind: AnswerType) -> bool:
+    """Whether a free-form answer has the value of the gold."""
+    if kind == "list":
+        answer_numbers, gold_numbers = parse_number_list(answer), parse_number_list(gold)
+        return answer_numbers is not None and gold_numbers is not None and _all_close(answer_numbers, gold_numbers)
+    value, right = parse_number(strip_markup(answer)), parse_number(strip_markup(gold))
+    if value is None or right is None:
+        return strip_markup(answer) != "" and strip_markup(answer) == strip_markup(gold)
+    if kind == "float":
+        value = round(value, decimal_places(gold))
+    return abs(value - right) < _TOLERANCE
+
+
+def normalise_extraction(extraction: str, kind: AnswerType, gold: str, choices: Sequence[str]) -> str | None:
+    """Convert the extraction to the question's form; None if that is impossible. `choices` are
+    those of a multiple-choice question."""
+    text = extraction.strip()
+    if choices:
+        return _choice_of_extraction(text, choices)
+    if kind == "list":
+        return text
+    try:
+        if kind == "integer":
+            return str(int(text))
+        if kind == "float":
+            return str(round(float(text), decimal_places(gold)))
+    except (ValueError, OverflowError):
+        return None
+    return text
+
+
+def decimal_places(gold: str) -> int:
+    """Decimals of a gold, which are MathVista's `precision`."""
+    return len(gold.strip().partition(".")[2])
+
+
+def nearest_choice(text: str, choices: Sequence[str]) -> int:
+    """Index of the choice with the smallest Levenshtein distance; the first of equals."""
+    from rapidfuzz.distance import Levenshtein
+
+    return min(range(len(choices)), key=lambda index: Levenshtein.distance(text, choices[index]))
+
+
+def parse_number_list(text: str) -> list[float] | None:
+    """The numbers of a list such as [1, 2.5]; None for any other text."""
+    core = text.strip()
+    if not (core.startswith("[") and core.endswith("]")):
+        return None
+    numbers = [parse_number(strip_markup(item)) for item in core[1:-1].split(",")]
+    return None if None in numbers else [value for value in numbers if value is not None]
+
+
+def _choice_of_extraction(text: str, choices: Sequence[str]) -> str:
+    """The choice an extraction stands for. The first letter in parentheses replaces the text, even
+    if it is not a label: in "the graph of f(x)" the f is compared with the choices."""
+    letter = _IN_PARENTHESES.search(text)
+    choice_text = letter[1].upper() if letter else text
+    if len(choice_text) == 1 and choice_text in _LETTERS[: len(choices)]:
+        return choices[_LETTERS.index(choice_text)]
+    return choices[nearest_choice(choice_text, choices)]
+
+
+def _all_close(answer: Sequence[float], gold: Sequence[float]) -> bool:
+    return len(answer) == len(gold) and all(
+        abs(number - other) < _TOLERANCE for number, other in zip(answer, gold, strict=True)
+    )
+
 
 RUBRIC = "short-answer"
 SKILLS = "skills"
@@ -67,29 +149,24 @@ _DIGIT_WORDS = ("zero", "one", "two", "three")
 _FLOAT_EXAMPLES = ("1, 2, 3", "1.2, 1.3, 1.4", "1.23, 1.34, 1.45", "1.234, 1.345, 1.456")
 
 
-def mathvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row; the gold of a choice is its label."""
-    for row in rows:
-        options = option_cells(row.cells)
-        gold = first_cell(row.cells, "answer")
-        kind = answer_type_of(first_cell(row.cells, TYPE))
-        groups = {name: first_cell(row.cells, name, f"metadata.{name}") for name in _GROUPS}
-        skills = split_list(first_cell(row.cells, SKILLS, f"metadata.{SKILLS}"))
-        label = first_cell(row.cells, "answer_option") or next(
-            (name for name, text in options.items() if text.strip() == gold.strip()), gold
-        )
-        yield Sample(
-            id=row_id(row),
-            kind="choice" if options else "open",
-            question=_question_with_hint(row.cells, options, kind, gold),
-            gold=((label if options else gold),) if gold else (),
-            options=options,
-            media=row.media,
-            groups={
-                **{name: text for name, text in groups.items() if text},
-                **({SKILLS: SEPARATOR.join(skills)} if skills else {}),
-            },
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """The gold of a choice is its label."""
+    choices = option_cells(row.cells)
+    gold = first_cell(row.cells, "answer")
+    kind = answer_type_of(first_cell(row.cells, TYPE))
+    skills = split_list(first_cell(row.cells, SKILLS, f"metadata.{SKILLS}"))
+    label = first_cell(row.cells, "answer_option") or next(
+        (name for name, text in choices.items() if text.strip() == gold.strip()), gold
+    )
+    groups = {name: first_cell(row.cells, name, f"metadata.{name}") for name in _GROUPS}
+    return build_sample(
+        row,
+        kind="choice" if choices else "open",
+        question=_question_with_hint(row.cells, choices, kind, gold),
+        gold=label if choices and gold else gold,
+        options=choices,
+        groups={**groups, SKILLS: SEPARATOR.join(skills)},
+    )
 
 
 def _question_with_hint(cells: Mapping[str, str], options: Mapping[str, str], kind: str, gold: str) -> str:
@@ -199,8 +276,8 @@ BENCHMARK = Declaration(
         "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv", "f199b98e178e5a2a20e7048f5dcb0464"
     ),
     aliases={"MathVista_MINI": {}, "MathVista": {}, "mathvista_testmini": {}, "mathvista_testmini_format": {}},
-    samples=mathvista_samples,
+    sample=_sample,
     max_new_tokens=1024,
-    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rule_names=(OWN_RULE, OFFICIAL)),
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rules=dict.fromkeys((OWN_RULE, OFFICIAL))),
     coverage="generic type",
 )

@@ -9,8 +9,14 @@ share of right answers; fAcc that of figures all of whose questions are right; q
 questions that are right about every figure. The headline is the mean of the three, as OpenVLM's
 table has it. VLMEvalKit's file has the 951 questions with a figure; the authors' has 1129, of which
 those without a figure belong to other groups, so that the numbers of the two files differ. The
-authors let GPT-4 judge replies, which `--rule official` does with any judge (see
-`judge.py`); otherwise the reply must say yes or no.
+authors let GPT-4 judge replies, which `--rule official` does with any judge; otherwise the reply
+must say yes or no.
+
+The judge compares every reply with the reference answer, which says why ("gt_answer_details", where
+the data have it). A verdict that holds "incorrect" is wrong, else one that holds "correct" is
+right. "unclear" is wrong, but right where there is no figure to see, in the questions VS about
+figure 0. The authors take every other verdict for unclear; here it is none, and the sample is
+ungraded.
 """
 
 from __future__ import annotations
@@ -18,29 +24,145 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant, ScoringParts
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, ResolvedVariant
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.perception.hallusionbench.judge import JUDGE_TOKENS, RUBRIC, add_details, judge_flow
-from snellen.benchmarks.perception.hallusionbench.scores import FigureKey, figure_of, hallusion_scores, question_of
+from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING
-from snellen.benchmarks.protocol.judging import judge_parameters, panel_of
+from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_parameters, judge_values, panel_of
 from snellen.benchmarks.protocol.parsers import PARSERS, rules_of
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Variant
+from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
-from snellen.core.record import Record
-from snellen.core.request import Generation
+from snellen.core.output import Generated, ParsedAnswer
+from snellen.core.record import Pass, Record
+from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
-from snellen.prompts.choice import PromptTemplate
+from snellen.extract.clean import without_thinking
+from snellen.extract.unanswered import model_text, non_answer
+from snellen.extract.verdicts import GRADE, ParsedVerdict
+from snellen.prompts.choice import PromptTemplate, prompt
 from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios, unit_terms
+
+
+class FigureKey(NamedTuple):
+    """The figure a question is about. `kind` and `set` name the set of figures."""
+
+    kind: str
+    set: str
+    figure: str
+    question: str
+
+
+class HallusionScores(NamedTuple):
+    answers: float
+    """aAcc: fraction of right answers, in percent."""
+    figures: float
+    """fAcc: figures with all questions right, in percent."""
+    questions: float
+    """qAcc: questions that are right for every figure of their set, in percent."""
+    figure_count: int
+    question_count: int
+
+    @property
+    def mean(self) -> float:
+        return (self.answers + self.figures + self.questions) / 3
+
+
+FigureKeyOf = Callable[[Record], FigureKey]
+
+
+def hallusion_scores(records: Sequence[Record], figure_key: FigureKeyOf) -> HallusionScores | None:
+    """The three numbers; None if no question could be scored."""
+    answers = [record.score for record in records if record.score is not None]
+    figures = all_right(records, lambda record: figure_of(figure_key(record)))
+    questions = all_right(records, lambda record: question_of(figure_key(record)))
+    if not (answers and figures and questions):
+        return None
+    return HallusionScores(
+        100 * sum(answers) / len(answers),
+        100 * sum(figures.values()) / len(figures),
+        100 * sum(questions.values()) / len(questions),
+        len(figures),
+        len(questions),
+    )
+
+
+def figure_of(key: FigureKey) -> str:
+    """Name of the figure."""
+    return "/".join((key.kind, key.set, key.figure))
+
+
+def question_of(key: FigureKey) -> str:
+    """Name of the question, which is asked about every figure of the set."""
+    return "/".join((key.kind, key.set, key.question))
+
+
+RUBRIC = "hallusionbench"
+DETAILS = "gt_answer_details"
+JUDGE_TOKENS = 64
+_VERDICTS = ("incorrect", "unclear", "correct")
+"""In the order in which they are looked for: the last stands inside the first."""
+
+
+def add_details(sample: Sample, row: Row) -> Sample:
+    """Make the full reference answer the gold, if the row has one."""
+    details = row.cells.get(DETAILS, "").strip()
+    return structs.replace(sample, gold=(details,)) if details else sample
+
+
+def judge_flow(settings: Generation, panel: JudgePanel, template: PromptTemplate) -> Callable[[Sample], Flow]:
+    """Ask, then have the reply compared with the reference. Without judges it is ungraded."""
+
+    def flow(sample: Sample) -> Flow:
+        """Ask the model, then judges whether its reply agrees with the gold answer."""
+        messages = prompt(sample, template=template)
+        output = yield from ask_model(sample, messages, settings)
+        if not isinstance(output, Generated):
+            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+        fields = {
+            "question": sample.question,
+            "gold": sample.gold[0] if sample.gold else "",
+            "reply": model_text(output),
+        }
+        read = partial(parse_agreement, unclear=float(_may_be_unclear(sample)))
+        verdicts = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id))
+        no_answer = non_answer(output)
+        answer = no_answer or ParsedAnswer(output.text.strip(), "whole reply")
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        grade = verdicts.grade()
+        if not sample.gold:
+            return build_record(sample, (result,))
+        if grade is None or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
+        result = structs.replace(result, correct=grade > 0.5)
+        return build_record(sample, (result,), score=grade, values=dict(judge_values(verdicts, float)))
+
+    return flow
+
+
+def parse_agreement(reply: str, unclear: float) -> ParsedVerdict | None:
+    """1 for correct, 0 for incorrect, `unclear` for unclear; None without any of these words."""
+    text = without_thinking(reply).lower()
+    verdict = next((word for word in _VERDICTS if word in text), None)
+    if verdict is None:
+        return None
+    return ParsedVerdict({GRADE: {"correct": 1.0, "incorrect": 0.0, "unclear": unclear}[verdict]}, verdict)
+
+
+def _may_be_unclear(sample: Sample) -> bool:
+    *_, figure, _ = sample.unit.split("/")
+    return sample.groups.get("category") == "VS" and figure == "0"
+
 
 HEADLINE = "mean_of_three"
 _RATES = ("aAcc", "fAcc", "qAcc")
@@ -133,16 +255,15 @@ def _figure_key(record: Record) -> FigureKey:
 class ReferenceJudging(RuleScoring):
     """A judge compares every reply with the reference answer, as the authors do."""
 
-    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
-        parts = RuleScoring.parts(self, resolved)
+    def score(self, plain: Benchmark, resolved: ResolvedVariant) -> Benchmark:
+        scored = RuleScoring.score(self, plain, resolved)
         panel = panel_of(resolved.variant, RUBRIC, max_new_tokens=JUDGE_TOKENS)
-        settings = Generation(max_new_tokens=parts.max_new_tokens)
+        settings = Generation(max_new_tokens=scored.max_new_tokens)
         return replace(
-            parts,
+            scored,
             flow=judge_flow(settings, panel, _TEMPLATE),
-            panel=panel,
             extra_roles=panel.roles,
-            parameters={**parts.parameters, **judge_parameters(panel, RUBRIC)},
+            parameters={**scored.parameters, **judge_parameters(panel, RUBRIC)},
             unscorable="" if panel else JUDGE_MISSING,
         )
 

@@ -1,24 +1,50 @@
-"""How TempCompass's questions are asked and graded: rules first, a judge for what they cannot read;
-captions by a judge alone."""
+"""TempCompass: 7,540 questions about time in 410 short videos, in four tasks (Liu et al. 2024,
+https://arxiv.org/abs/2403.00476).
+
+One example row: video_id "1034419625", dim "action", question "What is the man doing in the
+video?\nA. dunking a basketball\nB. dribbling a basketball\nC. passing a basketball", answer "A.
+dunking a basketball".
+
+Oddities: options stand in the question, and the gold is a whole option; the sentences of
+`caption_matching` are named "Sentence A", "Caption B", "Option 1"; a caption is graded by whether
+the question `mc_question` can be answered from it, so that `captioning` has no score without a
+judge. Some videos are others played backwards or slowed down. The headline is the share of right
+questions, as the authors print it; `dim` groups the five aspects of time.
+
+The authors read by rule what is plainly written and ask a language model for "Correct" or
+"Incorrect" for the rest, as we do with `--judge`; without a judge the rest is wrong (in VLMEvalKit
+too). `--rule official` has their rules; ours read more replies, so that fewer go to a judge. The
+rubrics are the authors', as VLMEvalKit has them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import structs
-from msgspec.structs import replace
 
+from snellen.benchmarks.declaration.declaration import Declaration, Options, Video
+from snellen.benchmarks.declaration.golds import label_of_gold, yes_no_golds
 from snellen.benchmarks.declaration.inline_options import label_of
+from snellen.benchmarks.declaration.joined_files import ALL, JoinedFiles
+from snellen.benchmarks.declaration.judged import RULE, Judged
+from snellen.benchmarks.declaration.published import HubSplit, Published
+from snellen.benchmarks.declaration.rows import build_sample
+from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
-from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges, judge_values
+from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
+from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.flow import Flow
 from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Message, Ref
-from snellen.core.sample import Sample
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import row_gold
+from snellen.data.tables.options import split_inline_options
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.tempcompass import (
     parse_sentence_match,
@@ -30,6 +56,7 @@ from snellen.extract.published.tempcompass import (
 from snellen.extract.unanswered import FILTER_REFUSAL, non_answer
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_correctness, parse_labels
 from snellen.extract.yes_no import parse_yes_no
+from snellen.extract.yes_no_words import lone_yes_no
 from snellen.prompts.choice import PromptTemplate, prompt
 
 Task = Literal["multi-choice", "yes_no", "caption_matching", "captioning"]
@@ -53,8 +80,9 @@ TEMPLATE = PromptTemplate(
 """The instructions of the authors' scripts."""
 
 
-def build_flow(settings: Generation, panel: JudgePanel, rule: Rule) -> Callable[[Sample], Flow]:
+def _flow(settings: Generation, panel: JudgePanel, options: Mapping[str, str]) -> Callable[[Sample], Flow]:
     """The flow of a sample by the task it is of."""
+    rule = cast(Rule, options[RULE])
 
     def flow(sample: Sample) -> Flow:
         task = sample.groups["task"]
@@ -136,7 +164,7 @@ def _quoted_text(output: Generated, rule: Rule) -> str:
 def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
     """Ask for a caption, and have a judge answer the question from it."""
     messages = _messages(sample)
-    output = yield from ask_model(replace(sample, options={}), messages, settings)
+    output = yield from ask_model(structs.replace(sample, options={}), messages, settings)
     if not isinstance(output, Generated):
         return build_record(sample, (Pass(messages, output, gold=sample.gold),))
     no_answer = non_answer(output)
@@ -144,7 +172,12 @@ def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule:
         return build_record(sample, (Pass(messages, output, no_answer, sample.gold, False),), score=0.0)
     fields = {"reply": output.text, "question": sample.options.get(ABOUT_CAPTION, "")}
     verdicts = yield from ask_judges(
-        panel, RUBRICS["caption"], fields, _parse_judge_choice(sample), Ref(sample.id), about=_quoted_text(output, rule)
+        panel,
+        RUBRICS["caption"],
+        fields,
+        partial(_parse_gold_choice, gold=sample.gold),
+        Ref(sample.id),
+        about=_quoted_text(output, rule),
     )
     answer = ParsedAnswer(output.text.strip(), "whole reply")
     result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
@@ -153,10 +186,6 @@ def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule:
         return ungraded_record(sample, (result,), verdicts)
     result = structs.replace(result, correct=grade > 0.5)
     return build_record(sample, (result,), score=grade, values=dict(judge_values(verdicts, float)))
-
-
-def _parse_judge_choice(sample: Sample) -> VerdictParser:
-    return partial(_parse_gold_choice, gold=sample.gold)
 
 
 def _parse_gold_choice(reply: str, gold: tuple[str, ...]) -> ParsedVerdict | None:
@@ -183,7 +212,7 @@ def _messages(sample: Sample) -> tuple[Message, ...]:
     of a choice."""
     if sample.groups["task"] == "caption_matching":
         question = f"{sample.question}\n{_BEST}"
-        return prompt(replace(sample, question=question), template=TEMPLATE)
+        return prompt(structs.replace(sample, question=question), template=TEMPLATE)
     return prompt(sample, template=TEMPLATE)
 
 
@@ -199,3 +228,125 @@ def _fields(rules: Mapping[str, str], sample: Sample, reply: str) -> dict[str, s
         "reply": reply,
         "rule": rules[sample.groups["task"]],
     }
+
+
+NAME = "tempcompass"
+_TASK_OF_CELL: Mapping[str, Task] = {
+    "mcq": "multi-choice",
+    "multi-choice": "multi-choice",
+    "multi_choice": "multi-choice",
+    "yes_no": "yes_no",
+    "caption_matching": "caption_matching",
+    "captioning": "captioning",
+}
+"""What a column `task_type` may say."""
+
+
+def task_of(row: Row) -> Task:
+    """Told by a column `task_type`, else seen from the question."""
+    cells = row.cells
+    task = _TASK_OF_CELL.get(cells.get("task_type", "").strip().lower())
+    if task is not None:
+        return task
+    if "mc_question" in cells:
+        return "captioning"
+    if row_gold(row) and all(map(lone_yes_no, row_gold(row))):
+        return "yes_no"
+    question = cells.get("question", "")
+    if split_inline_options(question).options:
+        return "multi-choice"
+    return "caption_matching" if sentences_by_name(question) else "captioning"
+
+
+def _sample(row: Row, options: Options) -> Sample | None:
+    """Of the task or of all; the options of choices leave the question."""
+    task = task_of(row)
+    if options["task"] not in (ALL, task):
+        return None
+    groups = {"dim": row.cells.get("dim", ""), "task": task}
+    sample = build_sample(row, gold=row_gold(row), groups=groups, unit=video_name(row))
+    return _ADJUST_BY_TASK[task](sample, row.cells)
+
+
+def _adjust_choice(sample: Sample, cells: Mapping[str, str]) -> Sample:
+    split = split_inline_options(sample.question)
+    golds = tuple(label_of_gold(gold, split.options) for gold in sample.gold)
+    return structs.replace(sample, kind="choice", question=split.question, options=split.options, gold=golds)
+
+
+def _adjust_yes_no(sample: Sample, cells: Mapping[str, str]) -> Sample:
+    return structs.replace(sample, kind="yes_no", gold=yes_no_golds(sample.gold))
+
+
+def _adjust_matching(sample: Sample, cells: Mapping[str, str]) -> Sample:
+    """The sentences stay in the question; the gold is the name of one."""
+    sentences = sentences_by_name(sample.question)
+    golds = tuple(_sentence_name(gold, sentences) for gold in sample.gold)
+    return structs.replace(sample, gold=golds)
+
+
+def _adjust_captioning(sample: Sample, cells: Mapping[str, str]) -> Sample:
+    golds = (cells["mc_answer"],) if "mc_answer" in cells else sample.gold
+    labels = tuple(label_of(gold) or gold for gold in golds)
+    about = {ABOUT_CAPTION: cells["mc_question"]} if "mc_question" in cells else {}
+    return structs.replace(sample, options=about, gold=labels)
+
+
+_ADJUST_BY_TASK: Mapping[Task, Callable[[Sample, Mapping[str, str]], Sample]] = {
+    "multi-choice": _adjust_choice,
+    "yes_no": _adjust_yes_no,
+    "caption_matching": _adjust_matching,
+    "captioning": _adjust_captioning,
+}
+
+
+def _sentence_name(gold: str, sentences: Mapping[str, str]) -> str:
+    text = gold.strip()
+    fitting = (
+        name
+        for name, sentence in sentences.items()
+        if text in (name, sentence) or text.startswith((f"{name}:", f"{name}."))
+    )
+    return next(fitting, text)
+
+
+_TASK_FILES = Published(
+    {"task": TASKS}, {(task,): HubSplit(f"hf://lmms-lab/TempCompass?config={task}&split=test") for task in TASKS}
+)
+
+
+def _for_task(declaration: Declaration, variant: Variant) -> Declaration:
+    is_captioning = variant.options.get("task") == CAPTIONING
+    return replace(declaration, scoring=replace(_SCORING, must_judge=is_captioning))
+
+
+_SCORING = Judged(
+    flow=_flow, rubrics=tuple(RUBRICS.values()), rules=dict.fromkeys(("snellen", "official")), max_judge_tokens=512
+)
+BENCHMARK = Declaration(
+    name=NAME,
+    version="7",
+    title="TempCompass, time in short videos",
+    paper="https://arxiv.org/abs/2403.00476",
+    provenance="TempCompass (CC BY-NC 4.0), lmms-eval's data set",
+    data=JoinedFiles(name=NAME, option="task", values=(ALL, *TASKS), published=_TASK_FILES),
+    aliases={
+        "TempCompass": {"task": "all"},
+        "TempCompass_8frame": {"task": "all", "frames": "8", "sampling": "vlmevalkit"},
+        "TempCompass_64frame": {"task": "all", "frames": "64", "sampling": "vlmevalkit"},
+        "TempCompass_1fps": {"task": "all", "fps": "1", "frames": "2048"},
+        "TempCompass_0.5fps": {"task": "all", "fps": "0.5", "frames": "2048"},
+        "TempCompass_MCQ": {"task": "multi-choice"},
+        "TempCompass_Captioning": {"task": "captioning"},
+        "TempCompass_YorN": {"task": "yes_no"},
+        "tempcompass_multi_choice": {"task": "multi-choice", "sampling": "lmms-eval"},
+        "tempcompass_yes_no": {"task": "yes_no", "sampling": "lmms-eval"},
+        "tempcompass_caption_matching": {"task": "caption_matching", "sampling": "lmms-eval"},
+        "tempcompass_captioning": {"task": "captioning", "sampling": "lmms-eval"},
+    },
+    for_variant=_for_task,
+    sample=_sample,
+    requires=REQUIRES_TEXT,
+    video=Video(search_cache=False),
+    scoring=_SCORING,
+)

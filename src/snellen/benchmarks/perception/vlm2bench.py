@@ -7,51 +7,115 @@ T or F.", answer "T", category "oc-cpr", image <list of base64>.
 Oddities: eight tasks of pictures, by `category`: general cues are matched and tracked (gc-mat,
 gc-trk), objects and people compared, counted and grouped (oc-cpr, oc-cnt, oc-grp, pc-cpr, pc-cnt,
 pc-grp). Statements come in pairs, `_p` and `_n`, that count only together; a count earns by its
-error (see `replies`), groups are options that the question lists.
+error (see below), groups are options that the question lists.
 
 The headline is the plain mean of the tasks that were asked, each a metric of its own; VLMEvalKit
 prints the tasks alone. The videos of the benchmark are not among its pictures.
+
+A count that is wrong (Section 4) earns the less, the larger its error is beside the largest
+possible one, and the fewer pictures there are: 1 - (4 / pictures) * (relative error ** 0.1), not
+below 0.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.inline_options import label_of
-from snellen.benchmarks.declaration.open_questions import BARE, parse_marked_answer, parse_raw_reply
+from snellen.benchmarks.declaration.open_questions import BARE, own_and_vlmevalkit
 from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
-from snellen.benchmarks.perception.vlm2bench.replies import (
-    COUNTED,
-    DEFAULT_PICTURES,
-    PAIRED,
-    TASKS,
-    clean_label,
-    count_credit,
-    names_several,
-    parse_single_count,
-    parse_truth,
-)
 from snellen.benchmarks.protocol.flows import OpenScoring
-from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
+from snellen.core.literals import NUMBER_WORDS
 from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.extract.choice import parse_choice
+from snellen.extract.open_text import parse_final, parse_raw
 from snellen.extract.yes_no import parse_yes_no
 from snellen.scoring.accuracy import cluster_samples, counted_score, mean_metric
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
 
+PAIRED = ("gc-mat", "gc-trk", "oc-cpr", "pc-cpr")
+COUNTED = ("oc-cnt", "pc-cnt")
+GROUPED = ("oc-grp", "pc-grp")
+TASKS = (*PAIRED, *COUNTED, *GROUPED)
+DEFAULT_PICTURES = 2
+_MOST_PICTURES = 4
+_ROOT = 0.1
+_TRUTH = re.compile(r"\b(?:t|f|true|false)\b", re.IGNORECASE)
+_UNITS = {word: number for number, word in enumerate(NUMBER_WORDS[:20])}
+_TENS = {
+    name: 10 * value
+    for value, name in enumerate(
+        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
+    )
+}
+_SCALES = {"hundred": 100, "thousand": 1000}
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join((*_UNITS, *_TENS, *_SCALES))})\b")
+_DIGITS = re.compile(r"\d+")
+_MAX_DIGITS = 18
+_LABELLED = re.compile(r"\([A-Z]\)")
+
+
+def parse_truth(text: str) -> str | None:
+    """T or F, if exactly one such word stands in the text."""
+    words = _TRUTH.findall(text)
+    return words[0][0].upper() if len(words) == 1 else None
+
+
+def parse_single_count(text: str) -> int | None:
+    """The only number of a text; all number words together are one. None if there are several."""
+    low = text.lower()
+    numbers = [int(digits[:_MAX_DIGITS]) for digits in _DIGITS.findall(low)]
+    words = _NUMBER_WORD.findall(low)
+    in_words = _value_of_words(words)
+    if in_words:
+        numbers.append(in_words)
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _value_of_words(words: list[str]) -> int:
+    total = current = 0
+    for word in words:
+        if word in _SCALES:
+            total += max(current, 1) * _SCALES[word]
+            current = 0
+        else:
+            current += _UNITS.get(word, _TENS.get(word, 0))
+    return total + current
+
+
+def count_credit(count: int, gold: int, pictures: int) -> float:
+    """1 for the right count, else by its error."""
+    if count == gold:
+        return 1.0
+    largest = max(gold - 1, pictures - gold, 1)
+    penalty: float = _MOST_PICTURES / pictures * (abs(count - gold) / largest) ** _ROOT
+    return max(1 - penalty, 0.0)
+
+
+def clean_label(text: str) -> str:
+    """What stands before the first closing bracket."""
+    return text.partition(")")[0].strip()
+
+
+def names_several(text: str) -> bool:
+    """Whether more than one label stands there in brackets."""
+    return len(_LABELLED.findall(text)) > 1
+
+
 HEADLINE = "mean_of_tasks"
 TASK, PICTURES = "category", "pictures"
 _LABELS = dict.fromkeys("ABCDEFGH", "")
-_TRUTH = {"Yes": "T", "No": "F"}
+_TRUTH_OF = {"Yes": "T", "No": "F"}
 
 
 def _adjust(sample: Sample, row: Row) -> Sample:
@@ -73,7 +137,7 @@ def _grade(answer: str, sample: Sample) -> float:
         said = parse_truth(answer)
         if said is None:
             words = parse_yes_no(answer)
-            said = _TRUTH.get(words.value) if isinstance(words, ParsedAnswer) else None
+            said = _TRUTH_OF.get(words.value) if isinstance(words, ParsedAnswer) else None
         return float(said == gold.upper())
     if task in COUNTED:
         return _grade_count(answer, sample)
@@ -165,10 +229,7 @@ BENCHMARK = Declaration(
     group_by=(TASK,),
     adjust=_adjust,
     scoring=RuleScoring(
-        rules={
-            OWN: PARSERS[OWN]._replace(open=OpenScoring(parse_marked_answer, _grade)),
-            VLMEVALKIT: PARSERS[VLMEVALKIT]._replace(open=OpenScoring(parse_raw_reply, _grade_vlmevalkit)),
-        },
+        rules=own_and_vlmevalkit(OpenScoring(parse_final, _grade), OpenScoring(parse_raw, _grade_vlmevalkit)),
         template=BARE,
     ),
     headline=Headline(name=HEADLINE, summarise=_summarise, sums=_task_sums),

@@ -7,14 +7,22 @@ Oddities: golds hold line breaks, which count as blanks (VLMEvalKit joins the li
 Many answers are sums over slides. SLIDEVQA_MINI is a subset.
 
 The headline is F1 of words by SQuAD's normalisation; exact match and ANLS stand beside it. The
-authors' script normalises further, by the question too (`--rule official`, see `slide_answers`).
+authors' script normalises further, by the question too (`--rule official`, see below).
 VLMEvalKit has GPT-4o extract a short answer first, as `--extractor MODEL` does here, and its F1
 does not cap words that are repeated (`--rule vlmevalkit` has its F1, held to 1). Without an
 extractor a rule reads the answer, so that wordy replies score lower than there.
+
+By the authors' script phrases such as "it is" and "because" and the word percent are removed, "and"
+and & become commas, the unit that the question asks for ("how many boats", "which city") is
+removed, an answer that begins with yes or no is reduced to that word, and number words to nineteen
+become digits.
 """
 
 from __future__ import annotations
 
+import re
+import string
+from collections import Counter
 from collections.abc import Callable
 
 from snellen.benchmarks.declaration.declaration import Declaration
@@ -22,8 +30,8 @@ from snellen.benchmarks.declaration.documents import PAGES, adapt_to_extractor, 
 from snellen.benchmarks.declaration.open_questions import BARE, against_gold, open_answers, open_rules
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.documents.slidevqa.slide_answers import equal_authors, f1_authors
 from snellen.benchmarks.protocol.flows import GradeFunction
+from snellen.core.literals import digits_by_word
 from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import (
     anls_vlmevalkit_joined_lines,
@@ -33,6 +41,57 @@ from snellen.scoring.document import (
     words_f1_vlmevalkit,
 )
 from snellen.scoring.edit_distance import anls
+
+_DIGITS = digits_by_word(19)
+_REPLACED = (
+    ("this is ", ""),
+    ("it is ", ""),
+    ("&", ","),
+    ("and", ","),
+    ("percent", ""),
+    ("organisation", "organization"),
+    ("because of", ""),
+    ("because", ""),
+    ("due to", ""),
+    ("hours", "hrs"),
+    ("minites", "min"),
+)
+_NO_SIGNS = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+def f1_authors(answer: str, gold: str, question: str) -> float:
+    """F1 of words counted with repetition, 0..1; the question names the unit."""
+    answer_words, gold_words = _words(answer, question), _words(gold, question)
+    shared = sum((Counter(answer_words) & Counter(gold_words)).values())
+    return 2 * shared / (len(answer_words) + len(gold_words)) if shared else 0.0
+
+
+def equal_authors(answer: str, gold: str, question: str) -> bool:
+    """Whether answer and gold are the same words in the same order; two empty answers are not
+    equal."""
+    answer_words = _words(answer, question)
+    return answer_words != [] and answer_words == _words(gold, question)
+
+
+def _words(text: str, question: str) -> list[str]:
+    text = text.lower()
+    for old, new in _REPLACED:
+        text = text.replace(old, new)
+    for phrase in ("how many", "which"):
+        text = _remove_unit(text, question, phrase)
+    text = _ARTICLES.sub(" ", text.translate(_NO_SIGNS))
+    if text.startswith(("yes", "no")):
+        text = text.split()[0]
+    return [_DIGITS.get(word, word) for word in text.split()]
+
+
+def _remove_unit(text: str, question: str, phrase: str) -> str:
+    """Remove the word that follows `phrase` in the question wherever it occurs in the text."""
+    _, match, after_phrase = question.partition(phrase)
+    unit = after_phrase.split()[:1] if match else []
+    return text.replace(unit[0], "") if unit else text
+
 
 EXACT, ANLS = "exact_match", "anls"
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"

@@ -18,33 +18,164 @@ ungraded; VLMEvalKit counts the other order alone. There is no score without a j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell, plain_messages
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.open_answers.creation_mmbench.comparison import RUBRICS, Criteria, compare
+from snellen.benchmarks.declaration.rows import build_sample
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
-from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, VerdictParser, ask_judges
 from snellen.benchmarks.protocol.point_grading import to_points
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import DataError
-from snellen.core.flow import Flow
+from snellen.core.flow import Flow, Steps
 from snellen.core.headline import HeadlineSums
 from snellen.core.literals import parse_literal
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass, Record
-from snellen.core.request import Generation
+from snellen.core.record import Pass, Record, Verdict
+from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.data.columns import row_id
+from snellen.extract.clean import without_thinking
 from snellen.extract.unanswered import non_answer
+from snellen.extract.verdicts import GRADE, ParsedVerdict
 from snellen.scoring.accuracy import counted_score, mean_metric
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
+
+PREFERENCE_RUBRIC = "creation-mmbench-preference"
+FACTS_RUBRIC, FACTS_TRUTH_RUBRIC = "creation-mmbench-facts", "creation-mmbench-facts-gt"
+RUBRICS = (PREFERENCE_RUBRIC, FACTS_RUBRIC, FACTS_TRUTH_RUBRIC)
+FIRST, SECOND = "first", "second"
+"""Grades of a verdict about facts, by the place of the answer."""
+_TOP = 10.0
+_MARK = "final verdict is:"
+_CHOICE = re.compile(r"\[\[\s*([AB])\s*(>>|>|=|<<|<)\s*([AB])\s*\]\]", re.IGNORECASE)
+_STEPS: Mapping[str, float] = {">>": -1.0, ">": -0.5, "=": 0.0, "<": 0.5, "<<": 1.0}
+"""How much better the second answer is, by the sign between A and B."""
+_FACT = re.compile(
+    r"response ([AB]) visual factuality score\W{0,20}?(\d+(?:\.\d+)?)\s*(?:/\s*10)?(?![\d.]*\d)", re.IGNORECASE
+)
+
+
+class Criteria(NamedTuple):
+    """By what two answers are compared."""
+
+    preference: str
+    facts: str = ""
+    """What the answers must say of the picture; empty where nothing is asked of them."""
+    ground_truth: str = ""
+
+
+class AnswerComparison(NamedTuple):
+    """The verdicts on a model's answer beside the reference, in one order or in both."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    preferences: tuple[float, ...] = ()
+    """How much better the model's answer is in each order, -1 to 1."""
+    facts: tuple[float, ...] = ()
+    """How far the model's answer fits the picture, by each order, 0 to 1."""
+    reference_facts: tuple[float, ...] = ()
+
+
+def parse_preference(reply: str) -> ParsedVerdict | None:
+    """How much better the second answer is, -1 to 1 in halves: `Final Verdict is: [[B>A]]`.
+
+    The verdict behind these words counts, else the only one that the reply holds.
+    """
+    text = without_thinking(reply)
+    marked = [line for line in text.splitlines() if _MARK in line.lower()]
+    for part in (*marked, text):
+        found = {_second_gains(*match.groups()) for match in _CHOICE.finditer(part)} - {None}
+        if len(found) == 1:
+            return ParsedVerdict({GRADE: found.pop() or 0.0})
+    return None
+
+
+def _second_gains(left: str, sign: str, right: str) -> float | None:
+    """By how much the second answer, B, is better; None where one is compared with itself."""
+    if left.upper() == right.upper():
+        return None
+    return _STEPS[sign] if left.upper() == "A" else -_STEPS[sign]
+
+
+def parse_facts(reply: str) -> ParsedVerdict | None:
+    """Two scores in 0..10: `Response A Visual Factuality Score: 8/10`, and one of B; of several
+    for one answer the last counts."""
+    text = re.sub(r"[“”*\"]", "", without_thinking(reply))
+    scores = {match[1].upper(): float(match[2]) for match in _FACT.finditer(text)}
+    if scores.keys() != {"A", "B"} or not all(score <= _TOP for score in scores.values()):
+        return None
+    return ParsedVerdict({FIRST: scores["A"], SECOND: scores["B"]})
+
+
+def compare(
+    sample: Sample, criteria: Criteria, answers: Sequence[str], panel: JudgePanel, *, dual: bool
+) -> Steps[AnswerComparison]:
+    """Have judges compare two answers, the reference and the model's, in this order and, if
+    `dual`, in the other; each order is a turn of the sample. Ends where a judge does not answer.
+    """
+    compared = AnswerComparison()
+    for turn in range(1 + dual):
+        request = _Request(sample, panel, Ref(sample.id, turn), answers, is_swapped=turn > 0)
+        preferences = yield from request.ask(PREFERENCE_RUBRIC, parse_preference, criteria.preference)
+        gain = preferences.grade()
+        if gain is not None:
+            gains = (*compared.preferences, -gain if request.is_swapped else gain)
+            compared = compared._replace(preferences=gains)
+        compared = compared._replace(verdicts=(*compared.verdicts, *preferences.verdicts))
+        if preferences.failure is not None:
+            return compared
+        if not criteria.facts:
+            continue
+        rubric = FACTS_TRUTH_RUBRIC if criteria.ground_truth else FACTS_RUBRIC
+        facts = yield from request.ask(rubric, parse_facts, criteria.facts, criteria.ground_truth)
+        of_reference, of_model = (SECOND, FIRST) if request.is_swapped else (FIRST, SECOND)
+        compared = compared._replace(
+            verdicts=(*compared.verdicts, *facts.verdicts),
+            facts=(*compared.facts, *_over_top(facts.grade(of_model))),
+            reference_facts=(*compared.reference_facts, *_over_top(facts.grade(of_reference))),
+        )
+        if facts.failure is not None:
+            return compared
+    return compared
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What judges are asked about two answers in one order."""
+
+    sample: Sample
+    panel: JudgePanel
+    ref: Ref
+    answers: Sequence[str]
+    """The reference and the model's."""
+    is_swapped: bool
+    """Whether the model's answer comes first."""
+
+    def ask(self, rubric: str, parse: VerdictParser, criteria: str, ground_truth: str = "") -> Steps[PanelVerdicts]:
+        reference, reply = self.answers
+        first, second = (reply, reference) if self.is_swapped else (reference, reply)
+        fields = {
+            "question": self.sample.question,
+            "first": first,
+            "second": second,
+            "criteria": criteria,
+            "ground_truth": ground_truth,
+        }
+        return ask_judges(self.panel, rubric, fields, parse, self.ref, about=reply, media=self.sample.media)
+
+
+def _over_top(score: float | None) -> tuple[float, ...]:
+    return () if score is None else (score / _TOP,)
+
 
 DUAL = "dual"
 CATEGORY, TASK = "category", "task"
@@ -117,29 +248,22 @@ CATEGORIES: Mapping[str, Sequence[str]] = {
 _CATEGORY_OF = {task: category for category, tasks in CATEGORIES.items() for task in tasks}
 
 
-def creation_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """A sample for each row: its gold is GPT-4o's answer, its hint the criteria as JSON. Raises
-    DataError for a row without criteria of preference."""
-    path = str(getattr(rows, "path", "creation-mmbench"))
-    for row in rows:
-        task = first_cell(row.cells, "task_name")
-        reference = first_cell(row.cells, "reference_answer_by_gpt4o")
-        criteria = _criteria(row.cells)
-        if not criteria.preference:
-            raise DataError(
-                f"{path}, row {row.index + 1}: `criteria` holds none for the preference; expected "
-                "a text, or an object with a key such as subjective_criteria"
-            )
-        groups = {CATEGORY: _CATEGORY_OF.get(task, ""), TASK: task}
-        yield Sample(
-            id=row_id(row),
-            kind="open",
-            question=first_cell(row.cells, "question"),
-            gold=(reference,) if reference else (),
-            media=row.media,
-            hint=msgspec.json.encode(criteria).decode(),
-            groups={name: label for name, label in groups.items() if label},
+def _sample(row: Row, options: Options) -> Sample:
+    """The gold is GPT-4o's answer, the hint the criteria as JSON. Raises DataError for a row without
+    criteria of preference."""
+    task = first_cell(row.cells, "task_name")
+    criteria = _criteria(row.cells)
+    if not criteria.preference:
+        raise DataError(
+            "`criteria` holds none for the preference; expected a text, or an object with a key such "
+            "as subjective_criteria"
         )
+    return build_sample(
+        row,
+        gold=first_cell(row.cells, "reference_answer_by_gpt4o"),
+        hint=msgspec.json.encode(criteria).decode(),
+        groups={CATEGORY: _CATEGORY_OF.get(task, ""), TASK: task},
+    )
 
 
 def _criteria(cells: Mapping[str, str]) -> Criteria:
@@ -193,7 +317,7 @@ def summarise_rewards(context: SummaryContext, records: Sequence[Record]) -> Sum
     """The mean reward, -100 to 100, over all and by category and task; scores by facts out of
     10."""
     summary = context.plain(records)
-    if not context.panel:
+    if not context.judges:
         # Empty replies are the worst without a judge; their mean alone would be no reward.
         return structs.replace(summary, headline=structs.replace(summary.headline, value=None, interval=None))
     rewarded = {
@@ -260,7 +384,7 @@ BENCHMARK = Declaration(
     ),
     aliases={"Creation_MMBench": {}},
     options={DUAL: ("on", "off")},
-    samples=creation_samples,
+    sample=_sample,
     max_new_tokens=4096,
     scoring=Judged(flow=_flow, rubrics=RUBRICS, must_judge=True, max_judge_tokens=4096),
     headline=Headline(name=REWARD, summarise=summarise_rewards, sums=_reward_sums),

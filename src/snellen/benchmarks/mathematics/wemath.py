@@ -8,30 +8,35 @@ answer ... <Answer>: <<your option>>", image <base64>.
 Oddities: the rows of one problem share an `ID`: two or three steps (2steps_1, 2steps_2, ...) and
 the composite (2steps_multi); a limit keeps them together. 525 composites.
 
-The headline is the strict score (see `mastery`): a composite counts as mastered only if every
+The headline is the strict score (see below): a composite counts as mastered only if every
 one of its steps is right too. Replies are read by the rules for choices, then by a judge; nobody
 draws an option at random, as VLMEvalKit does when its judge fails. `cot=on` asks the column
 `requirement`. The means per group of the paper's tree of knowledge are given per concept only.
+
+Whether a right answer rests on its steps (Sec. 3.3): a composite problem and its sub-steps, each
+right or wrong, fall under one of
+
+IK insufficient knowledge: a step wrong, the composite wrong;
+IG inadequate generalisation: every step right, the composite wrong;
+CM complete mastery: the composite right, every step right (strict) or at least one (loose);
+RM rote memorisation: the composite right, a step wrong (strict) or all wrong (loose).
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Options
 from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.declaration.rows import option_cells
-from snellen.benchmarks.mathematics.wemath.mastery import MODES, WORTH, CompositeProblem, Mode, dimension, mastery
+from snellen.benchmarks.declaration.rows import build_sample, option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.benchmark import Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
@@ -43,6 +48,59 @@ from snellen.prompts.choice import PromptTemplate, prompt
 from snellen.scoring.accuracy import cluster_samples, mean_metric
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 
+Mode = Literal["strict", "loose"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+Dimension = Literal["IK", "IG", "CM", "RM"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+WORTH: Mapping[Dimension, float] = {"IK": 0.0, "IG": 0.5, "CM": 1.0, "RM": 0.0}
+"""Score of a problem by dimension."""
+
+
+class CompositeProblem(NamedTuple):
+    """A composite problem: whether each sub-step, and the composite itself, was answered right."""
+
+    steps: tuple[bool, ...]
+    is_solved: bool
+
+
+class Mastery(NamedTuple):
+    """Fractions in 0..1. `rote` is RM among the composites that are right (CM and RM), 0 if none
+    is."""
+
+    score: float
+    insufficient: float
+    inadequate: float
+    complete: float
+    rote: float
+    n: int
+
+
+def dimension(problem: CompositeProblem, mode: Mode) -> Dimension:
+    """The dimension of a problem under the strict or loose rule."""
+    if not problem.is_solved:
+        return "IG" if all(problem.steps) else "IK"
+    mastered = all(problem.steps) if mode == "strict" else any(problem.steps)
+    return "CM" if mastered else "RM"
+
+
+def mastery(problems: Iterable[CompositeProblem], mode: Mode) -> Mastery | None:
+    """The rates and the mean score of the problems; None without problems."""
+    problem_list: Sequence[CompositeProblem] = list(problems)
+    if not problem_list:
+        return None
+    counts = Counter(dimension(problem, mode) for problem in problem_list)
+    n = len(problem_list)
+    right = counts["CM"] + counts["RM"]
+    return Mastery(
+        score=sum(WORTH[name] * counts[name] for name in DIMENSIONS) / n,
+        insufficient=counts["IK"] / n,
+        inadequate=counts["IG"] / n,
+        complete=counts["CM"] / n,
+        rote=counts["RM"] / right if right else 0.0,
+        n=n,
+    )
+
+
 RUBRIC = "short-answer"
 STRICT = "score_strict"
 KEY, CONCEPT = "key", "knowledge concept"
@@ -51,23 +109,20 @@ _STATED_ANSWER = re.compile(r"<?\bAnswer\b>?\s*:?\s*(?P<rest>[^\n]*)\Z", re.IGNO
 _STEPS = {"S1": "one-step", "2steps_multi": "two-step", "3steps_multi": "three-step"}
 
 
-def wemath_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
-    """A sample for each row; a problem's steps and the composite are one unit."""
-    for row in rows:
-        gold = first_cell(row.cells, "answer").strip().upper()
-        groups = {name: row.cells[name] for name in (KEY, CONCEPT) if name in row.cells}
-        yield Sample(
-            id=row.cells.get("index") or f"{row.cells.get('id', row.index)}/{row.cells.get(KEY, '')}",
-            kind="choice",
-            question=first_cell(row.cells, "question"),
-            gold=(gold,) if gold else (),
-            options=option_cells(row.cells),
-            media=row.media,
-            # Shown below the options.
-            hint=first_cell(row.cells, "requirement") if cot else "",
-            groups=groups,
-            unit=first_cell(row.cells, "id"),
-        )
+def _sample(row: Row, options: Options) -> Sample:
+    """A problem's steps and the composite are one unit; `cot=on` asks the column `requirement`."""
+    sample = build_sample(
+        row,
+        kind="choice",
+        gold=first_cell(row.cells, "answer").strip().upper(),
+        options=option_cells(row.cells),
+        # Shown below the options.
+        hint=first_cell(row.cells, "requirement") if options["cot"] == "on" else "",
+        groups={name: first_cell(row.cells, name) for name in (KEY, CONCEPT)},
+        unit=first_cell(row.cells, "id"),
+    )
+    own_id = row.cells.get("index") or f"{row.cells.get('id', row.index)}/{row.cells.get(KEY, '')}"
+    return structs.replace(sample, id=own_id)
 
 
 def _messages(sample: Sample) -> tuple[Message, ...]:
@@ -175,13 +230,6 @@ def _rate_scores(problems: Sequence[CompositeProblem], mode: Mode) -> list[list[
     return [[WORTH[kind] for kind in kinds], *shares, rote]
 
 
-def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
-    """`cot=on` asks the column `requirement`."""
-    if variant.options.get("cot") != "on":
-        return declaration
-    return replace(declaration, samples=partial(wemath_samples, cot=True))
-
-
 BENCHMARK = Declaration(
     name="wemath",
     version="4",
@@ -204,6 +252,5 @@ BENCHMARK = Declaration(
     ),
     headline=Headline(name=STRICT, summarise=summarise_wemath, sums=_strict_sums),
     coverage="generic type",
-    samples=wemath_samples,
-    for_variant=_for_prompt,
+    sample=_sample,
 )

@@ -1,1 +1,0 @@
-"""MMLongBench-Doc. The benchmark, and its accuracy and F1."""

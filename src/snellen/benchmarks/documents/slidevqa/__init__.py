@@ -1,1 +1,0 @@
-"""SlideVQA, and its authors' comparison of answers."""

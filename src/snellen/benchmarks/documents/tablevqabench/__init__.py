@@ -1,1 +1,0 @@
-"""TableVQA-Bench, and how answers about tables are compared."""

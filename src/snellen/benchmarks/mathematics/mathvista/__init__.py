@@ -1,1 +1,0 @@
-"""MathVista, and how values of its types are compared."""

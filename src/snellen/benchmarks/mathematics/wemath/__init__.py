@@ -1,1 +1,0 @@
-"""We-Math, and its four dimensions of mastery."""

@@ -1,1 +1,0 @@
-"""Creation-MMBench. The benchmark, and how its two answers are compared."""

@@ -1,1 +1,0 @@
-"""HallusionBench. The benchmark, and its authors' judge."""

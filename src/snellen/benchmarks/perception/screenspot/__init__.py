@@ -1,1 +1,0 @@
-"""ScreenSpot, its second version and ScreenSpot-Pro: files and rows, grading, sub-scores."""

@@ -1,1 +1,0 @@
-"""VLM2-Bench, and how its statements, counts and groups are read."""

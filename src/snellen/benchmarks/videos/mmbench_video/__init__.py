@@ -1,1 +1,0 @@
-"""MMBench-Video. The benchmark, and its authors' prompts."""

@@ -1,1 +1,0 @@
-"""MVTamperBench. The benchmark, and how well tampering is detected."""

@@ -1,1 +1,0 @@
-"""TempCompass. The benchmark, and how its four tasks are asked and judged."""
