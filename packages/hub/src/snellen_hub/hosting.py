@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
+from msgspec import structs
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
@@ -15,7 +16,6 @@ from snellen import __version__
 from snellen.core.errors import UsageError
 from snellen.core.sample import Sample
 from snellen.data_sets.decisions import read_decisions
-from snellen_hub.accounts.access import now
 from snellen_hub.benchmark_data import NewBenchmark as NewBenchmark
 from snellen_hub.benchmark_data import Protocol as Protocol
 from snellen_hub.benchmark_data import StoredData, open_hosted, scoring_file, store_data
@@ -23,7 +23,7 @@ from snellen_hub.boards.changes import note_data_change
 from snellen_hub.database.tables import HostedBenchmark, HostedItem, HostedMedium, Submission, SubmissionScore
 from snellen_hub.errors import NotThere
 from snellen_hub.jobs.queue import add_job
-from snellen_hub.samples.content import IndexedItem, ItemContent, index_sample, item_row, read_content, without_media
+from snellen_hub.samples.content import IndexedItem, ItemContent, index_sample, item_row, read_content
 from snellen_hub.samples.flags import settle_by_data
 from snellen_hub.samples.media import MediaStore
 from snellen_hub.samples.versions import VersionChanges, compare_items, compare_settings, note_version
@@ -60,9 +60,7 @@ def add_benchmark(
         spec=new.spec,
         protocol=msgspec.to_builtins(new.protocol),
         is_hidden=new.is_hidden or new.answers is not None,
-        version=1,
         layout=new.layout,
-        created=now(),
         **stored.columns,
     )
     session.add(row)
@@ -100,7 +98,7 @@ def replace_data(
     _write_items(session, row, stored.items, stored.media)
     changes = compare_items(before, _read_contents(session, storage, row), is_hidden=row.is_hidden)
     settings = compare_settings(settings_before, {"benchmark": row.spec, **row.protocol})
-    changes = msgspec.structs.replace(changes, settings=settings)
+    changes = structs.replace(changes, settings=settings)
     queued = start_version(session, row, "data", changes)
     decisions = read_decisions(new.data) if new.data is not None and new.data.is_dir() else ()
     settle_by_data(session, row, changes, decisions)
@@ -156,8 +154,9 @@ def _write_items(session: Session, row: HostedBenchmark, items: Sequence[Indexed
         batch = items[first : first + _BATCH]
         rows = [item_row(row.id, first + place, item) for place, item in enumerate(batch)]
         session.execute(insert(HostedItem), rows)
-    if described := media.rows(row.id):
-        session.execute(insert(HostedMedium), described)
+    for medium in media.media.values():
+        medium.benchmark_id = row.id
+        session.add(medium)
 
 
 def _read_contents(session: Session, storage: Storage, row: HostedBenchmark) -> dict[str, ItemContent]:
@@ -170,7 +169,7 @@ def _read_contents(session: Session, storage: Storage, row: HostedBenchmark) -> 
         # A benchmark of reported numbers alone.
         return {}
     indexed = [index_sample(sample, lambda refs: ()) for sample in read_samples(storage, row)]
-    return {item.name: without_media(item.content) for item in indexed}
+    return {item.name: structs.replace(item.content, media=(), option_images={}) for item in indexed}
 
 
 def read_samples(storage: Storage, row: HostedBenchmark) -> list[Sample]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import forget_failures, now, sign_out_everywhere
+from snellen_hub.accounts.access import forget_failures, sign_out_everywhere
 from snellen_hub.accounts.passwords import hash_password
 from snellen_hub.accounts.roles import check_role
 from snellen_hub.database.tables import (
@@ -18,6 +20,7 @@ from snellen_hub.database.tables import (
     Submission,
     SubmissionScore,
 )
+from snellen_hub.moment_text import now
 
 
 def set_role(session: Session, account: Account, role: str) -> None:
@@ -51,7 +54,12 @@ def disable_account(session: Session, account: Account) -> None:
     if account.role == "owner":
         _check_other_owner(session, account)
     account.disabled = account.disabled or now()
-    _end_access(session, account)
+    sign_out_everywhere(session, account.id)
+    session.execute(
+        update(AccessToken)
+        .where(AccessToken.account_id == account.id, AccessToken.revoked.is_(None))
+        .values(revoked=now())
+    )
 
 
 def enable_account(account: Account) -> None:
@@ -65,6 +73,14 @@ def enable_account(account: Account) -> None:
 def confirm_account(account: Account) -> None:
     """Let an account that signed up submit where answers are hidden."""
     account.confirmed = account.confirmed or now()
+
+
+CHANGES: Mapping[str, Callable[[Session, Account], None]] = {
+    "disabled": disable_account,
+    "enabled": lambda _, account: enable_account(account),
+    "confirmed": lambda _, account: confirm_account(account),
+}
+"""By what the account is afterwards."""
 
 
 def delete_account(session: Session, account: Account) -> list[str]:
@@ -102,15 +118,6 @@ def _clear_submissions(session: Session, account: Account) -> list[str]:
     for column in (Submission.file, SubmissionScore.records, SubmissionScore.replies):
         keys -= {key or "" for key in session.scalars(select(column).where(column.in_(keys)))}
     return sorted(keys - {""})
-
-
-def _end_access(session: Session, account: Account) -> None:
-    sign_out_everywhere(session, account.id)
-    session.execute(
-        update(AccessToken)
-        .where(AccessToken.account_id == account.id, AccessToken.revoked.is_(None))
-        .values(revoked=now())
-    )
 
 
 def _check_other_owner(session: Session, account: Account) -> None:

@@ -17,13 +17,14 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.settings import read_secret
-from snellen_hub.accounts.access import AccessDenied, now
+from snellen_hub.accounts.access import AccessDenied
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt
 from snellen_hub.accounts.changes import confirm_account
 from snellen_hub.accounts.random_secrets import find_link, new_secret, secret_digest
 from snellen_hub.config import SMTP_VARIABLE, HubConfig, MailServer
 from snellen_hub.database.tables import Account, EmailLink
 from snellen_hub.errors import TooMany
+from snellen_hub.moment_text import now
 
 LIFETIME = timedelta(hours=24)
 LETTERS_PER_DAY = 5

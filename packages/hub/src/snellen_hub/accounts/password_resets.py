@@ -8,10 +8,10 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import AccessDenied, now
-from snellen_hub.accounts.changes import set_password
+from snellen_hub.accounts.access import AccessDenied
 from snellen_hub.accounts.random_secrets import find_link, new_secret, secret_digest
 from snellen_hub.database.tables import Account, PasswordReset
+from snellen_hub.moment_text import now
 
 LIFETIME = timedelta(hours=24)
 
@@ -28,14 +28,7 @@ def create_reset(session: Session, account: Account, made_by: int) -> str:
     )
     secret = new_secret()
     session.add(
-        PasswordReset(
-            digest=secret_digest(secret),
-            account_id=account.id,
-            made_by=made_by,
-            created=now(),
-            expires=now() + LIFETIME,
-            used=None,
-        )
+        PasswordReset(digest=secret_digest(secret), account_id=account.id, made_by=made_by, expires=now() + LIFETIME)
     )
     return secret
 
@@ -47,11 +40,3 @@ def open_reset(session: Session, secret: str) -> PasswordReset:
     if row is None or row.used is not None or row.account.disabled is not None:
         raise AccessDenied("this link is unknown, used or expired; ask an owner for a new one")
     return row
-
-
-def use_reset(session: Session, secret: str, password: str) -> Account:
-    """Give the account of a link a new password; every sign-in of the account ends. Raises
-    AccessDenied, and UsageError for a password that is too short or too long."""
-    row = open_reset(session, secret)
-    set_password(session, row.account, password)
-    return row.account

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select, text
 
 from snellen.core.errors import StorageError, UsageError
-from snellen_hub.accounts.access import now
 from snellen_hub.backup.rows import STORED_KEY, dump_rows, read_file_keys, read_tables_of
 from snellen_hub.database.connection import check_references
 from snellen_hub.database.schema import SCHEMA
 from snellen_hub.database.tables import Account
 from snellen_hub.doctor.findings import HubFinding, fine, list_some, problem, warning
 from snellen_hub.hub import Hub
+from snellen_hub.moment_text import now
 from snellen_hub.storage import KEY_VARIABLE, PROBE_KEY, SEALED
 
 _OLD = timedelta(days=1)

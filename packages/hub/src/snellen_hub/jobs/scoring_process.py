@@ -158,7 +158,12 @@ def _score_folder(name: str, memory_mb: int) -> None:
         if task.names:
             (folder / REPLIES_FILE).write_bytes(encode_replies(scored.records, task.names))
         parts = [_score(folder, task, ids).summary for ids in task.parts]
-        result = _as_result(scored, folder, [_without_folder(each, folder) for each in parts])
+        ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
+        result = ScoringResult(
+            summary=_without_folder(scored.summary, folder),
+            samples=row_scores(scored.benchmark, ordered),
+            parts=tuple(_without_folder(each, folder) for each in parts),
+        )
     except SnellenError as error:
         result = ScoringResult(problem=str(error).replace(f"{folder}/", ""))
     except MemoryError:
@@ -182,15 +187,6 @@ def _score(folder: Path, task: ScoringTask, ids: Sequence[str] | None = None) ->
         judges=(),  # verdicts in a submission are the submitter's own
         name=task.model,
         ids=ids,
-    )
-
-
-def _as_result(scored: Scored, folder: Path, parts: Sequence[dict[str, Any]]) -> ScoringResult:
-    ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
-    return ScoringResult(
-        summary=_without_folder(scored.summary, folder),
-        samples=row_scores(scored.benchmark, ordered),
-        parts=tuple(parts),
     )
 
 

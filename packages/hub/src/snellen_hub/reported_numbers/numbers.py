@@ -9,12 +9,14 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import DataError, UsageError
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.stats.intervals import wilson
+from snellen_hub.boards.suite_members import NewSuite
 from snellen_hub.intake import ModelFacts
 
 _LONGEST_TEXT = 500
+_LONGEST_NAME = 200
 _ADDRESS = re.compile(r"https?://[^\s<>\"']{1,490}")
 
 Groups = dict[str, dict[str, Metric]]
@@ -40,6 +42,18 @@ def make_source(title: str, url: str = "", table: str = "", note: str = "") -> R
     return ReportSource(texts[0], url, texts[1], texts[2])
 
 
+def clean_model_name(text: str, where: str) -> str:
+    """The name in one line. Raises DataError for one that is empty, too long or not printable."""
+    name = " ".join(text.split())
+    if not name:
+        raise DataError(f"{where}: the model has no name")
+    if len(name) > _LONGEST_NAME:
+        raise DataError(f"{where}: the model's name has {len(name)} characters; expected at most {_LONGEST_NAME}")
+    if not name.isprintable() or "\ufffd" in name:
+        raise DataError(f"{where}: the model is called {name!r}; expected printable characters")
+    return name
+
+
 class ReportedRow(Struct, frozen=True, kw_only=True):
     """The numbers of one model."""
 
@@ -63,20 +77,11 @@ class ReportedBoard(Struct, frozen=True, kw_only=True):
     layout: str = ""
 
 
-class ReportedSuite(Struct, frozen=True, kw_only=True):
-    """Benchmarks side by side, for a hub that does not hold the suite yet."""
-
-    name: str
-    title: str
-    description: str
-    members: tuple[str, ...]
-
-
 class ReportedTables(Struct, frozen=True, kw_only=True):
     """What one import brings."""
 
     boards: tuple[ReportedBoard, ...]
-    suites: tuple[ReportedSuite, ...] = ()
+    suites: tuple[NewSuite, ...] = ()
     warnings: tuple[str, ...] = ()
     """Cells that contradict others, one sentence each. Numbers stay as printed."""
 

@@ -24,12 +24,12 @@ from snellen.scoring.leaderboard import recover_counts
 from snellen.scoring.suites import as_percent
 from snellen.stats.stratified import GroupSums, ScoreSums, group_sums
 from snellen_hub.boards.layouts import find_layout
+from snellen_hub.boards.suite_members import MemberColumn, NewSuite
 from snellen_hub.reported_numbers.model_facts import facts_of_model
 from snellen_hub.reported_numbers.numbers import (
     Groups,
     ReportedBoard,
     ReportedRow,
-    ReportedSuite,
     ReportedTables,
     ReportSource,
     make_summary,
@@ -185,14 +185,9 @@ def read_paper(name: str, other_protocol: str = "") -> ReportedTables:
         wrong = list(_wrong_averages(suite, boards))
         warnings += [f"{suite.name}: {problem}" for problem in wrong]
         listed = find_suite(suite.name)
-        suites.append(
-            ReportedSuite(
-                name=suite.name,
-                title=listed.title,
-                members=suite.members,
-                description="; ".join((listed.source, *wrong)),
-            )
-        )
+        members = tuple(map(MemberColumn, suite.members))
+        description = "; ".join((listed.source, *wrong))
+        suites.append(NewSuite(name=suite.name, title=listed.title, members=members, description=description))
     return ReportedTables(boards=tuple(boards.values()), suites=tuple(suites), warnings=tuple(warnings))
 
 

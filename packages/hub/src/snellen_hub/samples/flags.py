@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision
-from snellen_hub.accounts.access import now
 from snellen_hub.database.tables import Account, HostedBenchmark, WrongLabelFlag
 from snellen_hub.errors import TooMany
+from snellen_hub.moment_text import now
 from snellen_hub.samples.browsing import find_item
 from snellen_hub.samples.versions import VersionChanges
 
@@ -81,7 +81,6 @@ def raise_flag(
         kind=kind,
         reason=text,
         version=benchmark.version,
-        created=now(),
         outcome="",
     )
     session.add(flag)
