@@ -20,7 +20,7 @@ from snellen_hub.accounts.attempts import (
     is_reached,
 )
 from snellen_hub.accounts.passwords import hash_password, needs_rehash, verify_password
-from snellen_hub.accounts.random_secrets import TOKEN_PREFIX, find_link, new_secret, secret_digest
+from snellen_hub.accounts.random_secrets import TOKEN_PREFIX, add_link, find_link, new_secret, secret_digest
 from snellen_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen_hub.config import SessionLimits
 from snellen_hub.database.connection import Database
@@ -275,18 +275,8 @@ def note_token_use(session: Session, secret: str) -> None:
 
 def invite(session: Session, role: str, invited_by: int, limits: SessionLimits, note: str = "") -> str:
     """Add an invitation; returns its secret, once. `note` says whom it is for."""
-    secret = new_secret()
-    expires = now() + timedelta(days=limits.invitation_days)
-    session.add(
-        Invitation(
-            digest=secret_digest(secret),
-            role=check_role(role),
-            invited_by=invited_by,
-            expires=expires,
-            note=one_line(note, 200),
-        )
-    )
-    return secret
+    lifetime, note = timedelta(days=limits.invitation_days), one_line(note, 200)
+    return add_link(session, Invitation, lifetime, role=check_role(role), invited_by=invited_by, note=note)
 
 
 def accept_invitation(session: Session, secret: str, name: str, password: str) -> Account:

@@ -11,10 +11,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen_hub.accounts.access import AccessDenied, account_called, create_account, is_account_name
-from snellen_hub.accounts.random_secrets import find_link, new_secret, secret_digest
+from snellen_hub.accounts.random_secrets import add_link, find_link
 from snellen_hub.config import OpenIdProvider
 from snellen_hub.database.tables import Account, OpenIdRequest
-from snellen_hub.moment_text import now
 
 LIFETIME = timedelta(minutes=10)
 """How long a person may take at the provider."""
@@ -23,9 +22,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
 
 def start_request(session: Session, next_path: str) -> str:
     """Note that a browser goes to the provider; returns the secret for its cookie."""
-    secret = new_secret()
-    session.add(OpenIdRequest(digest=secret_digest(secret), next_path=next_path[:500], expires=now() + LIFETIME))
-    return secret
+    return add_link(session, OpenIdRequest, LIFETIME, next_path=next_path[:500])
 
 
 def take_request(session: Session, secret: str) -> str | None:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen_hub.accounts.access import AccessDenied
-from snellen_hub.accounts.random_secrets import find_link, new_secret, secret_digest
+from snellen_hub.accounts.random_secrets import add_link, find_link
 from snellen_hub.database.tables import Account, PasswordReset
 from snellen_hub.moment_text import now
 
@@ -26,11 +26,7 @@ def create_reset(session: Session, account: Account, made_by: int) -> str:
         .where(PasswordReset.account_id == account.id, PasswordReset.used.is_(None))
         .values(used=now())
     )
-    secret = new_secret()
-    session.add(
-        PasswordReset(digest=secret_digest(secret), account_id=account.id, made_by=made_by, expires=now() + LIFETIME)
-    )
-    return secret
+    return add_link(session, PasswordReset, LIFETIME, account_id=account.id, made_by=made_by)
 
 
 def open_reset(session: Session, secret: str) -> PasswordReset:

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 
 from snellen import __version__
 from snellen_hub.database.tables import ScoringJob, Submission, SubmissionScore
-from snellen_hub.doctor.findings import HubFinding, fine, list_some, problem, warning
+from snellen_hub.doctor.findings import HubFinding, fine, first_case, list_some, problem, warning
 from snellen_hub.hub import Hub
 from snellen_hub.jobs.heartbeat import is_alive, read_workers
 from snellen_hub.jobs.queue import add_job
@@ -27,12 +27,12 @@ def check_workers(hub: Hub) -> Iterator[HubFinding]:
     alive = [worker for worker in workers if is_alive(worker)]
     dead = [worker.name for worker in workers if not is_alive(worker)]
     start = f"start one with: snellen hub worker {hub.folder}"
-    if alive:
-        yield fine("workers", f"{len(alive):,}: {list_some([worker.name for worker in alive])}")
-    elif queued:
-        yield problem("workers", f"none lives, and {len(queued):,} submissions wait; {start}")
-    else:
-        yield warning("workers", f"none lives; {start}")
+    yield first_case(
+        "workers",
+        (alive, "ok", f"{len(alive):,}: {list_some([worker.name for worker in alive])}"),
+        (queued, "problem", f"none lives, and {len(queued):,} submissions wait; {start}"),
+        (True, "warning", f"none lives; {start}"),
+    )
     if dead:
         yield warning(
             "workers",
@@ -88,19 +88,20 @@ def check_stuck_jobs(hub: Hub, *, fix: bool) -> Iterator[HubFinding]:
         yield problem(
             "submissions", f"{list_some(list(unscored))} are said to be scored and have no score; restore a backup"
         )
-    if not stuck and not late:
-        yield fine("leases", "none is stuck")
-    elif fix:
+    if fix and (stuck or late):
         with hub.database.writing() as session:
             for row in session.scalars(select(Submission).where(Submission.public_id.in_(stuck))):
                 add_job(session, row.id, row.benchmark.version)
             jobs = update(ScoringJob).where(ScoringJob.id.in_(late))
             session.execute(jobs.values(status="queued", lease="", leased_until=None))
-        yield fine("leases", f"queued {len(stuck) + len(late):,} submissions again")
-    else:
-        yield problem(
-            "leases",
-            f"{len(stuck):,} submissions wait without a job, and {len(late):,} "
-            "leases end more than an hour from now, as if a clock was wrong; "
-            "queue them again with --repair",
-        )
+    clock = f"{len(late):,} leases end more than an hour from now, as if a clock was wrong"
+    yield first_case(
+        "leases",
+        (not stuck and not late, "ok", "none is stuck"),
+        (fix, "ok", f"queued {len(stuck) + len(late):,} submissions again"),
+        (
+            True,
+            "problem",
+            f"{len(stuck):,} submissions wait without a job, and {clock}; queue them again with --repair",
+        ),
+    )
