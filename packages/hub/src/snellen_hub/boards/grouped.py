@@ -154,6 +154,10 @@ class _Entry:
             return ""
         return f"has no number for {next((name for name in members if name not in smallest), table.label)}"
 
+    def cells(self, numbers: Mapping[str, PublicNumber | None]) -> dict[str, BoardCell]:
+        """The cells of the numbers that there are, by column."""
+        return {key: number_cell(number, self.mark) for key, number in numbers.items() if number is not None}
+
     def by_label(self, group: str) -> Mapping[str, PublicNumber]:
         """What the score shows in a grouping, by our names of its labels."""
         if group not in self._by_label:
@@ -213,12 +217,8 @@ def _group_table(title: str, entries: Sequence[_Entry], layout: BoardLayout, tab
         if reason or number is None:
             absent.setdefault(reason, []).append(entry.one.row.model)
             continue
-        cells = {"score": number_cell(number, entry.mark)}
-        for group, label, column in table.parts:
-            part = entry.by_label(group).get(label)
-            if part is not None:
-                cells[column.key] = number_cell(part, entry.mark)
-        lines.append(row_of(entry.one, cells, entry.level))
+        parts = {part.column.key: entry.by_label(part.group).get(part.label) for part in table.parts}
+        lines.append(row_of(entry.one, entry.cells({"score": number} | parts), entry.level))
     notices = [f"{len(entries) - len(lines)} of {len(entries)} models have no number here"] if absent else []
     if layout.has_valid_answers:
         notices = _gate_notices(table.level, len(layout.hierarchy.members(table.group)[table.label]), absent)
@@ -248,18 +248,13 @@ def _gate_notices(level: str, size: int, absent: Mapping[str, Sequence[str]]) ->
 def _whole_table(title: str, entries: Sequence[_Entry], layout: BoardLayout, whole: WholeRanking) -> BoardTable:
     lines = []
     for entry in entries:
-        cells = {}
-        for one in whole.wholes:
-            number = entry.whole(one.metric, layout.hierarchy.without(one.without))
-            if one is whole.wholes[0]:
-                number = number or entry.one.score.headline
-            if number is not None:
-                cells[one.column.key] = number_cell(number, entry.mark)
-        for group, label, column in whole.parts:
-            number = entry.number(group, label)
-            if number is not None:
-                cells[column.key] = number_cell(number, entry.mark)
-        lines.append(row_of(entry.one, cells))
+        numbers = {
+            one.column.key: entry.whole(one.metric, layout.hierarchy.without(one.without)) for one in whole.wholes
+        }
+        first = whole.wholes[0].column.key
+        numbers[first] = numbers[first] or entry.one.score.headline
+        numbers |= {part.column.key: entry.number(part.group, part.label) for part in whole.parts}
+        lines.append(row_of(entry.one, entry.cells(numbers)))
     guesses = _guess_rows([entry.one for entry in entries], whole)
     lines = _with_average_ranks([*lines, *guesses], whole)
     columns = [column for one in whole.wholes for column in (one.column, one.average_rank) if column is not None]

@@ -103,12 +103,13 @@ def score_in_process(
     finally:
         process.close()
     result = msgspec.json.decode((folder / _RESULT).read_bytes(), type=ScoringResult)
-    if result.problem:
-        raise UsageError(result.problem)
-    if result.outage:
-        raise HubUnavailable(result.outage)
-    if result.mistake:
-        raise ScoringDied(result.mistake)
+    for sentence, kind in (
+        (result.problem, UsageError),
+        (result.outage, HubUnavailable),
+        (result.mistake, ScoringDied),
+    ):
+        if sentence:
+            raise kind(sentence)
     return result
 
 
