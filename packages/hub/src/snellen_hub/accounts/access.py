@@ -132,6 +132,16 @@ def find_account(session: Session, name: str) -> Account:
     return account
 
 
+def find_owner(session: Session, name: str | None = None) -> Account:
+    """The first owner who can sign in, or the one of a name. Raises UsageError."""
+    query = select(Account).where(Account.role == "owner", Account.disabled.is_(None)).order_by(Account.id)
+    owner = session.scalars(query if name is None else query.where(Account.name == name)).first()
+    if owner is None:
+        who = f"no owner called {name}" if name else "no owner"
+        raise UsageError(f"this hub has {who}; add one with: snellen hub account HUB NAME --role owner")
+    return owner
+
+
 def _failure_limits(name: str, address: str) -> tuple[AttemptLimit, AttemptLimit, AttemptLimit]:
     """What failed sign-ins are counted by: an account, an account at an address, an address."""
     network = network_of(address)

@@ -160,11 +160,12 @@ def _document(boards: Sequence[ImportedBoard], runs: Sequence[ImportedRun], prob
 
 
 def _import_numbers(hub: Hub, options: Options, papers: Sequence[str], files: Sequence[Path]) -> list[ImportedBoard]:
+    from snellen_hub.accounts.access import find_owner
     from snellen_hub.reported_numbers.importing import import_tables
 
     boards = []
     with hub.database.writing() as session:
-        account = _owner(session, options.owner)
+        account = find_owner(session, options.owner).id
         for tables in list(_tables(session, hub, options, papers, files)):
             done = import_tables(session, hub, tables, account)
             for warning in tables.warnings:
@@ -215,12 +216,13 @@ def _tables(
 def _import_runs(hub: Hub, options: Options, paths: Sequence[Path]) -> tuple[list[ImportedRun], list[str]]:
     """Submit runs, and with `publish` score and publish them; a sentence for each that could not
     be."""
+    from snellen_hub.accounts.access import find_owner
     from snellen_hub.jobs.worker import Worker
     from snellen_hub.reported_numbers.importing import hosted_benchmark
     from snellen_hub.reported_numbers.runs import import_run, publish_runs
 
     with hub.database.writing() as session:
-        account = _owner(session, options.owner)
+        account = find_owner(session, options.owner).id
         benchmark = hosted_benchmark(session, hub, options.benchmark or "")
         done = [
             import_run(session, hub, benchmark, path, account, options.name, options.allow_missing) for path in paths
@@ -238,19 +240,3 @@ def _import_runs(hub: Hub, options: Options, paths: Sequence[Path]) -> tuple[lis
         _say(options, problem)
     _say(options, f"{len(done) - len(problems):,} published")
     return done, problems
-
-
-def _owner(session: Session, name: str | None) -> int:
-    """The account that imports."""
-    from sqlalchemy import select
-
-    from snellen_hub.database.tables import Account
-
-    owners = session.scalars(
-        select(Account).where(Account.role == "owner", Account.disabled.is_(None)).order_by(Account.id)
-    ).all()
-    chosen = [owner for owner in owners if name is None or owner.name == name]
-    if not chosen:
-        who = f"no owner called {name}" if name else "no owner"
-        raise UsageError(f"this hub has {who}; add one with: snellen hub account HUB NAME --role owner")
-    return chosen[0].id

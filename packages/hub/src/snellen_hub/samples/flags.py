@@ -121,6 +121,11 @@ def read_flags(session: Session, benchmark_id: int | None = None) -> list[Flagge
     return sorted(items, key=lambda each: (-len(each.flags), each.benchmark, each.item))
 
 
+def count_flags(session: Session, benchmark_id: int) -> int:
+    """Number of the open flags of a benchmark."""
+    return sum(len(each.flags) for each in read_flags(session, benchmark_id))
+
+
 def settle_flags(session: Session, benchmark_id: int, item: str, outcome: str) -> int:
     """Close the open flags of an item; returns their number."""
     flags = session.scalars(_open_flags(benchmark_id, item)).all()
