@@ -58,8 +58,8 @@ def table_with_tiers(
     ranked = []
     for row in table.rows:
         tier = tier_of.get(id(row))
-        cells = row.cells if tier is None else {**row.cells, "tier": BoardCell(float(tier))}
-        ranked.append(structs.replace(row, tier=tier, cells=cells))
+        own = row.cells if tier is None else {**row.cells, "tier": BoardCell(float(tier))}
+        ranked.append(structs.replace(row, tier=tier, cells=own))
     untested = sum(table.main in row.cells and row.cells[table.main].value is not None for row in table.rows) - len(
         cells
     )

@@ -21,7 +21,7 @@ from snellen_hub.boards.changes import note_change
 from snellen_hub.boards.published import latest_scores
 from snellen_hub.boards.suite_members import create_suite, find_hosted_suite
 from snellen_hub.database.tables import BoardChange, HostedBenchmark, Submission, SubmissionScore
-from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark
+from snellen_hub.hosting import Protocol, add_benchmark
 from snellen_hub.hub import Hub
 from snellen_hub.moment_text import now
 from snellen_hub.public_scores import score_columns
@@ -121,18 +121,9 @@ def _is_of(stored: Mapping[str, Any], source: str) -> bool:
 
 
 def _import_board(session: Session, hub: Hub, board: ReportedBoard, account_id: int) -> ImportedBoard:
-    benchmark = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == board.name))
-    is_new = benchmark is None
-    if benchmark is None:
-        new = NewBenchmark(
-            name=board.name,
-            title=board.title,
-            data=None,
-            spec=board.spec,
-            description=board.description,
-            layout=board.layout,
-        )
-        benchmark = add_benchmark(session, hub.storage, new)
+    name = board.benchmark.name
+    there = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == name))
+    benchmark = there or add_benchmark(session, hub.storage, board.benchmark)
     query = select(Submission).where(Submission.benchmark_id == benchmark.id, Submission.kind == "reported")
     existing = {_key_of(row.source, row.model): row for row in session.scalars(query)}
     counts: Counter[RowOutcome] = Counter()
@@ -143,7 +134,7 @@ def _import_board(session: Session, hub: Hub, board: ReportedBoard, account_id: 
         if stored is None:
             _add_row(session, benchmark, row, account_id)
         counts["added" if stored is None else _update_row(session, stored, row, changes)] += 1
-    return ImportedBoard(board.name, is_new, counts, tuple(changes))
+    return ImportedBoard(name, there is None, counts, tuple(changes))
 
 
 def _key_of(source: Mapping[str, Any], model: str) -> tuple[str, str, str]:

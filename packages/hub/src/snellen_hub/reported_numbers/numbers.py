@@ -12,6 +12,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError, UsageError
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.stats.intervals import wilson
+from snellen_hub.benchmark_data import NewBenchmark
 from snellen_hub.boards.suite_members import NewSuite
 from snellen_hub.intake import ModelFacts
 
@@ -66,15 +67,11 @@ class ReportedRow(Struct, frozen=True, kw_only=True):
     """How the numbers were made, if otherwise than the benchmark's protocol: a sentence."""
 
 
-class ReportedBoard(Struct, frozen=True, kw_only=True):
-    """The rows of one benchmark, and the benchmark for a hub that does not hold it yet."""
+class ReportedBoard(Struct, frozen=True):
+    """The rows of one benchmark, and what its owner would say of it on a hub that lacks it."""
 
-    name: str
+    benchmark: NewBenchmark
     rows: tuple[ReportedRow, ...]
-    title: str = ""
-    description: str = ""
-    spec: str = ""
-    layout: str = ""
 
 
 class ReportedTables(Struct, frozen=True, kw_only=True):

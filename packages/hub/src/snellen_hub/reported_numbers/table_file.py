@@ -18,6 +18,7 @@ from snellen.core.errors import DataError, UsageError
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import column_name
 from snellen.data.tables.open_table import open_table
+from snellen_hub.benchmark_data import NewBenchmark
 from snellen_hub.config import SubmissionLimits
 from snellen_hub.intake import ModelFacts
 from snellen_hub.reported_numbers.model_facts import facts_of_model
@@ -125,7 +126,8 @@ def read_table_file(
     values = [row.summary.headline.value for row in rows]
     low = columns.top == 100 and all(value is not None and value <= 1 for value in values)
     return ReportedTables(
-        boards=(ReportedBoard(name=board, rows=tuple(rows)),), warnings=(f"{path}: {_SHARE_WARNING}",) if low else ()
+        boards=(ReportedBoard(NewBenchmark(name=board, title=board, data=None), tuple(rows)),),
+        warnings=(f"{path}: {_SHARE_WARNING}",) if low else (),
     )
 
 
