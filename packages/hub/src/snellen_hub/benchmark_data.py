@@ -7,6 +7,7 @@ stored once by their digest; those of hidden data are not stored at all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from secrets import randbits
@@ -29,7 +30,7 @@ from snellen.engine.offline.gold_check import check_golds
 from snellen.scoring.accuracy import cluster_samples
 from snellen_hub.config import PUBLIC_SHARE
 from snellen_hub.database.tables import HostedBenchmark, HostedMedium
-from snellen_hub.question_parts import PartDraw, draw_parts, part_sizes
+from snellen_hub.question_parts import PartDraw, draw_parts
 from snellen_hub.samples.content import IndexedItem, index_sample
 from snellen_hub.samples.media import MediaStore, named_media
 from snellen_hub.samples.sealed_answers import find_held_out, join_answers
@@ -239,7 +240,10 @@ def divide_questions(
     seed = randbits(32)
     private = range(revealed + 1, revealed + 1 + new.private_parts)
     parts = draw_parts(samples, seed, new.public_share, private, known)
-    draw = PartDraw(seed, new.public_share, part_sizes(parts.values()))
+    counts = Counter(parts.values())
+    # Also of parts that have none.
+    sizes = tuple(counts[part] for part in range(max(counts, default=0) + 1))
+    draw = PartDraw(seed, new.public_share, sizes)
     divided = [msgspec.structs.replace(each, part=parts[each.name]) for each in questions]
     return divided, msgspec.to_builtins(draw)
 

@@ -82,10 +82,11 @@ class Storage:
             raise StorageError(f"the file {key} is sealed, and can only be read as a whole")
         return self._read(key, start, length) if length > 0 else b""
 
-    def delete(self, key: str) -> None:
+    def delete(self, *keys: str) -> None:
         """Delete content, if it is there."""
-        with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
-            self._files.rm_file(self._path(key))
+        for key in keys:
+            with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
+                self._files.rm_file(self._path(key))
 
     def list_files(self) -> Iterator[StoredFile]:
         """Every file, unfinished ones included."""

@@ -145,8 +145,7 @@ def send_delete(request: Request, hub: HubOf, browser: ReaderForm, account: OwnA
             form.refuse("", error)
     if form.problems:
         return render_form(request, "delete_account.html", form, title="Delete the account", account=account)
-    for key in keys:
-        hub.storage.delete(key)
+    hub.storage.delete(*keys)
     response = redirect("/")
     sign_out_browser(request, response)
     return response

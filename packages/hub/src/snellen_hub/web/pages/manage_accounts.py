@@ -103,8 +103,7 @@ def change_account(request: Request, hub: HubOf, browser: OwnerForm, number: int
         with hub.database.reading() as session:
             account = _account(session, number)
         return _account_page(request, hub, account, form, link=link)
-    for key in keys:
-        hub.storage.delete(key)
+    hub.storage.delete(*keys)
     if action == "deleted":
         return redirect("/manage/accounts?done=deleted")
     return redirect(f"/manage/accounts/{number}?done={action}")
