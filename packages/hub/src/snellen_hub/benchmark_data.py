@@ -189,7 +189,7 @@ def _store_complete(
         check_golds(benchmark, table)
     media = MediaStore(storage, data.parent)
     items, questions, samples = list[IndexedItem](), list[QuestionRows](), list[Sample]()
-    for sample in _answered(benchmark.samples(table), data):
+    for sample in _check_answers(benchmark.samples(table), data):
         questions.append(question_rows(benchmark, sample))
         if new.is_hidden:
             samples.append(sample)
@@ -214,7 +214,7 @@ def _store_complete(
     return StoredData(columns, items, media)
 
 
-def _answered(samples: Iterable[Sample], data: Path) -> Iterator[Sample]:
+def _check_answers(samples: Iterable[Sample], data: Path) -> Iterator[Sample]:
     """Raises DataError for a sample that could not be scored."""
     for sample in samples:
         if not sample.gold:

@@ -109,7 +109,7 @@ def _count(numbers: Sequence[PublicNumber]) -> int:
 
 def grouped_tables(title: str, published: Sequence[PublishedScore], layout: BoardLayout) -> list[BoardTable]:
     """The table of the whole, if the layout has one, then those of its groups."""
-    entries = [_Entry(one, layout) for one in published]
+    entries = [_ScoreNumbers(one, layout) for one in published]
     tables = [_whole_table(title, entries, layout, layout.whole)] if layout.whole else []
     return [
         *tables,
@@ -121,7 +121,7 @@ def grouped_tables(title: str, published: Sequence[PublishedScore], layout: Boar
     ]
 
 
-class _Entry:
+class _ScoreNumbers:
     """A submission with its numbers by group."""
 
     def __init__(self, one: PublishedScore, layout: BoardLayout) -> None:
@@ -210,7 +210,7 @@ def _with_value(number: PublicNumber | None) -> PublicNumber | None:
     return None if number is None or number.value is None else number
 
 
-def _group_table(title: str, entries: Sequence[_Entry], layout: BoardLayout, table: GroupRanking) -> BoardTable:
+def _group_table(title: str, entries: Sequence[_ScoreNumbers], layout: BoardLayout, table: GroupRanking) -> BoardTable:
     lines, absent = [], dict[str, list[str]]()
     for entry in entries:
         reason, number = entry.why_absent(table), entry.number(table.group, table.label)
@@ -245,7 +245,7 @@ def _gate_notices(level: str, size: int, absent: Mapping[str, Sequence[str]]) ->
     return [gate, *lines]
 
 
-def _whole_table(title: str, entries: Sequence[_Entry], layout: BoardLayout, whole: WholeRanking) -> BoardTable:
+def _whole_table(title: str, entries: Sequence[_ScoreNumbers], layout: BoardLayout, whole: WholeRanking) -> BoardTable:
     lines = []
     for entry in entries:
         numbers = {

@@ -152,7 +152,7 @@ def _add_row(session: Session, benchmark: HostedBenchmark, row: ReportedRow, acc
         status="scored",
         visibility="published",
         published=now(),
-        **_described(row),
+        **_describe_row(row),
     )
     session.add(submission)
     session.flush()
@@ -164,7 +164,7 @@ def _add_row(session: Session, benchmark: HostedBenchmark, row: ReportedRow, acc
     note_change(session, submission, "imported")
 
 
-def _described(row: ReportedRow) -> dict[str, Any]:
+def _describe_row(row: ReportedRow) -> dict[str, Any]:
     """What the source says of a row, beside its numbers."""
     return {
         "facts": msgspec.to_builtins(row.facts),
@@ -176,7 +176,7 @@ def _described(row: ReportedRow) -> dict[str, Any]:
 def _update_row(session: Session, stored: Submission, row: ReportedRow, changes: list[str]) -> RowOutcome:
     """Bring a row to what the source says now; its numbers before stay in the changes of the
     board."""
-    described = _described(row)
+    described = _describe_row(row)
     score = latest_scores(session, [stored.id])[stored.id]
     before, after = msgspec.convert(score.summary, Summary), row.summary
     is_same = before == after

@@ -95,7 +95,7 @@ def _draw_history(request: Request, page: BoardPage, table: str, by: str, change
         timeline=draw_timeline([one for one, _ in rows]),
         lines=[(_day_text(row, days), one, row) for one, row in reversed(rows)],
         digits=column.digits if (column := chosen.column(chosen.main)) else 1,
-        undated=sum(_scored(row, chosen, date.min) is not None for row in chosen.rows) - len(rows),
+        undated=sum(_main_score(row, chosen, date.min) is not None for row in chosen.rows) - len(rows),
     )
 
 
@@ -104,7 +104,7 @@ def _history_rows(table: BoardTable, days: str) -> list[tuple[TimedScore, TableR
     dated = []
     for row in table.rows:
         day = _first_day(_day_text(row, days))
-        score = None if day is None else _scored(row, table, day)
+        score = None if day is None else _main_score(row, table, day)
         if score is not None:
             dated.append((score, row))
     dated.sort(key=lambda pair: (pair[0].day, pair[0].value))
@@ -117,7 +117,7 @@ def _day_text(row: TableRow, days: str) -> str:
     return text[:10]
 
 
-def _scored(row: TableRow, table: BoardTable, day: date) -> TimedScore | None:
+def _main_score(row: TableRow, table: BoardTable, day: date) -> TimedScore | None:
     """The main number of a row, unless another protocol made it."""
     cell = row.cells.get(table.main)
     if cell is None or cell.value is None or cell.mark:

@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen_hub.accounts.access import invite
-from snellen_hub.accounts.changes import CHANGES, delete_account, set_role
-from snellen_hub.accounts.password_resets import create_reset
+from snellen_hub.accounts.changes import CHANGES, create_reset, delete_account, set_role
 from snellen_hub.accounts.roles import ROLES
 from snellen_hub.database.tables import Account, Invitation, Submission
 from snellen_hub.hub import Hub

@@ -20,9 +20,8 @@ from snellen_hub.accounts.access import (
     sign_out,
 )
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt
-from snellen_hub.accounts.changes import set_password
+from snellen_hub.accounts.changes import open_reset, set_password
 from snellen_hub.accounts.email_links import TooManyLetters, create_email_link, parse_address
-from snellen_hub.accounts.password_resets import open_reset
 from snellen_hub.accounts.passwords import LONGEST, SHORTEST
 from snellen_hub.database.tables import Account
 from snellen_hub.hub import Hub
