@@ -39,6 +39,8 @@ BOARDS = 64
 """Boards that are kept, each with all its rows."""
 _FRESH = 0.25
 """Seconds for which the state of the boards is not read again."""
+_STALE = 2.0
+"""Seconds after which it is never used, even while it is being read."""
 
 State = tuple[int, ...]
 """Differs whenever anything differs that a public page shows."""
@@ -71,14 +73,17 @@ class HubCaches:
         self._writes = -1
 
     async def latest_state(self) -> State:
-        """The state, for which all requests that need it now read the database once. Raises
-        HubUnavailable."""
+        """The state, for which all requests that need it now read the database once; while one
+        reads it anew, others go on with the one before. Raises HubUnavailable."""
         # A reading that is going on may have begun before a write that this request must see.
         for _ in range(2):
-            if self._writes == self._database.writes and time.monotonic() - self._read_at < _FRESH:
+            age = time.monotonic() - self._read_at
+            is_being_read = self._reading is not None and not self._reading.done()
+            if self._writes == self._database.writes and age < (_STALE if is_being_read else _FRESH):
                 break
-            if self._reading is None or self._reading.done():
+            if not is_being_read:
                 self._reading = asyncio.get_running_loop().run_in_executor(self._thread, self._read)
+            assert self._reading is not None
             await asyncio.shield(self._reading)
         return self._state
 
