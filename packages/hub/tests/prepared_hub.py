@@ -17,8 +17,8 @@ from test_scoring import predictions, write_data
 
 from snellen.core.secret import Secret
 from snellen_hub.accounts.access import create_token, invite, start_sign_in
+from snellen_hub.accounts.changes import create_reset
 from snellen_hub.accounts.email_links import create_email_link
-from snellen_hub.accounts.password_resets import create_reset
 from snellen_hub.accounts.random_secrets import secret_digest
 from snellen_hub.boards.suite_members import MemberColumn, NewSuite, create_suite
 from snellen_hub.config import SubmissionLimits

@@ -22,6 +22,7 @@ from snellen.core.secret import Secret
 from snellen_hub import intake, phases, reveals
 from snellen_hub.accounts.access import start_sign_in
 from snellen_hub.config import HubConfig
+from snellen_hub.database import tables
 from snellen_hub.database.tables import Account
 from snellen_hub.hosting import NewBenchmark, add_benchmark, find_hosted_benchmark
 from snellen_hub.hub import Hub, create_hub
@@ -112,7 +113,7 @@ def test_a_competition(browser: Browser, hub: Hub, tmp_path: Path, monkeypatch: 
     people, file = People(browser, hub), tmp_path / "predictions.jsonl"
     start = datetime.now(UTC).replace(microsecond=0)
     ahead = timedelta()
-    for module in (phases, reveals, intake):
+    for module in (phases, reveals, intake, tables):
         monkeypatch.setattr(module, "now", lambda: datetime.now(UTC) + ahead)
 
     # The owner of the hub names a host, who sets two phases.

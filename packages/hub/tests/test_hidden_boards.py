@@ -34,7 +34,7 @@ from snellen_hub.web.app import create_app
 
 KEY = Secret("a key of the tests")
 THEN = datetime(2026, 11, 24, 12, tzinfo=UTC)
-CLOCKS = ("jobs.scoring", "boards.changes", "publishing", "reveals", "samples.versions")
+CLOCKS = ("database.tables", "jobs.scoring", "publishing", "reveals")
 """Modules whose times readers see."""
 PATHS = (
     "/",

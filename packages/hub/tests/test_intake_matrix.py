@@ -109,14 +109,13 @@ def by_score(hosted: Hosted, path: Path) -> tuple[Any, ...]:
 
 def by_hub(hosted: Hosted, name: str, content: bytes, folder: Path) -> tuple[Any, ...]:
     """As the intake and a worker do it, in this process."""
-    upload = uploaded_replies._UploadedFile(name, content, SubmissionLimits())
-    data = uploaded_replies.read_upload(msgspec.msgpack.encode(upload))
-    read = msgspec.msgpack.decode(data, type=uploaded_replies._ReadUpload)
-    if read.problem:
-        raise DataError(read.problem)
-    check_replies(read.replies, hosted.questions)
+    data = uploaded_replies.read_upload(msgspec.msgpack.encode((name, content, SubmissionLimits())))
+    replies, problem = msgspec.msgpack.decode(data, type=uploaded_replies._Read)
+    if problem:
+        raise DataError(problem)
+    check_replies(replies, hosted.questions)
     stored = scoring_file(hosted.storage, HostedBenchmark(**hosted.stored.columns), folder)
-    lines = b"".join(msgspec.json.encode(reply) + b"\n" for reply in read.replies)
+    lines = b"".join(msgspec.json.encode(reply) + b"\n" for reply in replies)
     (folder / "replies.jsonl").write_bytes(lines)
     task = ScoringTask(hosted.spec, Protocol(), stored.name, "replies.jsonl", "m")
     return numbers(_score(folder, task))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy import select
 
 from snellen_hub.accounts.access import invite
-from snellen_hub.accounts.password_resets import create_reset
+from snellen_hub.accounts.changes import create_reset
 from snellen_hub.config import SessionLimits
 from snellen_hub.database.tables import Account, AuditEntry, SignIn
 from snellen_hub.hub import Hub, create_hub

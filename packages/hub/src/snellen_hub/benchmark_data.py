@@ -7,7 +7,8 @@ stored once by their digest; those of hidden data are not stored at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from secrets import randbits
 from tempfile import TemporaryDirectory
@@ -29,7 +30,7 @@ from snellen.engine.offline.gold_check import check_golds
 from snellen.scoring.accuracy import cluster_samples
 from snellen_hub.config import PUBLIC_SHARE
 from snellen_hub.database.tables import HostedBenchmark, HostedMedium
-from snellen_hub.question_parts import PartDraw, draw_parts, part_sizes
+from snellen_hub.question_parts import PartDraw, draw_parts
 from snellen_hub.samples.content import IndexedItem, index_sample
 from snellen_hub.samples.media import MediaStore, named_media
 from snellen_hub.samples.sealed_answers import find_held_out, join_answers
@@ -126,17 +127,7 @@ def _without_data(storage: Storage, new: NewBenchmark) -> StoredData:
         raise UsageError(f"{new.name} has no data, so none of it can be hidden or public; give --data DATA")
     if new.spec:
         open_benchmark(new.spec, new.protocol.variant(None))
-    columns: dict[str, Any] = {
-        "data": "",
-        "data_name": "",
-        "scoring_data": None,
-        "public_data": None,
-        "public_name": "",
-        "ids": "",
-        "rows": 0,
-        "draw": {},
-    }
-    return StoredData(columns, [], MediaStore(storage, Path()))
+    return StoredData({}, [], MediaStore(storage, Path()))
 
 
 def data_file(path: Path) -> Path:
@@ -197,14 +188,8 @@ def _store_complete(
     if not new.spec:
         check_golds(benchmark, table)
     media = MediaStore(storage, data.parent)
-    items: list[IndexedItem] = []
-    questions: list[QuestionRows] = []
-    samples: list[Sample] = []
-    for sample in benchmark.samples(table):
-        if not sample.gold:
-            raise DataError(
-                f"{data}: item {sample.id} has no answer, so it could not be scored; give the complete data"
-            )
+    items, questions, samples = list[IndexedItem](), list[QuestionRows](), list[Sample]()
+    for sample in _check_answers(benchmark.samples(table), data):
         questions.append(question_rows(benchmark, sample))
         if new.is_hidden:
             samples.append(sample)
@@ -212,32 +197,31 @@ def _store_complete(
             items.append(index_sample(sample, media.link))
     if not questions:
         raise DataError(f"{data} holds no items")
-    draw: dict[str, Any] = {}
+    columns: dict[str, Any] = {"data_name": data.name, "rows": len(questions), "scoring_data": None, "draw": {}}
+    text = _without_media(new, table, benchmark)
     if new.is_hidden:
-        questions, draw = divide_questions(storage, new, samples, questions, held)
-    public_key, public_name = None, ""
+        questions, columns["draw"] = divide_questions(storage, new, samples, questions, held)
+        columns["data"] = storage.put(data.read_bytes() if text is None else text, seal=True)
+        columns["data_name"] = data.name if text is None else ITEMS_FILE
+    else:
+        columns["data"] = storage.put(data.read_bytes())
+        columns["scoring_data"] = None if text is None else storage.put(text)
+    columns |= {"ids": storage.put(msgspec.json.encode(questions)), "public_data": None, "public_name": ""}
     if public is not None:
         public = data_file(public)
         media = _link_public(storage, new, public)
-        public_key, public_name = storage.put(public.read_bytes()), public.name
-    text = _without_media(new, table, benchmark)
-    columns: dict[str, Any] = {
-        "data_name": data.name,
-        "public_data": public_key,
-        "public_name": public_name,
-        "ids": storage.put(msgspec.json.encode(questions)),
-        "rows": len(questions),
-        "scoring_data": None,
-        "draw": draw,
-    }
-    if not new.is_hidden:
-        columns["data"] = storage.put(data.read_bytes())
-        columns["scoring_data"] = None if text is None else storage.put(text)
-    elif text is None:
-        columns["data"] = storage.put(data.read_bytes(), seal=True)
-    else:
-        columns |= {"data": storage.put(text, seal=True), "data_name": ITEMS_FILE}
+        columns |= {"public_data": storage.put(public.read_bytes()), "public_name": public.name}
     return StoredData(columns, items, media)
+
+
+def _check_answers(samples: Iterable[Sample], data: Path) -> Iterator[Sample]:
+    """Raises DataError for a sample that could not be scored."""
+    for sample in samples:
+        if not sample.gold:
+            raise DataError(
+                f"{data}: item {sample.id} has no answer, so it could not be scored; give the complete data"
+            )
+        yield sample
 
 
 def divide_questions(
@@ -256,7 +240,10 @@ def divide_questions(
     seed = randbits(32)
     private = range(revealed + 1, revealed + 1 + new.private_parts)
     parts = draw_parts(samples, seed, new.public_share, private, known)
-    draw = PartDraw(seed, new.public_share, part_sizes(parts.values()))
+    counts = Counter(parts.values())
+    # Also of parts that have none.
+    sizes = tuple(counts[part] for part in range(max(counts, default=0) + 1))
+    draw = PartDraw(seed, new.public_share, sizes)
     divided = [msgspec.structs.replace(each, part=parts[each.name]) for each in questions]
     return divided, msgspec.to_builtins(draw)
 

@@ -27,10 +27,6 @@ class BoundedCache(Generic[Key, Value]):
                 self._values.move_to_end(key)
             return self._values.get(key)
 
-    def __contains__(self, key: object) -> bool:
-        with self._lock:
-            return key in self._values
-
     def put(self, key: Key, value: Value) -> None:
         """Keep a value, unless it alone is larger than all may be."""
         with self._lock:

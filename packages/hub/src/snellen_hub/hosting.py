@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
+from msgspec import structs
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
@@ -15,21 +16,24 @@ from snellen import __version__
 from snellen.core.errors import UsageError
 from snellen.core.sample import Sample
 from snellen.data_sets.decisions import read_decisions
-from snellen_hub.accounts.access import now
+from snellen_hub.accounts.audit import note_action
 from snellen_hub.benchmark_data import NewBenchmark as NewBenchmark
 from snellen_hub.benchmark_data import Protocol as Protocol
 from snellen_hub.benchmark_data import StoredData, open_hosted, scoring_file, store_data
 from snellen_hub.boards.changes import note_data_change
 from snellen_hub.database.tables import HostedBenchmark, HostedItem, HostedMedium, Submission, SubmissionScore
 from snellen_hub.errors import NotThere
+from snellen_hub.hub import Hub
 from snellen_hub.jobs.queue import add_job
-from snellen_hub.samples.content import IndexedItem, ItemContent, index_sample, item_row, read_content, without_media
-from snellen_hub.samples.flags import settle_by_data
+from snellen_hub.question_parts import PUBLIC, read_draw
+from snellen_hub.samples.content import IndexedItem, ItemContent, index_sample, item_row, read_content
+from snellen_hub.samples.flags import count_flags, settle_by_data
 from snellen_hub.samples.media import MediaStore
 from snellen_hub.samples.versions import VersionChanges, compare_items, compare_settings, note_version
 from snellen_hub.storage import Storage
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_NO_DATA = "a board of reported numbers; to add data: --data DATA --replace"
 _BATCH = 5_000
 """Rows that are added at once."""
 
@@ -40,6 +44,50 @@ def find_hosted_benchmark(session: Session, name: str, *, lock: bool = False) ->
     row = session.scalar(query.with_for_update() if lock else query)
     if row is None:
         raise NotThere(f"this hub has no benchmark {name}")
+    return row
+
+
+def host_benchmark(hub: Hub, new: NewBenchmark, *, replace: bool, keeps_spec: bool) -> tuple[str, int]:
+    """Add a benchmark, or replace its data; returns what was done, and how many pictures and videos
+    could not be read. With `keeps_spec` the first data are of what the board is of already.
+
+    Raises UsageError, DataError and StorageError.
+    """
+    with hub.database.reading() as session:
+        held = _find_replaced(session, new, replace=replace)
+    if held is not None and not held.has_data and keeps_spec:
+        new = structs.replace(new, spec=held.spec)
+    # Data may be large: they are stored before the database waits for anything.
+    stored = store_data(hub.storage, new, held)
+    with hub.database.writing() as session:
+        row = _find_replaced(session, new, replace=replace)
+        if row is None:
+            row = add_benchmark(session, hub.storage, new, stored)
+            done = f"{row.rows:,} items" if row.has_data else _NO_DATA
+            if row.is_hidden:
+                public = read_draw(row).count_public(PUBLIC)
+                done += f", {public:,} public and {row.rows - public:,} private"
+        else:
+            flags = count_flags(session, row.id)
+            count = replace_data(session, hub.storage, row, new, stored)
+            done = f"version {row.version}; {count:,} submissions are scored again"
+            if flags:
+                done += f"; {flags - count_flags(session, row.id):,} of {flags:,} flags closed"
+        note_action(session, "benchmark", subject=row.name, done=done)
+    return done, stored.media.unreadable
+
+
+def _find_replaced(session: Session, new: NewBenchmark, *, replace: bool) -> HostedBenchmark | None:
+    """The benchmark whose data are replaced; None for a new one. Raises UsageError."""
+    if not replace:
+        check_benchmark_name(session, new.name)
+        return None
+    row = find_hosted_benchmark(session, new.name)
+    if row.has_data and row.is_hidden != new.is_hidden:
+        raise UsageError(
+            f"the answers of {new.name} are {'' if row.is_hidden else 'not '}hidden, and stay so: "
+            f"{'add' if row.is_hidden else 'leave out'} --hidden"
+        )
     return row
 
 
@@ -60,9 +108,7 @@ def add_benchmark(
         spec=new.spec,
         protocol=msgspec.to_builtins(new.protocol),
         is_hidden=new.is_hidden or new.answers is not None,
-        version=1,
         layout=new.layout,
-        created=now(),
         **stored.columns,
     )
     session.add(row)
@@ -100,7 +146,7 @@ def replace_data(
     _write_items(session, row, stored.items, stored.media)
     changes = compare_items(before, _read_contents(session, storage, row), is_hidden=row.is_hidden)
     settings = compare_settings(settings_before, {"benchmark": row.spec, **row.protocol})
-    changes = msgspec.structs.replace(changes, settings=settings)
+    changes = structs.replace(changes, settings=settings)
     queued = start_version(session, row, "data", changes)
     decisions = read_decisions(new.data) if new.data is not None and new.data.is_dir() else ()
     settle_by_data(session, row, changes, decisions)
@@ -156,8 +202,9 @@ def _write_items(session: Session, row: HostedBenchmark, items: Sequence[Indexed
         batch = items[first : first + _BATCH]
         rows = [item_row(row.id, first + place, item) for place, item in enumerate(batch)]
         session.execute(insert(HostedItem), rows)
-    if described := media.rows(row.id):
-        session.execute(insert(HostedMedium), described)
+    for medium in media.media.values():
+        medium.benchmark_id = row.id
+        session.add(medium)
 
 
 def _read_contents(session: Session, storage: Storage, row: HostedBenchmark) -> dict[str, ItemContent]:
@@ -170,7 +217,7 @@ def _read_contents(session: Session, storage: Storage, row: HostedBenchmark) -> 
         # A benchmark of reported numbers alone.
         return {}
     indexed = [index_sample(sample, lambda refs: ()) for sample in read_samples(storage, row)]
-    return {item.name: without_media(item.content) for item in indexed}
+    return {item.name: structs.replace(item.content, media=(), option_images={}) for item in indexed}
 
 
 def read_samples(storage: Storage, row: HostedBenchmark) -> list[Sample]:

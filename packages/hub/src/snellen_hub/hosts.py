@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import account_called, now
+from snellen_hub.accounts.access import account_called
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.accounts.roles import Caller
 from snellen_hub.database.tables import BoardHost, HostedBenchmark
@@ -82,7 +82,7 @@ def set_host(session: Session, benchmark: HostedBenchmark, name: str, role: str)
     if row is not None and role:
         row.role = role
     elif role:
-        session.add(BoardHost(benchmark_id=benchmark.id, account_id=account.id, role=role, created=now()))
+        session.add(BoardHost(benchmark_id=benchmark.id, account_id=account.id, role=role))
     elif row is None:
         raise UsageError(f"{account.name} is no host of {benchmark.name}")
     else:

@@ -18,11 +18,11 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import DataError
-from snellen_hub.accounts.access import now
 from snellen_hub.config import HiddenSplits, SubmissionLimits
-from snellen_hub.database.tables import Account, HostedBenchmark, Submission
+from snellen_hub.database.tables import Account, HostedBenchmark, Submission, Team
 from snellen_hub.errors import NotAllowed, TooMany
 from snellen_hub.jobs.queue import add_job
+from snellen_hub.moment_text import now
 from snellen_hub.phases import find_open_phase
 from snellen_hub.publishing import withdraw_submission
 from snellen_hub.storage import Storage
@@ -78,8 +78,8 @@ class TooManySubmissions(TooMany):
 class StoredReplies(NamedTuple):
     """The replies of a submission, checked and stored."""
 
-    file: str
-    """Their key in the storage."""
+    columns: dict[str, Any]
+    """Values of the columns of `submissions` that describe their file."""
     ids: str
     """The key of the benchmark's ids against which they were checked."""
 
@@ -94,7 +94,13 @@ def store_replies(
     questions = decode_questions(storage.get(benchmark.ids))
     check_replies(replies, questions, is_hidden=benchmark.is_hidden, allow_missing=new.allow_missing)
     lines = b"".join(msgspec.json.encode(reply) + b"\n" for reply in replies)
-    return StoredReplies(storage.put(lines, seal=benchmark.is_hidden), benchmark.ids)
+    columns: dict[str, Any] = {
+        "file": storage.put(lines, seal=benchmark.is_hidden),
+        "file_name": PurePosixPath(new.file_name.replace("\\", "/")).name[:200],
+        "digest": hashlib.sha256(new.content).hexdigest(),
+        "size": len(new.content),
+    }
+    return StoredReplies(columns, benchmark.ids)
 
 
 def take_submission(
@@ -116,12 +122,8 @@ def take_submission(
 
     Raises as `check_may_submit`, and DataError with the mistake of the file.
     """
+    team = _lock_entry(session, benchmark, account_id)
     _check_has_data(benchmark)
-    # Until the transaction ends: uploads at the same time count each other, those of a team too.
-    session.get_one(Account, account_id, with_for_update=True)
-    team = team_of(session, benchmark.id, account_id)
-    if team is not None:
-        session.get_one(Account, team.founder_id, with_for_update=True)
     if not by_owner:
         check_may_submit(session, benchmark, account_id, limits, hidden)
     if stored is None or stored.ids != benchmark.ids:
@@ -134,16 +136,9 @@ def take_submission(
         team="" if team is None else team.name,
         facts=msgspec.to_builtins(new.facts),
         kind=new.kind,
-        status="queued",
-        visibility="private",
-        problem="",
-        file=stored.file,
-        file_name=PurePosixPath(new.file_name.replace("\\", "/")).name[:200],
-        digest=hashlib.sha256(new.content).hexdigest(),
-        size=len(new.content),
         run=new.run,
         replaces_id=None if replaces is None else replaces.id,
-        created=now(),
+        **stored.columns,
     )
     session.add(submission)
     session.flush()
@@ -151,6 +146,16 @@ def take_submission(
         withdraw_submission(session, replaces)
     add_job(session, submission.id, benchmark.version)
     return submission
+
+
+def _lock_entry(session: Session, benchmark: HostedBenchmark, account_id: int) -> Team | None:
+    """The team of an account. Until the transaction ends, uploads at the same time count each
+    other, those of a team too."""
+    session.get_one(Account, account_id, with_for_update=True)
+    team = team_of(session, benchmark.id, account_id)
+    if team is not None:
+        session.get_one(Account, team.founder_id, with_for_update=True)
+    return team
 
 
 def _check_has_data(benchmark: HostedBenchmark) -> None:

@@ -1,10 +1,14 @@
-"""Times as people type and read them."""
+"""The present, and times as people type and read them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from snellen.core.errors import UsageError
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
 
 
 def parse_moment(text: str) -> datetime:

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import now
 from snellen_hub.boards.changes import note_dates
 from snellen_hub.database.tables import HostedBenchmark
 from snellen_hub.errors import NotAllowed
-from snellen_hub.moment_text import in_utc, iso_time
+from snellen_hub.moment_text import in_utc, iso_time, now
 from snellen_hub.phase_text import MOST_PHASES, Phase
 from snellen_hub.reveals import set_dates
 

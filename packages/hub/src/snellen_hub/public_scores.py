@@ -76,13 +76,5 @@ def score_columns(summary: Summary) -> dict[str, Any]:
 
 def public_number(metric: Metric) -> PublicNumber:
     """What readers see of a metric."""
-    interval = metric.interval
-    return PublicNumber(
-        metric.value,
-        metric.n,
-        None if interval is None else interval.low,
-        None if interval is None else interval.high,
-        metric.unit,
-        metric.top,
-        metric.note,
-    )
+    low, high = (None, None) if metric.interval is None else (metric.interval.low, metric.interval.high)
+    return PublicNumber(metric.value, metric.n, low, high, metric.unit, metric.top, metric.note)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import now
 from snellen_hub.boards.changes import note_change
 from snellen_hub.database.tables import Submission
 from snellen_hub.errors import WrongState
+from snellen_hub.moment_text import now
 
 
 class PublicationRefused(WrongState):

@@ -6,7 +6,6 @@ once, at its reveal. The draw is stored with the questions (`QuestionRows.part`)
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -83,12 +82,6 @@ def describe_parts(benchmark: HostedBenchmark) -> dict[str, Any]:
         "private": sum(draw.sizes) - public,
         "reveals": list(benchmark.reveals),
     }
-
-
-def part_sizes(parts: Iterable[int]) -> tuple[int, ...]:
-    """Questions of each part, also of parts that have none."""
-    counts = Counter(parts)
-    return tuple(counts[part] for part in range(max(counts, default=0) + 1))
 
 
 def read_draw(benchmark: HostedBenchmark) -> PartDraw:

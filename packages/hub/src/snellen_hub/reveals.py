@@ -10,13 +10,12 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import now
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.boards.changes import note_dates
 from snellen_hub.boards.published import latest_scores
 from snellen_hub.database.tables import FinalScore, HostedBenchmark, Submission
 from snellen_hub.hosting import start_version
-from snellen_hub.moment_text import iso_time
+from snellen_hub.moment_text import iso_time, now
 from snellen_hub.publishing import PublicationRefused
 from snellen_hub.question_parts import read_draw
 from snellen_hub.samples.versions import VersionChanges
@@ -160,6 +159,4 @@ def _entry(session: Session, submission: Submission) -> int:
 
 
 def _new_final(submission: Submission, part: int, entry: int) -> FinalScore:
-    return FinalScore(
-        benchmark_id=submission.benchmark_id, account_id=entry, part=part, submission_id=submission.id, created=now()
-    )
+    return FinalScore(benchmark_id=submission.benchmark_id, account_id=entry, part=part, submission_id=submission.id)

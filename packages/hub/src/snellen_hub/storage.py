@@ -82,10 +82,11 @@ class Storage:
             raise StorageError(f"the file {key} is sealed, and can only be read as a whole")
         return self._read(key, start, length) if length > 0 else b""
 
-    def delete(self, key: str) -> None:
+    def delete(self, *keys: str) -> None:
         """Delete content, if it is there."""
-        with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
-            self._files.rm_file(self._path(key))
+        for key in keys:
+            with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
+                self._files.rm_file(self._path(key))
 
     def list_files(self) -> Iterator[StoredFile]:
         """Every file, unfinished ones included."""
@@ -107,11 +108,8 @@ class Storage:
 
     def open_stored(self, key: str) -> BinaryIO:
         """A file as it is stored, sealed ones encrypted. Raises StorageError if it is missing."""
-        with _outages_as_sentences("read"):
-            try:
-                opened: BinaryIO = self._files.open(self._path(key), "rb")
-            except FileNotFoundError as error:
-                raise StorageError(f"the storage has no file {key}") from error
+        with _outages_as_sentences("read", key):
+            opened: BinaryIO = self._files.open(self._path(key), "rb")
         return opened
 
     def put_stored(self, key: str, source: Path) -> None:
@@ -178,11 +176,8 @@ class Storage:
 
     def _read(self, key: str, start: int = 0, length: int | None = None) -> bytes:
         span = {} if length is None else {"start": start, "end": start + length}
-        with _outages_as_sentences("read"):
-            try:
-                content: bytes = self._files.cat_file(self._path(key), **span)
-            except FileNotFoundError as error:
-                raise StorageError(f"the storage has no file {key}") from error
+        with _outages_as_sentences("read", key):
+            content: bytes = self._files.cat_file(self._path(key), **span)
         return content
 
     def _encrypt(self, content: bytes, key: str) -> bytes:
@@ -214,8 +209,9 @@ class Storage:
 
 
 @contextmanager
-def _outages_as_sentences(what: str) -> Iterator[None]:
-    """Raises HubUnavailable where the storage fails."""
+def _outages_as_sentences(what: str, key: str = "") -> Iterator[None]:
+    """Raises HubUnavailable where the storage fails, and StorageError where it has no file of a key
+    that must be there."""
     kinds: tuple[type[Exception], ...] = (OSError,)
     botocore = sys.modules.get("botocore.exceptions")
     if botocore is not None:
@@ -224,6 +220,8 @@ def _outages_as_sentences(what: str) -> Iterator[None]:
     try:
         yield
     except kinds as error:
+        if key and isinstance(error, FileNotFoundError):
+            raise StorageError(f"the storage has no file {key}") from error
         raise HubUnavailable(f"the storage cannot be {what}: {error}") from error
 
 

@@ -12,10 +12,11 @@ from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import AccessDenied, account_called, now, one_line
+from snellen_hub.accounts.access import AccessDenied, account_called, one_line
 from snellen_hub.accounts.random_secrets import new_secret, secret_digest
 from snellen_hub.config import SessionLimits
 from snellen_hub.database.tables import Account, HostedBenchmark, Submission, Team, TeamMember
+from snellen_hub.moment_text import now
 
 
 def team_of(session: Session, benchmark_id: int, account_id: int) -> Team | None:
@@ -60,8 +61,8 @@ def create_team(session: Session, benchmark: HostedBenchmark, account_id: int, n
     other = account_called(session, name)
     if not name or session.scalar(taken) or (other is not None and other.id != account_id):
         raise UsageError(f"a team cannot be called {name!r}; choose another name")
-    team = Team(benchmark_id=benchmark.id, name=name, founder_id=account_id, created=now())
-    team.members.append(_member(team, account_id))
+    team = Team(benchmark_id=benchmark.id, name=name, founder_id=account_id)
+    team.members.append(TeamMember(benchmark_id=benchmark.id, account_id=account_id))
     session.add(team)
     session.flush()
     return team
@@ -98,7 +99,7 @@ def join_team(session: Session, secret: str, account_id: int) -> Team:
             f"you have submitted to {name} yourself, and who has cannot join a team there; make "
             "one, and invite the others"
         )
-    team.members.append(_member(team, account_id))
+    team.members.append(TeamMember(benchmark_id=team.benchmark_id, account_id=account_id))
     team.invitation = team.expires = None
     session.flush()
     return team
@@ -125,10 +126,6 @@ def leave_team(session: Session, team: Team, account_id: int) -> None:
     else:
         team.members.remove(leaving[0])
     session.flush()
-
-
-def _member(team: Team, account_id: int) -> TeamMember:
-    return TeamMember(benchmark_id=team.benchmark_id, account_id=account_id, created=now())
 
 
 def _has_submitted(session: Session, benchmark_id: int, account_id: int) -> bool:

@@ -5,7 +5,7 @@ the questions of a benchmark.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from threading import BoundedSemaphore
@@ -72,17 +72,10 @@ class QuestionRows(Struct, frozen=True, array_like=True):
         return self.rows[0]
 
 
-class _UploadedFile(Struct, frozen=True):
-    name: str
-    content: bytes
-    limits: SubmissionLimits
-
-
-class _ReadUpload(Struct, frozen=True):
-    """What a limited process has read: the replies, or the mistake of the file."""
-
-    replies: tuple[Reply, ...] = ()
-    problem: str = ""
+_Upload = tuple[str, bytes, SubmissionLimits]
+"""Name and content of a file, and what may be in it."""
+_Read = tuple[list[Reply], str]
+"""What a limited process has read: the replies, or the mistake of the file."""
 
 
 def question_rows(benchmark: Benchmark, sample: Sample) -> QuestionRows:
@@ -116,7 +109,7 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         folder_mb=FREE_SPACE // 1_000_000 + 3 * limits.megabytes,
         report_mb=2 * limits.megabytes,
     )
-    upload = msgspec.msgpack.encode(_UploadedFile(name, content, limits))
+    upload = msgspec.msgpack.encode((name, content, limits))
     if not _turns.acquire(timeout=_SECONDS):
         raise HubUnavailable("other files are being read; send this one again in a minute")
     try:
@@ -127,39 +120,37 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         raise HubUnavailable(f"files cannot be read at the moment: {error}") from error
     finally:
         _turns.release()
-    read = msgspec.msgpack.decode(data, type=_ReadUpload)
-    if read.problem:
-        raise DataError(read.problem)
-    return list(read.replies)
+    replies, problem = msgspec.msgpack.decode(data, type=_Read)
+    if problem:
+        raise DataError(problem)
+    return replies
 
 
 def read_upload(data: bytes) -> bytes:
     """What `read_replies` calls in the limited process, whose working folder is empty."""
-    upload = msgspec.msgpack.decode(data, type=_UploadedFile)
+    read: _Read
     try:
-        read = _ReadUpload(tuple(_read_file(upload)))
+        read = (_read_file(*msgspec.msgpack.decode(data, type=_Upload)), "")
     except UsageError as error:
-        read = _ReadUpload(problem=str(error))
+        read = ([], str(error))
     return msgspec.msgpack.encode(read)
 
 
-def _read_file(upload: _UploadedFile) -> Iterable[Reply]:
-    suffixes = "".join(PurePosixPath(upload.name.lower()).suffixes[-2:])
+def _read_file(name: str, content: bytes, limits: SubmissionLimits) -> list[Reply]:
+    suffixes = "".join(PurePosixPath(name.lower()).suffixes[-2:])
     plain = suffixes.removesuffix(".gz").rpartition(".")[2]
     if f".{plain}" not in TABLES:
-        raise DataError(
-            f"the file is called {upload.name!r}; expected one that ends in {', '.join(TABLES)}, also with .gz"
-        )
+        raise DataError(f"the file is called {name!r}; expected one that ends in {', '.join(TABLES)}, also with .gz")
     folder = Path.cwd()
     path = folder / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"
-    path.write_bytes(upload.content)
-    settings = strict_settings(folder, upload.limits)
+    path.write_bytes(content)
+    settings = strict_settings(folder, limits)
     try:
-        predictions = read_predictions(path, settings=settings, max_rows=upload.limits.rows)
+        predictions = read_predictions(path, settings=settings, max_rows=limits.rows)
     except UsageError as error:
         # Unpacked copies of the file stand in the folder too.
         inner = rf"{re.escape(str(folder))}[^\s:;,'\"()]*"
-        sentence = re.sub(inner, lambda _: upload.name, str(error))
+        sentence = re.sub(inner, lambda _: name, str(error))
         raise DataError(without_advice(sentence)) from error
     return _distinct(predictions.rows)
 
@@ -199,7 +190,11 @@ def check_replies(
             f"{len(missing):,} of {len(questions):,} questions have no reply, such as "
             f"{_some(missing)}; give one to each, or allow missing ones, which count as wrong"
         )
-    rotated = [each.rows for each in questions if len(each.rows) > 1]
+    _check_rotations(given, [each.rows for each in questions if len(each.rows) > 1], is_hidden=is_hidden)
+
+
+def _check_rotations(given: Set[str], rotated: Sequence[Sequence[str]], *, is_hidden: bool) -> None:
+    """Raises DataError for questions that are asked in rotations, and were not answered so."""
     once = [rows for rows in rotated if given.isdisjoint(rows[1:])]
     if rotated and len(once) == len(rotated):
         raise DataError(
@@ -220,7 +215,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:_EXAMPLES]))
 
 
-def _distinct(rows: Iterable[Prediction]) -> Iterable[Reply]:
+def _distinct(rows: Iterable[Prediction]) -> list[Reply]:
     seen: dict[str, str] = {}
     for row in rows:
         if row.missing or row.failure is not None:

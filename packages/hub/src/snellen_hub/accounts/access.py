@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
@@ -20,12 +20,13 @@ from snellen_hub.accounts.attempts import (
     is_reached,
 )
 from snellen_hub.accounts.passwords import hash_password, needs_rehash, verify_password
-from snellen_hub.accounts.random_secrets import TOKEN_PREFIX, find_link, new_secret, secret_digest
+from snellen_hub.accounts.random_secrets import TOKEN_PREFIX, add_link, find_link, new_secret, secret_digest
 from snellen_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen_hub.config import SessionLimits
 from snellen_hub.database.connection import Database
 from snellen_hub.database.tables import AccessToken, Account, Attempt, EmailLink, Invitation, OpenIdRequest, SignIn
 from snellen_hub.errors import NotThere
+from snellen_hub.moment_text import now
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
 _USED_EVERY = timedelta(minutes=5)
@@ -41,10 +42,6 @@ class NewSignIn(NamedTuple):
     """Goes into the cookie, once."""
     csrf: str
     expires: datetime
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
 
 
 def create_account(
@@ -68,7 +65,6 @@ def create_account(
         role=check_role(role),
         password_hash=hashed,
         subject=subject,
-        created=now(),
         confirmed=now() if is_confirmed else None,
     )
     session.add(account)
@@ -128,6 +124,24 @@ def account_called(session: Session, name: str) -> Account | None:
     return session.scalar(select(Account).where(func.lower(Account.name) == name.lower()))
 
 
+def find_account(session: Session, name: str) -> Account:
+    """As `account_called`. Raises UsageError."""
+    account = account_called(session, name)
+    if account is None:
+        raise UsageError(f"there is no account called {name}")
+    return account
+
+
+def find_owner(session: Session, name: str | None = None) -> Account:
+    """The first owner who can sign in, or the one of a name. Raises UsageError."""
+    query = select(Account).where(Account.role == "owner", Account.disabled.is_(None)).order_by(Account.id)
+    owner = session.scalars(query if name is None else query.where(Account.name == name)).first()
+    if owner is None:
+        who = f"no owner called {name}" if name else "no owner"
+        raise UsageError(f"this hub has {who}; add one with: snellen hub account HUB NAME --role owner")
+    return owner
+
+
 def _failure_limits(name: str, address: str) -> tuple[AttemptLimit, AttemptLimit, AttemptLimit]:
     """What failed sign-ins are counted by: an account, an account at an address, an address."""
     network = network_of(address)
@@ -174,7 +188,6 @@ def start_sign_in(
             digest=secret_digest(created.secret),
             account_id=account.id,
             csrf=created.csrf,
-            created=now(),
             expires=created.expires,
             address=address[:64],
             agent=one_line(agent, 200),
@@ -239,7 +252,6 @@ def create_token(
             label=one_line(label, 128),
             digest=secret_digest(secret),
             scopes=sorted(scopes),
-            created=now(),
             expires=now() + timedelta(days=days),
         )
     )
@@ -273,19 +285,8 @@ def note_token_use(session: Session, secret: str) -> None:
 
 def invite(session: Session, role: str, invited_by: int, limits: SessionLimits, note: str = "") -> str:
     """Add an invitation; returns its secret, once. `note` says whom it is for."""
-    secret = new_secret()
-    expires = now() + timedelta(days=limits.invitation_days)
-    session.add(
-        Invitation(
-            digest=secret_digest(secret),
-            role=check_role(role),
-            invited_by=invited_by,
-            created=now(),
-            expires=expires,
-            note=one_line(note, 200),
-        )
-    )
-    return secret
+    lifetime, note = timedelta(days=limits.invitation_days), one_line(note, 200)
+    return add_link(session, Invitation, lifetime, role=check_role(role), invited_by=invited_by, note=note)
 
 
 def accept_invitation(session: Session, secret: str, name: str, password: str) -> Account:
@@ -309,7 +310,6 @@ def open_invitation(session: Session, secret: str) -> Invitation:
 def delete_expired(session: Session) -> None:
     """Delete what has expired: sign-ins at a browser or half done, and attempts that no limit looks
     at any more."""
-    session.execute(delete(SignIn).where(SignIn.expires < now()))
-    session.execute(delete(OpenIdRequest).where(OpenIdRequest.expires < now()))
-    session.execute(delete(EmailLink).where(EmailLink.expires < now()))
+    for table in (SignIn, OpenIdRequest, EmailLink):
+        session.execute(delete(table).where(table.expires < now()))
     session.execute(delete(Attempt).where(Attempt.at < now() - timedelta(days=2)))

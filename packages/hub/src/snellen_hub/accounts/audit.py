@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import now
 from snellen_hub.database.tables import AuditEntry
 
 
@@ -15,7 +14,5 @@ def note_action(
 ) -> None:
     """Add an entry, in the transaction of the action itself. `detail` must hold no secret."""
     session.add(
-        AuditEntry(
-            at=now(), account_id=account_id, address=address[:64], action=action, subject=subject[:200], detail=detail
-        )
+        AuditEntry(account_id=account_id, address=address[:64], action=action, subject=subject[:200], detail=detail)
     )

@@ -1,13 +1,17 @@
-"""Changes of accounts: role, password, disabling, deletion."""
+"""Changes of accounts: role, password and links for a new one, disabling, deletion."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import forget_failures, now, sign_out_everywhere
+from snellen_hub.accounts.access import AccessDenied, forget_failures, sign_out_everywhere
 from snellen_hub.accounts.passwords import hash_password
+from snellen_hub.accounts.random_secrets import add_link, find_link
 from snellen_hub.accounts.roles import check_role
 from snellen_hub.database.tables import (
     AccessToken,
@@ -18,6 +22,9 @@ from snellen_hub.database.tables import (
     Submission,
     SubmissionScore,
 )
+from snellen_hub.moment_text import now
+
+RESET_LIFETIME = timedelta(hours=24)
 
 
 def set_role(session: Session, account: Account, role: str) -> None:
@@ -38,11 +45,30 @@ def set_password(session: Session, account: Account, password: str) -> None:
     account.password_hash = hash_password(password)
     sign_out_everywhere(session, account.id)
     forget_failures(session, account)
-    session.execute(
-        update(PasswordReset)
-        .where(PasswordReset.account_id == account.id, PasswordReset.used.is_(None))
-        .values(used=now())
-    )
+    _end_resets(session, account)
+
+
+def create_reset(session: Session, account: Account, made_by: int) -> str:
+    """Add a link by which a person who forgot the password chooses another, and end earlier ones;
+    returns its secret, once. Raises UsageError for an account that cannot sign in."""
+    if account.disabled is not None:
+        raise UsageError(f"{account.name} is disabled; enable the account first")
+    _end_resets(session, account)
+    return add_link(session, PasswordReset, RESET_LIFETIME, account_id=account.id, made_by=made_by)
+
+
+def open_reset(session: Session, secret: str) -> PasswordReset:
+    """The link, locked until the transaction ends. Raises AccessDenied if it is used, expired or
+    unknown."""
+    row = find_link(session, PasswordReset, secret)
+    if row is None or row.used is not None or row.account.disabled is not None:
+        raise AccessDenied("this link is unknown, used or expired; ask an owner for a new one")
+    return row
+
+
+def _end_resets(session: Session, account: Account) -> None:
+    open_links = PasswordReset.account_id == account.id, PasswordReset.used.is_(None)
+    session.execute(update(PasswordReset).where(*open_links).values(used=now()))
 
 
 def disable_account(session: Session, account: Account) -> None:
@@ -51,7 +77,12 @@ def disable_account(session: Session, account: Account) -> None:
     if account.role == "owner":
         _check_other_owner(session, account)
     account.disabled = account.disabled or now()
-    _end_access(session, account)
+    sign_out_everywhere(session, account.id)
+    session.execute(
+        update(AccessToken)
+        .where(AccessToken.account_id == account.id, AccessToken.revoked.is_(None))
+        .values(revoked=now())
+    )
 
 
 def enable_account(account: Account) -> None:
@@ -65,6 +96,14 @@ def enable_account(account: Account) -> None:
 def confirm_account(account: Account) -> None:
     """Let an account that signed up submit where answers are hidden."""
     account.confirmed = account.confirmed or now()
+
+
+CHANGES: Mapping[str, Callable[[Session, Account], None]] = {
+    "disabled": disable_account,
+    "enabled": lambda _, account: enable_account(account),
+    "confirmed": lambda _, account: confirm_account(account),
+}
+"""By what the account is afterwards."""
 
 
 def delete_account(session: Session, account: Account) -> list[str]:
@@ -102,15 +141,6 @@ def _clear_submissions(session: Session, account: Account) -> list[str]:
     for column in (Submission.file, SubmissionScore.records, SubmissionScore.replies):
         keys -= {key or "" for key in session.scalars(select(column).where(column.in_(keys)))}
     return sorted(keys - {""})
-
-
-def _end_access(session: Session, account: Account) -> None:
-    sign_out_everywhere(session, account.id)
-    session.execute(
-        update(AccessToken)
-        .where(AccessToken.account_id == account.id, AccessToken.revoked.is_(None))
-        .values(revoked=now())
-    )
 
 
 def _check_other_owner(session: Session, account: Account) -> None:

@@ -17,10 +17,10 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.settings import read_secret
-from snellen_hub.accounts.access import AccessDenied, now
+from snellen_hub.accounts.access import AccessDenied
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt
 from snellen_hub.accounts.changes import confirm_account
-from snellen_hub.accounts.random_secrets import find_link, new_secret, secret_digest
+from snellen_hub.accounts.random_secrets import add_link, find_link
 from snellen_hub.config import SMTP_VARIABLE, HubConfig, MailServer
 from snellen_hub.database.tables import Account, EmailLink
 from snellen_hub.errors import TooMany
@@ -57,9 +57,7 @@ def create_email_link(session: Session, account: Account, email: str) -> str:
     limits = [AttemptLimit(f"letter {each}", LETTERS_PER_DAY, day) for each in (email, account.id)]
     if count_attempt(session, *limits) is None:
         raise TooManyLetters("too many letters were sent; try again tomorrow")
-    secret = new_secret()
-    session.add(EmailLink(digest=secret_digest(secret), account_id=account.id, email=email, expires=now() + LIFETIME))
-    return secret
+    return add_link(session, EmailLink, LIFETIME, account_id=account.id, email=email)
 
 
 def open_email_link(session: Session, secret: str) -> EmailLink:

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import AccessDenied, account_called, create_account, is_account_name, now
-from snellen_hub.accounts.random_secrets import find_link, new_secret, secret_digest
+from snellen_hub.accounts.access import AccessDenied, account_called, create_account, is_account_name
+from snellen_hub.accounts.random_secrets import add_link, find_link
 from snellen_hub.config import OpenIdProvider
 from snellen_hub.database.tables import Account, OpenIdRequest
 
@@ -22,11 +22,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
 
 def start_request(session: Session, next_path: str) -> str:
     """Note that a browser goes to the provider; returns the secret for its cookie."""
-    secret = new_secret()
-    session.add(
-        OpenIdRequest(digest=secret_digest(secret), next_path=next_path[:500], created=now(), expires=now() + LIFETIME)
-    )
-    return secret
+    return add_link(session, OpenIdRequest, LIFETIME, next_path=next_path[:500])
 
 
 def take_request(session: Session, secret: str) -> str | None:
@@ -66,13 +62,10 @@ def check_restrictions(provider: OpenIdProvider, claims: Mapping[str, Any]) -> N
             raise AccessDenied(f"this hub takes no people with an address at {domain}")
     if provider.groups:
         groups = claims.get(provider.groups_claim)
-        names = {groups} if isinstance(groups, str) else set(_texts(groups))
+        listed = groups if isinstance(groups, list) else [groups]
+        names = {each for each in listed if isinstance(each, str)}
         if not names & set(provider.groups):
             raise AccessDenied("this hub takes people of certain groups, and you are in none")
-
-
-def _texts(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _free_name(session: Session, claims: Mapping[str, Any]) -> str:

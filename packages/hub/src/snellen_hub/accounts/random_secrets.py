@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from datetime import UTC, datetime
-from typing import TypeVar
+from datetime import timedelta
+from typing import Any, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen_hub.database.tables import EmailLink, Invitation, OpenIdRequest, PasswordReset
+from snellen_hub.moment_text import now
 
 Link = TypeVar("Link", Invitation, PasswordReset, EmailLink, OpenIdRequest)
 
@@ -28,9 +29,16 @@ def secret_digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
+def add_link(session: Session, table: type[Link], lifetime: timedelta, **columns: Any) -> str:
+    """Add a row that is found by a new secret until it expires; returns the secret, once."""
+    secret = new_secret()
+    session.add(table(digest=secret_digest(secret), expires=now() + lifetime, **columns))
+    return secret
+
+
 def find_link(session: Session, table: type[Link], secret: str) -> Link | None:
     """The row of a secret, locked until the transaction ends; None if there is none, or it has
     expired."""
     query = select(table).where(table.digest == secret_digest(secret))
     row = session.scalar(query.with_for_update())
-    return None if row is None or row.expires < datetime.now(UTC) else row
+    return None if row is None or row.expires < now() else row

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from snellen import __version__
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError, UsageError
-from snellen_hub.accounts.access import now
 from snellen_hub.backup.archive import CONFIG, FILES, FORMAT, TABLES, BackupHeader, BackupWriter, Manifest
 from snellen_hub.backup.rows import STORED_KEY, dump_rows, read_file_keys, read_tables_of
 from snellen_hub.config import CONFIG_FILE, without_urls
 from snellen_hub.database.schema import check_known
 from snellen_hub.hub import Hub
+from snellen_hub.moment_text import now
 
 _CHUNK = 1 << 20
 

@@ -11,7 +11,6 @@ import msgspec
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from snellen_hub.accounts.access import now
 from snellen_hub.boards.published import scores_by_submission
 from snellen_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite, Submission
 from snellen_hub.public_scores import public_score
@@ -62,28 +61,20 @@ def note_change(session: Session, submission: Submission, kind: ChangeOfSubmissi
     after = headlines[-1] if headlines and kind != "withdrawn" else {}
     session.add(
         BoardChange(
-            at=now(),
-            benchmark_id=submission.benchmark_id,
-            submission_id=submission.id,
-            kind=kind,
-            before=before,
-            after=after,
+            benchmark_id=submission.benchmark_id, submission_id=submission.id, kind=kind, before=before, after=after
         )
     )
 
 
 def note_dates(session: Session, benchmark: HostedBenchmark, kind: Literal["reveals", "phases"]) -> None:
     """Note that a benchmark has other times of reveals, or other phases."""
-    session.add(
-        BoardChange(at=now(), benchmark_id=benchmark.id, kind=kind, before={}, after={kind: getattr(benchmark, kind)})
-    )
+    session.add(BoardChange(benchmark_id=benchmark.id, kind=kind, before={}, after={kind: getattr(benchmark, kind)}))
 
 
 def note_data_change(session: Session, benchmark: HostedBenchmark, version: int) -> None:
     """Note that data or protocol of a benchmark were replaced; `version` is the one before."""
     session.add(
         BoardChange(
-            at=now(),
             benchmark_id=benchmark.id,
             kind="data-replaced",
             before={"version": version},
@@ -94,7 +85,7 @@ def note_data_change(session: Session, benchmark: HostedBenchmark, version: int)
 
 def note_suite_change(session: Session, name: str, before: dict[str, Any], after: dict[str, Any]) -> None:
     """Note that a suite was made, changed or deleted."""
-    session.add(BoardChange(at=now(), kind="suite", before={"suite": name, **before}, after={"suite": name, **after}))
+    session.add(BoardChange(kind="suite", before={"suite": name, **before}, after={"suite": name, **after}))
 
 
 def _public_headlines(session: Session, submission: Submission) -> list[dict[str, Any]]:

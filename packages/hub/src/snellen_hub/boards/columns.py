@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from snellen.scoring.ranks import competition_ranks
-from snellen_hub.boards.published import BoardRow
-from snellen_hub.boards.tables import BoardCell, BoardColumn, TableRow
+from snellen_hub.boards.published import PublishedScore
+from snellen_hub.boards.tables import BoardCell, BoardColumn, TableRow, best_first
 from snellen_hub.public_scores import PublicNumber
 
 _SMALL = 10
@@ -87,32 +87,19 @@ def model_cells(facts: Mapping[str, Any], **texts: str) -> dict[str, BoardCell]:
     return cells | {name: BoardCell(text=text) for name, text in texts.items() if text}
 
 
-def row_of(row: BoardRow, cells: Mapping[str, BoardCell], level: str = "") -> TableRow:
+def row_of(one: PublishedScore, cells: Mapping[str, BoardCell], level: str = "") -> TableRow:
     """The row of a submission, with cells about the model beside its numbers."""
+    row = one.row
     described = model_cells(row.facts, evidence=row.evidence, account=row.account, published=row.published)
-    return TableRow(
-        model=row.model,
-        cells={**cells, **described, "version": BoardCell(float(row.score.version))},
-        submission=row.submission,
-        account=row.account,
-        evidence=row.evidence,
-        published=row.published,
-        facts=row.facts,
-        level=level,
-        source=row.source,
-        other_protocol=row.other_protocol,
-        version=row.score.version,
-        is_outdated=row.is_outdated,
-    )
+    version = BoardCell(float(one.score.version))
+    return msgspec.structs.replace(row, cells={**cells, **described, "version": version}, level=level)
 
 
-def mark_of(row: BoardRow) -> str:
+def mark_of(one: PublishedScore) -> str:
     """Why the numbers of a row are not like the others'."""
-    if row.other_protocol:
-        return f"another protocol: {row.other_protocol}"
-    if row.is_outdated:
-        return f"version {row.score.version} of the benchmark"
-    return ""
+    if one.row.other_protocol:
+        return f"another protocol: {one.row.other_protocol}"
+    return f"version {one.score.version} of the benchmark" if one.row.is_outdated else ""
 
 
 def rank_rows(rows: Sequence[TableRow], main: str) -> list[TableRow]:
@@ -129,10 +116,4 @@ def rank_rows(rows: Sequence[TableRow], main: str) -> list[TableRow]:
         rank = ranks.get(str(index))
         cells = row.cells if rank is None else {"rank": BoardCell(float(rank)), **row.cells}
         ranked.append(msgspec.structs.replace(row, rank=rank, cells=cells))
-    return sorted(ranked, key=lambda row: _order(row, main))
-
-
-def _order(row: TableRow, main: str) -> tuple[bool, float, str]:
-    cell = row.cells.get(main)
-    value = None if cell is None else cell.value
-    return (value is None, -(value or 0.0), row.model)
+    return sorted(ranked, key=lambda row: best_first(row.cells.get(main, BoardCell()).value, row.model))

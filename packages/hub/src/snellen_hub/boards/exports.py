@@ -30,6 +30,11 @@ class ExportColumn(NamedTuple):
     is_number: bool
     is_whole: bool = False
 
+    def value(self, row: Mapping[str, Any]) -> Any:
+        """None for a cell that is missing."""
+        value = row.get(self.name)
+        return int(value) if self.is_whole and isinstance(value, float) else value
+
 
 def page_json(page: BoardPage) -> bytes:
     """The page as one JSON object; numbers are not rounded."""
@@ -43,7 +48,7 @@ def page_csv(page: BoardPage) -> str:
     columns = export_columns(page)
     writer.writerow(column.name for column in columns)
     for row in _export_rows(page):
-        writer.writerow(text_cells(_value(row, column, "") for column in columns))
+        writer.writerow(text_cells("" if (value := column.value(row)) is None else value for column in columns))
     return out.getvalue()
 
 
@@ -52,15 +57,11 @@ def page_parquet(page: BoardPage) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = list(_export_rows(page))
-    arrays, names = [], []
-    for column in export_columns(page):
-        values = [_value(row, column, None) for row in rows]
-        number = pa.int64() if column.is_whole else pa.float64()
-        arrays.append(pa.array(values, number if column.is_number else pa.string()))
-        names.append(column.name)
+    rows, columns = list(_export_rows(page)), export_columns(page)
+    kinds = [pa.string() if not each.is_number else pa.int64() if each.is_whole else pa.float64() for each in columns]
+    arrays = [pa.array([column.value(row) for row in rows], kind) for column, kind in zip(columns, kinds, strict=True)]
     out = io.BytesIO()
-    pq.write_table(pa.table(arrays, names=names), out)
+    pq.write_table(pa.table(arrays, names=[column.name for column in columns]), out)
     return out.getvalue()
 
 
@@ -85,15 +86,8 @@ def export_columns(page: BoardPage) -> list[ExportColumn]:
     return columns + [ExportColumn(name, False) for name in _LAST if name in filled]
 
 
-def _value(row: Mapping[str, Any], column: ExportColumn, missing: Any) -> Any:
-    value = row.get(column.name, missing)
-    return int(value) if column.is_whole and isinstance(value, float) else value
-
-
 def _export_rows(page: BoardPage) -> Iterator[Mapping[str, Any]]:
-    for table in page.tables:
-        for row in table.rows:
-            yield _export_row(table, row)
+    return (_export_row(table, row) for table in page.tables for row in table.rows)
 
 
 def _export_row(table: BoardTable, row: TableRow) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
@@ -57,25 +57,16 @@ def final_tables(
     session: Session, benchmark: HostedBenchmark, published: Sequence[PublishedScore], moment: BoardMoment | None
 ) -> list[BoardTable]:
     """A table for each part that was revealed, of the submissions that are published."""
-    rows = {one.row.submission: one.row for one in published}
-    tables: dict[int, list[Final]] = {}
+    shown = {one.row.submission: one for one in published}
+    parts: dict[int, list[PublishedScore]] = {}
     for final in read_finals(session, benchmark, moment=moment):
-        if final.submission in rows:
-            tables.setdefault(final.part, []).append(final)
-    return [
-        msgspec.structs.replace(
-            table_with_tiers(
-                plain_table(
-                    "Final scores",
-                    [
-                        msgspec.structs.replace(rows[each.submission], score=each.score, earlier=(), is_outdated=False)
-                        for each in finals
-                    ],
-                )
-            ),
-            name=f"final-{part}",
-            title="Final scores" if len(tables) == 1 else f"Final scores {part}",
-            section="",
-        )
-        for part, finals in tables.items()
-    ]
+        one = shown.get(final.submission)
+        if one is not None:
+            row = structs.replace(one.row, version=final.score.version, is_outdated=False)
+            parts.setdefault(final.part, []).append(one._replace(row=row, score=final.score, earlier=()))
+    tables = []
+    for part, finals in parts.items():
+        title = "Final scores" if len(parts) == 1 else f"Final scores {part}"
+        table = table_with_tiers(plain_table("Final scores", finals))
+        tables.append(structs.replace(table, name=f"final-{part}", title=title, section=""))
+    return tables

@@ -8,6 +8,7 @@ has all of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec import structs
@@ -15,9 +16,9 @@ from msgspec import structs
 from snellen.benchmarks.declaration.hierarchy import Hierarchy
 from snellen.scoring.mmt_bench import average_meta_ranks
 from snellen_hub.boards.columns import MODEL_COLUMNS, RANK, TIER, mark_of, number_cell, rank_rows, row_of
-from snellen_hub.boards.published import BoardRow
+from snellen_hub.boards.published import PublishedScore
 from snellen_hub.boards.tables import BoardCell, BoardColumn, BoardTable, TableRow
-from snellen_hub.public_scores import PublicNumber, PublicScore
+from snellen_hub.public_scores import PublicNumber
 
 _EXAMPLES = 3
 _COMPUTED = "computed here from the numbers of its subparts"
@@ -91,13 +92,6 @@ class BoardLayout(NamedTuple):
     """A grouping between the smallest groups and the larger ones, whose means give theirs."""
 
 
-class _Standing(NamedTuple):
-    """The number of a model in a group; `reason` says why it has none."""
-
-    number: PublicNumber | None
-    reason: str = ""
-
-
 def sum_of(numbers: Sequence[PublicNumber]) -> PublicNumber:
     """The sum of points."""
     total = sum(one.value or 0.0 for one in numbers)
@@ -113,28 +107,56 @@ def _count(numbers: Sequence[PublicNumber]) -> int:
     return sum(one.n for one in numbers) if all(one.n for one in numbers) else 0
 
 
-def grouped_tables(title: str, rows: Sequence[BoardRow], layout: BoardLayout) -> list[BoardTable]:
+def grouped_tables(title: str, published: Sequence[PublishedScore], layout: BoardLayout) -> list[BoardTable]:
     """The table of the whole, if the layout has one, then those of its groups."""
-    numbers = [_ScoreNumbers(row.score, layout) for row in rows]
-    standings = {
-        table.name: [_standing(row, own, table, layout) for row, own in zip(rows, numbers, strict=True)]
-        for table in layout.tables
-    }
-    levels = [_level(row, at, layout, standings) for at, row in enumerate(rows)]
-    tables = [_whole_table(title, rows, numbers, layout, layout.whole)] if layout.whole else []
-    for table in layout.tables:
-        own = standings[table.name]
-        if table.is_always or any(one.number is not None for one in own):
-            tables.append(_group_table(title, rows, numbers, layout, table, own, levels))
-    return tables
+    entries = [_ScoreNumbers(one, layout) for one in published]
+    tables = [_whole_table(title, entries, layout, layout.whole)] if layout.whole else []
+    return [
+        *tables,
+        *(
+            _group_table(title, entries, layout, table)
+            for table in layout.tables
+            if table.is_always or not all(entry.why_absent(table) for entry in entries)
+        ),
+    ]
 
 
 class _ScoreNumbers:
-    """The numbers of a score."""
+    """A submission with its numbers by group."""
 
-    def __init__(self, score: PublicScore, layout: BoardLayout) -> None:
-        self.score, self._layout = score, layout
+    def __init__(self, one: PublishedScore, layout: BoardLayout) -> None:
+        self.one, self.mark, self._layout = one, mark_of(one), layout
         self._by_label: dict[str, Mapping[str, PublicNumber]] = {}
+
+    @cached_property
+    def level(self) -> str:
+        """The level that a model is declared to have, else the highest on whose table it stands."""
+        if not self._layout.has_valid_answers:
+            return ""
+        tables = (table for table in self._layout.tables if table.is_always)
+        observed = [table.label for table in tables if not self.why_absent(table)]
+        return str(self.one.row.facts.get("capability") or max(observed, default=""))
+
+    def why_absent(self, table: GroupRanking) -> str:
+        """Why it is not on a table; empty if it is."""
+        members = self._layout.hierarchy.members(table.group)[table.label]
+        smallest = self.by_label(self._layout.hierarchy.column)
+        has_valid_answers = self._layout.has_valid_answers
+        if has_valid_answers:
+            declared = str(self.one.row.facts.get("capability") or "")
+            if declared and declared < table.level:
+                return f"declares {declared}"
+            for name in members:
+                one = smallest.get(name)
+                if one is not None and not (one.value is not None and has_valid_answers(one.note)):
+                    return f"has no valid answer to {name}"
+        if self.number(table.group, table.label):
+            return ""
+        return f"has no number for {next((name for name in members if name not in smallest), table.label)}"
+
+    def cells(self, numbers: Mapping[str, PublicNumber | None]) -> dict[str, BoardCell]:
+        """The cells of the numbers that there are, by column."""
+        return {key: number_cell(number, self.mark) for key, number in numbers.items() if number is not None}
 
     def by_label(self, group: str) -> Mapping[str, PublicNumber]:
         """What the score shows in a grouping, by our names of its labels."""
@@ -142,7 +164,7 @@ class _ScoreNumbers:
             hierarchy = self._layout.hierarchy
             is_larger = group in hierarchy.larger
             find = self._layout.find_larger if is_larger else hierarchy.find
-            shown = self.score.groups.get(group, {})
+            shown = self.one.score.groups.get(group, {})
             self._by_label[group] = {find(label): number for label, number in shown.items()}
         return self._by_label[group]
 
@@ -158,8 +180,8 @@ class _ScoreNumbers:
         return self._number_of(None, name) or self._from_smallest(members)
 
     def _number_of(self, number: PublicNumber | None, name: str) -> PublicNumber | None:
-        headline = self.score.headline if self.score.name == name else None
-        candidates = map(_with_value, (number, self.score.metrics.get(name), headline))
+        headline = self.one.score.headline if self.one.score.name == name else None
+        candidates = map(_with_value, (number, self.one.score.metrics.get(name), headline))
         return next(filter(None, candidates), None)
 
     def _from_smallest(self, members: Sequence[str]) -> PublicNumber | None:
@@ -188,104 +210,52 @@ def _with_value(number: PublicNumber | None) -> PublicNumber | None:
     return None if number is None or number.value is None else number
 
 
-def _standing(row: BoardRow, own: _ScoreNumbers, table: GroupRanking, layout: BoardLayout) -> _Standing:
-    """The number of a row in a group, or why it is not on its table."""
-    members = layout.hierarchy.members(table.group)[table.label]
-    smallest = own.by_label(layout.hierarchy.column)
+def _group_table(title: str, entries: Sequence[_ScoreNumbers], layout: BoardLayout, table: GroupRanking) -> BoardTable:
+    lines, absent = [], dict[str, list[str]]()
+    for entry in entries:
+        reason, number = entry.why_absent(table), entry.number(table.group, table.label)
+        if reason or number is None:
+            absent.setdefault(reason, []).append(entry.one.row.model)
+            continue
+        parts = {part.column.key: entry.by_label(part.group).get(part.label) for part in table.parts}
+        lines.append(row_of(entry.one, entry.cells({"score": number} | parts), entry.level))
+    notices = [f"{len(entries) - len(lines)} of {len(entries)} models have no number here"] if absent else []
     if layout.has_valid_answers:
-        declared = str(row.facts.get("capability") or "")
-        if declared and declared < table.level:
-            return _Standing(None, f"declares {declared}")
-        for name in members:
-            one = smallest.get(name)
-            if one is not None and not (one.value is not None and layout.has_valid_answers(one.note)):
-                return _Standing(None, f"has no valid answer to {name}")
-    number = own.number(table.group, table.label)
-    missing = next((name for name in members if name not in smallest), table.label)
-    return _Standing(number, "" if number else f"has no number for {missing}")
-
-
-def _level(row: BoardRow, at: int, layout: BoardLayout, standings: Mapping[str, Sequence[_Standing]]) -> str:
-    """The level that a model is declared to have, else the highest on whose table it stands."""
-    if not layout.has_valid_answers:
-        return ""
-    observed = [
-        table.label for table in layout.tables if table.is_always and standings[table.name][at].number is not None
-    ]
-    return str(row.facts.get("capability") or max(observed, default=""))
-
-
-def _group_table(
-    title: str,
-    rows: Sequence[BoardRow],
-    numbers: Sequence[_ScoreNumbers],
-    layout: BoardLayout,
-    table: GroupRanking,
-    standings: Sequence[_Standing],
-    levels: Sequence[str],
-) -> BoardTable:
-    lines = []
-    for row, own, standing, level in zip(rows, numbers, standings, levels, strict=True):
-        if standing.number is not None:
-            mark = mark_of(row)
-            cells = {"score": number_cell(standing.number, mark)}
-            for group, label, column in table.parts:
-                part = own.by_label(group).get(label)
-                if part is not None:
-                    cells[column.key] = number_cell(part, mark)
-            lines.append(row_of(row, cells, level=level))
-    columns = (RANK, table.score, TIER, *(part.column for part in table.parts), *MODEL_COLUMNS)
-    if layout.has_valid_answers:
-        size = len(layout.hierarchy.members(table.group)[table.label])
-        notices = _gate_notices(table.level, size, rows, standings)
-    else:
-        absent = len(rows) - len(lines)
-        notices = (f"{absent} of {len(rows)} models have no number here",) if absent else ()
+        notices = _gate_notices(table.level, len(layout.hierarchy.members(table.group)[table.label]), absent)
     return BoardTable(
         table.name,
         table.title.format(board=title),
         table.section,
-        columns,
+        (RANK, table.score, TIER, *(part.column for part in table.parts), *MODEL_COLUMNS),
         tuple(rank_rows(lines, "score")),
-        notices=notices,
+        notices=tuple(notices),
         models=len(lines),
     )
 
 
-def _gate_notices(level: str, size: int, rows: Sequence[BoardRow], standings: Sequence[_Standing]) -> tuple[str, ...]:
+def _gate_notices(level: str, size: int, absent: Mapping[str, Sequence[str]]) -> list[str]:
     """What gates the table, and whom it leaves out."""
     where = "its dimension" if size == 1 else f"all {size} dimensions"
     gate = f"a model stands here if it declares {level} or more, or declares nothing, and has valid answers in {where}"
-    absent: dict[str, list[str]] = {}
-    for row, standing in zip(rows, standings, strict=True):
-        if standing.number is None:
-            absent.setdefault(standing.reason, []).append(row.model)
     lines = [
         f"not here: {', '.join(models[:_EXAMPLES])}"
         f"{f' and {len(models) - _EXAMPLES} more' if len(models) > _EXAMPLES else ''}: {reason}"
         for reason, models in absent.items()
     ]
-    return (gate, *lines)
+    return [gate, *lines]
 
 
-def _whole_table(
-    title: str, rows: Sequence[BoardRow], numbers: Sequence[_ScoreNumbers], layout: BoardLayout, whole: WholeRanking
-) -> BoardTable:
+def _whole_table(title: str, entries: Sequence[_ScoreNumbers], layout: BoardLayout, whole: WholeRanking) -> BoardTable:
     lines = []
-    for row, own in zip(rows, numbers, strict=True):
-        mark, cells = mark_of(row), {}
-        for one in whole.wholes:
-            number = own.whole(one.metric, layout.hierarchy.without(one.without))
-            if one is whole.wholes[0]:
-                number = number or row.score.headline
-            if number is not None:
-                cells[one.column.key] = number_cell(number, mark)
-        for group, label, column in whole.parts:
-            number = own.number(group, label)
-            if number is not None:
-                cells[column.key] = number_cell(number, mark)
-        lines.append(row_of(row, cells))
-    guesses = _guess_rows(rows, whole)
+    for entry in entries:
+        numbers = {
+            one.column.key: entry.whole(one.metric, layout.hierarchy.without(one.without)) for one in whole.wholes
+        }
+        first = whole.wholes[0].column.key
+        numbers[first] = numbers[first] or entry.one.score.headline
+        numbers |= {part.column.key: entry.number(part.group, part.label) for part in whole.parts}
+        lines.append(row_of(entry.one, entry.cells(numbers)))
+    guesses = _guess_rows([entry.one for entry in entries], whole)
     lines = _with_average_ranks([*lines, *guesses], whole)
     columns = [column for one in whole.wholes for column in (one.column, one.average_rank) if column is not None]
     return BoardTable(
@@ -299,12 +269,12 @@ def _whole_table(
     )
 
 
-def _guess_rows(rows: Sequence[BoardRow], whole: WholeRanking) -> list[TableRow]:
+def _guess_rows(published: Sequence[PublishedScore], whole: WholeRanking) -> list[TableRow]:
     """What guessing scores, as the first submission shows it, unless the table has such rows."""
-    names = {row.model.casefold() for row in rows}
+    names = {one.row.model.casefold() for one in published}
     lines = []
     for group, name in whole.guesses.items():
-        source = next((row for row in rows if row.score.groups.get(group)), None)
+        source = next((one for one in published if one.score.groups.get(group)), None)
         if source is None or name.casefold() in names:
             continue
         labels = source.score.groups[group]

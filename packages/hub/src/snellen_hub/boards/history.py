@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen_hub.boards.changes import changes_of
-from snellen_hub.boards.published import PublishedScore, public_rows
+from snellen_hub.boards.published import public_rows
 from snellen_hub.database.tables import BoardChange, HostedBenchmark, Submission
 from snellen_hub.moment_text import iso_time
 from snellen_hub.public_scores import PublicScore
@@ -148,22 +148,20 @@ def model_history(session: Session, model: str) -> ModelHistory:
     for submissions in by_benchmark.values():
         benchmark = submissions[0].benchmark
         for one in public_rows(session, submissions, benchmark.version):
-            scores.append(_model_score(benchmark, one))
+            row = one.row
+            scores.append(
+                ModelScore(
+                    benchmark.name,
+                    benchmark.title,
+                    row.submission,
+                    row.evidence,
+                    row.published,
+                    row.other_protocol,
+                    (one.score, *one.earlier),
+                )
+            )
     scores.sort(key=lambda score: score.published, reverse=True)
     return ModelHistory(model, tuple(scores))
-
-
-def _model_score(benchmark: HostedBenchmark, one: PublishedScore) -> ModelScore:
-    row = one.row
-    return ModelScore(
-        benchmark=benchmark.name,
-        title=benchmark.title,
-        submission=row.submission,
-        evidence=row.evidence,
-        published=row.published,
-        other_protocol=row.other_protocol,
-        scores=(row.score, *row.earlier),
-    )
 
 
 def _best_scores(entries: Sequence[HistoryEntry], unlike: set[str]) -> list[BestScore]:

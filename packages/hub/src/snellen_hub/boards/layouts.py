@@ -13,8 +13,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
+
+from msgspec.structs import replace
 
 from snellen.benchmarks.abilities.mme import subtasks as mme
 from snellen.benchmarks.abilities.mmt_bench import summary as mmt
@@ -48,36 +51,20 @@ def has_levels(layout: str, spec: str) -> bool:
     return found is not None and found.has_valid_answers is not None
 
 
+def _percent(key: str, label: str, **settings: Any) -> BoardColumn:
+    return BoardColumn(key, label, unit="percent", **settings)
+
+
 @cache
 def _mme_layout() -> BoardLayout:
-    keys = distinct_keys((*mme.AREAS, *mme.SUBTASKS))
-
-    def column(name: str, *, is_default: bool = False) -> PartColumn:
-        group, top = mme.SUBTASK, mme.TOP
-        if name in mme.AREAS:
-            group, top = mme.ABILITY, mme.TOP * len(mme.AREAS[name])
-        return PartColumn(
-            group,
-            name,
-            BoardColumn(keys[name], _mme_title(name), unit="points", is_default=is_default, digits=2, top=top),
-        )
-
-    def table(name: str, section: str, parts: Iterable[PartColumn]) -> GroupRanking:
-        one = column(name)
-        top = int(one.column.top)
-        score = BoardColumn(
-            "score", "Score", unit="points", digits=2, top=top, note=f"accuracy + accuracy+, 0 to {top}"
-        )
-        return GroupRanking(one.group, name, keys[name], _mme_title(name), section, score, tuple(parts))
-
-    def shares(name: str) -> Iterator[PartColumn]:
-        for key, label, note in (
-            ("accuracy", "Accuracy", "of questions"),
-            ("accuracy_plus", "Accuracy+", "of images with both questions right"),
-        ):
-            yield PartColumn(key, name, BoardColumn(key, label, unit="percent", note=note, digits=2))
-
-    areas = mme.AREAS.items()
+    columns = {name: _mme_column(name, key) for name, key in distinct_keys((*mme.AREAS, *mme.SUBTASKS)).items()}
+    tables = [_mme_table(columns[area], "Sums", [columns[name] for name in names]) for area, names in mme.AREAS.items()]
+    for area, names in mme.AREAS.items():
+        for name in names:
+            accuracy = _percent("accuracy", "Accuracy", note="of questions", digits=2)
+            both = _percent("accuracy_plus", "Accuracy+", note="of images with both questions right", digits=2)
+            parts = (PartColumn("accuracy", name, accuracy), PartColumn("accuracy_plus", name, both))
+            tables.append(_mme_table(columns[name], area.capitalize(), parts))
     total = BoardColumn(
         "score",
         "Total",
@@ -86,26 +73,31 @@ def _mme_layout() -> BoardLayout:
         digits=2,
         top=mme.TOP * len(mme.SUBTASKS),
     )
+    whole = [each._replace(column=replace(each.column, is_default=name in mme.AREAS)) for name, each in columns.items()]
     return BoardLayout(
         mme.hierarchy(),
         mme.SUBTASK,
-        (
-            *(table(area, "Sums", map(column, names)) for area, names in areas),
-            *(table(name, area.capitalize(), shares(name)) for area, names in areas for name in names),
-        ),
+        tuple(tables),
         sum_of,
-        WholeRanking(
-            "total",
-            "Total",
-            (WholeColumn("total", total),),
-            (*(column(area, is_default=True) for area in mme.AREAS), *map(column, mme.SUBTASKS)),
-        ),
+        WholeRanking("total", "Total", (WholeColumn("total", total),), tuple(whole)),
     )
 
 
-def _mme_title(name: str) -> str:
+def _mme_column(name: str, key: str) -> PartColumn:
+    """The points of an area or a subtask."""
+    group, top = mme.SUBTASK, mme.TOP
+    if name in mme.AREAS:
+        group, top = mme.ABILITY, mme.TOP * len(mme.AREAS[name])
     words = name.replace("_", " ")
-    return words if words.isupper() else words.capitalize()
+    title = words if words.isupper() else words.capitalize()
+    return PartColumn(group, name, BoardColumn(key, title, unit="points", is_default=False, digits=2, top=top))
+
+
+def _mme_table(one: PartColumn, section: str, parts: Iterable[PartColumn]) -> GroupRanking:
+    """The table of an area or a subtask."""
+    top = int(one.column.top)
+    score = BoardColumn("score", "Score", unit="points", digits=2, top=top, note=f"accuracy + accuracy+, 0 to {top}")
+    return GroupRanking(one.group, one.label, one.column.key, one.column.label, section, score, tuple(parts))
 
 
 @cache
@@ -115,43 +107,38 @@ def _mmt_layout() -> BoardLayout:
     tables, columns = [], []
     for short, _, title in meta_tasks():
         members = hierarchy.larger[mmt.META_TASK][short]
-        columns.append(
-            PartColumn(
-                mmt.META_TASK, short, BoardColumn(keys[short], short, unit="percent", note=title, is_default=False)
-            )
-        )
-        score = BoardColumn("score", short, unit="percent", note=f"plain mean over {len(members)} subtasks")
+        column = _percent(keys[short], short, note=title, is_default=False)
+        columns.append(PartColumn(mmt.META_TASK, short, column))
+        score = _percent("score", short, note=f"plain mean over {len(members)} subtasks")
         parts = tuple(
-            PartColumn(mmt.SUBTASK, name, BoardColumn(key, name.replace("_", " "), unit="percent", is_default=False))
+            PartColumn(mmt.SUBTASK, name, _percent(key, name.replace("_", " "), is_default=False))
             for name, key in distinct_keys(members, "subtask.").items()
         )
         tables.append(
             GroupRanking(mmt.META_TASK, short, keys[short], title, "Meta-tasks", score, parts, is_always=False)
         )
+    without = "without visual recognition"
     wholes = (
         WholeColumn(
             mmt.OVERALL,
-            BoardColumn("score", "Overall", unit="percent", note="plain mean over the 162 subtasks"),
+            _percent("score", "Overall", note="plain mean over the 162 subtasks"),
             average_rank=BoardColumn("average-rank", "R", "rank", note="mean of the ranks over the 32 meta-tasks"),
         ),
         WholeColumn(
             mmt.WITHOUT_RECOGNITION,
-            BoardColumn("without-recognition", "Overall*", unit="percent", note="without visual recognition"),
+            _percent("without-recognition", "Overall*", note=without),
             VISUAL_RECOGNITION,
-            BoardColumn(
-                "average-rank-without-recognition", "R*", "rank", note="mean of the ranks without visual recognition"
-            ),
+            BoardColumn("average-rank-without-recognition", "R*", "rank", note=f"mean of the ranks {without}"),
         ),
     )
     guesses = {mmt.RANDOM_GUESS: "Random Guess", mmt.FREQUENCY_GUESS: "Frequency Guess"}
-    return BoardLayout(
-        hierarchy,
-        mmt.META_TASK,
-        tuple(tables),
-        mean_of,
-        WholeRanking("overall", "Overall", wholes, tuple(columns), guesses),
-        lambda name: found.abbreviation if (found := find_meta_task(name)) else name,
-    )
+    whole = WholeRanking("overall", "Overall", wholes, tuple(columns), guesses)
+    return BoardLayout(hierarchy, mmt.META_TASK, tuple(tables), mean_of, whole, _meta_task_name)
+
+
+def _meta_task_name(name: str) -> str:
+    found = find_meta_task(name)
+    return found.abbreviation if found else name
 
 
 @cache
@@ -173,32 +160,23 @@ def _seed_table(group: str, label: str, names: Sequence[str], keys: Mapping[str,
     members = [one for one in dimensions() if one.name in names]
     dimension_keys = distinct_keys((one.name for one in dimensions()), "dimension.")
     is_level = group == seed.LEVEL
-
-    def parts() -> Iterator[PartColumn]:
-        """Part 1 is level L1."""
-        subparts = list(dict.fromkeys(one.subpart for one in members))
-        for name in subparts if group != SUBPART and len(subparts) > 1 else ():
-            yield PartColumn(SUBPART, name, BoardColumn(keys[name], name, unit="percent"))
-        is_default = group == SUBPART and len(members) < 8
-        for one in members:
-            yield PartColumn(
-                DIMENSION,
-                one.name,
-                BoardColumn(
-                    dimension_keys[one.name], one.name, unit="percent", note=one.subpart, is_default=is_default
-                ),
-            )
-
+    # Part 1 is level L1.
+    subparts = list(dict.fromkeys(one.subpart for one in members))
+    parts = []
+    if group != SUBPART and len(subparts) > 1:
+        parts = [PartColumn(SUBPART, name, _percent(keys[name], name)) for name in subparts]
+    is_default = group == SUBPART and len(members) < 8
+    for one in members:
+        column = _percent(dimension_keys[one.name], one.name, note=one.subpart, is_default=is_default)
+        parts.append(PartColumn(DIMENSION, one.name, column))
     return GroupRanking(
         group,
         label,
         keys[label],
         f"{{board}}, {label}" if is_level else label,
         {seed.LEVEL: "Levels", PART: "Parts", SUBPART: "Subparts"}[group],
-        BoardColumn(
-            "score", label if is_level else "Score", unit="percent", note=f"plain mean over {len(members)} dimensions"
-        ),
-        tuple(parts()),
+        _percent("score", label if is_level else "Score", note=f"plain mean over {len(members)} dimensions"),
+        tuple(parts),
         max(one.level for one in members),
         is_level,
     )

@@ -68,12 +68,15 @@ def _benchmark_tables(
     benchmark: HostedBenchmark, published: Sequence[PublishedScore], storage: Storage
 ) -> list[BoardTable]:
     """The tables by layout, with tiers: the first, which is of headlines, by paired tests."""
-    rows = [one.row for one in published]
     layout = find_layout(layout_name(benchmark.layout, benchmark.spec))
-    tables = [plain_table(benchmark.title, rows)] if layout is None else grouped_tables(benchmark.title, rows, layout)
+    tables = (
+        [plain_table(benchmark.title, published)]
+        if layout is None
+        else grouped_tables(benchmark.title, published, layout)
+    )
     is_headline = layout is None or layout.whole is not None
     p_values = headline_p_values(storage, published) if is_headline else None
-    scored_here = sum(row.evidence != "reported" for row in rows)
+    scored_here = sum(one.row.evidence != "reported" for one in published)
     other_why = _NOT_HEADLINE if scored_here > 1 else ""
     return [
         table_with_tiers(

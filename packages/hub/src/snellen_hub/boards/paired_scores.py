@@ -20,7 +20,7 @@ from snellen_hub.public_scores import PublicNumber
 from snellen_hub.storage import Storage
 
 if TYPE_CHECKING:
-    from numpy import float64, int64
+    from numpy import int64
     from numpy.typing import NDArray
 
 Pair = tuple[int, int]
@@ -43,18 +43,6 @@ class PairedSamples(NamedTuple):
     headlines: tuple[PublicNumber, ...]
     clusters: NDArray[int64]
     """Numbered from 0 without gaps."""
-
-    def values(self, numbers: Sequence[int]) -> NDArray[float64]:
-        """What each sample adds to the headline of some submissions, as a share of its highest
-        value, (samples, submissions): the mean of a column is the headline, or the headline to
-        first order."""
-        import numpy as np
-
-        columns = np.empty((len(self.clusters), len(numbers)))
-        for index, number in enumerate(numbers):
-            rows, headline = self.rows[number], self.headlines[number]
-            columns[:, index] = headline_parts(rows.scores, rows.influences, headline.value or 0.0, headline.top)
-        return columns
 
 
 _samples: BoundedCache[str, RowScores] = BoundedCache(_CACHED_SAMPLES, lambda rows: len(rows.ids))
@@ -80,6 +68,8 @@ def paired_tests(
 
 def _test_columns(table: PairedSamples, published: Sequence[PublishedScore], level: float) -> dict[Pair, PairedMean]:
     """The tests of all pairs of columns of a table, those that are cached from the cache."""
+    import numpy as np
+
     keys = [published[position].stored.records or "" for position in table.positions]
     tests: dict[Pair, PairedMean] = {}
     untested: list[Pair] = []
@@ -91,7 +81,12 @@ def _test_columns(table: PairedSamples, published: Sequence[PublishedScore], lev
             tests[table.positions[one], table.positions[other]] = cached
     wanted = sorted({column for pair in untested for column in pair})
     place = {column: index for index, column in enumerate(wanted)}
-    values = table.values(wanted)
+    # What each sample adds to a headline: the mean of a column is the headline, or the headline to
+    # first order.
+    values = np.empty((len(table.clusters), len(wanted)))
+    for index, number in enumerate(wanted):
+        rows, headline = table.rows[number], table.headlines[number]
+        values[:, index] = headline_parts(rows.scores, rows.influences, headline.value or 0.0, headline.top)
     step = max(1, _MAX_CELLS // len(table.clusters))
     for start in range(0, len(untested), step):
         some = untested[start : start + step]
@@ -129,7 +124,7 @@ def _paired_samples(storage: Storage, published: Sequence[PublishedScore]) -> li
         names = [name or f"\0{index}" for index, name in enumerate(clusters)]
         numbers = np.unique(names, return_inverse=True)[1]
         positions = tuple(position for position, _ in members)
-        headlines = tuple(published[position].row.score.headline for position in positions)
+        headlines = tuple(published[position].score.headline for position in positions)
         tables.append(PairedSamples(positions, tuple(rows for _, rows in members), headlines, numbers))
     return tables
 
@@ -148,6 +143,6 @@ def _is_headline(rows: RowScores, one: PublishedScore) -> bool:
         return False
     if rows.influences:
         return True
-    headline = one.row.score.headline
+    headline = one.score.headline
     mean = headline.top * sum(rows.scores) / len(rows.scores)
     return headline.value is not None and abs(mean - headline.value) < _TOLERANCE * headline.top

@@ -4,48 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from msgspec import Struct
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen_hub.boards.moments import BoardMoment, version_at, visible_submissions
+from snellen_hub.boards.tables import TableRow, best_first
 from snellen_hub.database.tables import HostedBenchmark, Submission, SubmissionScore
 from snellen_hub.moment_text import iso_time
 from snellen_hub.public_scores import PublicScore, public_score
 
 
-class BoardRow(Struct, frozen=True, omit_defaults=True):
-    """One published submission."""
-
-    submission: str
-    """Its public id."""
-    model: str
-    account: str
-    """Its account, or the team that it is of."""
-    evidence: str
-    """As the kind of a `Submission`."""
-    published: str
-    """When, in UTC, ISO 8601."""
-    score: PublicScore
-    facts: dict[str, Any] = {}
-    """What the submitter says about the model."""
-    is_outdated: bool = False
-    """Whether the score is that of an earlier version of the benchmark."""
-    source: dict[str, Any] = {}
-    """Where a reported number is from: title, url, table, note."""
-    other_protocol: str = ""
-    """How the number was made, if otherwise than the benchmark's protocol says."""
-    earlier: tuple[PublicScore, ...] = ()
-    """Its scores on earlier versions of the benchmark, the latest first."""
-
-
 class PublishedScore(NamedTuple):
-    """A row, and the stored score that it was made of: never shown itself."""
+    """A published submission with what readers see of its scores."""
 
-    row: BoardRow
+    row: TableRow
+    """Without cells."""
+    score: PublicScore
+    earlier: Sequence[PublicScore]
+    """Its scores on earlier versions of the benchmark, the latest first."""
     stored: SubmissionScore
+    """What `score` was made of: never shown itself."""
 
 
 def read_published(
@@ -59,7 +39,8 @@ def read_published(
         query = query.where(Submission.id.in_(visible_submissions(session, benchmark, moment)))
     submissions = session.scalars(query.options(joinedload(Submission.account))).all()
     at = None if moment is None else moment.at
-    return sorted(public_rows(session, submissions, version_at(benchmark, moment), at), key=_rank_key)
+    rows = public_rows(session, submissions, version_at(benchmark, moment), at)
+    return sorted(rows, key=lambda one: best_first(one.score.headline.value, one.row.model))
 
 
 def public_rows(
@@ -77,25 +58,22 @@ def public_rows(
         ]
         if not own:
             continue
-        public = [public_score(score) for score in own]
-        rows.append(PublishedScore(_row(submission, public, version), own[-1]))
+        latest, *earlier = [public_score(score) for score in reversed(own)]
+        row = TableRow(
+            model=submission.model,
+            cells={},
+            submission=submission.public_id,
+            account=submission.team or submission.account.name,
+            evidence=submission.kind,
+            published=iso_time(submission.published or submission.created),
+            facts=submission.facts | ({"team": submission.team} if submission.team else {}),
+            source=submission.source,
+            other_protocol=submission.other_protocol,
+            version=latest.version,
+            is_outdated=submission.kind != "reported" and latest.version != version,
+        )
+        rows.append(PublishedScore(row, latest, earlier, own[-1]))
     return rows
-
-
-def _row(submission: Submission, scores: Sequence[PublicScore], version: int) -> BoardRow:
-    return BoardRow(
-        submission=submission.public_id,
-        model=submission.model,
-        account=submission.team or submission.account.name,
-        evidence=submission.kind,
-        published=iso_time(submission.published or submission.created),
-        score=scores[-1],
-        facts=submission.facts | ({"team": submission.team} if submission.team else {}),
-        is_outdated=submission.kind != "reported" and scores[-1].version != version,
-        source=submission.source,
-        other_protocol=submission.other_protocol,
-        earlier=tuple(reversed(scores[:-1])),
-    )
 
 
 def scores_by_submission(session: Session, submissions: Sequence[int]) -> Mapping[int, list[SubmissionScore]]:
@@ -116,8 +94,3 @@ def latest_scores(session: Session, submissions: Sequence[int]) -> Mapping[int, 
     """The score of each submission on the latest version of its benchmark, by its id."""
     scores = scores_by_submission(session, submissions)
     return {submission: own[-1] for submission, own in scores.items()}
-
-
-def _rank_key(one: PublishedScore) -> tuple[bool, float, str]:
-    value = one.row.score.headline.value
-    return (value is None, -(value or 0.0), one.row.model)

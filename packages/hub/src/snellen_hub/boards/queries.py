@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -209,15 +208,11 @@ def _is_in_range(parameters: object, size: str) -> bool:
     return (low is None or parameters >= low) and (high is None or parameters <= high)
 
 
-class _SizeRange(NamedTuple):
-    low: float | None
-    high: float | None
-
-
-def _ends(size: str) -> _SizeRange:
+def _ends(size: str) -> tuple[float | None, float | None]:
+    """The lower and the upper end of a size."""
     low, dots, high = size.partition("..")
     first = float(low) if low else None
-    return _SizeRange(first, (float(high) if high else None) if dots else first)
+    return first, (float(high) if high else None) if dots else first
 
 
 def _is_in_time(released: str, since: str, until: str) -> bool:

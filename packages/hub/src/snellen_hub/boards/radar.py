@@ -64,11 +64,8 @@ class RadarChart(Struct, frozen=True):
     """Keys of all columns that may be axes."""
 
 
-class _AxisColumn(Struct, frozen=True):
-    """A column that may be an axis, and its cell of each row, by submission or model."""
-
-    column: BoardColumn
-    cells: dict[str, BoardCell]
+_Cells = Mapping[str, BoardCell]
+"""Of a column that may be an axis, by submission or model."""
 
 
 def radar_chart(page: BoardPage, models: Sequence[str], axes: Sequence[str] = ()) -> RadarChart:
@@ -89,7 +86,12 @@ def radar_chart(page: BoardPage, models: Sequence[str], axes: Sequence[str] = ()
         )
     if len(keys) > _MOST_AXES:
         raise UsageError(f"got {len(keys)} axes; expected at most {_MOST_AXES}")
-    drawn = {key: _axis(columns[key]) for key in keys}
+    drawn = {}
+    for key in keys:
+        column, cells = columns[key]
+        values = [cell.value for cell in cells.values() if cell.value is not None]
+        lowest, highest = min(values, default=None), max(values, default=None)
+        drawn[key] = ComparedAxis(column.key, column.label, column.unit, column.top, lowest, highest)
     return RadarChart(
         board=page.name,
         title=page.title,
@@ -99,18 +101,18 @@ def radar_chart(page: BoardPage, models: Sequence[str], axes: Sequence[str] = ()
     )
 
 
-def _columns(page: BoardPage) -> dict[str, _AxisColumn]:
+def _columns(page: BoardPage) -> dict[str, tuple[BoardColumn, _Cells]]:
     """What may be an axis: columns of numbers of the first table, or, where that is none of the
     whole, all tables."""
     layout = find_layout(page.layout)
     if layout is not None and layout.whole is None:
         return {
-            table.name: _AxisColumn(BoardColumn(table.name, table.title, unit="percent"), _cells(table, table.main))
+            table.name: (BoardColumn(table.name, table.title, unit="percent"), _cells(table, table.main))
             for table in page.tables
         }
     table = page.tables[0]
     return {
-        column.key: _AxisColumn(column, _cells(table, column.key))
+        column.key: (column, _cells(table, column.key))
         for column in table.columns
         if column.kind == "number" and column.key not in _NOT_AXES
     }
@@ -124,7 +126,7 @@ def _row_key(row: TableRow) -> str:
     return row.submission or row.model
 
 
-def _default_axes(page: BoardPage, columns: Mapping[str, _AxisColumn]) -> list[str]:
+def _default_axes(page: BoardPage, columns: Iterable[str]) -> list[str]:
     if page.layout == "suite":
         return [str(member["column"]) for member in page.members][:_MOST_AXES]
     layout = find_layout(page.layout)
@@ -146,14 +148,6 @@ def group_keys(keys: Iterable[str]) -> dict[str, list[str]]:
     return groupings
 
 
-def _axis(one: _AxisColumn) -> ComparedAxis:
-    values = [cell.value for cell in one.cells.values() if cell.value is not None]
-    column = one.column
-    return ComparedAxis(
-        column.key, column.label, column.unit, column.top, min(values, default=None), max(values, default=None)
-    )
-
-
 def _find_row(page: BoardPage, name: str) -> TableRow:
     wanted = " ".join(name.casefold().split())
     for table in page.tables:
@@ -163,10 +157,12 @@ def _find_row(page: BoardPage, name: str) -> TableRow:
     raise UsageError(f"{page.name} has no model {name[:200]}")
 
 
-def _model(row: TableRow, columns: Mapping[str, _AxisColumn], axes: Mapping[str, ComparedAxis]) -> RadarModel:
+def _model(
+    row: TableRow, columns: Mapping[str, tuple[BoardColumn, _Cells]], axes: Mapping[str, ComparedAxis]
+) -> RadarModel:
     points = []
     for key, axis in axes.items():
-        cell = columns[key].cells.get(_row_key(row))
+        cell = columns[key][1].get(_row_key(row))
         if cell is None or cell.value is None:
             continue
         low, high = axis.lowest or 0.0, axis.highest or 0.0

@@ -12,7 +12,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import now
 from snellen_hub.boards.changes import note_suite_change
 from snellen_hub.boards.moments import BoardMoment
 from snellen_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
@@ -61,8 +60,7 @@ def create_suite(session: Session, new: NewSuite) -> HostedSuite:
         name=new.name,
         title=new.title or new.name,
         description=new.description,
-        members=_member_list(new.members),
-        created=now(),
+        members=msgspec.to_builtins(list(new.members)),
     )
     session.add(row)
     session.flush()
@@ -75,7 +73,7 @@ def change_suite(session: Session, row: HostedSuite, new: NewSuite) -> None:
     Raises UsageError as `create_suite`."""
     _check_members(session, new.members)
     before = row.members
-    row.members = _member_list(new.members)
+    row.members = msgspec.to_builtins(list(new.members))
     row.title, row.description = new.title or row.title, new.description or row.description
     note_suite_change(session, row.name, {"members": before}, {"members": row.members})
 
@@ -103,11 +101,6 @@ def suite_members(session: Session, suite: HostedSuite, moment: BoardMoment | No
         elif later:
             members = later[0].before.get("members", [])
     return msgspec.convert(tuple(members), tuple[MemberColumn, ...])
-
-
-def _member_list(members: tuple[MemberColumn, ...]) -> list[Any]:
-    listed: list[Any] = msgspec.to_builtins(list(members))
-    return listed
 
 
 def _check_members(session: Session, members: tuple[MemberColumn, ...]) -> None:

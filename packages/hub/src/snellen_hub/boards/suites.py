@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from msgspec import structs
-
 from snellen.core.summary import Interval
 from snellen.scoring.suites import SuiteRow, suite_rows, weighted_mean
 from snellen.stats.averages import difference_of_averages
@@ -74,33 +72,21 @@ Entries = Mapping[str, Mapping[str, _MemberNumber]]
 def suite_table(title: str, columns: Sequence[SuiteColumn], storage: Storage) -> BoardTable:
     """The main table of a suite."""
     entries = _entries(columns)
-    rows = [_row(columns, own) for own in entries.values()]
-    plain = {name: own for name, own in entries.items() if not _marked_keys(own)}
     weights = {column.member.key: column.member.weight for column in columns}
-    marked = {name: own for name, own in entries.items() if name not in plain}
-    averages = _averages(plain, weights) | _averages(marked, weights)
-    finished = []
-    for row, (name, own) in zip(rows, entries.items(), strict=True):
-        cells = dict(row.cells)
-        found = averages.get(name)
-        if found is not None and found.average is not None:
-            cells["average"] = _average_cell(found, own)
-        available = _available(own, columns)
-        if available is not None:
-            cells["average-available"] = available
-        # Marked models have averages, but no rank among the others.
-        if name in plain and found is not None and found.average_rank is not None:
-            cells["average-rank"] = BoardCell(found.average_rank)
-        finished.append(structs.replace(row, cells=cells))
+    plain = {name: own for name, own in entries.items() if not _marked_keys(own)}
+    # Marked models have averages, but no rank among the others.
+    averages = _averages({name: own for name, own in entries.items() if name not in plain}, weights)
+    averages = {name: row._replace(average_rank=None) for name, row in averages.items()} | _averages(plain, weights)
+    rows = [_row(columns, own, averages.get(name)) for name, own in entries.items()]
     table = BoardTable(
         name="main",
         title=title,
         section="",
         columns=(RANK, *_average_columns(columns), TIER, *map(_member_column, columns), *_ALL_MODEL_COLUMNS),
-        rows=tuple(rank_rows(finished, "average")),
+        rows=tuple(rank_rows(rows, "average")),
         main="average",
         notices=tuple(_notices(columns, entries)),
-        models=len(finished),
+        models=len(rows),
     )
     p_values, why = _paired_p_values(columns, plain, storage)
     return table_with_tiers(table, p_values, why=why)
@@ -110,7 +96,7 @@ def _entries(columns: Sequence[SuiteColumn]) -> Entries:
     entries: dict[str, dict[str, _MemberNumber]] = {}
     for column in columns:
         for one in sorted(column.published, key=_preference):
-            number = metric_number(one.row.score, column.member.metric)
+            number = metric_number(one.score, column.member.metric)
             if number is None or number.value is None:
                 continue
             scale = column.member.scale
@@ -125,7 +111,7 @@ def _preference(one: PublishedScore) -> tuple[bool, int, tuple[int, ...]]:
     """Of several submissions of a model: of the benchmark's protocol and version before others,
     then by evidence, then the latest."""
     latest_first = tuple(-ord(letter) for letter in one.row.published)
-    return (bool(mark_of(one.row)), EVIDENCE.index(one.row.evidence), latest_first)
+    return (bool(mark_of(one)), EVIDENCE.index(one.row.evidence), latest_first)
 
 
 def metric_number(score: PublicScore, metric: str) -> PublicNumber | None:
@@ -137,8 +123,8 @@ def metric_number(score: PublicScore, metric: str) -> PublicNumber | None:
     return next((labels[metric] for labels in score.groups.values() if metric in labels), None)
 
 
-def _row(columns: Sequence[SuiteColumn], own: Mapping[str, _MemberNumber]) -> TableRow:
-    """The row of a model, without its average."""
+def _row(columns: Sequence[SuiteColumn], own: Mapping[str, _MemberNumber], average: SuiteRow | None) -> TableRow:
+    """The row of a model."""
     first = next(iter(own.values())).one.row
     facts: dict[str, Any] = {}
     for entry in own.values():
@@ -146,23 +132,24 @@ def _row(columns: Sequence[SuiteColumn], own: Mapping[str, _MemberNumber]) -> Ta
             facts.setdefault(name, value)
     evidence = {entry.one.row.evidence for entry in own.values()}
     kind = evidence.pop() if len(evidence) == 1 else "mixed"
-    cells = {key: number_cell(entry.number, mark_of(entry.one.row)) for key, entry in own.items()}
+    cells = {key: number_cell(entry.number, mark_of(entry.one)) for key, entry in own.items()}
+    described = model_cells(facts, evidence=kind)
+    if average is not None and average.average is not None:
+        described["average"] = _average_cell(average, own)
+    if len(own) < len(columns):
+        described["average-available"] = _available(own, columns)
+    if average is not None and average.average_rank is not None:
+        described["average-rank"] = BoardCell(average.average_rank)
     submissions = {
         column.member.benchmark: own[column.member.key].one.row.submission
         for column in columns
         if column.member.key in own
     }
-    return TableRow(
-        model=first.model,
-        cells={**cells, **model_cells(facts, evidence=kind)},
-        evidence=kind,
-        facts=facts,
-        submissions=submissions,
-    )
+    return TableRow(model=first.model, cells=cells | described, evidence=kind, facts=facts, submissions=submissions)
 
 
 def _marked_keys(own: Mapping[str, _MemberNumber]) -> list[str]:
-    return [key for key, entry in own.items() if mark_of(entry.one.row)]
+    return [key for key, entry in own.items() if mark_of(entry.one)]
 
 
 def _averages(entries: Entries, weights: Mapping[str, float]) -> dict[str, SuiteRow]:
@@ -184,10 +171,8 @@ def _average_cell(row: SuiteRow, own: Mapping[str, _MemberNumber]) -> BoardCell:
     return BoardCell(row.average, ends.low, ends.high, mark=mark)
 
 
-def _available(own: Mapping[str, _MemberNumber], columns: Sequence[SuiteColumn]) -> BoardCell | None:
-    """The mean of the members that a model has, with a mark that says so; None if it has all."""
-    if len(own) == len(columns):
-        return None
+def _available(own: Mapping[str, _MemberNumber], columns: Sequence[SuiteColumn]) -> BoardCell:
+    """The mean of the members that a model has, with a mark that says so."""
     weights = {column.member.key: column.member.weight for column in columns}
     values = {key: value for key, entry in own.items() if (value := entry.percent) is not None}
     missing = [column.benchmark.title for column in columns if column.member.key not in own]
@@ -222,7 +207,7 @@ def member_scale(column: SuiteColumn) -> float:
 
 
 def _first_number(column: SuiteColumn) -> PublicNumber | None:
-    numbers = (metric_number(one.row.score, column.member.metric) for one in column.published)
+    numbers = (metric_number(one.score, column.member.metric) for one in column.published)
     return next((number for number in numbers if number is not None), None)
 
 
@@ -249,10 +234,10 @@ def _notices(columns: Sequence[SuiteColumn], entries: Entries) -> list[str]:
     if incomplete:
         notices.append(f"{incomplete} of {len(entries)} models lack a benchmark and have no average")
     numbers = sum(
-        metric_number(one.row.score, column.member.metric) is not None
+        metric_number(one.score, column.member.metric) is not None
         for column in columns
         for one in column.published
-        if one.row.score.headline.value is not None
+        if one.score.headline.value is not None
     )
     if numbers > sum(map(len, entries.values())):
         notices.append(

@@ -13,6 +13,11 @@ EVIDENCE = ("verified", "submitted", "reported", "mixed")
 """Where numbers are from, the best evidence first."""
 
 
+def best_first(value: float | None, model: str) -> tuple[bool, float, str]:
+    """A key that sorts the highest numbers first, and rows without one last."""
+    return (value is None, -(value or 0.0), model)
+
+
 class BoardColumn(Struct, frozen=True, omit_defaults=True):
     """A column. The model's name is not one: it heads every row."""
 

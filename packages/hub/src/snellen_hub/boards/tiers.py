@@ -55,6 +55,11 @@ def table_with_tiers(
             paired[first, second] = p
     found = column_tiers(cells, paired)
     tier_of = {id(rows[position]): tier for position, tier in found.tiers.items()}
+    ranked = []
+    for row in table.rows:
+        tier = tier_of.get(id(row))
+        own = row.cells if tier is None else {**row.cells, "tier": BoardCell(float(tier))}
+        ranked.append(structs.replace(row, tier=tier, cells=own))
     untested = sum(table.main in row.cells and row.cells[table.main].value is not None for row in table.rows) - len(
         cells
     )
@@ -67,7 +72,7 @@ def table_with_tiers(
         )
     return structs.replace(
         table,
-        rows=tuple(_with_tier(row, tier_of.get(id(row))) for row in table.rows),
+        rows=tuple(ranked),
         notices=(*table.notices, *notices),
         columns=tuple(column for column in table.columns if column.key != "tier" or tier_of),
     )
@@ -142,10 +147,3 @@ def _tested_cell(row: TableRow, main: str) -> BoardCell | None:
 
 def _row_name(row: TableRow) -> str:
     return row.submission or " ".join(row.model.casefold().split())
-
-
-def _with_tier(row: TableRow, tier: int | None) -> TableRow:
-    if tier is None:
-        return row
-    cells = {**row.cells, "tier": BoardCell(float(tier))}
-    return structs.replace(row, tier=tier, cells=cells)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from snellen.report.document import Document
     from snellen_hub.config import SessionLimits
-    from snellen_hub.database.tables import Account
 
 
 _DONE = {"disable": "disabled", "enable": "enabled", "confirm": "confirmed", "password": "has a new password"}
@@ -82,7 +81,7 @@ def _change(
 ) -> tuple[str, dict[str, str]]:
     """Do what the options say; returns the line to print, and what JSON holds."""
     if options.token is not None:
-        secret = _make_token(session, _find_account(session, name), options.token, limits)
+        secret = _make_token(session, name, options.token, limits)
         return secret, {"account": name, "token": secret}
     if options.manage is not None:
         done = _set_host(session, name, options.manage)
@@ -94,20 +93,16 @@ def _change(
 def _set_account(session: Session, options: Options, name: str, password: str) -> str:
     """Add or change an account; returns what was done."""
     from snellen_hub.accounts import changes
-    from snellen_hub.accounts.access import account_called, create_account
+    from snellen_hub.accounts.access import account_called, create_account, find_account
     from snellen_hub.accounts.audit import note_action
 
     if options.change is not None:
-        account = _find_account(session, name)
-        if options.change == "disable":
-            changes.disable_account(session, account)
-        elif options.change == "enable":
-            changes.enable_account(account)
-        elif options.change == "confirm":
-            changes.confirm_account(account)
-        else:
-            changes.set_password(session, account, password)
+        account = find_account(session, name)
         done = _DONE[options.change]
+        if options.change == "password":
+            changes.set_password(session, account, password)
+        else:
+            changes.CHANGES[done](session, account)
     elif (found := account_called(session, name)) is None:
         role = options.role or "submitter"
         account = create_account(session, name, role, read_password())
@@ -122,20 +117,12 @@ def _set_account(session: Session, options: Options, name: str, password: str) -
     return done
 
 
-def _find_account(session: Session, name: str) -> Account:
-    from snellen_hub.accounts.access import account_called
-
-    account = account_called(session, name)
-    if account is None:
-        raise UsageError(f"there is no account called {name}")
-    return account
-
-
-def _make_token(session: Session, account: Account, text: str, limits: SessionLimits) -> str:
+def _make_token(session: Session, name: str, text: str, limits: SessionLimits) -> str:
     """Add the token of `LABEL[:SCOPE+...]`; returns it."""
-    from snellen_hub.accounts.access import create_token
+    from snellen_hub.accounts.access import create_token, find_account
     from snellen_hub.accounts.audit import note_action
 
+    account = find_account(session, name)
     label, _, named = text.partition(":")
     scopes = frozenset(named.split("+") if named else ["read", "submit"])
     secret = create_token(session, account, label, scopes, limits)
@@ -173,19 +160,13 @@ def _list_accounts(session: Session) -> Document:
         [
             account.name,
             account.role,
-            _state(account),
+            "disabled" if account.disabled else "confirmed" if account.confirmed else "not confirmed",
             ", ".join(hosts.get(account.id, [])),
             account.created.date().isoformat(),
         ]
         for account in session.scalars(select(Account).where(Account.deleted.is_(None)).order_by(Account.id))
     ]
     return Document([Table("accounts", columns, rows)])
-
-
-def _state(account: Account) -> str:
-    if account.disabled is not None:
-        return "disabled"
-    return "confirmed" if account.confirmed is not None else "not confirmed"
 
 
 def read_password() -> str:

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from snellen.report.document import Document
-    from snellen_hub.benchmark_data import NewBenchmark, StoredData
-    from snellen_hub.database.tables import HostedBenchmark
+    from snellen_hub.benchmark_data import NewBenchmark
     from snellen_hub.hub import Hub
-    from snellen_hub.samples.flags import FlaggedItem
 
 _MOST_PARTS = 100
 
@@ -167,22 +165,13 @@ def _write_flags(hub: Hub, name: str, out: str) -> None:
 
 def _add(hub: Hub, options: Options, name: str) -> None:
     """Add a benchmark, or replace its data."""
-    from msgspec import structs
-
-    from snellen_hub.benchmark_data import store_data
+    from snellen_hub.hosting import host_benchmark
 
     new = _new_benchmark(options, name)
-    with hub.database.reading() as session:
-        held = _check(session, new, replace=options.replace)
-    if held is not None and not held.has_data and options.benchmark is None:
-        new = structs.replace(new, spec=held.spec)
-    # Data may be large: they are stored before the database waits for anything.
-    stored = store_data(hub.storage, new, held)
-    with hub.database.writing() as session:
-        done = _write(session, hub, _check(session, new, replace=options.replace), new, stored)
+    done, unreadable = host_benchmark(hub, new, replace=options.replace, keeps_spec=options.benchmark is None)
     print_line(f"{name}: {done}")
-    if stored.media.unreadable:
-        print_line(f"{stored.media.unreadable:,} pictures or videos could not be read", error=True)
+    if unreadable:
+        print_line(f"{unreadable:,} pictures or videos could not be read", error=True)
 
 
 def _new_benchmark(options: Options, name: str) -> NewBenchmark:
@@ -212,49 +201,3 @@ def _new_benchmark(options: Options, name: str) -> NewBenchmark:
         public_share=hidden.share,
         private_parts=hidden.parts,
     )
-
-
-def _check(session: Session, new: NewBenchmark, *, replace: bool) -> HostedBenchmark | None:
-    """The benchmark whose data are replaced; None for a new one. Raises UsageError."""
-    from snellen_hub.hosting import check_benchmark_name, find_hosted_benchmark
-
-    if not replace:
-        check_benchmark_name(session, new.name)
-        return None
-    row = find_hosted_benchmark(session, new.name)
-    if row.has_data and row.is_hidden != new.is_hidden:
-        raise UsageError(
-            f"the answers of {new.name} are {'' if row.is_hidden else 'not '}hidden, and stay so: "
-            f"{'add' if row.is_hidden else 'leave out'} --hidden"
-        )
-    return row
-
-
-def _write(session: Session, hub: Hub, row: HostedBenchmark | None, new: NewBenchmark, stored: StoredData) -> str:
-    """Add or replace; returns what was done."""
-    from snellen_hub.accounts.audit import note_action
-    from snellen_hub.hosting import add_benchmark, replace_data
-    from snellen_hub.question_parts import read_draw
-    from snellen_hub.samples.flags import read_flags
-
-    if row is None:
-        row = add_benchmark(session, hub.storage, new, stored)
-        done = f"{row.rows:,} items"
-        if not row.has_data:
-            done = "a board of reported numbers; to add data: --data DATA --replace"
-        if row.is_hidden:
-            public = read_draw(row).count_public(0)
-            done += f", {public:,} public and {row.rows - public:,} private"
-    else:
-        flags = _count_flags(read_flags(session, row.id))
-        count = replace_data(session, hub.storage, row, new, stored)
-        done = f"version {row.version}; {count:,} submissions are scored again"
-        if flags:
-            closed = flags - _count_flags(read_flags(session, row.id))
-            done += f"; {closed:,} of {flags:,} flags closed"
-    note_action(session, "benchmark", subject=row.name, done=done)
-    return done
-
-
-def _count_flags(flagged: list[FlaggedItem]) -> int:
-    return sum(len(each.flags) for each in flagged)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,12 +160,13 @@ def _document(boards: Sequence[ImportedBoard], runs: Sequence[ImportedRun], prob
 
 
 def _import_numbers(hub: Hub, options: Options, papers: Sequence[str], files: Sequence[Path]) -> list[ImportedBoard]:
+    from snellen_hub.accounts.access import find_owner
     from snellen_hub.reported_numbers.importing import import_tables
 
     boards = []
     with hub.database.writing() as session:
-        account = _owner(session, options.owner)
-        for tables in [*_papers(options, papers), *_files(session, hub, options, files)]:
+        account = find_owner(session, options.owner).id
+        for tables in list(_tables(session, hub, options, papers, files)):
             done = import_tables(session, hub, tables, account)
             for warning in tables.warnings:
                 _say(options, f"note: {warning}")
@@ -179,50 +180,49 @@ def _import_numbers(hub: Hub, options: Options, papers: Sequence[str], files: Se
     return boards
 
 
-def _papers(options: Options, papers: Sequence[str]) -> list[ReportedTables]:
-    from snellen_hub.reported_numbers.papers import PAPERS, read_paper
-
-    names = dict.fromkeys(paper.removeprefix(_PAPER).lower() for paper in papers)
-    chosen = PAPERS if "all" in names else names
-    return [read_paper(name, options.facts.get("protocol", "")) for name in chosen]
-
-
-def _files(session: Session, hub: Hub, options: Options, files: Sequence[Path]) -> list[ReportedTables]:
-    if not files:
-        return []
+def _tables(
+    session: Session, hub: Hub, options: Options, papers: Sequence[str], files: Sequence[Path]
+) -> Iterator[ReportedTables]:
+    """The tables of papers, then those of files."""
     from snellen_hub.reported_numbers.importing import headline_of, hosted_benchmark
     from snellen_hub.reported_numbers.numbers import make_source
+    from snellen_hub.reported_numbers.papers import PAPERS, read_paper
     from snellen_hub.reported_numbers.table_file import map_columns, read_table_file
 
     facts = options.facts
+    protocol = facts.get("protocol", "")
+    names = dict.fromkeys(paper.removeprefix(_PAPER).lower() for paper in papers)
+    for name in PAPERS if "all" in names else names:
+        yield read_paper(name, protocol)
+    if not files:
+        return
     if not facts.get("source"):
         raise UsageError("give --facts source=TITLE: where these numbers are from, as readers see it")
     source = make_source(*(facts.get(name, "") for name in ("source", "url", "table", "note")))
     columns = map_columns(options.columns, facts.get("highest", 100.0))
     benchmark = hosted_benchmark(session, hub, options.benchmark or "")
-    return [
-        read_table_file(
+    for path in files:
+        yield read_table_file(
             path,
             board=benchmark.name,
             headline=headline_of(benchmark),
             columns=columns,
             source=source,
-            other_protocol=facts.get("protocol", ""),
+            other_protocol=protocol,
             limits=hub.config.submissions,
         )
-        for path in files
-    ]
 
 
 def _import_runs(hub: Hub, options: Options, paths: Sequence[Path]) -> tuple[list[ImportedRun], list[str]]:
     """Submit runs, and with `publish` score and publish them; a sentence for each that could not
     be."""
+    from snellen_hub.accounts.access import find_owner
     from snellen_hub.jobs.worker import Worker
     from snellen_hub.reported_numbers.importing import hosted_benchmark
     from snellen_hub.reported_numbers.runs import import_run, publish_runs
 
     with hub.database.writing() as session:
-        account = _owner(session, options.owner)
+        account = find_owner(session, options.owner).id
         benchmark = hosted_benchmark(session, hub, options.benchmark or "")
         done = [
             import_run(session, hub, benchmark, path, account, options.name, options.allow_missing) for path in paths
@@ -240,19 +240,3 @@ def _import_runs(hub: Hub, options: Options, paths: Sequence[Path]) -> tuple[lis
         _say(options, problem)
     _say(options, f"{len(done) - len(problems):,} published")
     return done, problems
-
-
-def _owner(session: Session, name: str | None) -> int:
-    """The account that imports."""
-    from sqlalchemy import select
-
-    from snellen_hub.database.tables import Account
-
-    owners = session.scalars(
-        select(Account).where(Account.role == "owner", Account.disabled.is_(None)).order_by(Account.id)
-    ).all()
-    chosen = [owner for owner in owners if name is None or owner.name == name]
-    if not chosen:
-        who = f"no owner called {name}" if name else "no owner"
-        raise UsageError(f"this hub has {who}; add one with: snellen hub account HUB NAME --role owner")
-    return chosen[0].id

@@ -99,11 +99,10 @@ def _reach_folder(folder: str, benchmark: str, change: list[Phase] | None) -> li
 def _reveal(folder: str, benchmark: str, texts: Sequence[str]) -> str:
     """Reveal the next private part, or set when; returns what was done. It is scored exactly for
     one submission of each account, shown on the board, and counts as public from then on."""
-    from snellen_hub.accounts.access import now
     from snellen_hub.accounts.audit import note_action
     from snellen_hub.hosting import find_hosted_benchmark
     from snellen_hub.hub import open_hub
-    from snellen_hub.moment_text import parse_moment
+    from snellen_hub.moment_text import now, parse_moment
     from snellen_hub.reveals import reveal_part, set_dates
 
     is_now = list(texts) == [NOW]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ _BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
 """Seconds for which a server may leave a new connection without an answer."""
 _READ_ONLY = "snellen_read_only"
+_OUTAGES = (OperationalError, InterfaceError, InternalError)
 _UPGRADE_LOCK = 7_364_512
 """Number of the advisory lock that one upgrade holds, on PostgreSQL."""
 
@@ -52,7 +53,7 @@ class Database:
         """A session whose changes are committed if the block ends, and undone if it raises. On
         SQLite one session writes at a time, and others wait. Raises HubUnavailable."""
         try:
-            with _outages_as_sentences(), self._writing() as session, session.begin():
+            with _outages(*_OUTAGES), self._writing() as session, session.begin():
                 yield session
         finally:
             # Also after an error: a commit whose answer was lost may have been made.
@@ -62,7 +63,7 @@ class Database:
     def reading(self) -> Iterator[Session]:
         """A session that only reads; on SQLite it sees the database as it was when it first read.
         Raises HubUnavailable."""
-        with _outages_as_sentences(), self._reading() as session, session.begin():
+        with _outages(*_OUTAGES), self._reading() as session, session.begin():
             yield session
             # What was read stays readable; rolling back would expire it.
             session.expunge_all()
@@ -85,7 +86,7 @@ class Database:
         Raises HubUnavailable, and UsageError if rows refer to nothing at the end.
         """
         try:
-            with self.engine.connect() as connection:
+            with _outages(SQLAlchemyError), self.engine.connect() as connection:
                 if self.is_sqlite:
                     # Rows of a backup may come before those that they refer to. This has an effect
                     # outside of a transaction only.
@@ -95,8 +96,6 @@ class Database:
                     yield connection
                     if self.is_sqlite:
                         check_references(connection)
-        except SQLAlchemyError as error:
-            raise unreachable(error) from error
         finally:
             # So that no later session gets the connection without foreign keys.
             self.engine.dispose()
@@ -117,20 +116,14 @@ class Database:
         options: dict[str, Any] = {_READ_ONLY: True}
         if not self.is_sqlite:
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        try:
-            engine = self.engine.execution_options(**options)
-            with engine.connect() as connection, connection.begin():
-                yield connection
-        except SQLAlchemyError as error:
-            raise unreachable(error) from error
+        engine = self.engine.execution_options(**options)
+        with _outages(SQLAlchemyError), engine.connect() as connection, connection.begin():
+            yield connection
 
     def schema(self) -> str | None:
         """The schema of the database; None if it is empty. Raises HubUnavailable."""
-        try:
-            with self.engine.connect() as connection:
-                return read_schema(connection)
-        except SQLAlchemyError as error:
-            raise unreachable(error) from error
+        with _outages(SQLAlchemyError), self.engine.connect() as connection:
+            return read_schema(connection)
 
     def check(self) -> None:
         """Raises UsageError if the schema is not that of this code, HubUnavailable if the database
@@ -152,15 +145,10 @@ class Database:
     def copy(self, target: Path) -> None:
         """Copy a SQLite database as it is now into a file, which appears once it is complete."""
         try:
-            with atomic_file(target, sync=True) as part, self.engine.connect() as connection:
+            with _outages(SQLAlchemyError), atomic_file(target, sync=True) as part, self.engine.connect() as connection:
                 driver: Any = connection.connection.driver_connection
-                other = sqlite3.connect(part)
-                try:
+                with closing(sqlite3.connect(part)) as other:
                     driver.backup(other)
-                finally:
-                    other.close()
-        except SQLAlchemyError as error:
-            raise unreachable(error) from error
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"cannot write {target}: {error}") from error
 
@@ -188,16 +176,14 @@ def unreachable(error: SQLAlchemyError) -> HubUnavailable:
 
 
 @contextmanager
-def _outages_as_sentences() -> Iterator[None]:
+def _outages(*kinds: type[SQLAlchemyError]) -> Iterator[None]:
     """Raises HubUnavailable where the database fails; mistakes in what is asked of it stay errors
-    of their own."""
+    of their own, but for those of the kinds."""
     try:
         yield
-    except (OperationalError, InterfaceError, InternalError) as error:
-        raise unreachable(error) from error
-    except DatabaseError as error:
-        # Not one of its subclasses: the file is damaged, or is no database.
-        if type(error) is DatabaseError:
+    except SQLAlchemyError as error:
+        # A plain DatabaseError: the file is damaged, or is no database.
+        if isinstance(error, kinds) or type(error) is DatabaseError:
             raise unreachable(error) from error
         raise
 

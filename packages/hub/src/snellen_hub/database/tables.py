@@ -7,7 +7,7 @@ sessions, invitations) are stored as hashes only.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import (
     JSON,
@@ -16,7 +16,6 @@ from sqlalchemy import (
     Dialect,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     String,
     Text,
@@ -25,6 +24,11 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from snellen_hub.moment_text import now
+
+Created = Annotated[datetime, mapped_column(default=lambda: now())]
+"""When the row was added, unless it says otherwise."""
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -67,7 +71,7 @@ class Account(HubTable):
     """Argon2id; None for accounts that sign in by OpenID Connect only."""
     subject: Mapped[str | None] = mapped_column(String(512), unique=True)
     """`issuer subject` of OpenID Connect."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
     disabled: Mapped[datetime | None]
     deleted: Mapped[datetime | None]
     confirmed: Mapped[datetime | None]
@@ -88,7 +92,7 @@ class AccessToken(HubTable):
     digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
     scopes: Mapped[list[Any]]
     """Of `read`, `submit`, `admin`."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
     expires: Mapped[datetime]
     used: Mapped[datetime | None]
     revoked: Mapped[datetime | None]
@@ -104,7 +108,7 @@ class SignIn(HubTable):
     digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
     csrf: Mapped[str] = mapped_column(String(64))
-    created: Mapped[datetime]
+    created: Mapped[Created]
     expires: Mapped[datetime]
     address: Mapped[str] = mapped_column(String(64), server_default="")
     agent: Mapped[str] = mapped_column(String(200), server_default="")
@@ -121,7 +125,7 @@ class Invitation(HubTable):
     digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     role: Mapped[str] = mapped_column(String(16))
     invited_by: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
-    created: Mapped[datetime]
+    created: Mapped[Created]
     expires: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))
     note: Mapped[str] = mapped_column(String(200), server_default="")
@@ -136,7 +140,7 @@ class PasswordReset(HubTable):
     digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
     made_by: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
-    created: Mapped[datetime]
+    created: Mapped[Created]
     expires: Mapped[datetime]
     used: Mapped[datetime | None]
 
@@ -164,7 +168,7 @@ class OpenIdRequest(HubTable):
     digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
     """Of the secret in the browser's cookie, from which state, nonce and verifier are derived."""
     next_path: Mapped[str] = mapped_column(String(500))
-    created: Mapped[datetime]
+    created: Mapped[Created]
     expires: Mapped[datetime]
 
 
@@ -176,7 +180,7 @@ class Attempt(HubTable):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     key: Mapped[str] = mapped_column(String(200))
-    at: Mapped[datetime]
+    at: Mapped[Created]
 
 
 class AuditEntry(HubTable):
@@ -185,7 +189,7 @@ class AuditEntry(HubTable):
     __tablename__ = "audit"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    at: Mapped[datetime] = mapped_column(index=True)
+    at: Mapped[Created] = mapped_column(index=True)
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
     address: Mapped[str] = mapped_column(String(64))
     action: Mapped[str] = mapped_column(String(64))
@@ -209,17 +213,17 @@ class HostedBenchmark(HubTable):
     """Options of scoring: parsing rule, columns, policy for failures."""
     is_hidden: Mapped[bool]
     """Whether the answers are hidden: then the data are stored encrypted."""
-    data: Mapped[str] = mapped_column(String(200))
+    data: Mapped[str] = mapped_column(String(200), default="")
     """Key of the complete data in the storage; empty: it has none, and only reported numbers."""
-    data_name: Mapped[str] = mapped_column(String(200))
+    data_name: Mapped[str] = mapped_column(String(200), default="")
     """File name of the data, whose suffix says how they are read."""
     public_data: Mapped[str | None] = mapped_column(String(200))
     """Key of the data without answers, for download; None: not offered."""
-    ids: Mapped[str] = mapped_column(String(200))
+    ids: Mapped[str] = mapped_column(String(200), default="")
     """Key of the questions with the ids of the rows that answer them, as JSON
     (`uploaded_replies.QuestionRows`): what a submission must hold."""
-    rows: Mapped[int]
-    version: Mapped[int]
+    rows: Mapped[int] = mapped_column(default=0)
+    version: Mapped[int] = mapped_column(default=1)
     """Counts changes of the data or of the way they are scored."""
     scoring_data: Mapped[str | None] = mapped_column(String(200))
     """Key of the data without pictures and videos, as JSON Lines, which workers score with; None:
@@ -236,7 +240,7 @@ class HostedBenchmark(HubTable):
     """Times of the next reveals in UTC, ISO 8601, the earliest first."""
     phases: Mapped[list[Any]] = mapped_column(server_default="[]")
     """As `phases.Phase`, the earliest first; empty: submissions are taken at any time."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
     @property
     def has_data(self) -> bool:
@@ -258,7 +262,7 @@ class BoardHost(HubTable):
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), primary_key=True)
     role: Mapped[str] = mapped_column(String(16))
     """`owner`: sets phases, reveals, names hosts; `host`: sets phases."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
     account: Mapped[Account] = relationship()
     benchmark: Mapped[HostedBenchmark] = relationship()
@@ -279,7 +283,7 @@ class Team(HubTable):
     """Digest of the link by which the next member joins; None: nobody is invited."""
     expires: Mapped[datetime | None]
     """Of the link."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
     benchmark: Mapped[HostedBenchmark] = relationship()
     members: Mapped[list[TeamMember]] = relationship(
@@ -295,7 +299,7 @@ class TeamMember(HubTable):
     benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), primary_key=True)
     team_id: Mapped[int] = mapped_column(ForeignKey("teams.id"), index=True)
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
     account: Mapped[Account] = relationship()
     team: Mapped[Team] = relationship(back_populates="members")
@@ -313,7 +317,7 @@ class HostedSuite(HubTable):
     description: Mapped[str]
     members: Mapped[list[Any]]
     """In the order of the columns: `{"benchmark": NAME, "weight": 1, "scale": 1}`."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
 
 class Submission(HubTable):
@@ -338,25 +342,25 @@ class Submission(HubTable):
     kind: Mapped[str] = mapped_column(String(16))
     """`verified`: scored here from a run of the hub's owner; `submitted`: scored here from a file;
     `reported`: a number from elsewhere."""
-    status: Mapped[str] = mapped_column(String(16))
+    status: Mapped[str] = mapped_column(String(16), default="queued")
     """`queued`, `scored` or `failed`."""
-    visibility: Mapped[str] = mapped_column(String(16))
+    visibility: Mapped[str] = mapped_column(String(16), default="private")
     """`private`, `published` or `withdrawn`."""
-    problem: Mapped[str]
+    problem: Mapped[str] = mapped_column(default="")
     """Why scoring failed: a sentence; empty otherwise."""
     file: Mapped[str | None] = mapped_column(String(200))
     """Key of the predictions in the storage, encrypted if the answers are hidden."""
-    file_name: Mapped[str] = mapped_column(String(200))
-    digest: Mapped[str] = mapped_column(String(64))
-    size: Mapped[int] = mapped_column(BigInteger)
-    run: Mapped[dict[str, Any]]
+    file_name: Mapped[str] = mapped_column(String(200), default="")
+    digest: Mapped[str] = mapped_column(String(64), default="")
+    size: Mapped[int] = mapped_column(BigInteger, default=0)
+    run: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """`run.json` of a run folder, if one was submitted."""
     replaces_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
     source: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     """Where a reported number is from: title, url, table, note."""
     other_protocol: Mapped[str] = mapped_column(server_default="")
     """How a reported number was made, if otherwise than the benchmark's protocol: a sentence."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
     published: Mapped[datetime | None]
 
     account: Mapped[Account] = relationship()
@@ -386,7 +390,7 @@ class SubmissionScore(HubTable):
     """Key of the file of its replies, in the order of the items; None for hidden splits."""
     summary: Mapped[dict[str, Any]]
     """Every number; where answers are hidden, of the questions that were public at this version."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
     submission: Mapped[Submission] = relationship(back_populates="scores")
 
@@ -408,7 +412,7 @@ class FinalScore(HubTable):
     """Its numbers on the part; empty until it was scored, after the reveal."""
     scored_by: Mapped[str] = mapped_column(String(64), server_default="")
     """The version of Snellen."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
     submission: Mapped[Submission] = relationship()
 
@@ -426,16 +430,16 @@ class ScoringJob(HubTable):
     submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"))
     version: Mapped[int]
     """The version of the benchmark that is scored."""
-    status: Mapped[str] = mapped_column(String(16))
+    status: Mapped[str] = mapped_column(String(16), default="queued")
     """`queued`, `leased`, `done` or `failed`."""
-    attempts: Mapped[int] = mapped_column(Integer)
-    worker: Mapped[str] = mapped_column(String(128))
+    attempts: Mapped[int] = mapped_column(default=0)
+    worker: Mapped[str] = mapped_column(String(128), default="")
     """Who has the lease, or had it last."""
-    lease: Mapped[str] = mapped_column(String(32))
+    lease: Mapped[str] = mapped_column(String(32), default="")
     """Random token of the lease: only its holder may finish the job."""
     leased_until: Mapped[datetime | None]
-    problem: Mapped[str]
-    created: Mapped[datetime]
+    problem: Mapped[str] = mapped_column(default="")
+    created: Mapped[Created]
     finished: Mapped[datetime | None]
 
     submission: Mapped[Submission] = relationship()
@@ -463,7 +467,7 @@ class BoardChange(HubTable):
     __tablename__ = "board_changes"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    at: Mapped[datetime] = mapped_column(index=True)
+    at: Mapped[Created] = mapped_column(index=True)
     benchmark_id: Mapped[int | None] = mapped_column(ForeignKey("benchmarks.id"), index=True)
     """None for a change of a suite."""
     submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
@@ -505,7 +509,7 @@ class WrongLabelFlag(HubTable):
     reason: Mapped[str]
     version: Mapped[int] = mapped_column(server_default="1")
     """The version of the benchmark that was flagged."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
     settled: Mapped[datetime | None]
     outcome: Mapped[str] = mapped_column(server_default="")
     """What became of the item: a sentence; empty while the flag is open."""
@@ -532,7 +536,7 @@ class BenchmarkVersion(HubTable):
     """SHA-256 of the data; empty for hidden splits, whose answers could be guessed with it."""
     changes: Mapped[dict[str, Any]]
     """As `samples.versions.VersionChanges`."""
-    created: Mapped[datetime]
+    created: Mapped[Created]
 
     benchmark: Mapped[HostedBenchmark] = relationship()
 

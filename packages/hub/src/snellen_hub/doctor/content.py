@@ -4,18 +4,19 @@ nobody."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from sqlalchemy import func, select, text
 
 from snellen.core.errors import StorageError, UsageError
-from snellen_hub.accounts.access import now
 from snellen_hub.backup.rows import STORED_KEY, dump_rows, read_file_keys, read_tables_of
 from snellen_hub.database.connection import check_references
 from snellen_hub.database.schema import SCHEMA
 from snellen_hub.database.tables import Account
-from snellen_hub.doctor.findings import HubFinding, fine, list_some, problem, warning
+from snellen_hub.doctor.findings import HubFinding, fine, first_case, list_some, problem
 from snellen_hub.hub import Hub
+from snellen_hub.moment_text import now
 from snellen_hub.storage import KEY_VARIABLE, PROBE_KEY, SEALED
 
 _OLD = timedelta(days=1)
@@ -58,12 +59,12 @@ def check_clock(hub: Hub) -> Iterator[HubFinding]:
         there: datetime = connection.execute(text("SELECT clock_timestamp()")).scalar_one()
         difference = abs(there - before)
     said = f"this machine and the database differ by {difference.total_seconds():.1f} seconds"
-    if difference > _TOO_MUCH_SKEW:
-        yield problem("clock", f"{said}: leases may end too early; set the clocks by NTP")
-    elif difference > _SKEW:
-        yield warning("clock", f"{said}; set the clocks by NTP")
-    else:
-        yield fine("clock", said)
+    yield first_case(
+        "clock",
+        (difference > _TOO_MUCH_SKEW, "problem", f"{said}: leases may end too early; set the clocks by NTP"),
+        (difference > _SKEW, "warning", f"{said}; set the clocks by NTP"),
+        (True, "ok", said),
+    )
 
 
 def check_files(hub: Hub, *, fix: bool, quick: bool) -> Iterator[HubFinding]:
@@ -73,17 +74,16 @@ def check_files(hub: Hub, *, fix: bool, quick: bool) -> Iterator[HubFinding]:
     required, named = _read_keys(hub)
     stored = {file.key: file for file in hub.storage.list_files()}
     sealed = sorted(key for key in required if key.endswith(SEALED))
-    can_open = True
-    for finding in _check_key(hub, [key for key in sealed if key in stored]):
-        can_open = can_open and finding.level != "problem"
-        yield finding
+    key = _check_key(hub, [key for key in sealed if key in stored])
+    yield key
+    can_open = hub.storage.has_key and key.level != "problem"
     missing = sorted(required - set(stored))
     if missing:
         yield problem(
             "files", f"{len(missing):,} that rows name are missing: {list_some(missing)}; restore them from a backup"
         )
     there = sorted(required & set(stored))
-    readable = [key for key in there if not key.endswith(SEALED) or (can_open and hub.storage.has_key)]
+    readable = [key for key in there if can_open or not key.endswith(SEALED)]
     damaged = [] if quick else [key for key in readable if not _is_intact(hub, key)]
     if damaged:
         yield problem(
@@ -109,33 +109,25 @@ def _read_keys(hub: Hub) -> tuple[set[str], set[str]]:
     return required, named | required
 
 
-def _check_key(hub: Hub, sealed: list[str]) -> Iterator[HubFinding]:
-    if not hub.storage.has_key:
-        if sealed:
-            yield problem(
-                "key",
-                f"{KEY_VARIABLE} is not set: hidden answers cannot be read; set the key with which the hub was filled",
-            )
-        else:
-            yield fine("key", f"{KEY_VARIABLE} is not set; only hidden answers need it")
-        return
-    try:
+def _check_key(hub: Hub, sealed: list[str]) -> HubFinding:
+    storage = hub.storage
+    opened = True
+    if storage.has_key and sealed:
         # One is enough: there is one key, and damaged files are looked for elsewhere.
-        opened = not sealed or any(_is_intact(hub, key) for key in sealed[:5])
-    except UsageError:
-        opened = False
-    if not opened:
-        yield problem(
-            "key", f"{KEY_VARIABLE} does not open the hidden answers; set the key with which the hub was filled"
-        )
-    elif hub.storage.key_length < _SHORTEST_KEY:
-        yield warning(
-            "key",
-            f"{KEY_VARIABLE} has {hub.storage.key_length} characters and might be "
-            "guessed; openssl rand -base64 32 makes one of 44",
-        )
-    else:
-        yield fine("key", f"{KEY_VARIABLE} opens the hidden answers" if sealed else "set")
+        with suppress(UsageError):
+            opened = False
+            opened = any(_is_intact(hub, key) for key in sealed[:5])
+    unset, fill = f"{KEY_VARIABLE} is not set", "set the key with which the hub was filled"
+    short = f"{KEY_VARIABLE} has {storage.key_length} characters and might be guessed"
+    return first_case(
+        "key",
+        (not storage.has_key and sealed, "problem", f"{unset}: hidden answers cannot be read; {fill}"),
+        (not storage.has_key, "ok", f"{unset}; only hidden answers need it"),
+        (not opened, "problem", f"{KEY_VARIABLE} does not open the hidden answers; {fill}"),
+        (storage.key_length < _SHORTEST_KEY, "warning", f"{short}; openssl rand -base64 32 makes one of 44"),
+        (sealed, "ok", f"{KEY_VARIABLE} opens the hidden answers"),
+        (True, "ok", "set"),
+    )
 
 
 def _is_intact(hub: Hub, key: str) -> bool:
@@ -149,7 +141,7 @@ def _is_intact(hub: Hub, key: str) -> bool:
 def _check_orphans(hub: Hub, keys: list[str], *, fix: bool) -> Iterator[HubFinding]:
     """Files that no row names: what an upload or a worker left that did not come to its end, and
     data that were replaced."""
-    deleted, size, old = 0, 0, 0
+    size, old = 0, 0
     for key in keys:
         # The date is read anew: a file that is stored again meanwhile gets a new one.
         file = hub.storage.describe(key)
@@ -158,12 +150,10 @@ def _check_orphans(hub: Hub, keys: list[str], *, fix: bool) -> Iterator[HubFindi
         old, size = old + 1, size + file.size
         if fix:
             hub.storage.delete(key)
-            deleted += 1
-    if deleted:
-        yield fine("orphans", f"deleted {deleted:,} files, {size / 1e6:,.1f} MB")
-    elif old:
-        yield warning(
-            "orphans", f"no row names {old:,} files, {size / 1e6:,.1f} MB, older than a day; delete them with --repair"
-        )
-    else:
-        yield fine("orphans", f"{len(keys):,} young files that no row names yet")
+    files = f"{old:,} files, {size / 1e6:,.1f} MB"
+    yield first_case(
+        "orphans",
+        (old and fix, "ok", f"deleted {files}"),
+        (old, "warning", f"no row names {files}, older than a day; delete them with --repair"),
+        (True, "ok", f"{len(keys):,} young files that no row names yet"),
+    )

@@ -28,6 +28,11 @@ def problem(what: str, detail: str) -> HubFinding:
     return HubFinding("problem", what, detail)
 
 
+def first_case(what: str, *cases: tuple[object, Level, str]) -> HubFinding:
+    """The result of a check by the first of its cases that holds: condition, level, detail."""
+    return next(HubFinding(level, what, detail) for holds, level, detail in cases if holds)
+
+
 def list_some(names: list[str], most: int = 3) -> str:
     """The first names, and how many there are beyond."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

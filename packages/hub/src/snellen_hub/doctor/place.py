@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from snellen.settings import read_secret
 from snellen_hub.accounts.openid_client import SECRET_VARIABLE
 from snellen_hub.config import CONFIG_FILE
-from snellen_hub.doctor.findings import HubFinding, fine, list_some, problem, warning
+from snellen_hub.doctor.findings import HubFinding, first_case, list_some, problem, warning
 from snellen_hub.hub import Hub
 from snellen_hub.jobs.clear_copies import left_copies
 
@@ -38,14 +38,12 @@ def check_rights(hub: Hub) -> Iterator[HubFinding]:
         for path in paths[1:]
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & _PRIVATE and not _is_shut(path)
     ]
-    if open_paths:
-        yield warning(
-            "rights",
-            f"other users of this machine can read {list_some(open_paths)}, where hashes of "
-            f"passwords are; fix: chmod 700 {hub.folder}",
-        )
-    else:
-        yield fine("rights", "this user alone can read and write the hub")
+    readable = f"other users of this machine can read {list_some(open_paths)}, where hashes of passwords are"
+    yield first_case(
+        "rights",
+        (open_paths, "warning", f"{readable}; fix: chmod 700 {hub.folder}"),
+        (True, "ok", "this user alone can read and write the hub"),
+    )
 
 
 def _is_shut(path: Path) -> bool:
@@ -61,12 +59,12 @@ def check_disks(hub: Hub) -> Iterator[HubFinding]:
     for name, path in places.items():
         free = shutil.disk_usage(path).free
         said = f"{name} ({path}) has {free / 1e9:,.1f} GB free"
-        if free < _TOO_LITTLE:
-            yield problem("disk", f"{said}; make room before submissions are refused")
-        elif free < _LITTLE:
-            yield warning("disk", f"{said}; make room")
-        else:
-            yield fine("disk", said)
+        yield first_case(
+            "disk",
+            (free < _TOO_LITTLE, "problem", f"{said}; make room before submissions are refused"),
+            (free < _LITTLE, "warning", f"{said}; make room"),
+            (True, "ok", said),
+        )
 
 
 def check_left_copies(*, fix: bool) -> Iterator[HubFinding]:
@@ -75,32 +73,27 @@ def check_left_copies(*, fix: bool) -> Iterator[HubFinding]:
     if not old:
         return
     names = list_some([str(path) for path in old])
-    if fix:
-        for path in old:
-            shutil.rmtree(path, ignore_errors=True)
-        yield fine("clear copies", f"deleted {names}")
-    else:
-        yield warning("clear copies", f"a worker that was killed left {names}, with answers; delete them with --repair")
+    for path in old if fix else ():
+        shutil.rmtree(path, ignore_errors=True)
+    left = f"a worker that was killed left {names}, with answers; delete them with --repair"
+    yield first_case("clear copies", (fix, "ok", f"deleted {names}"), (True, "warning", left))
 
 
 def check_settings(hub: Hub) -> Iterator[HubFinding]:
     """The address, the proxies, and sign-in by others."""
     config = hub.config
     parts = urlsplit(config.url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        yield problem(
-            "url",
-            f"{config.url!r} is no address; set url in {CONFIG_FILE} to the one "
-            "that people use, such as https://boards.example.org",
-        )
-    elif parts.scheme == "http" and parts.hostname not in _OWN_MACHINE:
-        yield warning(
-            "url",
-            f"{config.url} is not encrypted: passwords, tokens and cookies can be read on the way; "
-            "put a proxy with TLS in front (docs/hub-operate.md) and set url to https://...",
-        )
-    else:
-        yield fine("url", config.url)
+    is_address = parts.scheme in ("http", "https") and parts.hostname
+    advice = f"set url in {CONFIG_FILE} to the one that people use, such as https://boards.example.org"
+    is_open = parts.scheme == "http" and parts.hostname not in _OWN_MACHINE
+    risk = "is not encrypted: passwords, tokens and cookies can be read on the way"
+    proxy = "put a proxy with TLS in front (docs/hub-operate.md) and set url to https://..."
+    yield first_case(
+        "url",
+        (not is_address, "problem", f"{config.url!r} is no address; {advice}"),
+        (is_open, "warning", f"{config.url} {risk}; {proxy}"),
+        (True, "ok", config.url),
+    )
     if parts.scheme == "https" and not config.trusted_proxies:
         yield warning(
             "proxies",
@@ -110,7 +103,6 @@ def check_settings(hub: Hub) -> Iterator[HubFinding]:
     if config.openid is not None and read_secret([SECRET_VARIABLE]) is None:
         yield warning(
             "openid",
-            f"{SECRET_VARIABLE} is not set: nobody can sign in by "
-            f"{config.openid.issuer}, unless it knows hubs without a "
-            "secret",
+            f"{SECRET_VARIABLE} is not set: nobody can sign in by {config.openid.issuer}, "
+            "unless it knows hubs without a secret",
         )

@@ -8,8 +8,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from snellen import __version__
-from snellen_hub.accounts.access import now
 from snellen_hub.database.tables import WorkerHeartbeat
+from snellen_hub.moment_text import now
 
 BEAT = timedelta(seconds=30)
 ALIVE = timedelta(seconds=100)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import now
 from snellen_hub.database.connection import Database
 from snellen_hub.database.tables import ScoringJob
+from snellen_hub.moment_text import now
 
 LEASE = timedelta(seconds=60)
 MAX_ATTEMPTS = 3
@@ -48,18 +48,7 @@ def add_job(session: Session, submission_id: int, version: int) -> None:
     """Queue the scoring of a submission on a version of its benchmark, unless it is queued."""
     existing = select(ScoringJob.id).where(ScoringJob.submission_id == submission_id, ScoringJob.version == version)
     if session.scalar(existing) is None:
-        session.add(
-            ScoringJob(
-                submission_id=submission_id,
-                version=version,
-                status="queued",
-                attempts=0,
-                worker="",
-                lease="",
-                problem="",
-                created=now(),
-            )
-        )
+        session.add(ScoringJob(submission_id=submission_id, version=version))
 
 
 def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> LeasedJob | None:

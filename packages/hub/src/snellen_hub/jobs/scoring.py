@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from snellen import __version__
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.summary import Summary
-from snellen_hub.accounts.access import now
 from snellen_hub.benchmark_data import Protocol, scoring_file
 from snellen_hub.boards.changes import note_change
 from snellen_hub.database.connection import Database
@@ -22,6 +21,7 @@ from snellen_hub.hub import Hub
 from snellen_hub.jobs.clear_copies import clear_copy_folder
 from snellen_hub.jobs.queue import LeasedJob, fail_job, finish_job
 from snellen_hub.jobs.scoring_process import REPLIES_FILE, ScoringResult, ScoringTask, score_in_process
+from snellen_hub.moment_text import now
 from snellen_hub.public_scores import score_columns
 from snellen_hub.question_parts import read_draw
 from snellen_hub.reveals import read_pending_finals
@@ -137,9 +137,7 @@ def _write_score(
     submission = session.get_one(Submission, job.submission_id)
     columns = score_columns(msgspec.convert(result.summary, Summary))
     session.add(
-        SubmissionScore(
-            submission_id=submission.id, version=job.version, created=now(), scored_by=__version__, **files, **columns
-        )
+        SubmissionScore(submission_id=submission.id, version=job.version, scored_by=__version__, **files, **columns)
     )
     for final, summary in zip(work.finals, result.parts, strict=True):
         row = session.get_one(FinalScore, final.id)
@@ -155,15 +153,11 @@ def fail_submission(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) 
 
     def write(session: Session) -> None:
         submission = session.get_one(Submission, job.submission_id)
-        shown = _public_problem(problem, submission.benchmark)
-        submission.status, submission.problem = "failed", shown
+        # That of a hidden split may name answers, and stays in the job for the owner.
+        hides = submission.benchmark.is_hidden
+        submission.problem = (
+            "the submission could not be scored; the owner of the hub can see why" if hides else problem
+        )
+        submission.status = "failed"
 
     fail_job(hub.database, job, problem, write, may_retry=may_retry)
-
-
-def _public_problem(problem: str, benchmark: HostedBenchmark) -> str:
-    """The sentence that the submitter sees. That of a hidden split may name answers, and stays in
-    the job for the owner."""
-    if benchmark.is_hidden:
-        return "the submission could not be scored; the owner of the hub can see why"
-    return problem

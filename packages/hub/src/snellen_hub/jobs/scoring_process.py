@@ -104,12 +104,13 @@ def score_in_process(
     finally:
         process.close()
     result = msgspec.json.decode((folder / _RESULT).read_bytes(), type=ScoringResult)
-    if result.problem:
-        raise UsageError(result.problem)
-    if result.outage:
-        raise HubUnavailable(result.outage)
-    if result.mistake:
-        raise ScoringDied(result.mistake)
+    for sentence, kind in (
+        (result.problem, UsageError),
+        (result.outage, HubUnavailable),
+        (result.mistake, ScoringDied),
+    ):
+        if sentence:
+            raise kind(sentence)
     return result
 
 
@@ -159,7 +160,12 @@ def _score_folder(name: str, memory_mb: int) -> None:
         if task.names:
             (folder / REPLIES_FILE).write_bytes(encode_replies(scored.records, task.names))
         parts = [_score(folder, task, ids).summary for ids in task.parts]
-        result = _as_result(scored, folder, [_without_folder(each, folder) for each in parts])
+        ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
+        result = ScoringResult(
+            summary=_without_folder(scored.summary, folder),
+            samples=row_scores(scored.benchmark, ordered),
+            parts=tuple(_without_folder(each, folder) for each in parts),
+        )
     except SnellenError as error:
         result = ScoringResult(problem=str(error).replace(f"{folder}/", ""))
     except MemoryError:
@@ -183,15 +189,6 @@ def _score(folder: Path, task: ScoringTask, ids: Sequence[str] | None = None) ->
         judges=(),  # verdicts in a submission are the submitter's own
         name=task.model,
         ids=ids,
-    )
-
-
-def _as_result(scored: Scored, folder: Path, parts: Sequence[dict[str, Any]]) -> ScoringResult:
-    ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
-    return ScoringResult(
-        summary=_without_folder(scored.summary, folder),
-        samples=row_scores(scored.benchmark, ordered),
-        parts=tuple(parts),
     )
 
 

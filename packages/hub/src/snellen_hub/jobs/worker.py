@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from snellen_hub.accounts.access import delete_expired, now
+from snellen_hub.accounts.access import delete_expired
 from snellen_hub.errors import HubUnavailable
 from snellen_hub.hub import Hub
 from snellen_hub.jobs.clear_copies import left_copies
@@ -20,6 +20,7 @@ from snellen_hub.jobs.heartbeat import BEAT, forget_worker, note_worker
 from snellen_hub.jobs.queue import LEASE, LeasedJob, LeaseLost, renew_lease, return_job, take_job
 from snellen_hub.jobs.scoring import fail_submission, score_submission
 from snellen_hub.jobs.scoring_process import ScoringAbandoned, ScoringDied, start_server
+from snellen_hub.moment_text import now
 from snellen_hub.reveals import reveal_due
 
 Notify = Callable[[str], object]

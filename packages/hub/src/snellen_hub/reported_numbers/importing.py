@@ -16,18 +16,17 @@ from snellen import __version__
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
-from snellen_hub.accounts.access import now
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.boards.changes import note_change
 from snellen_hub.boards.published import latest_scores
-from snellen_hub.boards.suite_members import MemberColumn, NewSuite, create_suite, find_hosted_suite
+from snellen_hub.boards.suite_members import create_suite, find_hosted_suite
 from snellen_hub.database.tables import BoardChange, HostedBenchmark, Submission, SubmissionScore
-from snellen_hub.hosting import NewBenchmark, Protocol, add_benchmark
+from snellen_hub.hosting import Protocol, add_benchmark
 from snellen_hub.hub import Hub
+from snellen_hub.moment_text import now
 from snellen_hub.public_scores import score_columns
 from snellen_hub.publishing import withdraw_submission
-from snellen_hub.reported_numbers.checks import changed_numbers, check_rows, values_of
-from snellen_hub.reported_numbers.numbers import ReportedBoard, ReportedRow, ReportedSuite, ReportedTables
+from snellen_hub.reported_numbers.numbers import ReportedBoard, ReportedRow, ReportedTables
 
 _EXAMPLES = 10
 """Sources that a sentence names."""
@@ -48,32 +47,21 @@ class ImportedBoard(NamedTuple):
     def describe(self) -> str:
         """One line."""
         counts = ", ".join(
-            f"{self.rows.get(name, 0)} {_WORDS[name]}"
+            f"{self.rows.get(name, 0)} {'published again' if name == 'back' else name}"
             for name in OUTCOMES
             if self.rows.get(name) or name in ("added", "unchanged")
         )
         return f"{self.board}: {counts}{' (a new board)' if self.is_new else ''}"
 
 
-_WORDS: Mapping[RowOutcome, str] = {
-    "added": "added",
-    "changed": "changed",
-    "back": "published again",
-    "unchanged": "unchanged",
-}
-
-
 def import_tables(session: Session, hub: Hub, tables: ReportedTables, account_id: int) -> list[ImportedBoard]:
     """Write reported numbers as published submissions of an account. Boards and suites that the hub
-    lacks are made. A row of the same source and model is not added twice.
-
-    Raises DataError for a mistake in the rows, before anything is written.
-    """
-    for board in tables.boards:
-        check_rows(board)
+    lacks are made. A row of the same source and model is not added twice."""
     done = [_import_board(session, hub, board, account_id) for board in tables.boards]
     for suite in tables.suites:
-        _add_suite(session, suite)
+        # One of that name stays: its owner may have changed it.
+        if find_hosted_suite(session, suite.name) is None:
+            create_suite(session, suite)
     note_action(
         session,
         "import",
@@ -133,18 +121,9 @@ def _is_of(stored: Mapping[str, Any], source: str) -> bool:
 
 
 def _import_board(session: Session, hub: Hub, board: ReportedBoard, account_id: int) -> ImportedBoard:
-    benchmark = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == board.name))
-    is_new = benchmark is None
-    if benchmark is None:
-        new = NewBenchmark(
-            name=board.name,
-            title=board.title,
-            data=None,
-            spec=board.spec,
-            description=board.description,
-            layout=board.layout,
-        )
-        benchmark = add_benchmark(session, hub.storage, new)
+    name = board.benchmark.name
+    there = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == name))
+    benchmark = there or add_benchmark(session, hub.storage, board.benchmark)
     query = select(Submission).where(Submission.benchmark_id == benchmark.id, Submission.kind == "reported")
     existing = {_key_of(row.source, row.model): row for row in session.scalars(query)}
     counts: Counter[RowOutcome] = Counter()
@@ -154,11 +133,8 @@ def _import_board(session: Session, hub: Hub, board: ReportedBoard, account_id: 
         stored = existing.get(_key_of(source, row.model))
         if stored is None:
             _add_row(session, benchmark, row, account_id)
-            counts["added"] += 1
-        else:
-            outcome = _update_row(session, stored, row, changes)
-            counts[outcome] += 1
-    return ImportedBoard(board.name, is_new, counts, tuple(changes))
+        counts["added" if stored is None else _update_row(session, stored, row, changes)] += 1
+    return ImportedBoard(name, there is None, counts, tuple(changes))
 
 
 def _key_of(source: Mapping[str, Any], model: str) -> tuple[str, str, str]:
@@ -167,57 +143,46 @@ def _key_of(source: Mapping[str, Any], model: str) -> tuple[str, str, str]:
 
 
 def _add_row(session: Session, benchmark: HostedBenchmark, row: ReportedRow, account_id: int) -> None:
-    when = now()
     submission = Submission(
         public_id=token_hex(8),
         account_id=account_id,
         benchmark_id=benchmark.id,
         model=row.model,
-        facts=msgspec.to_builtins(row.facts),
         kind="reported",
         status="scored",
         visibility="published",
-        problem="",
-        file=None,
-        file_name="",
-        digest="",
-        size=0,
-        run={},
-        source=msgspec.to_builtins(row.source),
-        other_protocol=row.other_protocol,
-        created=when,
-        published=when,
+        published=now(),
+        **_describe_row(row),
     )
     session.add(submission)
     session.flush()
     score = SubmissionScore(
-        submission_id=submission.id,
-        version=benchmark.version,
-        created=when,
-        scored_by=__version__,
-        **score_columns(row.summary),
+        submission_id=submission.id, version=benchmark.version, scored_by=__version__, **score_columns(row.summary)
     )
     session.add(score)
     session.flush()
     note_change(session, submission, "imported")
 
 
-def _update_row(session: Session, stored: Submission, row: ReportedRow, changes: list[str]) -> RowOutcome:
-    """Bring a row to what the source says now; its numbers before stay in the changes of the
-    board."""
-    described = {
+def _describe_row(row: ReportedRow) -> dict[str, Any]:
+    """What the source says of a row, beside its numbers."""
+    return {
         "facts": msgspec.to_builtins(row.facts),
         "source": msgspec.to_builtins(row.source),
         "other_protocol": row.other_protocol,
     }
+
+
+def _update_row(session: Session, stored: Submission, row: ReportedRow, changes: list[str]) -> RowOutcome:
+    """Bring a row to what the source says now; its numbers before stay in the changes of the
+    board."""
+    described = _describe_row(row)
     score = latest_scores(session, [stored.id])[stored.id]
     before, after = msgspec.convert(score.summary, Summary), row.summary
     is_same = before == after
-    old = changed_numbers(before, after)
-    changes += [
-        f"{stored.model}, {name}: {_text(value)} became {_text(values_of(after).get(name))}"
-        for name, value in old.items()
-    ]
+    values, new = _values(before), _values(after)
+    old = {name: values.get(name) for name in values | new if values.get(name) != new.get(name)}
+    changes += [f"{stored.model}, {name}: {_text(value)} became {_text(new.get(name))}" for name, value in old.items()]
     was_withdrawn = stored.visibility == "withdrawn"
     is_described = all(getattr(stored, name) == value for name, value in described.items())
     if is_same and is_described and not was_withdrawn:
@@ -237,14 +202,13 @@ def _update_row(session: Session, stored: Submission, row: ReportedRow, changes:
     return "back" if was_withdrawn and is_same else "changed"
 
 
+def _values(summary: Summary) -> dict[str, float | None]:
+    """Every number of a summary, by a name that says where it stands."""
+    groups = summary.groups.items()
+    metrics = {summary.headline.name: summary.headline} | summary.metrics
+    metrics |= {f"{column} {label}": metric for column, labels in groups for label, metric in labels.items()}
+    return {name: metric.value for name, metric in metrics.items()}
+
+
 def _text(value: float | None) -> str:
     return "no number" if value is None else f"{value:g}"
-
-
-def _add_suite(session: Session, suite: ReportedSuite) -> None:
-    """Add a suite, unless the hub has one of that name: its owner may have changed it."""
-    if find_hosted_suite(session, suite.name) is None:
-        members = tuple(MemberColumn(name) for name in suite.members)
-        create_suite(
-            session, NewSuite(name=suite.name, title=suite.title, members=members, description=suite.description)
-        )

@@ -9,12 +9,15 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import DataError, UsageError
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.stats.intervals import wilson
+from snellen_hub.benchmark_data import NewBenchmark
+from snellen_hub.boards.suite_members import NewSuite
 from snellen_hub.intake import ModelFacts
 
 _LONGEST_TEXT = 500
+_LONGEST_NAME = 200
 _ADDRESS = re.compile(r"https?://[^\s<>\"']{1,490}")
 
 Groups = dict[str, dict[str, Metric]]
@@ -40,6 +43,18 @@ def make_source(title: str, url: str = "", table: str = "", note: str = "") -> R
     return ReportSource(texts[0], url, texts[1], texts[2])
 
 
+def clean_model_name(text: str, where: str) -> str:
+    """The name in one line. Raises DataError for one that is empty, too long or not printable."""
+    name = " ".join(text.split())
+    if not name:
+        raise DataError(f"{where}: the model has no name")
+    if len(name) > _LONGEST_NAME:
+        raise DataError(f"{where}: the model's name has {len(name)} characters; expected at most {_LONGEST_NAME}")
+    if not name.isprintable() or "\ufffd" in name:
+        raise DataError(f"{where}: the model is called {name!r}; expected printable characters")
+    return name
+
+
 class ReportedRow(Struct, frozen=True, kw_only=True):
     """The numbers of one model."""
 
@@ -52,31 +67,18 @@ class ReportedRow(Struct, frozen=True, kw_only=True):
     """How the numbers were made, if otherwise than the benchmark's protocol: a sentence."""
 
 
-class ReportedBoard(Struct, frozen=True, kw_only=True):
-    """The rows of one benchmark, and the benchmark for a hub that does not hold it yet."""
+class ReportedBoard(Struct, frozen=True):
+    """The rows of one benchmark, and what its owner would say of it on a hub that lacks it."""
 
-    name: str
+    benchmark: NewBenchmark
     rows: tuple[ReportedRow, ...]
-    title: str = ""
-    description: str = ""
-    spec: str = ""
-    layout: str = ""
-
-
-class ReportedSuite(Struct, frozen=True, kw_only=True):
-    """Benchmarks side by side, for a hub that does not hold the suite yet."""
-
-    name: str
-    title: str
-    description: str
-    members: tuple[str, ...]
 
 
 class ReportedTables(Struct, frozen=True, kw_only=True):
     """What one import brings."""
 
     boards: tuple[ReportedBoard, ...]
-    suites: tuple[ReportedSuite, ...] = ()
+    suites: tuple[NewSuite, ...] = ()
     warnings: tuple[str, ...] = ()
     """Cells that contradict others, one sentence each. Numbers stay as printed."""
 

@@ -23,13 +23,14 @@ from snellen.scoring.grouped import interval_of_mean
 from snellen.scoring.leaderboard import recover_counts
 from snellen.scoring.suites import as_percent
 from snellen.stats.stratified import GroupSums, ScoreSums, group_sums
+from snellen_hub.benchmark_data import NewBenchmark
 from snellen_hub.boards.layouts import find_layout
+from snellen_hub.boards.suite_members import MemberColumn, NewSuite
 from snellen_hub.reported_numbers.model_facts import facts_of_model
 from snellen_hub.reported_numbers.numbers import (
     Groups,
     ReportedBoard,
     ReportedRow,
-    ReportedSuite,
     ReportedTables,
     ReportSource,
     make_summary,
@@ -185,14 +186,9 @@ def read_paper(name: str, other_protocol: str = "") -> ReportedTables:
         wrong = list(_wrong_averages(suite, boards))
         warnings += [f"{suite.name}: {problem}" for problem in wrong]
         listed = find_suite(suite.name)
-        suites.append(
-            ReportedSuite(
-                name=suite.name,
-                title=listed.title,
-                members=suite.members,
-                description="; ".join((listed.source, *wrong)),
-            )
-        )
+        members = tuple(map(MemberColumn, suite.members))
+        description = "; ".join((listed.source, *wrong))
+        suites.append(NewSuite(name=suite.name, title=listed.title, members=members, description=description))
     return ReportedTables(boards=tuple(boards.values()), suites=tuple(suites), warnings=tuple(warnings))
 
 
@@ -244,14 +240,10 @@ class _BoardReader:
         if board.size:
             size = published_sizes()[board.size]
             description += f" Intervals are over {size.questions:,} questions ({size.source})."
-        return ReportedBoard(
-            name=board.name,
-            title=board.title,
-            description=description,
-            spec=board.spec,
-            layout=board.layout,
-            rows=tuple(rows),
+        new = NewBenchmark(
+            name=board.name, title=board.title, data=None, description=description, spec=board.spec, layout=board.layout
         )
+        return ReportedBoard(new, tuple(rows))
 
     def _join_tables(self) -> dict[str, Cells]:
         joined: dict[str, Cells] = {}

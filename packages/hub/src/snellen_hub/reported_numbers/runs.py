@@ -20,8 +20,8 @@ from snellen_hub.database.tables import HostedBenchmark, Submission
 from snellen_hub.hub import Hub
 from snellen_hub.intake import NewSubmission, take_submission
 from snellen_hub.publishing import publish_submission
-from snellen_hub.reported_numbers.checks import clean_model_name
 from snellen_hub.reported_numbers.model_facts import facts_of_model
+from snellen_hub.reported_numbers.numbers import clean_model_name
 
 
 class ImportedRun(NamedTuple):
@@ -61,14 +61,8 @@ def import_run(
     upload = read_upload(path, benchmark.name, model)
     name = clean_model_name(upload.model, str(path))
     digest = hashlib.sha256(upload.content).hexdigest()
-    same = session.scalar(
-        select(Submission).where(
-            Submission.benchmark_id == benchmark.id,
-            Submission.digest == digest,
-            Submission.model == name,
-            Submission.visibility != "withdrawn",
-        )
-    )
+    query = select(Submission).where(Submission.benchmark_id == benchmark.id, Submission.visibility != "withdrawn")
+    same = session.scalar(query.where(Submission.digest == digest, Submission.model == name))
     if same is not None:
         return ImportedRun(path, name, same.public_id, is_new=False)
     new = NewSubmission(

@@ -15,13 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import DataError, UsageError
-from snellen.core.sample import Row
-from snellen.core.summary import Metric
+from snellen.core.summary import Metric, Summary
 from snellen.data.columns import column_name
 from snellen.data.tables.open_table import open_table
+from snellen_hub.benchmark_data import NewBenchmark
 from snellen_hub.config import SubmissionLimits
 from snellen_hub.intake import ModelFacts
-from snellen_hub.reported_numbers.checks import clean_model_name
 from snellen_hub.reported_numbers.model_facts import facts_of_model
 from snellen_hub.reported_numbers.numbers import (
     Groups,
@@ -29,6 +28,7 @@ from snellen_hub.reported_numbers.numbers import (
     ReportedRow,
     ReportedTables,
     ReportSource,
+    clean_model_name,
     make_summary,
     share_interval,
 )
@@ -111,17 +111,23 @@ def read_table_file(
         rows = []
         for row in table:
             where = f"{path}, row {row.index + 1}"
-            model = clean_model_name(row.cells.get(names[columns.model], ""), where)
+            cells = {**row.cells, **{name: row.cells.get(own, "") for name, own in names.items()}}
+            model = clean_model_name(cells[columns.model], where)
             if model in seen:
                 raise DataError(f"{where}: the model {model!r} stands in row {seen[model]} already")
             seen[model] = row.index + 1
-            rows.append(_row(row, where, model, names, headline, columns, source, other_protocol))
+            summary = _parse_summary(cells, where, headline, columns)
+            facts = _parse_facts(cells, where, model, columns)
+            rows.append(
+                ReportedRow(model=model, summary=summary, source=source, facts=facts, other_protocol=other_protocol)
+            )
     if not rows:
         raise DataError(f"{path} holds no rows")
     values = [row.summary.headline.value for row in rows]
     low = columns.top == 100 and all(value is not None and value <= 1 for value in values)
     return ReportedTables(
-        boards=(ReportedBoard(name=board, rows=tuple(rows)),), warnings=(f"{path}: {_SHARE_WARNING}",) if low else ()
+        boards=(ReportedBoard(NewBenchmark(name=board, title=board, data=None), tuple(rows)),),
+        warnings=(f"{path}: {_SHARE_WARNING}",) if low else (),
     )
 
 
@@ -146,37 +152,20 @@ def _check_columns(path: Path, existing: list[str], columns: ColumnMap) -> dict[
     return names
 
 
-def _row(
-    row: Row,
-    where: str,
-    model: str,
-    names: Mapping[str, str],
-    headline_name: str,
-    columns: ColumnMap,
-    source: ReportSource,
-    other_protocol: str,
-) -> ReportedRow:
-    n = 0
-    if columns.samples:
-        n = _parse_count(row.cells.get(names[columns.samples], ""), where, columns.samples)
+def _parse_summary(cells: Mapping[str, str], where: str, headline: str, columns: ColumnMap) -> Summary:
+    n = _parse_count(cells[columns.samples], where, columns.samples) if columns.samples else 0
     metrics: list[Metric] = []
     groups: Groups = {}
     for place, score in enumerate(columns.scores):
-        value = _parse_number(row.cells.get(names[score.column], ""), where, score.column, columns.top)
-        name = score.metric or (headline_name if place == 0 else score.column)
+        value = _parse_number(cells[score.column], where, score.column, columns.top)
+        name = score.metric or (headline if place == 0 else score.column)
         # A count is known of the whole row, not of its groups.
         metric = _make_metric(name, value, 0 if score.group else n, columns.top)
         if score.group:
             groups.setdefault(score.group, {})[score.metric] = metric
         else:
             metrics.append(metric)
-    return ReportedRow(
-        model=model,
-        summary=make_summary(metrics[0], metrics[1:], groups),
-        source=source,
-        facts=_parse_facts(row, where, model, names, columns),
-        other_protocol=other_protocol,
-    )
+    return make_summary(metrics[0], metrics[1:], groups)
 
 
 def _make_metric(name: str, value: float | None, n: int, top: float) -> Metric:
@@ -218,12 +207,11 @@ def _parse_count(cell: str, where: str, column: str) -> int:
     return int(text)
 
 
-def _parse_facts(row: Row, where: str, model: str, names: Mapping[str, str], columns: ColumnMap) -> ModelFacts:
+def _parse_facts(cells: Mapping[str, str], where: str, model: str, columns: ColumnMap) -> ModelFacts:
     """Facts from the columns that were named, and from columns that are called as a fact."""
     known: dict[str, Any] = {}
     for fact in _FACT_COLUMNS:
-        column = columns.facts.get(fact)
-        cell = row.cells.get(names[column] if column else fact, "").strip()
+        cell = cells.get(columns.facts.get(fact, fact), "").strip()
         if cell in ("", "-", "N/A"):
             continue
         if fact == "parameters":

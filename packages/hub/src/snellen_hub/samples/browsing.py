@@ -30,7 +30,6 @@ MAX_REPLIES = 20
 """Submissions whose replies to a page of questions are read at once."""
 MAX_PREVIEW = 2_000
 """Characters of a reply beside other questions."""
-_ESCAPE = "\\"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 Ask = Literal["right", "wrong", ""]
 
@@ -227,12 +226,14 @@ def _positions(
     if query.category:
         found = found.where(HostedItem.category == query.category)
     if query.search:
-        found = found.where(HostedItem.text.contains(_like_pattern(query.search), escape=_ESCAPE))
+        found = found.where(HostedItem.text.contains(query.search.lower().replace("\x00", ""), autoescape=True))
     if query.category or query.search:
         rows = session.scalars(found.order_by(HostedItem.position)).all()
         positions = np.array(rows, dtype=np.int64)
     else:
-        positions = np.arange(_count_items(session, benchmark))
+        # Positions have no gaps, and the last one is found at once.
+        last = session.scalar(select(func.max(HostedItem.position)).where(HostedItem.benchmark_id == benchmark.id))
+        positions = np.arange(0 if last is None else last + 1)
     if not query.submission or not query.result:
         return positions
     named = next((each for each in submissions if each.public_id == query.submission), None)
@@ -244,20 +245,6 @@ def _positions(
     positions = positions[positions < len(mask)]
     kept: NDArray[np.int64] = positions[mask[positions]]
     return kept
-
-
-def _count_items(session: Session, benchmark: HostedBenchmark) -> int:
-    # Positions have no gaps, and the last one is found at once.
-    last = session.scalar(select(func.max(HostedItem.position)).where(HostedItem.benchmark_id == benchmark.id))
-    return 0 if last is None else last + 1
-
-
-def _like_pattern(search: str) -> str:
-    """The searched text as a pattern of LIKE finds it."""
-    text = search.lower().replace("\x00", "")
-    for sign in (_ESCAPE, "%", "_"):
-        text = text.replace(sign, _ESCAPE + sign)
-    return text
 
 
 def _item(row: HostedItem, results: Mapping[str, NDArray[np.uint8]]) -> ItemOnPage:

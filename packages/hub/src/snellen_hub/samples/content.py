@@ -74,10 +74,6 @@ def index_sample(sample: Sample, link_media: LinkMedia) -> IndexedItem:
     return IndexedItem(_clean(sample.id), _category(content)[:_MAX_CATEGORY], content)
 
 
-def without_media(content: ItemContent) -> ItemContent:
-    return msgspec.structs.replace(content, media=(), option_images={})
-
-
 def item_row(benchmark_id: int, position: int, item: IndexedItem) -> dict[str, Any]:
     """The item as values of the table of items."""
     content = item.content

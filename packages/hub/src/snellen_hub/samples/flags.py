@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
 from snellen.data_sets.decisions import Decision
-from snellen_hub.accounts.access import now
 from snellen_hub.database.tables import Account, HostedBenchmark, WrongLabelFlag
 from snellen_hub.errors import TooMany
+from snellen_hub.moment_text import now
 from snellen_hub.samples.browsing import find_item
 from snellen_hub.samples.versions import VersionChanges
 
@@ -81,7 +81,6 @@ def raise_flag(
         kind=kind,
         reason=text,
         version=benchmark.version,
-        created=now(),
         outcome="",
     )
     session.add(flag)
@@ -120,6 +119,11 @@ def read_flags(session: Session, benchmark_id: int | None = None) -> list[Flagge
         grouped.setdefault((flag.benchmark.name, flag.item), []).append(flag)
     items = [FlaggedItem(*name, tuple(flags)) for name, flags in grouped.items()]
     return sorted(items, key=lambda each: (-len(each.flags), each.benchmark, each.item))
+
+
+def count_flags(session: Session, benchmark_id: int) -> int:
+    """Number of the open flags of a benchmark."""
+    return sum(len(each.flags) for each in read_flags(session, benchmark_id))
 
 
 def settle_flags(session: Session, benchmark_id: int, item: str, outcome: str) -> int:

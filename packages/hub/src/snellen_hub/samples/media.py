@@ -10,16 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
-
-import msgspec
-from msgspec import Struct
+from typing import Literal
 
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.models.remote.media import media_type
+from snellen_hub.database.tables import HostedMedium
 from snellen_hub.samples.content import MediumLink
 from snellen_hub.storage import Storage
 
@@ -29,16 +27,6 @@ DISPLAYABLE_TYPES = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif", "video/mp4", "video/webm"}
 )
 """Formats that a browser may show: pictures and videos that hold no script and no markup."""
-
-
-class StoredMedium(Struct):
-    """A file that was put into the storage."""
-
-    digest: str
-    kind: str
-    content_type: str
-    size: int
-    paths: list[str]
 
 
 class MediaStore:
@@ -51,7 +39,8 @@ class MediaStore:
         self._folder = Path(os.path.normpath(folder.absolute()))
         self._with_inner = with_inner
         self._digests: dict[str, str] = {}
-        self.media: dict[str, StoredMedium] = {}
+        self.media: dict[str, HostedMedium] = {}
+        """By digest, of no benchmark yet."""
         self.unreadable = 0
         """Media that could not be read."""
 
@@ -59,11 +48,6 @@ class MediaStore:
         """Store media; returns how a question names them. Raises StorageError, and UsageError for a
         file outside of the data's folder, which no download could hold."""
         return tuple(link for ref in refs for link in self._links(ref))
-
-    def rows(self, benchmark_id: int) -> list[dict[str, Any]]:
-        """The media as values of their table."""
-        described = map(msgspec.structs.asdict, self.media.values())
-        return [{**each, "benchmark_id": benchmark_id, "paths": sorted(each["paths"])} for each in described]
 
     def _links(self, ref: MediaRef) -> list[MediumLink]:
         source = ref.source
@@ -96,9 +80,13 @@ class MediaStore:
     def _put(self, data: bytes, kind: str, path: str | None) -> str:
         place = None if path is None else self._place(path)
         digest = self._storage.put(data)
-        stored = self.media.setdefault(digest, StoredMedium(digest, kind, displayable_type(data), len(data), []))
-        if place is not None and place not in stored.paths:
-            stored.paths.append(place)
+        if digest not in self.media:
+            self.media[digest] = HostedMedium(
+                digest=digest, kind=kind, content_type=displayable_type(data), size=len(data), paths=[]
+            )
+        stored = self.media[digest]
+        if place is not None:
+            stored.paths = sorted({*stored.paths, place})
         return digest
 
     def _place(self, path: str) -> str:

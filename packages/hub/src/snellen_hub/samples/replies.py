@@ -89,7 +89,8 @@ def encode_replies(records: Iterable[Record], names: Sequence[str]) -> bytes:
     offsets, chunks = [0], []
     for first in range(0, len(names), CHUNK):
         chunk = [by_name.get(name) for name in names[first : first + CHUNK]]
-        results += bytes(map(_result_code, chunk))
+        ends = ("none" if record is None else record_result(record) for record in chunk)
+        results += bytes(map(RESULTS.index, ends))
         stored = [None if record is None else reduce_record(record) for record in chunk]
         chunks.append(zlib.compress(_encode(stored)))
         offsets.append(offsets[-1] + len(chunks[-1]))
@@ -185,10 +186,6 @@ def _size(kept: _Index | bytes) -> int:
 
 def _damage_error(key: str) -> StorageError:
     return StorageError(f"the file of replies {key} in the storage is damaged")
-
-
-def _result_code(record: Record | None) -> int:
-    return RESULTS.index("none" if record is None else record_result(record))
 
 
 def _reduce_answer(answer: str | None) -> str | None:

@@ -11,7 +11,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen import __version__
-from snellen_hub.accounts.access import now
 from snellen_hub.boards.published import scores_by_submission
 from snellen_hub.database.tables import BenchmarkVersion, HostedBenchmark, Submission
 from snellen_hub.moment_text import iso_time
@@ -96,7 +95,6 @@ def note_version(session: Session, row: HostedBenchmark, reason: str, changes: V
             # The key of public data is their SHA-256.
             digest="" if row.is_hidden else row.data,
             changes=msgspec.to_builtins(changes),
-            created=now(),
         )
     )
 

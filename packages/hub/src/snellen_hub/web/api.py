@@ -20,7 +20,7 @@ from snellen_hub.intake import ModelFacts, NewSubmission
 from snellen_hub.phase_text import MOST_PHASES, convert_phases
 from snellen_hub.public_scores import public_score
 from snellen_hub.question_parts import describe_parts
-from snellen_hub.reported_numbers.checks import clean_model_name
+from snellen_hub.reported_numbers.numbers import clean_model_name
 from snellen_hub.reported_numbers.other_numbers import read_other_numbers
 from snellen_hub.samples.versions import score_history
 from snellen_hub.web.access import client_address

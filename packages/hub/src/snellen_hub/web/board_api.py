@@ -1,4 +1,4 @@
-"""The endpoints of boards, under /api/v1."""
+"""The endpoints of boards, under /api/v1, and their feeds, where readers of feeds look for them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from snellen import __version__
 from snellen_hub.boards.changes import change_count
 from snellen_hub.boards.exports import page_csv, page_json, page_parquet
+from snellen_hub.boards.feeds import ChangeFeed, change_feed
 from snellen_hub.boards.history import board_history, model_history, read_changes
 from snellen_hub.boards.pages import read_tables
 from snellen_hub.boards.queries import apply_query_to_page, parse_query
@@ -25,6 +26,7 @@ from snellen_hub.web.conditional import not_modified, validators
 from snellen_hub.web.parameters import BoardName, HubOf
 
 board_router = APIRouter(prefix="/api/v1")
+feed_router = APIRouter()
 
 Form = Annotated[str, Query(pattern="^(json|csv|parquet)$")]
 Moment = Annotated[str, Query(alias="as-of", max_length=40)]
@@ -93,6 +95,27 @@ def list_changes(
     """The changes of all boards after one of them, the earliest first."""
     with hub.database.reading() as session:
         return json_response(read_changes(session, after, limit))
+
+
+@feed_router.get("/feed.xml")
+def show_feed(request: Request, hub: HubOf) -> Response:
+    """The latest changes of all boards, as Atom."""
+    with hub.database.reading() as session:
+        return _feed(request, change_feed(session, hub.config))
+
+
+@feed_router.get("/benchmarks/{name}/feed.xml")
+@feed_router.get("/suites/{name}/feed.xml")
+def show_board_feed(request: Request, name: BoardName, hub: HubOf) -> Response:
+    """The latest changes of the board of a benchmark, or those of a suite's members, as Atom."""
+    with hub.database.reading() as session:
+        return _feed(request, change_feed(session, hub.config, find_board(session, request, name)))
+
+
+def _feed(request: Request, feed: ChangeFeed) -> Response:
+    return not_modified(request, feed.etag, feed.updated) or Response(
+        feed.content, media_type="application/atom+xml; charset=utf-8", headers=validators(feed.etag, feed.updated)
+    )
 
 
 def describe_suite(row: HostedSuite) -> dict[str, Any]:

@@ -54,7 +54,11 @@ class SignInNeeded(Exception):
 def browser_of(request: Request) -> Browser | None:
     """The browser that sends a request; None if it is not signed in. Read once per request."""
     if not hasattr(request.state, "browser"):
-        request.state.browser = _read_browser(request)
+        secret, known = read_hub_cookie(request, SIGN_IN_COOKIE), None
+        if secret:
+            with hub_of(request).database.reading() as session:
+                known = browser_caller(session, secret)
+        request.state.browser = None if known is None else Browser(known[0], known[1].csrf, secret)
     browser: Browser | None = request.state.browser
     return browser
 
@@ -187,15 +191,6 @@ def checked_target(target: str) -> str:
 def is_https(request: Request) -> bool:
     """Whether people reach this hub over https."""
     return hub_of(request).config.url.startswith("https://")
-
-
-def _read_browser(request: Request) -> Browser | None:
-    secret = read_hub_cookie(request, SIGN_IN_COOKIE)
-    if not secret:
-        return None
-    with hub_of(request).database.reading() as session:
-        known = browser_caller(session, secret)
-    return None if known is None else Browser(known[0], known[1].csrf, secret)
 
 
 def _visitor_csrf(secret: str) -> str:

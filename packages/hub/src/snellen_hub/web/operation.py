@@ -14,10 +14,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from snellen import __version__
-from snellen_hub.accounts.access import now
 from snellen_hub.database.tables import ScoringJob, Submission
 from snellen_hub.hub import Hub
 from snellen_hub.jobs.heartbeat import is_alive, read_workers
+from snellen_hub.moment_text import now
 from snellen_hub.storage import PROBE_KEY
 from snellen_hub.web.access import client_address
 from snellen_hub.web.logs import log_line
@@ -31,30 +31,18 @@ _SIZE_SECONDS = 600.0
 """For how long the size of the storage holds."""
 
 
-class RequestCounts:
-    """Metrics of requests, one set per process."""
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "snellen_hub_requests", "Requests", ["route", "method", "status"], registry=self.registry
-        )
-        self.seconds = Histogram(
-            "snellen_hub_request_seconds", "Seconds of a request", ["route"], registry=self.registry
-        )
-        self.going_on = Gauge(
-            "snellen_hub_requests_going_on", "Requests that are being answered", registry=self.registry
-        )
-
-
 class RequestObserver:
     """Counts and logs each request with its status and duration, and adds headers to answers that
     have none of their own."""
 
-    def __init__(self, app: ASGIApp, counts: RequestCounts, headers: dict[str, str]) -> None:
+    def __init__(self, app: ASGIApp, registry: CollectorRegistry, headers: dict[str, str]) -> None:
         self._app = app
-        self._counts = counts
         self._headers = headers
+        prefix = "snellen_hub_request"
+        labels = ["route", "method", "status"]
+        self._requests = Counter(f"{prefix}s", "Requests", labels, registry=registry)
+        self._seconds = Histogram(f"{prefix}_seconds", "Seconds of a request", ["route"], registry=registry)
+        self._going_on = Gauge(f"{prefix}s_going_on", "Requests that are being answered", registry=registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,17 +60,17 @@ class RequestObserver:
                 headers["X-Request-Id"] = name
             await send(message)
 
-        self._counts.going_on.inc()
+        self._going_on.inc()
         try:
             await self._app(scope, receive, send_with_headers)
         finally:
-            self._counts.going_on.dec()
+            self._going_on.dec()
             # The pattern of the path, never the path: it may hold an invitation.
             route = getattr(scope.get("route"), "path", "unknown")
             method = scope["method"] if scope["method"] in _METHODS else "other"
             duration = time.monotonic() - started
-            self._counts.requests.labels(route, method, status).inc()
-            self._counts.seconds.labels(route).observe(duration)
+            self._requests.labels(route, method, status).inc()
+            self._seconds.labels(route).observe(duration)
             address = client_address(Request(scope))
             log_line(
                 "request",
@@ -97,9 +85,9 @@ class RequestObserver:
 
 def add_operation(app: FastAPI, hub: Hub, headers: dict[str, str]) -> None:
     """Add `/health`, `/health/live`, `/metrics`, and the log of requests."""
-    counts = RequestCounts()
+    registry = CollectorRegistry()
     readiness = _Readiness(hub)
-    gauges = _HubGauges(hub, counts.registry)
+    gauges = _HubGauges(hub, registry)
     router = APIRouter(include_in_schema=False)
 
     @router.get("/health/live")
@@ -118,10 +106,10 @@ def add_operation(app: FastAPI, hub: Hub, headers: dict[str, str]) -> None:
     def metrics() -> Response:
         """Counts for Prometheus."""
         gauges.read()
-        return Response(generate_latest(counts.registry), media_type="text/plain; version=0.0.4")
+        return Response(generate_latest(registry), media_type="text/plain; version=0.0.4")
 
     app.include_router(router)
-    app.add_middleware(RequestObserver, counts=counts, headers=headers)
+    app.add_middleware(RequestObserver, registry=registry, headers=headers)
 
 
 class _Readiness:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -30,7 +31,6 @@ from snellen_hub.samples.replies import RepliesReader, StoredReply
 from snellen_hub.web.access import note_request
 from snellen_hub.web.board_api import json_response
 from snellen_hub.web.downloads import send_medium
-from snellen_hub.web.item_addresses import item_path, medium_path
 from snellen_hub.web.parameters import BoardName, HubOf, SubmitToken
 
 samples_router = APIRouter()
@@ -182,7 +182,7 @@ def item_json(benchmark: str, item: ItemOnPage) -> dict[str, Any]:
         "answer": list(content.gold),
         "groups": content.groups,
         "media": [
-            {**msgspec.to_builtins(link), "url": medium_path(benchmark, link.digest)}
+            {**msgspec.to_builtins(link), "url": f"/benchmarks/{benchmark}/media/{link.digest}"}
             for link in content.media
             if link.digest
         ],
@@ -191,6 +191,15 @@ def item_json(benchmark: str, item: ItemOnPage) -> dict[str, Any]:
         "results": dict(item.results),
         "url": item_path(benchmark, item.name),
     }
+
+
+def item_path(benchmark: str, item: str) -> str:
+    """The page of a question. Browsers change paths with dots or empty parts, so that such an id
+    stands in the query."""
+    base = f"/benchmarks/{benchmark}/samples"
+    if {"", ".", ".."} & set(item.replace("\\", "/").split("/")):
+        return f"{base}?{urlencode({'id': item})}"
+    return f"{base}/{quote(item, safe='')}"
 
 
 def reply_json(reply: StoredReply | None) -> dict[str, Any] | None:

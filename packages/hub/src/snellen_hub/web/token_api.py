@@ -9,10 +9,9 @@ from fastapi import Path as PathParameter
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from snellen_hub.accounts.access import now
 from snellen_hub.accounts.random_secrets import secret_digest
 from snellen_hub.database.tables import AccessToken
-from snellen_hub.moment_text import iso_time
+from snellen_hub.moment_text import iso_time, now
 from snellen_hub.web.access import check_token, note_request, token_of
 from snellen_hub.web.parameters import AnyToken, HubOf, ReadToken
 

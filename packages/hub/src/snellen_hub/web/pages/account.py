@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
 from snellen.core.literals import parse_finite
-from snellen_hub.accounts.access import create_token, now, sign_out_everywhere
+from snellen_hub.accounts.access import create_token, sign_out_everywhere
 from snellen_hub.accounts.attempts import MAX_FAILURES, AttemptLimit, count_attempt
 from snellen_hub.accounts.changes import delete_account, set_password
 from snellen_hub.accounts.passwords import verify_password
@@ -20,6 +20,7 @@ from snellen_hub.accounts.roles import SCOPES, scopes_of
 from snellen_hub.database.tables import AccessToken, Account, SignIn
 from snellen_hub.hosts import hosted_benchmarks
 from snellen_hub.hub import Hub
+from snellen_hub.moment_text import now
 from snellen_hub.web.access import note_request
 from snellen_hub.web.browser import Browser, sign_in_browser, sign_out_browser, start_browser
 from snellen_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
@@ -34,7 +35,7 @@ router = APIRouter(include_in_schema=False)
 def own_account(hub: HubOf, browser: ReaderBrowser) -> Account:
     """A dependency: the account that is signed in."""
     with hub.database.reading() as session:
-        return _own_account(session, browser)
+        return session.get_one(Account, browser.account_id)
 
 
 OwnAccount = Annotated[Account, Depends(own_account)]
@@ -54,29 +55,17 @@ _TOKENS = 50
 def account_page(request: Request, hub: HubOf, browser: ReaderBrowser, done: Done = "") -> Response:
     """Who one is, and every browser that is signed in."""
     with hub.database.reading() as session:
-        account = _own_account(session, browser)
+        account = session.get_one(Account, browser.account_id)
         query = select(SignIn).where(SignIn.account_id == account.id, SignIn.expires > now())
         rows = session.scalars(query.order_by(SignIn.created.desc())).all()
         hosted = hosted_benchmarks(session, account.id)
-    here = secret_digest(browser.secret)
-    sign_ins = [
-        {
-            "handle": row.digest.hex()[:16],
-            "agent": row.agent,
-            "address": row.address,
-            "created": row.created,
-            "expires": row.expires,
-            "is_here": row.digest == here,
-        }
-        for row in rows
-    ]
     return render_form(
         request,
         "account.html",
-        FormState(),
         title="Account",
         account=account,
-        sign_ins=sign_ins,
+        sign_ins=rows,
+        here=secret_digest(browser.secret),
         hosted=hosted,
         done=_DONE.get(done),
     )
@@ -113,7 +102,7 @@ def end_all_sign_ins(request: Request, hub: HubOf, browser: ReaderForm) -> Respo
 @router.get("/account/password")
 def password_page(request: Request, account: OwnAccount) -> Response:
     """The form to change the password."""
-    return _password_form(request, FormState(), account)
+    return render_form(request, "password.html", title="Change the password", account=account)
 
 
 @router.post("/account/password")
@@ -125,9 +114,9 @@ def change_password(
         raise HTTPException(409, "this account has no password: you sign in with your organisation")
     check_new_password(form)
     if form.problems or not _is_own_password(hub, account, form):
-        return _password_form(request, form, account)
+        return render_form(request, "password.html", form, title="Change the password", account=account)
     with hub.database.writing() as session:
-        account = _own_account(session, browser)
+        account = session.get_one(Account, browser.account_id)
         set_password(session, account, form.raw("password"))
         created = start_browser(session, request, account)
         note_request(session, request, "password changed", browser.account_id)
@@ -139,7 +128,7 @@ def change_password(
 @router.get("/account/delete")
 def delete_page(request: Request, account: OwnAccount) -> Response:
     """What is deleted with the account and what stays, and the form to do it."""
-    return _delete_form(request, FormState(), account)
+    return render_form(request, "delete_account.html", title="Delete the account", account=account)
 
 
 @router.post("/account/delete")
@@ -147,17 +136,16 @@ def send_delete(request: Request, hub: HubOf, browser: ReaderForm, account: OwnA
     """Delete one's own account, which needs the password."""
     if form.value("name") != account.name:
         form.refuse("name", sentence("type the name of your account, {name}", name=account.name))
-    if form.problems or not _is_own_password(hub, account, form):
-        return _delete_form(request, form, account)
-    try:
-        with hub.database.writing() as session:
-            keys = delete_account(session, _own_account(session, browser))
-            note_request(session, request, "account deleted", browser.account_id)
-    except UsageError as error:
-        form.refuse("", error)
-        return _delete_form(request, form, account)
-    for key in keys:
-        hub.storage.delete(key)
+    if not form.problems and _is_own_password(hub, account, form):
+        try:
+            with hub.database.writing() as session:
+                keys = delete_account(session, session.get_one(Account, browser.account_id))
+                note_request(session, request, "account deleted", browser.account_id)
+        except UsageError as error:
+            form.refuse("", error)
+    if form.problems:
+        return render_form(request, "delete_account.html", form, title="Delete the account", account=account)
+    hub.storage.delete(*keys)
     response = redirect("/")
     sign_out_browser(request, response)
     return response
@@ -172,26 +160,22 @@ def tokens_page(request: Request, hub: HubOf, browser: ReaderBrowser, done: Done
 @router.post("/account/tokens")
 def make_token(request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm) -> Response:
     """Make a token and show it, this once."""
-    label = form.value("label")
+    label, days = form.value("label"), parse_finite(form.value("days"))
     scopes = frozenset(scope for scope in SCOPES if form.value(f"scope-{scope}"))
     longest = hub.config.sessions.token_days
-    days = _read_days(form.value("days"))
     if not label:
         form.refuse("label", sentence("say what the token is for"))
     if not scopes:
         form.refuse("scopes", sentence("choose at least one thing that the token may do"))
     elif not scopes <= browser.caller.scopes:
         form.refuse("scopes", sentence("your role may not do that"))
-    if days is None or days > longest:
+    if days is None or not 0 < days <= longest:
         form.refuse("days", sentence("a number of days, at most {most}", most=f"{longest:g}"))
-    if form.problems:
-        return _tokens_page(request, hub, browser, form)
-    secret = ""
     with hub.database.writing() as session:
-        account = _own_account(session, browser)
+        account = session.get_one(Account, browser.account_id)
         if len(_live_tokens(session, account.id)) >= _TOKENS:
             form.refuse("", sentence("you have {most} tokens; revoke one first", most=_TOKENS))
-        else:
+        if not form.problems:
             secret = create_token(session, account, label, scopes, hub.config.sessions, days)
             note_request(session, request, "token", browser.account_id, label, scopes=sorted(scopes))
     if form.problems:
@@ -207,10 +191,6 @@ def revoke_token(request: Request, hub: HubOf, browser: ReaderForm, number: Toke
         row.revoked = row.revoked or now()
         note_request(session, request, "token revoked", browser.account_id, row.label)
     return redirect("/account/tokens?done=revoked")
-
-
-def _own_account(session: Session, browser: Browser) -> Account:
-    return session.get_one(Account, browser.account_id)
 
 
 def _is_own_password(hub: Hub, account: Account, form: FormState) -> bool:
@@ -236,11 +216,6 @@ def _live_tokens(session: Session, account_id: int) -> list[AccessToken]:
     return list(session.scalars(query.order_by(AccessToken.id.desc())))
 
 
-def _read_days(text: str) -> float | None:
-    days = parse_finite(text)
-    return days if days is not None and days > 0 else None
-
-
 def _tokens_page(request: Request, hub: Hub, browser: Browser, form: FormState, **context: Any) -> Response:
     with hub.database.reading() as session:
         tokens = _live_tokens(session, browser.account_id)
@@ -258,11 +233,3 @@ def _tokens_page(request: Request, hub: Hub, browser: Browser, form: FormState, 
         scopes=[scope for scope in SCOPES if scope in own],
         **context,
     )
-
-
-def _password_form(request: Request, form: FormState, account: Account) -> Response:
-    return render_form(request, "password.html", form, title="Change the password", account=account)
-
-
-def _delete_form(request: Request, form: FormState, account: Account) -> Response:
-    return render_form(request, "delete_account.html", form, title="Delete the account", account=account)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from snellen_hub.boards.tables import BoardCell, BoardPage, BoardTable, TableRow
+from snellen_hub.boards.changes import changes_of
+from snellen_hub.boards.tables import BoardPage, BoardTable, TableRow
+from snellen_hub.database.tables import BoardChange
 from snellen_hub.hosting import find_hosted_benchmark
 from snellen_hub.moment_text import iso_time
 from snellen_hub.question_parts import describe_parts
 from snellen_hub.samples.versions import read_versions
 from snellen_hub.web.board_api import find_board
-from snellen_hub.web.pages.board_context import board_path
-from snellen_hub.web.pages.change_lines import ChangeLine, latest_changes
+from snellen_hub.web.pages.boards import board_path
 from snellen_hub.web.pages.frame import render
 from snellen_hub.web.pages.page_cache import public_page, read_board_page
 from snellen_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
@@ -65,18 +67,20 @@ def history_page(
     def draw(session: Session) -> Response:
         board = find_board(session, request, name)
         page = read_board_page(request, session, hub, board)
-        changes = latest_changes(session, _CHANGES, board)
+        changes = session.scalars(changes_of(board, _CHANGES)).all()
         return _draw_history(request, page, table, by, changes)
 
     return public_page(request, draw)
 
 
-def _draw_history(request: Request, page: BoardPage, table: str, by: str, changes: list[ChangeLine]) -> Response:
+def _draw_history(request: Request, page: BoardPage, table: str, by: str, changes: Sequence[BoardChange]) -> Response:
     chosen = page.table(table) or page.tables[0]
     # The rows of a suite are averages of several submissions, with no day of publication.
     is_suite = page.kind == "suite"
     days = "released" if is_suite else by
-    days = days or ("released" if _has_release_dates(chosen) else "published")
+    if not days:
+        released = sum(bool(row.facts.get("released")) for row in chosen.rows)
+        days = "released" if 2 * released > len(chosen.rows) else "published"
     rows = _history_rows(chosen, days)
     return render(
         request,
@@ -91,19 +95,18 @@ def _draw_history(request: Request, page: BoardPage, table: str, by: str, change
         timeline=draw_timeline([one for one, _ in rows]),
         lines=[(_day_text(row, days), one, row) for one, row in reversed(rows)],
         digits=column.digits if (column := chosen.column(chosen.main)) else 1,
-        undated=sum(_value(row, chosen) is not None for row in chosen.rows) - len(rows),
+        undated=sum(_main_score(row, chosen, date.min) is not None for row in chosen.rows) - len(rows),
     )
 
 
 def _history_rows(table: BoardTable, days: str) -> list[tuple[TimedScore, TableRow]]:
     """The rows with a day and a number of the benchmark's protocol, by day."""
-    dated: list[tuple[TimedScore, TableRow]] = []
+    dated = []
     for row in table.rows:
-        cell = _value(row, table)
         day = _first_day(_day_text(row, days))
-        if cell is None or cell.value is None or day is None:
-            continue
-        dated.append((TimedScore(day, cell.value, cell.low, cell.high, row.model, False), row))
+        score = None if day is None else _main_score(row, table, day)
+        if score is not None:
+            dated.append((score, row))
     dated.sort(key=lambda pair: (pair[0].day, pair[0].value))
     marked = mark_best([one for one, _ in dated])
     return [(one, row) for one, (_, row) in zip(marked, dated, strict=True)]
@@ -114,15 +117,12 @@ def _day_text(row: TableRow, days: str) -> str:
     return text[:10]
 
 
-def _value(row: TableRow, table: BoardTable) -> BoardCell | None:
+def _main_score(row: TableRow, table: BoardTable, day: date) -> TimedScore | None:
     """The main number of a row, unless another protocol made it."""
     cell = row.cells.get(table.main)
-    return None if cell is None or cell.value is None or cell.mark else cell
-
-
-def _has_release_dates(table: BoardTable) -> bool:
-    """Whether most rows say when the model was released."""
-    return 2 * sum(bool(row.facts.get("released")) for row in table.rows) > len(table.rows)
+    if cell is None or cell.value is None or cell.mark:
+        return None
+    return TimedScore(day, cell.value, cell.low, cell.high, row.model)
 
 
 def _first_day(text: str) -> date | None:

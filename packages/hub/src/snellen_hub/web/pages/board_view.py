@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -14,7 +14,6 @@ from snellen_hub.web.pages.scales import IntervalBar, NumberScale, scale_of
 
 _MODEL = BoardColumn("model", "", "text")
 """The heads of the rows, as `BoardQuery.sort` calls them."""
-EVIDENCE = "evidence"
 _DRAWN_OTHERWISE = {"rank", "tier"}
 """Columns that every table has at its left, and bands of rows."""
 _MISSING = BoardCell()
@@ -34,7 +33,7 @@ class RowView(NamedTuple):
     """A row as it is drawn."""
 
     row: TableRow
-    cells: tuple[CellView, ...]
+    cells: Sequence[CellView]
     starts_group: bool
     """Whether a group of rows that cannot be told apart starts here."""
     is_even: bool
@@ -62,38 +61,19 @@ class ColumnView(NamedTuple):
     """Sorts by this column, or turns its order."""
 
 
-class Footnote(NamedTuple):
-    letter: str
-    text: str
-
-
 class TableView(NamedTuple):
     """A table as it is drawn."""
 
     table: BoardTable
     model: ColumnView
-    columns: tuple[ColumnView, ...]
-    rows: tuple[RowView, ...]
-    footnotes: tuple[Footnote, ...]
+    columns: Sequence[ColumnView]
+    rows: Sequence[RowView]
+    footnotes: Mapping[str, str]
+    """The letter of each text."""
     is_grouped: bool
     """Whether the order is that of the ranks, so that groups are drawn."""
     has_groups: bool
     can_compare: bool
-
-
-class _Footnotes:
-    """Footnotes of a table, each text once."""
-
-    def __init__(self) -> None:
-        self._letters: dict[str, str] = {}
-
-    def letter(self, *texts: str) -> str:
-        """The letters of the texts that are not empty, separated by spaces."""
-        letters = [self._letters.setdefault(text, letter_of(len(self._letters))) for text in texts if text]
-        return " ".join(dict.fromkeys(letters))
-
-    def all(self) -> tuple[Footnote, ...]:
-        return tuple(Footnote(letter, text) for text, letter in self._letters.items())
 
 
 def letter_of(position: int) -> str:
@@ -115,8 +95,9 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
         for column in columns
         if (scale := _scale(table.rows, column, is_main=column.key == table.main))
     }
-    is_grouped = query.sort in ("", table.main) and _is_best_first(table, query)
-    notes = _Footnotes()
+    main = table.column(table.main)
+    natural = main is None or main.kind != "rank"
+    letters: dict[str, str] = {}
     rows: list[RowView] = []
     tier: int | None = None
     is_even = False
@@ -129,15 +110,18 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
         for column in columns:
             cell, scale = row.cells.get(column.key, _MISSING), scales.get(column.key)
             bar = scale.bar(cell.value, cell.low, cell.high) if scale else None
-            cells.append(CellView(column, cell, bar, notes.letter(cell.mark, cell.note)))
-        rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row), row_link(row)))
+            notes = filter(None, (cell.mark, cell.note))
+            marks = [letters.setdefault(note, letter_of(len(letters))) for note in notes]
+            cells.append(CellView(column, cell, bar, " ".join(dict.fromkeys(marks))))
+        about = (str(row.facts.get(name) or "") for name in ("team", "organisation"))
+        rows.append(RowView(row, cells, starts, is_even, " · ".join(filter(None, (*about, row.level))), row_link(row)))
     return TableView(
         table=chosen,
         model=_column_head(_MODEL, table, query, path),
-        columns=tuple(_column_head(column, table, query, path) for column in columns),
-        rows=tuple(rows),
-        footnotes=notes.all(),
-        is_grouped=is_grouped,
+        columns=[_column_head(column, table, query, path) for column in columns],
+        rows=rows,
+        footnotes=letters,
+        is_grouped=query.sort in ("", table.main) and query.descending in (None, natural),
         has_groups=any(row.tier is not None for row in table.rows),
         can_compare=any(row.submission for row in table.rows),
     )
@@ -154,24 +138,12 @@ def address(path: str, query: BoardQuery) -> str:
     return f"{path}?{text}" if text else path
 
 
-def model_line(row: TableRow) -> str:
-    """Organisation and level of a model in one line, as far as they are known."""
-    said = (str(row.facts.get(name) or "") for name in ("team", "organisation"))
-    return " · ".join(filter(None, (*said, row.level)))
-
-
 def row_link(row: TableRow) -> str:
     """The page of the submissions behind a row; empty for none."""
     if row.submission:
         return f"/submissions/{row.submission}"
     pairs = [("s", public_id) for public_id in dict.fromkeys(row.submissions.values())]
     return f"/compare?{urlencode(pairs)}" if pairs else ""
-
-
-def _is_best_first(table: BoardTable, query: BoardQuery) -> bool:
-    column = table.column(table.main)
-    natural = column is None or column.kind != "rank"
-    return query.descending is None or query.descending == natural
 
 
 def _scale(rows: Sequence[TableRow], column: BoardColumn, *, is_main: bool) -> NumberScale | None:

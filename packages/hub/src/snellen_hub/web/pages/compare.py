@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen.report import format as fmt
 from snellen_hub.boards.paired_scores import paired_tests
-from snellen_hub.boards.published import BoardRow, PublishedScore, read_published
+from snellen_hub.boards.published import PublishedScore, read_published
 from snellen_hub.boards.radar import AxisValue, ComparedAxis, group_keys, radar_chart
 from snellen_hub.boards.tables import BoardPage
 from snellen_hub.database.tables import HostedBenchmark, Submission
@@ -44,7 +44,7 @@ class ComparedBenchmark(NamedTuple):
     """Submissions to one benchmark side by side."""
 
     benchmark: HostedBenchmark
-    models: Sequence[BoardRow]
+    models: Sequence[PublishedScore]
     axes: Sequence[ComparedAxis]
     points: Sequence[Mapping[str, AxisValue]]
     """The numbers of each model, by the key of the axis."""
@@ -52,7 +52,7 @@ class ComparedBenchmark(NamedTuple):
     differences: Sequence[DifferenceRow]
     groupings: Mapping[str, bool]
     """Groupings that can be the axes, and whether they are."""
-    others: Sequence[BoardRow]
+    others: Sequence[PublishedScore]
     """Submissions that can be added."""
 
 
@@ -123,13 +123,13 @@ def _comparison(
     keys = [axis.key for axis in chart.axes]
     return ComparedBenchmark(
         benchmark=benchmark,
-        models=[one.row for one in members],
+        models=members,
         axes=chart.axes,
         points=points,
         radar=radar,
         differences=_differences(hub, members),
         groupings={name: own[:_MOST_AXES] == keys for name, own in groupings.items()},
-        others=[one.row for one in published if one.row.submission not in chosen],
+        others=[one for one in published if one.row.submission not in chosen],
     )
 
 
@@ -138,10 +138,10 @@ def _differences(hub: Hub, members: Sequence[PublishedScore]) -> list[Difference
     if len(members) < 2:
         return []
     tests = paired_tests(hub.storage, members)
-    first = members[0].row.score.headline
+    first = members[0].score.headline
     rows = []
     for position, one in enumerate(members[1:], 1):
-        headline = one.row.score.headline
+        headline = one.score.headline
         text = interval = p = ""
         if headline.value is not None and first.value is not None:
             text = fmt.difference_text(headline.value - first.value)

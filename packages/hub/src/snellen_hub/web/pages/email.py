@@ -17,7 +17,7 @@ from snellen_hub.hub import Hub
 from snellen_hub.web.access import note_request
 from snellen_hub.web.browser import browser_of, require_visitor_form
 from snellen_hub.web.logs import log_error
-from snellen_hub.web.pages.forms import FormState, PostedForm, render_form
+from snellen_hub.web.pages.forms import PostedForm, render_form
 from snellen_hub.web.pages.frame import redirect
 from snellen_hub.web.parameters import HubOf, ReaderForm
 
@@ -43,9 +43,7 @@ def email_page(request: Request, hub: HubOf, secret: str) -> Response:
     with hub.database.reading() as session:
         row = open_email_link(session, secret)
         name, email = row.account.name, row.email
-    return render_form(
-        request, "email.html", FormState(), title="Your e-mail address", name=name, email=email, secret=secret
-    )
+    return render_form(request, "email.html", title="Your e-mail address", name=name, email=email, secret=secret)
 
 
 @router.post("/emails/{secret}", dependencies=[Depends(require_visitor_form)])

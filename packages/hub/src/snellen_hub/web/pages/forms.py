@@ -58,8 +58,11 @@ async def read_form(request: Request) -> FormState:
 PostedForm = Annotated[FormState, Depends(read_form)]
 
 
-def render_form(request: Request, template: str, form: FormState, status: int = 200, **context: Any) -> Response:
+def render_form(
+    request: Request, template: str, form: FormState | None = None, status: int = 200, **context: Any
+) -> Response:
     """A page with a form, which no cache keeps; 422 if the form has mistakes."""
+    form = form or FormState()
     if form.problems and status == 200:
         status = 422
     signed_in = browser_of(request)

@@ -102,13 +102,9 @@ def translate(language: str, english: str, **values: object) -> str:
     """A text in a language, with values for its {names}."""
     text = english if language == "en" else _chinese().get(english)
     if text is None:
-        text = english if values else _translate_filled(english)
+        # A sentence may arrive with its values in it; it stays English if nothing is known of it.
+        text = english if values else translate_sentence(english) or _translate_numbers(english)
     return text.format(**values) if values else text
-
-
-def _translate_filled(english: str) -> str:
-    """A sentence that arrives with its values in it; in English if nothing is known of it."""
-    return translate_sentence(english) or _translate_numbers(english)
 
 
 def _translate_numbers(english: str) -> str:

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from snellen_hub.boards.changes import changes_of
 from snellen_hub.boards.tables import BoardPage
 from snellen_hub.database.tables import HostedBenchmark, HostedSuite
-from snellen_hub.web.pages.board_context import SmallRow, best_rows, board_path
-from snellen_hub.web.pages.change_lines import latest_changes
+from snellen_hub.web.pages.boards import SmallRow, best_rows, board_path
 from snellen_hub.web.pages.frame import render
 from snellen_hub.web.pages.page_cache import public_page, read_board_page
 from snellen_hub.web.parameters import HubOf
@@ -46,7 +46,7 @@ def home(request: Request, hub: HubOf) -> Response:
             "home.html",
             benchmarks=cards,
             suites=[_card(read_board_page(request, session, hub, row)) for row in suites],
-            changes=latest_changes(session, _CHANGES),
+            changes=session.scalars(changes_of(None, _CHANGES)).all(),
             models=len({row.model for card in cards for row in card.page.tables[0].rows}),
         )
 

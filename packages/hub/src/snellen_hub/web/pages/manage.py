@@ -33,7 +33,7 @@ def manage_page(request: Request, hub: HubOf, browser: OwnerBrowser) -> Response
         query = select(ScoringJob.status, func.count(ScoringJob.id)).group_by(ScoringJob.status)
         flags = session.scalar(select(func.count(WrongLabelFlag.id)).where(WrongLabelFlag.settled.is_(None)))
         jobs = {row[0]: row[1] for row in session.execute(query)}
-    return render_form(request, "manage.html", FormState(), title="Manage", counts=counts, jobs=jobs, flags=flags)
+    return render_form(request, "manage.html", title="Manage", counts=counts, jobs=jobs, flags=flags)
 
 
 @router.get("/manage/benchmarks")
@@ -45,9 +45,7 @@ def benchmarks_page(request: Request, hub: HubOf, browser: OwnerBrowser) -> Resp
             Submission.benchmark_id, Submission.visibility
         )
         counts = {(row[0], row[1]): row[2] for row in session.execute(query)}
-    return render_form(
-        request, "manage_benchmarks.html", FormState(), title="Benchmarks", benchmarks=benchmarks, counts=counts
-    )
+    return render_form(request, "manage_benchmarks.html", title="Benchmarks", benchmarks=benchmarks, counts=counts)
 
 
 @router.get("/manage/jobs")
@@ -67,12 +65,7 @@ def jobs_page(request: Request, hub: HubOf, browser: OwnerBrowser, done: Done = 
         )
         rows = session.scalars(query).all()
     return render_form(
-        request,
-        "manage_jobs.html",
-        FormState(),
-        title="Jobs",
-        rows=rows,
-        done="The job waits for a worker again." if done else None,
+        request, "manage_jobs.html", title="Jobs", rows=rows, done="The job waits for a worker again." if done else None
     )
 
 

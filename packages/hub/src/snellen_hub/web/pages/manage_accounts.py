@@ -9,12 +9,12 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.accounts.access import invite, now
-from snellen_hub.accounts.changes import confirm_account, delete_account, disable_account, enable_account, set_role
-from snellen_hub.accounts.password_resets import create_reset
+from snellen_hub.accounts.access import invite
+from snellen_hub.accounts.changes import CHANGES, create_reset, delete_account, set_role
 from snellen_hub.accounts.roles import ROLES
 from snellen_hub.database.tables import Account, Invitation, Submission
 from snellen_hub.hub import Hub
+from snellen_hub.moment_text import now
 from snellen_hub.web.access import note_request
 from snellen_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
 from snellen_hub.web.pages.frame import redirect
@@ -82,12 +82,8 @@ def change_account(request: Request, hub: HubOf, browser: OwnerForm, number: int
             name = account.name
             if action == "role":
                 set_role(session, account, form.value("role"))
-            elif action == "disabled":
-                disable_account(session, account)
-            elif action == "confirmed":
-                confirm_account(account)
-            elif action == "enabled":
-                enable_account(account)
+            elif action in CHANGES:
+                CHANGES[action](session, account)
             elif action == "reset":
                 secret = create_reset(session, account, browser.account_id)
                 link = f"{hub.config.url}/password-resets/{secret}"
@@ -98,22 +94,15 @@ def change_account(request: Request, hub: HubOf, browser: OwnerForm, number: int
             else:
                 raise HTTPException(422, "this form asks for nothing that is known")
             if not form.problems:
-                note_request(
-                    session,
-                    request,
-                    f"account {action}",
-                    browser.account_id,
-                    name,
-                    **({"role": account.role} if action == "role" else {}),
-                )
+                detail = {"role": account.role} if action == "role" else {}
+                note_request(session, request, f"account {action}", browser.account_id, name, **detail)
     except UsageError as error:
         form.refuse("role" if action == "role" else "", error)
     if form.problems or link:
         with hub.database.reading() as session:
             account = _account(session, number)
         return _account_page(request, hub, account, form, link=link)
-    for key in keys:
-        hub.storage.delete(key)
+    hub.storage.delete(*keys)
     if action == "deleted":
         return redirect("/manage/accounts?done=deleted")
     return redirect(f"/manage/accounts/{number}?done={action}")
@@ -142,7 +131,7 @@ def make_invitation(request: Request, hub: HubOf, browser: OwnerForm, form: Post
 def withdraw_invitation(request: Request, hub: HubOf, browser: OwnerForm, handle: str) -> Response:
     """End an invitation that nobody has used."""
     with hub.database.writing() as session:
-        row = next((row for row in _open_invitations(session) if _handle(row) == handle), None)
+        row = next((row for row in _open_invitations(session) if row.digest.hex()[:16] == handle), None)
         if row is None:
             raise HTTPException(404, "there is no such invitation, or it was used")
         note_request(session, request, "invitation withdrawn", browser.account_id, role=row.role)
@@ -183,11 +172,7 @@ def _open_invitations(session: Session) -> list[Invitation]:
     return list(session.scalars(query))
 
 
-def _handle(row: Invitation) -> str:
-    return row.digest.hex()[:16]
-
-
 def _invitations(request: Request, hub: Hub, form: FormState, **context: Any) -> Response:
     with hub.database.reading() as session:
-        rows = [(_handle(row), row) for row in _open_invitations(session)]
+        rows = _open_invitations(session)
     return render_form(request, "manage_invitations.html", form, title="Invitations", rows=rows, roles=ROLES, **context)

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 
 from snellen.core.errors import UsageError
 from snellen.settings import read_secret
-from snellen_hub.accounts.access import AccessDenied, network_of, now
+from snellen_hub.accounts.access import AccessDenied, network_of
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt
 from snellen_hub.accounts.audit import note_action
 from snellen_hub.accounts.openid_accounts import LIFETIME, account_of_claims, start_request, take_request
@@ -23,6 +23,7 @@ from snellen_hub.accounts.openid_client import (
 )
 from snellen_hub.config import OpenIdProvider
 from snellen_hub.hub import Hub
+from snellen_hub.moment_text import now
 from snellen_hub.web.access import client_address, note_request
 from snellen_hub.web.browser import (
     checked_target,
@@ -39,6 +40,7 @@ from snellen_hub.web.parameters import HubOf
 router = APIRouter(include_in_schema=False)
 
 _COOKIE = "snellen_openid"
+_STATUS = {OpenIdUnavailable: 503, AccessDenied: 403}
 _STARTS = 60
 """Sign-ins that one address starts in 15 minutes."""
 
@@ -92,17 +94,12 @@ def come_back(
     except UsageError as problem:
         with hub.database.writing() as session:
             note_action(session, "sign-in failed", address=address, by="openid", problem=str(problem)[:300])
-        raise HTTPException(_status(problem), str(problem)) from problem
+        status = next((code for kind, code in _STATUS.items() if isinstance(problem, kind)), 400)
+        raise HTTPException(status, str(problem)) from problem
     response = redirect(target)
     sign_in_browser(request, response, created)
     delete_hub_cookie(request, response, _COOKIE)
     return response
-
-
-def _status(problem: UsageError) -> int:
-    if isinstance(problem, OpenIdUnavailable):
-        return 503
-    return 403 if isinstance(problem, AccessDenied) else 400
 
 
 def _provider(hub: Hub) -> OpenIdProvider:

@@ -16,7 +16,7 @@ from snellen_hub.question_parts import describe_parts
 from snellen_hub.reveals import find_choice
 from snellen_hub.teams import is_shared_with
 from snellen_hub.web.own_submissions import DONE, Change, change_own, find_own, own_submissions
-from snellen_hub.web.pages.forms import FormState, render_form
+from snellen_hub.web.pages.forms import render_form
 from snellen_hub.web.pages.frame import redirect
 from snellen_hub.web.parameters import Done, HubOf, PublicId, SubmitterBrowser, SubmitterForm
 
@@ -42,13 +42,7 @@ def submissions_page(
         query = own_submissions(browser.caller).offset((page - 1) * _PER_PAGE).limit(_PER_PAGE)
         rows = _with_scores(session, session.scalars(query).all())
     return render_form(
-        request,
-        "own_submissions.html",
-        FormState(),
-        title="Submissions",
-        rows=rows,
-        page=page,
-        pages=-(-count // _PER_PAGE),
+        request, "own_submissions.html", title="Submissions", rows=rows, page=page, pages=-(-count // _PER_PAGE)
     )
 
 
@@ -69,7 +63,6 @@ def own_submission_page(
     return render_form(
         request,
         "own_submission.html",
-        FormState(),
         title=row.model,
         scores=scores,
         row=row,

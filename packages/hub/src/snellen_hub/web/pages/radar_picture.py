@@ -28,14 +28,6 @@ class RadarSpoke(NamedTuple):
     lines: tuple[str, ...]
 
 
-class RadarRing(NamedTuple):
-    """A line of equal values, and where its number stands."""
-
-    value: int
-    points: str
-    label: RadarCorner
-
-
 class RadarShape(NamedTuple):
     """A model's shape: closed if every axis has a number, else lines between neighbours that have
     one."""
@@ -46,9 +38,10 @@ class RadarShape(NamedTuple):
 
 
 class RadarPicture(NamedTuple):
-    axes: tuple[RadarSpoke, ...]
-    rings: tuple[RadarRing, ...]
-    series: tuple[RadarShape, ...]
+    axes: Sequence[RadarSpoke]
+    rings: Sequence[tuple[int, str, RadarCorner]]
+    """Lines of equal values: the value, its points, and where its number stands."""
+    series: Sequence[RadarShape]
 
 
 def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) -> RadarPicture:
@@ -61,11 +54,11 @@ def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) 
         anchor = "middle" if abs(side) < 20 else "start" if side > 0 else "end"
         axes.append(RadarSpoke(end, outer, anchor, _split(label)))
     rings = [
-        RadarRing(value, _point_list([_point(index, count, value) for index in range(count)]), _point(0, count, value))
+        (value, _point_list([_point(index, count, value) for index in range(count)]), _point(0, count, value))
         for value in _RINGS
     ]
     shapes = [_shape(shares) for shares in series]
-    return RadarPicture(tuple(axes), tuple(rings), tuple(shapes))
+    return RadarPicture(axes, rings, shapes)
 
 
 def _shape(shares: Sequence[float | None]) -> RadarShape:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
 from snellen_hub.database.tables import HostedBenchmark, HostedMedium, WrongLabelFlag
@@ -17,11 +17,10 @@ from snellen_hub.samples.browsing import ItemOnPage, ItemReplies, SampleQuery, c
 from snellen_hub.samples.flags import FLAG_KINDS, MAX_REASON, open_flag, read_flags, settle_flags
 from snellen_hub.samples.replies import ReplyResult
 from snellen_hub.web.access import note_request
-from snellen_hub.web.browser import Browser, browser_of, require_browser, require_form
-from snellen_hub.web.item_addresses import item_path
+from snellen_hub.web.browser import browser_of
 from snellen_hub.web.pages.frame import redirect, render
-from snellen_hub.web.parameters import BoardName, HubOf
-from snellen_hub.web.samples_api import Asked, NewFlag, Reader, store_flag
+from snellen_hub.web.parameters import BoardName, HubOf, OwnerBrowser, OwnerForm, ReaderForm
+from snellen_hub.web.samples_api import Asked, NewFlag, Reader, item_path, store_flag
 
 router = APIRouter(include_in_schema=False)
 
@@ -119,7 +118,7 @@ def flag_item(
     request: Request,
     name: BoardName,
     hub: HubOf,
-    browser: Annotated[Browser, Depends(require_form("read"))],
+    browser: ReaderForm,
     item: Annotated[str, Form(min_length=1, max_length=200)],
     kind: Annotated[str, Form(max_length=40)] = "",
     reason: Annotated[str, Form(max_length=2 * MAX_REASON)] = "",
@@ -133,20 +132,17 @@ def flag_item(
 
 
 @router.get("/manage/flags")
-def flags_page(
-    request: Request, hub: HubOf, browser: Annotated[Browser, Depends(require_browser("admin"))]
-) -> Response:
+def flags_page(request: Request, hub: HubOf, browser: OwnerBrowser) -> Response:
     """Every open flag by item, for the owner."""
-    del browser
     with hub.database.reading() as session:
         flagged = read_flags(session)
         closed = session.scalars(
             select(WrongLabelFlag)
             .where(WrongLabelFlag.settled.is_not(None))
+            .options(joinedload(WrongLabelFlag.benchmark))
             .order_by(WrongLabelFlag.settled.desc())
             .limit(50)
         ).all()
-        names = {flag.id: flag.benchmark.name for flag in closed}
     rows = [(each, item_path(each.benchmark, each.item)) for each in flagged]
     return render(
         request,
@@ -154,8 +150,7 @@ def flags_page(
         title="Flagged questions",
         rows=rows,
         flag_kinds=FLAG_KINDS,
-        names=names,
-        closed=[(flag, item_path(names[flag.id], flag.item)) for flag in closed],
+        closed=[(flag, item_path(flag.benchmark.name, flag.item)) for flag in closed],
         count=sum(len(each.flags) for each in flagged),
     )
 
@@ -164,7 +159,7 @@ def flags_page(
 def close_flags(
     request: Request,
     hub: HubOf,
-    browser: Annotated[Browser, Depends(require_form("admin"))],
+    browser: OwnerForm,
     benchmark: Annotated[str, Form(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")],
     item: Annotated[str, Form(min_length=1, max_length=200)],
 ) -> Response:

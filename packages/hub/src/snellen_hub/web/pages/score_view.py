@@ -47,15 +47,6 @@ class OutcomePart(NamedTuple):
     """Its class in the style sheet."""
 
 
-class RunFact(NamedTuple):
-    """A line of `run.json`."""
-
-    name: str
-    value: str
-    is_known: bool
-    """Whether the name is a text of the pages; else it is as the submitter sent it."""
-
-
 def headline_bar(score: PublicScore) -> IntervalBar | None:
     """The headline on the scale of all that is possible."""
     number = score.headline
@@ -89,15 +80,14 @@ def outcome_parts(score: PublicScore) -> list[OutcomePart]:
 _UNREAD = {"no_match", "unparsed", "refused", "truncated"}
 
 
-def run_facts(run: Mapping[str, Any]) -> list[RunFact]:
-    """What `run.json` says of where the replies come from. It is as the submitter sent it."""
-    facts = [RunFact(label, value, True) for name, label in _RUN_FACTS.items() if (value := _plain(run.get(name)))]
+def run_facts(run: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    """What `run.json` says of where the replies come from, as the submitter sent it: names, values,
+    and whether the name is a text of the pages."""
+    facts = [(label, value, True) for name, label in _RUN_FACTS.items() if (value := _plain(run.get(name)))]
     for name in _RUN_TABLES:
         table = run.get(name)
         if isinstance(table, Mapping):
-            facts += [
-                RunFact(str(key)[:_LONGEST], text, False) for key, value in table.items() if (text := _plain(value))
-            ]
+            facts += [(str(key)[:_LONGEST], text, False) for key, value in table.items() if (text := _plain(value))]
     return facts[:_MOST_FACTS]
 
 

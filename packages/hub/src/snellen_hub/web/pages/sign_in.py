@@ -20,25 +20,17 @@ from snellen_hub.accounts.access import (
     sign_out,
 )
 from snellen_hub.accounts.attempts import AttemptLimit, count_attempt
+from snellen_hub.accounts.changes import open_reset, set_password
 from snellen_hub.accounts.email_links import TooManyLetters, create_email_link, parse_address
-from snellen_hub.accounts.password_resets import open_reset, use_reset
 from snellen_hub.accounts.passwords import LONGEST, SHORTEST
 from snellen_hub.database.tables import Account
 from snellen_hub.hub import Hub
 from snellen_hub.web.access import client_address, hub_of, note_request
-from snellen_hub.web.browser import (
-    Browser,
-    browser_of,
-    require_form,
-    require_visitor_form,
-    sign_in_browser,
-    sign_out_browser,
-    start_browser,
-)
+from snellen_hub.web.browser import browser_of, require_visitor_form, sign_in_browser, sign_out_browser, start_browser
 from snellen_hub.web.pages.email import deliver
-from snellen_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
+from snellen_hub.web.pages.forms import FormState, PostedForm, Sentence, render_form, sentence
 from snellen_hub.web.pages.frame import redirect
-from snellen_hub.web.parameters import HubOf
+from snellen_hub.web.parameters import HubOf, ReaderForm
 
 router = APIRouter(include_in_schema=False)
 
@@ -47,6 +39,7 @@ _SIGN_UPS = 5
 """New accounts from one address in 24 hours."""
 _DAY = timedelta(hours=24)
 _TAKEN = sentence("this name is taken; choose another one")
+_SIGN_UP = sentence("An account submits predictions to the benchmarks of this hub.")
 _INVITED = {
     "owner": sentence("You are invited as an owner, who manages benchmarks and accounts."),
     "submitter": sentence("You are invited as a submitter, who submits predictions."),
@@ -72,14 +65,8 @@ def send_sign_in(request: Request, hub: HubOf, form: PostedForm) -> Response:
     if form.problems:
         return _sign_in_again(request, form)
     try:
-        done = sign_in(
-            hub.database,
-            name,
-            form.raw("password"),
-            address,
-            hub.config.sessions,
-            request.headers.get("user-agent", ""),
-        )
+        agent = request.headers.get("user-agent", "")
+        done = sign_in(hub.database, name, form.raw("password"), address, hub.config.sessions, agent)
     except AccessDenied as error:
         form.refuse("", error)
         return _sign_in_again(request, form, 429)
@@ -95,7 +82,7 @@ def send_sign_in(request: Request, hub: HubOf, form: PostedForm) -> Response:
 
 
 @router.post("/sign-out")
-def send_sign_out(request: Request, hub: HubOf, browser: Annotated[Browser, Depends(require_form("read"))]) -> Response:
+def send_sign_out(request: Request, hub: HubOf, browser: ReaderForm) -> Response:
     """End the sign-in of this browser."""
     with hub.database.writing() as session:
         sign_out(session, browser.secret)
@@ -155,7 +142,7 @@ def invitation_page(request: Request, hub: HubOf, secret: str) -> Response:
     """The form to make the account of an invitation."""
     with hub.database.reading() as session:
         role = open_invitation(session, secret).role
-    return _invitation_form(request, FormState(), secret, role)
+    return _account_form(request, FormState(), _INVITED[role])
 
 
 @router.post("/invitations/{secret}", dependencies=_VISITOR)
@@ -168,7 +155,7 @@ def send_invitation(request: Request, hub: HubOf, secret: str, form: PostedForm)
         with hub.database.writing() as session:
             role = open_invitation(session, secret).role
             if form.problems:
-                return _invitation_form(request, form, secret, role)
+                return _account_form(request, form, _INVITED[role])
             account = accept_invitation(session, secret, form.value("name"), form.raw("password"))
             note_request(session, request, "invitation accepted", account.id, account.name, role=role)
             return _go_to_account(request, hub, session, account)
@@ -176,7 +163,7 @@ def send_invitation(request: Request, hub: HubOf, secret: str, form: PostedForm)
         raise
     except UsageError:
         form.refuse("name", _TAKEN)
-        return _invitation_form(request, form, secret, role)
+        return _account_form(request, form, _INVITED[role])
 
 
 @router.get("/password-resets/{secret}")
@@ -192,11 +179,11 @@ def send_reset(request: Request, hub: HubOf, secret: str, form: PostedForm) -> R
     """Set the new password; the person signs in with it."""
     check_new_password(form)
     with hub.database.writing() as session:
-        name = open_reset(session, secret).account.name
+        account = open_reset(session, secret).account
         if form.problems:
-            return _reset_form(request, form, secret, name)
-        account = use_reset(session, secret, form.raw("password"))
-        note_request(session, request, "password reset used", account.id, name)
+            return _reset_form(request, form, secret, account.name)
+        set_password(session, account, form.raw("password"))
+        note_request(session, request, "password reset used", account.id, account.name)
     response = redirect("/sign-in")
     sign_out_browser(request, response)
     return response
@@ -251,8 +238,10 @@ def _sign_in_again(request: Request, form: FormState, status: int = 200) -> Resp
     return render_form(request, "sign_in.html", form, status, title="Sign in")
 
 
-def _sign_up_form(request: Request, form: FormState, status: int = 200) -> Response:
-    lead = sentence("An account submits predictions to the benchmarks of this hub.")
+def _account_form(
+    request: Request, form: FormState, lead: Sentence, status: int = 200, *, asks_email: bool = False
+) -> Response:
+    """The form of a new account; it is sent to the address of its page."""
     return render_form(
         request,
         "new_account.html",
@@ -260,21 +249,14 @@ def _sign_up_form(request: Request, form: FormState, status: int = 200) -> Respo
         status,
         title="Make an account",
         lead=lead,
-        action="/sign-up",
-        asks_email=hub_of(request).config.smtp is not None,
+        action=request.url.path,
+        asks_email=asks_email,
     )
 
 
-def _invitation_form(request: Request, form: FormState, secret: str, role: str) -> Response:
-    return render_form(
-        request,
-        "new_account.html",
-        form,
-        title="Make an account",
-        lead=_INVITED[role],
-        action=f"/invitations/{secret}",
-        asks_email=False,
-    )
+def _sign_up_form(request: Request, form: FormState, status: int = 200) -> Response:
+    asks_email = hub_of(request).config.smtp is not None
+    return _account_form(request, form, _SIGN_UP, status, asks_email=asks_email)
 
 
 def _reset_form(request: Request, form: FormState, secret: str, name: str) -> Response:

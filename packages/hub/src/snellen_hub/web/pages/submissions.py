@@ -75,6 +75,7 @@ def _other_numbers(session: Session, row: Submission, scores: list[PublicScore])
 
 def _context(session: Session, row: Submission, scores: list[PublicScore]) -> dict[str, Any]:
     latest = scores[-1] if scores else None
+    published = select(Submission.public_id).where(Submission.visibility == "published")
     return {
         "submission": row,
         "benchmark": row.benchmark,
@@ -91,18 +92,6 @@ def _context(session: Session, row: Submission, scores: list[PublicScore]) -> di
         "source_link": safe_link(row.source.get("url")),
         "run": run_facts(row.run),
         "scoring": scoring_facts(row.benchmark),
-        "replaces": _published_id(session, row.replaces_id),
-        "replaced_by": _replacement(session, row),
+        "replaces": session.scalar(published.where(Submission.id == row.replaces_id)) or "",
+        "replaced_by": session.scalar(published.where(Submission.replaces_id == row.id)) or "",
     }
-
-
-def _published_id(session: Session, number: int | None) -> str:
-    other = session.get(Submission, number) if number else None
-    return other.public_id if other is not None and other.visibility == "published" else ""
-
-
-def _replacement(session: Session, row: Submission) -> str:
-    newer = session.scalar(
-        select(Submission).where(Submission.replaces_id == row.id, Submission.visibility == "published")
-    )
-    return newer.public_id if newer is not None else ""

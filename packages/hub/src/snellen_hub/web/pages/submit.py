@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, File, HTTPException, Query, Request, Response, UploadFile
 from sqlalchemy.orm import Session
 
@@ -14,18 +15,27 @@ from snellen_hub.boards.layouts import has_levels
 from snellen_hub.database.tables import HostedBenchmark, Submission
 from snellen_hub.hosting import find_hosted_benchmark
 from snellen_hub.hub import Hub
-from snellen_hub.intake import NewSubmission, TooManySubmissions
+from snellen_hub.intake import ModelFacts, NewSubmission, TooManySubmissions
 from snellen_hub.teams import team_of
 from snellen_hub.web.browser import Browser
 from snellen_hub.web.own_submissions import find_replaced, submit_replies
-from snellen_hub.web.pages.forms import FormState, PostedForm, render_form, sentence
+from snellen_hub.web.pages.forms import FormState, PostedForm, Sentence, render_form, sentence
 from snellen_hub.web.pages.frame import redirect
-from snellen_hub.web.pages.model_form import describe_earlier, read_facts, read_model_name
 from snellen_hub.web.parameters import BoardName, HubOf, SubmitterBrowser, SubmitterForm
 
 router = APIRouter(include_in_schema=False)
 
 _ID = r"^([0-9a-f]{16})?$"
+_MISTAKES: dict[str, Sentence] = {
+    "parameters": sentence("the size is a number of billions, such as 7 or 0.5"),
+    "weights": sentence("the weights are open or closed"),
+    "released": sentence("the date is a year, month or day: 2024, 2024-05 or 2024-05-13"),
+    "organisation": sentence("at most 200 characters"),
+    "link": sentence("the link starts with https:// or http:// and holds no blanks"),
+    "route": sentence("at most 200 characters"),
+    "capability": sentence("the level is one of L1 to L4, or none"),
+    "notes": sentence("at most 2,000 characters"),
+}
 
 
 @router.get("/benchmarks/{name}/submit")
@@ -40,7 +50,7 @@ def submit_page(
     with hub.database.reading() as session:
         benchmark = _open_benchmark(session, name)
         earlier = find_replaced(session, benchmark, browser.caller, replaces)
-    form = FormState() if earlier is None else describe_earlier(earlier)
+    form = FormState() if earlier is None else _describe_earlier(earlier)
     return _page(request, hub, browser, form, benchmark, earlier)
 
 
@@ -58,7 +68,7 @@ def send_submission(
     with hub.database.reading() as session:
         benchmark = _open_benchmark(session, name)
         earlier = find_replaced(session, benchmark, browser.caller, form.value("replaces"))
-    model, facts = read_model_name(form), read_facts(form)
+    model, facts = _read_model_name(form), _read_facts(form)
     content, file_name = b"", ""
     if predictions is None or not predictions.filename:
         form.refuse("predictions", sentence("choose a file of predictions"))
@@ -71,21 +81,14 @@ def send_submission(
             form.refuse("predictions", sentence("choose the file again: browsers do not keep it"))
     if form.problems:
         return _page(request, hub, browser, form, benchmark, earlier)
-    new = NewSubmission(
-        model=model,
-        file_name=file_name,
-        content=content,
-        facts=facts,
-        allow_missing=form.value("allow_missing") == "yes",
-    )
+    may_miss = form.value("allow_missing") == "yes"
+    new = NewSubmission(model=model, file_name=file_name, content=content, facts=facts, allow_missing=may_miss)
     try:
         row = submit_replies(request, hub, browser.caller, name, new, form.value("replaces"))
-    except TooManySubmissions as error:
-        form.refuse("", error)
-        return _page(request, hub, browser, form, benchmark, earlier, 429)
     except UsageError as error:
-        form.refuse("predictions", error)
-        return _page(request, hub, browser, form, benchmark, earlier)
+        is_limit = isinstance(error, TooManySubmissions)
+        form.refuse("" if is_limit else "predictions", error)
+        return _page(request, hub, browser, form, benchmark, earlier, 429 if is_limit else 200)
     return redirect(f"/account/submissions/{row.public_id}?done=submitted")
 
 
@@ -122,3 +125,42 @@ def _page(
         has_levels=has_levels(benchmark.layout, benchmark.spec),
         limits=hub.config.submissions,
     )
+
+
+def _read_model_name(form: FormState) -> str:
+    """The name of the model; notes on the form what is wrong with it."""
+    text = form.value("model")
+    name = one_line(text, 200)
+    if not name:
+        form.refuse("model", sentence("type the name of the model"))
+    elif name != " ".join(text.split()):
+        form.refuse("model", sentence("at most 200 printable characters"))
+    return name
+
+
+def _read_facts(form: FormState) -> ModelFacts:
+    """What the form says about the model; notes on the form what is wrong with each field."""
+    facts: dict[str, object] = {}
+    for field, mistake in _MISTAKES.items():
+        text = form.value(field)
+        if not text:
+            continue
+        value: object = text
+        try:
+            if field == "parameters":
+                value = float(text.replace(",", "."))
+            msgspec.convert({field: value}, ModelFacts)
+        except ValueError:
+            form.refuse(field, mistake)
+        else:
+            facts[field] = value
+    return msgspec.convert(facts, ModelFacts)
+
+
+def _describe_earlier(row: Submission) -> FormState:
+    """A form that holds what was said of the model of an earlier submission."""
+    texts = {name: str(value) for name, value in row.facts.items()}
+    parameters = row.facts.get("parameters")
+    if isinstance(parameters, (int, float)):
+        texts["parameters"] = f"{parameters:g}"
+    return FormState(texts | {"model": row.model})

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, HTTPException, Request, Response
-from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
-from snellen_hub.database.tables import Team
 from snellen_hub.hosting import find_hosted_benchmark
 from snellen_hub.hub import Hub
 from snellen_hub.teams import create_team, invite_member, join_team, leave_team, open_team, team_of
@@ -74,38 +70,24 @@ def accept_invitation(request: Request, hub: HubOf, browser: SubmitterForm, secr
 
 
 def _page(request: Request, hub: Hub, browser: Browser, name: str, form: FormState, link: str = "") -> Response:
-    account = browser.account_id
     with hub.database.reading() as session:
         benchmark = find_hosted_benchmark(session, name)
-        team = team_of(session, benchmark.id, account)
-        context = {} if team is None else _describe(session, team)
-    return render_form(
-        request,
-        "team.html",
-        form,
-        title="Team",
-        benchmark=benchmark,
-        link=link,
-        **({"team": None} | context),
-        is_founder=team is not None and team.founder_id == account,
-    )
-
-
-def _describe(session: Session, team: Team) -> dict[str, Any]:
-    return {"team": team, "members": [(each.account.name, each.account_id == team.founder_id) for each in team.members]}
+        team = team_of(session, benchmark.id, browser.account_id)
+        is_founder = team is not None and team.founder_id == browser.account_id
+        return render_form(
+            request, "team.html", form, title="Team", benchmark=benchmark, team=team, link=link, is_founder=is_founder
+        )
 
 
 def _invitation(request: Request, hub: Hub, form: FormState, secret: str) -> Response:
     with hub.database.reading() as session:
         team = open_team(session, secret)
-        benchmark, members = team.benchmark, _describe(session, team)["members"]
-    return render_form(
-        request,
-        "team_invitation.html",
-        form,
-        title="Join a team",
-        team=team,
-        benchmark=benchmark,
-        members=members,
-        secret=secret,
-    )
+        return render_form(
+            request,
+            "team_invitation.html",
+            form,
+            title="Join a team",
+            team=team,
+            benchmark=team.benchmark,
+            secret=secret,
+        )

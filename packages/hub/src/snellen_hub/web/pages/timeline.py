@@ -9,7 +9,6 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from snellen.report.ticks import round_ticks
-from snellen_hub.web.pages.scales import number_text
 
 WIDTH, HEIGHT = 1080.0, 400.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 120.0, 18.0, 34.0
@@ -28,32 +27,29 @@ class TimedScore(NamedTuple):
     low: float | None
     high: float | None
     model: str
-    is_best: bool
+    is_best: bool = False
     """Whether it was higher than all before."""
 
 
 class TimelinePoint(NamedTuple):
+    """Where a score and the ends of its interval stand."""
+
+    score: TimedScore
     x: float
     y: float
     low: float | None
     high: float | None
-    title: str
     name: str
     """Written beside the point; empty if there is no room, or it was not the best."""
-    is_best: bool
-
-
-class TimelineTick(NamedTuple):
-    at: float
-    text: str
 
 
 class Timeline(NamedTuple):
-    points: tuple[TimelinePoint, ...]
+    points: Sequence[TimelinePoint]
     line: str
     """Path of the best so far."""
-    days: tuple[TimelineTick, ...]
-    values: tuple[TimelineTick, ...]
+    days: Sequence[tuple[float, str]]
+    """Ticks: where they stand, and their texts."""
+    values: Sequence[tuple[float, str]]
     left: float
     right: float
     bottom: float
@@ -77,19 +73,16 @@ def draw_timeline(scores: Sequence[TimedScore]) -> Timeline | None:
         return round(bottom - (bottom - _TOP) * share, 1)
 
     names = _names([(one, across(one.day), down(one.value)) for one in scores if one.is_best])
-    points: list[TimelinePoint] = []
+    points = []
     for one in scores:
         x, y = across(one.day), down(one.value)
-        name = names.get((x, y), "") if one.is_best else ""
-        title = f"{one.model}: {number_text(one.value)}, {one.day.isoformat()}"
-        low = None if one.low is None else down(one.low)
-        high = None if one.high is None else down(one.high)
-        points.append(TimelinePoint(x, y, low, high, title, name, one.is_best))
+        low, high = (None if end is None else down(end) for end in (one.low, one.high))
+        points.append(TimelinePoint(one, x, y, low, high, names.get((x, y), "") if one.is_best else ""))
     return Timeline(
-        tuple(points),
-        _steps([point for point in points if point.is_best], right),
-        tuple(TimelineTick(across(day), text) for day, text in _day_ticks(first, last)),
-        tuple(TimelineTick(down(tick), f"{tick:g}") for tick in ticks),
+        points,
+        _steps([point for point in points if point.score.is_best], right),
+        [(across(day), text) for day, text in _day_ticks(first, last)],
+        [(down(tick), f"{tick:g}") for tick in ticks],
         _LEFT,
         right,
         bottom,
