@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Floats, np
 
 DRAWS = 19_999
 """Tables drawn if too little is expected for the chi-square distribution."""
@@ -70,10 +68,8 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
     Raises:
         ValueError: shares that are not positive or do not sum to 1.
     """
-    import numpy as np
-
     statistic, freedom = 0.0, 0
-    sparse: list[tuple[int, NDArray[float64]]] = []
+    sparse: list[tuple[int, Floats]] = []
     for counts, shares in strata:
         if any(share <= 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
             raise ValueError(f"expected shares must be positive and sum to 1, got {shares}")
@@ -99,7 +95,7 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
     return ChiSquare(statistic, freedom, _fraction_as_large(drawn, statistic), DRAWS)
 
 
-def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
+def even_over_questions(strata: Sequence[Floats]) -> ChiSquare | None:
     """Test whether all letters are chosen equally often, if each question was asked several times.
 
     Each stratum, (questions, letters), has how often the passes of each question chose each letter.
@@ -110,10 +106,8 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
 
     None without questions; p is 1 if every question chooses evenly.
     """
-    import numpy as np
-
     statistic, freedom, remaining, even = 0.0, 0, 0, 0
-    sparse: list[NDArray[float64]] = []
+    sparse: list[Floats] = []
     for counts in strata:
         letters = counts.shape[1]
         uneven = counts - counts.mean(axis=1, keepdims=True)
@@ -149,14 +143,14 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
     return ChiSquare(statistic, freedom, _fraction_as_large(drawn, statistic), DRAWS)
 
 
-def _isotropic(total: NDArray[float64], uneven: NDArray[float64]) -> NDArray[float64]:
+def _isotropic(total: Floats, uneven: Floats) -> Floats:
     """Squared length of sums over questions, (..., letters), relative to its mean under random
     rotations of each question's letters, per degree of freedom."""
-    length: NDArray[float64] = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
+    length: Floats = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
     return length
 
 
-def _fraction_as_large(drawn: NDArray[float64], statistic: float) -> float:
+def _fraction_as_large(drawn: Floats, statistic: float) -> float:
     """The p-value of a statistic among drawn ones. The observed table counts as one of them, so
     that p is never 0."""
     return (1 + int((drawn >= statistic * (1 - 1e-9)).sum())) / (1 + len(drawn))

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from snellen.core.arrays import Floats, np
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, wilson
 from snellen.stats.resampling import DEFAULT_DRAWS, bootstrap_sums, seeded_generator
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class RankInterval(NamedTuple):
@@ -32,7 +29,7 @@ class RankInterval(NamedTuple):
 
 
 def rank_intervals(
-    sums: NDArray[float64], seed: str, *, draws: int = DEFAULT_DRAWS, level: float = DEFAULT_LEVEL
+    sums: Floats, seed: str, *, draws: int = DEFAULT_DRAWS, level: float = DEFAULT_LEVEL
 ) -> list[RankInterval]:
     """Ranks by the sum of scores, higher is better, with bootstrap intervals over clusters.
 
@@ -48,12 +45,8 @@ def rank_intervals(
     return rank_intervals_of_draws(observed, ranks(bootstrap_sums(sums, seeded_generator(seed), draws)), level)
 
 
-def rank_intervals_of_draws(
-    observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
-) -> list[RankInterval]:
+def rank_intervals_of_draws(observed: Floats, drawn: Floats, level: float = DEFAULT_LEVEL) -> list[RankInterval]:
     """Rank intervals from observed ranks (systems,) and those of the draws (draws, systems)."""
-    import numpy as np
-
     tail = (1 - level) / 2
     low = np.quantile(drawn, tail, axis=0, method="lower")
     high = np.quantile(drawn, 1 - tail, axis=0, method="higher")
@@ -73,9 +66,7 @@ class MeanRank(NamedTuple):
     level: float
 
 
-def mean_rank_intervals(
-    observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
-) -> list[MeanRank]:
+def mean_rank_intervals(observed: Floats, drawn: Floats, level: float = DEFAULT_LEVEL) -> list[MeanRank]:
     """Mean ranks over tasks, 1 is best, with intervals for the expected mean ranks on benchmarks of
     this size.
 
@@ -91,8 +82,6 @@ def mean_rank_intervals(
     Raises:
         ValueError: shapes that do not go together, or no tasks.
     """
-    import numpy as np
-
     if observed.ndim != 2 or drawn.shape[1:] != observed.shape or not observed.size:
         raise ValueError(f"expected tasks by systems, got {observed.shape} and {drawn.shape}")
     means = ranks(observed).mean(axis=0)
@@ -134,11 +123,9 @@ def _lower_end(share: float, interval: Interval, level: float) -> float:
     return wilson(max(1.0, size) * share, max(1.0, size), level).low
 
 
-def ranks(values: NDArray[float64]) -> NDArray[float64]:
+def ranks(values: Floats) -> Floats:
     """Competition ranks along the last axis, 1 for the highest: 1 + how many are higher."""
-    import numpy as np
-
     # Equal sums of scores such as 0.3 may differ in their last bits, and must still be ties.
     rounded = np.round(values, 9)
-    higher: NDArray[float64] = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
+    higher: Floats = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
     return 1.0 + higher

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -18,16 +18,13 @@ from msgspec import Struct
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.headlines import headlines
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval, Unit
 from snellen.stats.intervals import score_interval
 from snellen.stats.paired import holm, paired_mean
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 CONTROL = "control"
 BLIND = "blind"
@@ -252,10 +249,8 @@ def _overall_gain(aligned_runs: AlignedRuns, first: _SettingRun, other: _Setting
     )
 
 
-def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> _Numbers:
+def _means(scores: Floats, clusters: Ints, setting: str) -> _Numbers:
     """Means of scores (samples, 2), the base first."""
-    import numpy as np
-
     sign = -1 if setting == CONTROL else 1
     _, units = np.unique(clusters, return_inverse=True)
     mean = paired_mean(sign * (scores[:, 1] - scores[:, 0]), units)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, zip_longest
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from msgspec import Struct
 
@@ -37,6 +37,7 @@ from snellen.analysis.comparison.data_differences import data_notices
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import interval_at_stop, stop_notices
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.record import Unscored
 from snellen.core.served_identity import ServedIdentity
@@ -44,10 +45,6 @@ from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
 from snellen.stats.shapley import Coalition, shapley_split
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 _REASONS: Mapping[Unscored | None, Cause] = {
     None: "data",
@@ -277,7 +274,7 @@ class _SplitContext(NamedTuple):
     shared_ids: Sequence[str]
     scores: tuple[dict[str, float], dict[str, float]]
     runs: tuple[RunRecords, RunRecords]
-    clusters: NDArray[int64]
+    clusters: Ints
     changes: Mapping[str, SampleChange]
     examples: int
     level: float
@@ -285,8 +282,6 @@ class _SplitContext(NamedTuple):
 
 def _observed_difference(context: _SplitContext, difference: float, unshared_points: float) -> ObservedDifference:
     """The difference of the two means with the interval and p of the aligned samples."""
-    import numpy as np
-
     first, second = context.scores
     differences = np.array([second[name] - first[name] for name in context.shared_ids])
     mean = paired_mean(differences, context.clusters, context.level)
@@ -327,8 +322,6 @@ def _unshared_effects(
 ) -> dict[Cause, _UnsharedEffect]:
     """Steps 1 and 3: the change of a mean when the samples that the other run did not score are
     removed, by the reason why it did not; for several reasons over the orders of their removal."""
-    import numpy as np
-
     effects: dict[Cause, _UnsharedEffect] = defaultdict(_UnsharedEffect)
     # Removing samples of the first run leads towards the shared samples (+), removing samples of
     # the second leads back from its mean to them (-).
@@ -342,7 +335,7 @@ def _unshared_effects(
             continue
         # The mean after removing the samples of each set of causes: what removing one more cause
         # changes depends on the order, so it is averaged over orders like any other attribution.
-        means: dict[Coalition, NDArray[float64]] = {
+        means: dict[Coalition, Floats] = {
             removed: np.array([_mean(score for name, score in scores[own].items() if reasons.get(name) not in removed)])
             for size in range(len(causes) + 1)
             for removed in map(frozenset, combinations(causes, size))
@@ -403,7 +396,7 @@ def _contribution(
     )
 
 
-def _gained_and_lost(context: _SplitContext, values: NDArray[float64]) -> tuple[list[str], list[str]]:
+def _gained_and_lost(context: _SplitContext, values: Floats) -> tuple[list[str], list[str]]:
     """Samples that an effect moves up, and those that it moves down."""
     pairs = list(zip(context.shared_ids, values.tolist(), strict=True))
     return [name for name, by in pairs if by > 0], [name for name, by in pairs if by < 0]
@@ -493,9 +486,7 @@ def _notices(first: RunRecords, second: RunRecords) -> Iterable[str]:
             yield f"{side.name} is not finished"
 
 
-def _clusters(run: RunRecords, names: Sequence[str]) -> NDArray[int64]:
-    import numpy as np
-
+def _clusters(run: RunRecords, names: Sequence[str]) -> Ints:
     return np.asarray(cluster_numbers(run.info, [run.records[name] for name in names]))
 
 

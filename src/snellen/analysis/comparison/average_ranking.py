@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.headlines import headlines
+from snellen.core.arrays import np
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.stats.averages import difference_of_averages
@@ -83,8 +84,6 @@ def _differences(
 ) -> _PairTests | None:
     """Differences over the samples that all runs scored; None if there are none, or if the headline
     cannot be computed on these samples."""
-    import numpy as np
-
     runs = [run for run, _ in members]
     try:
         aligned_runs = align_runs(runs, common=True)

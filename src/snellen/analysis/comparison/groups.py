@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from snellen.analysis.comparison.alignment import AlignedRuns
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.summary import Interval
 from snellen.stats.paired import PairedMean, holm, paired_means
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 _MIN_SAMPLES = 10
 """Groups with fewer samples get no difference."""
@@ -42,8 +38,6 @@ class GroupDifference(Struct, frozen=True):
 def group_differences(aligned_runs: AlignedRuns, pairs: Pairs, level: float) -> list[list[GroupDifference]]:
     """For each pair the differences in its groups, second run minus first, in the order of the
     data."""
-    import numpy as np
-
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, sample in enumerate(aligned_runs.samples):
         for column, label in sample.groups.items():
@@ -75,9 +69,7 @@ def adjust_groups(groups_by_pair: Sequence[Sequence[GroupDifference]]) -> Iterat
         yield tuple(sorted(with_holm, key=lambda group: (group.p is None, group.p, -abs(group.difference))))
 
 
-def pair_means(
-    scores: NDArray[float64], clusters: NDArray[int64], pairs: Pairs, level: float, null: float = 0.0
-) -> list[PairedMean]:
+def pair_means(scores: Floats, clusters: Ints, pairs: Pairs, level: float, null: float = 0.0) -> list[PairedMean]:
     """`paired_mean` of scores (samples, runs) for each pair of runs, second minus first."""
     step = max(1, _MAX_CELLS // len(scores))
     means: list[PairedMean] = []

@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +24,7 @@ from snellen.analysis.comparison.groups import (
 from snellen.analysis.comparison.headlines import Headlines, headlines
 from snellen.analysis.comparison.margins import Margin, adjust_margins, margin_of
 from snellen.analysis.comparison.stopped_early import interval_at_stop
+from snellen.core.arrays import Floats
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.stats.intervals import MIN_CLUSTERS
@@ -40,10 +41,6 @@ from snellen.stats.paired import (
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.rank_intervals import rank_intervals
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class PairDifference(Struct, frozen=True):
@@ -386,7 +383,7 @@ def _difference_bounds(first: _ScoreBounds, second: _ScoreBounds) -> _ScoreBound
 
 
 def _detectable_and_needed(
-    aligned_runs: AlignedRuns, differences: NDArray[float64], mean: PairedMean, level: float, power: float
+    aligned_runs: AlignedRuns, differences: Floats, mean: PairedMean, level: float, power: float
 ) -> dict[str, Any]:
     """The detectable difference, and the samples needed to detect the ends of the interval."""
     if mean.p is None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.comparison.headlines import Headlines, headlines
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric
@@ -18,10 +19,6 @@ from snellen.stats.paired import binary_p_values, holm, paired_means
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.rank_intervals import RankInterval, rank_intervals
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 _TOLERANCE = 0.05
 """Points by which a number may differ from the mean of its samples and still count as that mean."""
@@ -120,8 +117,6 @@ def _are_means(aligned_runs: AlignedRuns, rows: Sequence[int], metrics: Sequence
 
 def _rank_by_means(aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequence[str], level: float) -> RunRanking:
     """Rank runs by their mean scores over these rows of the aligned samples."""
-    import numpy as np
-
     scores = aligned_runs.scores[rows]
     clusters = np.unique(aligned_runs.clusters[rows], return_inverse=True)[1]
     intervals = rank_intervals(cluster_sums(scores, clusters), "leaderboard", level=level)
@@ -138,11 +133,9 @@ def _rank_by_means(aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequen
 
 
 def _paired_p_values(
-    scores: NDArray[float64], clusters: NDArray[int64], pairs: Sequence[tuple[int, int]], level: float
+    scores: Floats, clusters: Ints, pairs: Sequence[tuple[int, int]], level: float
 ) -> tuple[list[float | None], str]:
     """p of each pair, and the reason if there is none."""
-    import numpy as np
-
     if len(scores) == int(clusters.max()) + 1:
         values = binary_p_values(scores, np.array(pairs))
         if values is not None:

@@ -5,22 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.samples.doubtful_labels import DOUBTFUL, RunAnswer, Suspect, label_doubts
 from snellen.analysis.samples.subsets import SubsetWorth, smallest_subset
+from snellen.core.arrays import Floats
 from snellen.core.errors import UsageError
 from snellen.stats.items import MIN_SYSTEMS as FEWEST_SYSTEMS_TO_DISCRIMINATE
 from snellen.stats.items import difficulty, discrimination, low_discrimination
 from snellen.stats.label_errors import MIN_SYSTEMS as FEWEST_SYSTEMS_TO_DOUBT
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class ItemDifficulty(Struct, frozen=True):
@@ -114,9 +110,7 @@ def analyse_items(
     )
 
 
-def _items(
-    aligned_runs: AlignedRuns, difficulties: NDArray[float64]
-) -> tuple[tuple[ItemDifficulty, ...], float | None]:
+def _items(aligned_runs: AlignedRuns, difficulties: Floats) -> tuple[tuple[ItemDifficulty, ...], float | None]:
     """Every sample, and the expected number with low discrimination; None with too few runs."""
     if aligned_runs.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
         plain = zip(aligned_runs.samples, difficulties.tolist(), strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from snellen.benchmarks.abilities.seedbench.levels import DimensionGroup
+from snellen.core.arrays import np
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.plots.figure import (
@@ -47,7 +48,6 @@ def heat_map(values: Values, groups: Sequence[DimensionGroup], title: str = "") 
     Rows are in the order given, columns in groups that are named below them. Ranks are among the
     rows that have a value in the column; equal values share the smaller rank.
     """
-    import numpy as np
     from matplotlib.patches import Patch
 
     colours = shades()

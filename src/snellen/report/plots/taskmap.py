@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from snellen.core.arrays import np
 from snellen.report.plots.figure import (
     FAINT,
     NO_VALUE,
@@ -131,8 +132,6 @@ def _branch_colours(tree: Tree, names: Sequence[str], clusters: Sequence[Sequenc
 def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], title: str) -> Figure:
     """Square map of `distances`, rows and columns in the order given, darker for nearer; the
     distance is in its cell where there is room."""
-    import numpy as np
-
     labelled = len(names) <= _MAX_LABELLED
     side = (_CELL if labelled else _SMALL_CELL) * len(names)
     figure, axes = new_plot(side, side, title)
@@ -179,8 +178,6 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
 def seed_maps(maps: Sequence[SeedMap], order: Sequence[int], title: str) -> Figure:
     """The maps of all seeds side by side, rows and columns of each in `order`, darker for nearer,
     on one scale. Above each: for how many tasks its halves are nearest to each other."""
-    import numpy as np
-
     tasks = np.array(order)
     values = [np.array(each.distances)[np.ix_(tasks, tasks)] for each in maps]
     for each in values:
