@@ -133,6 +133,18 @@ def level_text(interval: Interval | None) -> str:
     return f"{100 * (interval.level if interval else 0.95):g} %"
 
 
+def count_range(low: int | None, high: int | None) -> str | None:
+    """Two counts, or the one that both are; None if they are not known."""
+    if low is None or high is None:
+        return None
+    return count_text(low) if low == high else f"{count_text(low)}–{count_text(high)}"
+
+
+def percent(fraction: float | None) -> float | None:
+    """A fraction in percent."""
+    return None if fraction is None else 100 * fraction
+
+
 def count_text(value: int) -> str:
     """A count with separators for thousands."""
     return f"{value:,}"

@@ -417,6 +417,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def holm_of_tested(p_values: Sequence[float | None]) -> list[float | None]:
+    """`holm` among the hypotheses that were tested; None stays for the others."""
+    adjusted = iter(holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(adjusted) for p in p_values]
+
+
 def holm_of_sides(sides: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """`holm` for pairs of hypotheses of which at most one can be true, such as "worse by more than
     the margin" and "better by more than the margin".

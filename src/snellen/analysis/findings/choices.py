@@ -27,6 +27,10 @@ class Refusals(NamedTuple):
     refused: int
     passes: int
 
+    @property
+    def share(self) -> float:
+        return self.refused / self.passes if self.passes else 0.0
+
 
 class Letter(NamedTuple):
     """How often a label was chosen, and how often it was gold. `interval` is that of the chosen

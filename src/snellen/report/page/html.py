@@ -105,7 +105,7 @@ def result_context(
         "notices": fmt.notices(report),
         "reading": parsing_error_term(report, replies) if replies else None,
         "hero": views.headline_table(report),
-        "ends": views.outcome_bar(tallies),
+        "ends": views.outcome_segments(tallies),
         "total": sum(tallies.values()),
         "groupings": views.grouping_tables(report),
         "circular": views.circular_table(report),
