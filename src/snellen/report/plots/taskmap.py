@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.core.arrays import np
 from snellen.report.plots.figure import (
@@ -155,20 +155,12 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
     axes.xaxis.tick_top()
     axes.set_xticks(middles, names, rotation=48, ha="left", rotation_mode="anchor", fontsize=size, color="black")
     axes.set_yticks(middles, names, fontsize=size)
-    if labelled:
-        for row, column in zip(*np.nonzero(~np.isnan(values)), strict=True):
-            distance = float(values[row, column])
-            share = (distance - nearest) / ((farthest - nearest) or 1.0)
-            text = axes.text(
-                column + 0.5,
-                row + 0.5,
-                f"{distance:.2f}".removeprefix("0"),
-                ha="center",
-                va="center_baseline",
-                fontsize=7,
-                color=ink_on(colours(share)),
-            )
-            add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
+    centred: Any = {"ha": "center", "va": "center_baseline", "fontsize": 7}
+    for row, column in zip(*np.nonzero(~np.isnan(values)), strict=True) if labelled else ():
+        distance = float(values[row, column])
+        colour = ink_on(colours((distance - nearest) / ((farthest - nearest) or 1.0)))
+        text = axes.text(column + 0.5, row + 0.5, f"{distance:.2f}".removeprefix("0"), color=colour, **centred)
+        add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
     bar = figure.add_axes((0, -0.28 / side, _BAR / side, 0.12 / side))
     figure.colorbar(mesh, cax=bar, orientation="horizontal", label="cosine distance")
     return figure
