@@ -39,10 +39,7 @@ def upper_tail(statistic: float, freedom: int) -> float:
     """Upper tail of the chi-square distribution with an integer number of degrees of freedom.
 
     By the recurrence of the incomplete gamma function, from its closed form for 1 or 2 degrees
-    (Abramowitz and Stegun, 26.4.8).
-
-    Raises:
-        ValueError: freedom < 1, or a statistic below 0.
+    (Abramowitz and Stegun, 26.4.8). Raises ValueError for freedom < 1, or a statistic below 0.
     """
     if freedom < 1 or statistic < 0:
         raise ValueError(f"expected freedom >= 1 and a statistic >= 0, got {freedom}, {statistic}")
@@ -63,10 +60,8 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
 
     Each stratum has the counts of its categories and their expected shares; strata with fewer than
     two categories are ignored. If some expected count is below 5, p is counted among tables drawn
-    with the same totals and the expected shares. None if no stratum is left.
-
-    Raises:
-        ValueError: shares that are not positive or do not sum to 1.
+    with the same totals and the expected shares. None if no stratum is left. Raises ValueError for
+    shares that are not positive or do not sum to 1.
     """
     statistic, freedom = 0.0, 0
     sparse: list[tuple[int, Floats]] = []

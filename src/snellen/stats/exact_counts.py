@@ -47,12 +47,10 @@ class EventGroup(NamedTuple):
 def count_tails(groups: Iterable[EventGroup], observed: int) -> CountTails:
     """The tails of the number of events that happen, at `observed`.
 
-    Exact up to `MAX_EXACT_EVENTS` events of a probability other than 0 and 1, else Volkova's
-    normal approximation with a correction for skewness. Both tails are 1 if nothing is random.
-
-    Raises:
-        ValueError: a probability outside 0..1, a negative number of events, or an `observed` count
-            that is impossible.
+    Exact up to `MAX_EXACT_EVENTS` events of a probability other than 0 and 1, else Volkova's normal
+    approximation with a correction for skewness. Both tails are 1 if nothing is random. Raises
+    ValueError for a probability outside 0..1, a negative number of events, or an `observed` count
+    that is impossible.
     """
     certain, random = 0, []
     for group in groups:

@@ -26,10 +26,8 @@ def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval
     """Wilson score interval of a proportion, both ends in 0..1.
 
     `successes` may be fractional (partial credit), which makes the interval rather wide; `n` may be
-    fractional too (an effective sample size).
-
-    Raises:
-        ValueError: n < 1, successes outside 0..n or not a number, level outside (0, 1).
+    fractional too (an effective sample size). Raises ValueError for n < 1, successes outside 0..n
+    or not a number, level outside (0, 1).
     """
     z = _quantile(level)
     if n < 1:
@@ -109,10 +107,8 @@ def _min_mean(mean: float, observed: float, unobserved: float) -> float:
 
 def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> float | None:
     """Cluster-robust standard error of a mean; a sample with an empty cluster name is a cluster of
-    its own. None for a single cluster.
-
-    Raises:
-        ValueError: lengths differ, no values, a value that is not finite.
+    its own. None for a single cluster. Raises ValueError for lengths differ, no values, a value
+    that is not finite.
     """
     cluster_ids = _cluster_ids(clusters) if clusters else range(len(values))
     clustered = _clustered_mean(values, cluster_ids)
@@ -124,13 +120,11 @@ def score_interval(
 ) -> Interval | None:
     """Interval in 0..1 of the mean of scores in 0..1: the rule of every benchmark for a plain mean.
 
-    `clusters` names the cluster of each score; an empty name is a cluster of its own.
-    Scores of 0 and 1 without clusters have Wilson's interval; all others `bounded_interval`, with
-    a cluster-robust variance, corrected for few and for uneven clusters. None without scores, and
-    for scores of a single cluster that differ and are not all 0 or 1.
-
-    Raises:
-        ValueError: lengths differ, a score that is not finite.
+    `clusters` names the cluster of each score; an empty name is a cluster of its own. Scores of 0
+    and 1 without clusters have Wilson's interval; all others `bounded_interval`, with a
+    cluster-robust variance, corrected for few and for uneven clusters. None without scores, and for
+    scores of a single cluster that differ and are not all 0 or 1. Raises ValueError for lengths
+    differ, a score that is not finite.
     """
     if not scores:
         return None
@@ -272,10 +266,8 @@ def weighted_share(strata: Sequence[SampledStratum], level: float = DEFAULT_LEVE
     weights allow: L. Kish, "Survey Sampling" (1965), Sec. 11.7.
 
     Strata without examined items are ignored. A stratum with one examined item is assumed to have
-    the spread of all strata. A single stratum has Wilson's interval.
-
-    Raises:
-        ValueError: no examined items, or more than the stratum has.
+    the spread of all strata. A single stratum has Wilson's interval. Raises ValueError for no
+    examined items, or more than the stratum has.
     """
     sampled = [stratum for stratum in strata if stratum.sample_size]
     if not sampled:

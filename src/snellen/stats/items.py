@@ -56,12 +56,9 @@ def low_discrimination(scores: Floats, seed: int = 0) -> LowDiscrimination:
     """Test each sample's `discrimination` against permutations of the systems' scores on it.
 
     Scores of 0 and 1 are permuted with probabilities from the systems' abilities, so that a sample
-    is compared with one of the same difficulty that discriminates as samples do on average. If
-    some scores lie between, all orders are equally likely, which is a weaker test: whether better
-    systems score lower.
-
-    Raises:
-        ValueError: fewer than `MIN_SYSTEMS` systems.
+    is compared with one of the same difficulty that discriminates as samples do on average. If some
+    scores lie between, all orders are equally likely, which is a weaker test: whether better
+    systems score lower. Raises ValueError for fewer than `MIN_SYSTEMS` systems.
     """
     from snellen.stats.rasch import abilities, draw_patterns
 

@@ -53,10 +53,8 @@ class LabelChance(NamedTuple):
 
 
 def wrong_label_chances(answers: SystemAnswers) -> list[LabelChance]:
-    """The probability that each label is wrong, (samples).
-
-    Raises:
-        ValueError: fewer than `MIN_SYSTEMS` systems.
+    """The probability that each label is wrong, (samples). Raises ValueError for fewer than
+    `MIN_SYSTEMS` systems.
     """
     systems = answers.right.shape[1]
     if systems < MIN_SYSTEMS:

@@ -96,10 +96,8 @@ def unbounded_interval_of_sums(
 
 
 def _counted_rows(rows: Floats, clusters: Sequence[str]) -> tuple[Ints, Floats]:
-    """Cluster numbers, from 0, of the rows that are not all zeros, and these rows.
-
-    Raises:
-        ValueError: not as many clusters as rows.
+    """Cluster numbers, from 0, of the rows that are not all zeros, and these rows. Raises
+    ValueError for not as many clusters as rows.
     """
     if clusters and len(clusters) != len(rows):
         raise ValueError(f"got {len(rows)} rows but {len(clusters)} clusters")

@@ -105,11 +105,8 @@ def paired_mean(differences: Floats, clusters: Ints, level: float = DEFAULT_LEVE
     """Mean of `differences` (n,) of scores in 0..1, with test and interval.
 
     `clusters` (n,) are the samples' clusters, numbered from 0 without gaps. `p` is that of the
-    hypothesis that the true mean is `null`.
-
-    Raises:
-        ValueError: no differences, lengths differ, a cluster without a sample, a level outside
-            (0, 1), a `null` outside -1..1.
+    hypothesis that the true mean is `null`. Raises ValueError for no differences, lengths differ, a
+    cluster without a sample, a level outside (0, 1), a `null` outside -1..1.
     """
     return paired_means(differences[:, None], clusters, level, null)[0]
 
@@ -303,10 +300,7 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     """p-values of the hypothesis that a sample that one system has right and the other wrong is
     equally likely to be either way.
 
-    Without such samples both are 1.
-
-    Raises:
-        ValueError: a count below 0.
+    Without such samples both are 1. Raises ValueError for a count below 0.
     """
     if min(first_only, second_only) < 0:
         raise ValueError(f"counts must be 0 or more, got {first_only} and {second_only}")

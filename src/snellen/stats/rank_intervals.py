@@ -34,10 +34,7 @@ def rank_intervals(
     """Ranks by the sum of scores, higher is better, with bootstrap intervals over clusters.
 
     `sums` (clusters, systems) is what each system scored in each cluster. Every draw takes the same
-    clusters for all systems.
-
-    Raises:
-        ValueError: no clusters, or no systems.
+    clusters for all systems. Raises ValueError for no clusters, or no systems.
     """
     if sums.ndim != 2 or 0 in sums.shape:
         raise ValueError(f"expected clusters by systems, got the shape {sums.shape}")
@@ -77,10 +74,8 @@ def mean_rank_intervals(observed: Floats, drawn: Floats, level: float = DEFAULT_
 
     The intervals are not for ranks of the true scores: noise moves the mean ranks of close systems
     towards the middle, in every table. In the draws noise has acted twice; therefore not their
-    centre is used, but their root mean square distance from the observed ranks.
-
-    Raises:
-        ValueError: shapes that do not go together, or no tasks.
+    centre is used, but their root mean square distance from the observed ranks. Raises ValueError
+    for shapes that do not go together, or no tasks.
     """
     if observed.ndim != 2 or drawn.shape[1:] != observed.shape or not observed.size:
         raise ValueError(f"expected tasks by systems, got {observed.shape} and {drawn.shape}")
@@ -101,10 +96,8 @@ def largest_interval(shares: Sequence[float], intervals: Sequence[Interval], lev
     The largest estimate is partly so by luck, and too high. The largest true share, whichever it
     is, lies below the highest upper end with at least the probability that it lies below its own;
     and above every lower end of a level that is corrected for their number (Bonferroni). This holds
-    for estimates on the same samples too.
-
-    Raises:
-        ValueError: no shares, or not as many intervals.
+    for estimates on the same samples too. Raises ValueError for no shares, or not as many
+    intervals.
     """
     if not shares or len(shares) != len(intervals):
         raise ValueError(f"got {len(shares)} shares and {len(intervals)} intervals")

@@ -37,10 +37,8 @@ def abilities(right: Floats, weights: Floats) -> Floats:
     """Ability of each system in logits, with mean 0: (systems,).
 
     `right` is (samples, systems) of 0 and 1, `weights` (samples,) is how often each sample counts.
-    Samples that all or no systems answer right carry no information.
-
-    Raises:
-        ValueError: fewer than two systems.
+    Samples that all or no systems answer right carry no information. Raises ValueError for fewer
+    than two systems.
     """
     systems = right.shape[1]
     if systems < 2:

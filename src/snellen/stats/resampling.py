@@ -25,10 +25,7 @@ def bootstrap_sums(rows: Floats, random: Generator, draws: int) -> Floats:
 
     A row is a unit that must stay together, e.g. the sums over an image's questions. If many rows
     are equal, the counts of distinct rows are drawn from a multinomial distribution instead, which
-    is faster.
-
-    Raises:
-        ValueError: no rows, or draws < 1.
+    is faster. Raises ValueError for no rows, or draws < 1.
     """
     if not len(rows) or draws < 1:
         raise ValueError(f"a bootstrap needs rows and draws, got {len(rows)} and {draws}")

@@ -79,10 +79,8 @@ def choose_subset(sums: Floats, sizes: Floats, agreement: float, seed: str) -> S
     full benchmark does.
 
     `sums` (units, systems) are the sums of scores of each system in each unit, `sizes` (units,) the
-    numbers of samples. `seed` decides folds, subsets and ties.
-
-    Raises:
-        ValueError: fewer than `MIN_SYSTEMS` systems.
+    numbers of samples. `seed` decides folds, subsets and ties. Raises ValueError for fewer than
+    `MIN_SYSTEMS` systems.
     """
     units, systems = sums.shape
     if systems < MIN_SYSTEMS:

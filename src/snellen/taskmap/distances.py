@@ -26,9 +26,7 @@ def gram_of_products(downs: Floats, ups: Floats) -> Floats:
 
 def cosine_distances(gram: Floats) -> Floats:
     """Distances 0..2 from inner products, shape (tasks, tasks), symmetric with a zero diagonal.
-
-    Raises:
-        ValueError: a vector of length zero, which has no direction.
+    Raises ValueError for a vector of length zero, which has no direction.
     """
     norms = np.sqrt(np.diag(gram))
     if not np.all(norms > 0):
