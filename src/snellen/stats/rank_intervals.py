@@ -54,18 +54,9 @@ def rank_intervals_of_draws(observed: Floats, drawn: Floats, level: float = DEFA
     ]
 
 
-class MeanRank(NamedTuple):
-    """A system's mean rank over tasks, and its interval."""
-
-    rank: float
-    low: float
-    high: float
-    level: float
-
-
-def mean_rank_intervals(observed: Floats, drawn: Floats, level: float = DEFAULT_LEVEL) -> list[MeanRank]:
-    """Mean ranks over tasks, 1 is best, with intervals for the expected mean ranks on benchmarks of
-    this size.
+def mean_rank_intervals(observed: Floats, drawn: Floats, level: float = DEFAULT_LEVEL) -> list[Interval]:
+    """Intervals of the systems' expected mean ranks over tasks, 1 is best, on benchmarks of this
+    size.
 
     `observed` (tasks, systems) are the scores, higher is better. `drawn` (draws, tasks, systems)
     are scores of bootstrap samples of clusters, the same for all systems
@@ -84,7 +75,7 @@ def mean_rank_intervals(observed: Floats, drawn: Floats, level: float = DEFAULT_
     half_widths = z * np.sqrt(((ranks(drawn).mean(axis=1) - means) ** 2).mean(axis=0))
     last = float(observed.shape[1])
     return [
-        MeanRank(mean, max(1.0, mean - half), min(last, mean + half), level)
+        Interval(max(1.0, mean - half), min(last, mean + half), "bootstrap", level)
         for mean, half in zip(means.tolist(), half_widths.tolist(), strict=True)
     ]
 

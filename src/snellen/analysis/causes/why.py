@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, zip_longest
+from itertools import combinations, islice, zip_longest
 from typing import NamedTuple, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.analysis.causes.attribution import CauseEffect, CrossedRun, Method, Rescore, attribute_causes
 from snellen.analysis.causes.differing_samples import DifferingSample, differing_sample
@@ -173,13 +173,14 @@ def why(
     run_differences = find_differences(first, second)
     crossed = [run for side in others if (run := crossed_run(side, first, second, run_differences)) is not None]
     attribution = attribute_causes(first, second, run_differences, shared_ids, scores, crossed, rescore)
-    clusters = _clusters(first, shared_ids)
+    clusters = np.asarray(cluster_numbers(first.info, [first.records[name] for name in shared_ids]))
     unshared = _unshared_effects(scores, (first, second), set(shared_ids))
     context = _SplitContext(shared_ids, scores, (first, second), clusters, attribution.changes, examples, level)
     causes = [effect.causes for effect in attribution.effects]
     causes += [single for cause in unshared if (single := frozenset({cause})) not in causes]
     parts = {effect.causes: effect for effect in attribution.effects}
-    shares = [_contribution(context, key, parts.get(key), unshared) for key in sorted(causes, key=_cause_order)]
+    ordered = sorted(causes, key=lambda causes: sorted(map(CAUSES.index, causes)))
+    shares = [_contribution(context, key, parts.get(key), unshared) for key in ordered]
     means = [100 * _mean(by_id.values()) for by_id in scores]
     unshared_points = sum(move.points for move in unshared.values())
     return DifferenceSplit(
@@ -300,10 +301,6 @@ def _observed_difference(context: _SplitContext, difference: float, unshared_poi
     )
 
 
-def _cause_order(causes: frozenset[Cause]) -> list[int]:
-    return sorted(CAUSES.index(cause) for cause in causes)
-
-
 def _in_order(causes: frozenset[Cause]) -> tuple[Cause, ...]:
     return tuple(cause for cause in CAUSES if cause in causes)
 
@@ -359,40 +356,38 @@ def _contribution(
     unshared: Mapping[Cause, _UnsharedEffect],
 ) -> CauseContribution:
     """An effect on the samples both runs scored, plus that of samples of one run only."""
-    unshared_effect = next(
-        (unshared[cause] for cause in causes if len(causes) == 1 and cause in unshared), _UnsharedEffect()
+    alone = next((unshared[cause] for cause in causes if len(causes) == 1 and cause in unshared), _UnsharedEffect())
+    examples = (differing_sample(name, "", 0, context.scores, context.runs) for name in alone.ids)
+    unshared_part = CauseContribution(
+        causes=_in_order(causes),
+        points=alone.points,
+        least=alone.minimum,
+        most=alone.maximum,
+        method="alone",
+        orders=alone.orders,
+        possible=alone.orders,
+        interval=None,
+        gained=0,
+        lost=0,
+        apart=len(alone.ids),
+        examples=tuple(islice(examples, context.examples)),
     )
     if effect is None:
-        examples = tuple(differing_sample(name, "", 0, context.scores, context.runs) for name in unshared_effect.ids)
-        return CauseContribution(
-            causes=_in_order(causes),
-            points=unshared_effect.points,
-            least=unshared_effect.minimum,
-            most=unshared_effect.maximum,
-            method="alone",
-            orders=unshared_effect.orders,
-            possible=unshared_effect.orders,
-            interval=None,
-            gained=0,
-            lost=0,
-            apart=len(unshared_effect.ids),
-            examples=examples[: context.examples],
-        )
+        return unshared_part
     mean = paired_mean(effect.values, context.clusters, context.level)
     gained, lost = _gained_and_lost(context, effect.values)
-    return CauseContribution(
-        causes=_in_order(causes),
-        points=100 * mean.mean + unshared_effect.points,
-        least=100 * effect.minimum + unshared_effect.minimum,
-        most=100 * effect.maximum + unshared_effect.maximum,
+    return structs.replace(
+        unshared_part,
+        points=100 * mean.mean + alone.points,
+        least=100 * effect.minimum + alone.minimum,
+        most=100 * effect.maximum + alone.maximum,
         method=effect.method,
         orders=effect.orders,
         possible=effect.possible,
-        interval=_shift_interval(in_points(mean.interval), unshared_effect.points),
+        interval=_shift_interval(in_points(mean.interval), alone.points),
         gained=len(gained),
         lost=len(lost),
-        apart=len(unshared_effect.ids),
-        examples=tuple(_examples(context, causes, _alternate(lost, gained), unshared_effect)),
+        examples=tuple(_examples(context, causes, _alternate(lost, gained), alone)),
     )
 
 
@@ -484,10 +479,6 @@ def _notices(first: RunRecords, second: RunRecords) -> Iterable[str]:
             )
         elif side.info.status in ("running", "interrupted"):
             yield f"{side.name} is not finished"
-
-
-def _clusters(run: RunRecords, names: Sequence[str]) -> Ints:
-    return np.asarray(cluster_numbers(run.info, [run.records[name] for name in names]))
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -74,6 +74,10 @@ class AlignedRuns(NamedTuple):
     unmatched: int
     """Number of samples that are not in all runs, or have different questions there."""
 
+    def part(self, rows: Sequence[int]) -> tuple[Floats, Ints]:
+        """The scores of some of the samples, and their clusters, numbered without gaps."""
+        return self.scores[rows], np.unique(self.clusters[rows], return_inverse=True)[1]
+
     @property
     def unscored_count(self) -> int:
         """Number of shared samples that some run did not score."""

@@ -11,13 +11,12 @@ from msgspec import structs
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
+from snellen.core.request import MAIN
 from snellen.core.run import RunInfo
 from snellen.models.naming.spec import short_name
 
 _DIGITS = 8
 _MAX_LENGTH = 24
-_MODEL = "model"
-"""The role of the measured model."""
 DATA = "data"
 EXTENT = "samples asked"
 """Whether all samples that were to be asked were asked."""
@@ -163,7 +162,7 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
         "run seed": str(config.seed),
         **({"asked again": config.fresh} if config.fresh else {}),
         **({"at": run.address} if run.address else {}),
-        **dict(_sampling(run, _MODEL)),
+        **dict(_sampling(run, MAIN)),
     }
 
 

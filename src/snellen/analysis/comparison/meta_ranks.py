@@ -41,9 +41,7 @@ class MetaTaskDraws:
         for index, meta in enumerate(metas):
             drawn[:, index, : self._runs] = self._metas[meta].resampled
         intervals = mean_rank_intervals(np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS))
-        return [
-            Interval(interval.low, interval.high, "bootstrap", interval.level) for interval in intervals[: self._runs]
-        ]
+        return [*intervals[: self._runs]]
 
 
 class _MetaTaskScores(NamedTuple):
@@ -66,8 +64,7 @@ def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
         meta = task and find_meta_task(task.meta_task)
         if not meta:
             continue
-        scores = aligned_runs.scores[rows[name]]
-        clusters = np.unique(aligned_runs.clusters[rows[name]], return_inverse=True)[1]
+        scores, clusters = aligned_runs.part(rows[name])
         # Sums of scores per run and the number of samples, by cluster: a resampled mean is the
         # ratio of two resampled sums, since clusters differ in size.
         columns = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)

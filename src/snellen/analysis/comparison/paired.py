@@ -34,7 +34,7 @@ from snellen.stats.paired import (
     design_effect,
     detectable_by_error,
     detectable_difference,
-    holm,
+    holm_of_tested,
     mcnemar,
     required_samples,
 )
@@ -171,11 +171,10 @@ def compare(
 
 
 def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference]:
-    tested = iter(holm([pair.p for pair in pairs if pair.p is not None]))
+    adjusted = holm_of_tested([pair.p for pair in pairs])
     margins = adjust_margins([pair.margin for pair in pairs])
     groups = adjust_groups([pair.groups for pair in pairs])
-    for pair, margin, of_groups in zip(pairs, margins, groups, strict=True):
-        p = None if pair.p is None else next(tested)
+    for pair, p, margin, of_groups in zip(pairs, adjusted, margins, groups, strict=True):
         yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
 
 

@@ -143,9 +143,9 @@ def _open_recorded(info: RunInfo, location: str | None, max_new_tokens: int | No
         failures=info.failures,
         max_new_tokens=max_new_tokens,
     )
-    options = {name: value for name, value in parameters.items() if not _is_not_an_option(name)}
+    options = {
+        name: value
+        for name, value in parameters.items()
+        if name not in _NOT_OPTIONS and not name.startswith(RUBRIC_PREFIX)
+    }
     return open_benchmark(spec, replace(variant, options=options))
-
-
-def _is_not_an_option(name: str) -> bool:
-    return name in _NOT_OPTIONS or name.startswith(RUBRIC_PREFIX)

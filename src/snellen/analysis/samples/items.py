@@ -75,7 +75,8 @@ def analyse_items(
     levels = aligned_runs.scores.mean(axis=0)
     difficulties = difficulty(aligned_runs.scores)
     enough = len(runs) >= FEWEST_SYSTEMS_TO_DOUBT
-    doubts = label_doubts(aligned_runs, _answers_by_run(runs)) if enough else {}
+    answers = [{answer.id: answer for answer in run.read_as(RunAnswer)} for run in runs] if enough else []
+    doubts = label_doubts(aligned_runs, answers) if enough else {}
     items, low_expected = _items(aligned_runs, difficulties)
     smallest = smallest_subset(aligned_runs, agreement)
     notices = smallest.notices
@@ -124,7 +125,3 @@ def _items(aligned_runs: AlignedRuns, difficulties: Floats) -> tuple[tuple[ItemD
         for sample, level, r, p in columns
     )
     return items, low.expected
-
-
-def _answers_by_run(runs: Sequence[RunFolder]) -> list[dict[str, RunAnswer]]:
-    return [{answer.id: answer for answer in run.read_as(RunAnswer)} for run in runs]

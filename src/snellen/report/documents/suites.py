@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.average_ranking import AverageLetters, BenchmarkColumn, average_letters
@@ -20,7 +20,7 @@ from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
 from snellen.report.documents.leaderboard_tables import row_object
 from snellen.report.plots.series import Value, dot_plot
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Cell, Column, Table, table_of
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.averages import interval_of_average
 from snellen.store.runs import RunFolder
@@ -264,29 +264,27 @@ def suite_document(suite_table: SuiteTable) -> Document:
 
 def _table(suite_table: SuiteTable) -> Table:
     """A row for each model: rank, average, average rank, and the members."""
-    has_average, rows = suite_table.averaged, suite_table.rows
-    has_interval = any(row.interval is not None for row in rows)
-    columns = [
-        *([Column("rank")] if has_average else []),
-        Column("model", "name"),
-        *([Column("average", "points", best="highest")] if has_average else []),
-        *([Column("95 % interval", "points")] if has_average and has_interval else []),
-        *([Column("alike")] if has_average and suite_table.alike else []),
-        *([Column("average rank", "points", best="lowest")] if has_average else []),
-        *(Column(member, "points", best="highest") for member in suite_table.members),
-    ]
-    cells: list[tuple[Cell, ...]] = [
-        (
-            *([str(row.rank) if row.rank else None] if has_average else []),
-            row.model,
-            *([row.average] if has_average else []),
-            *([row.interval] if has_average and has_interval else []),
-            *([suite_table.alike.get(row.model)] if has_average and suite_table.alike else []),
-            *([row.average_rank] if has_average else []),
-            *(row.values[member] for member in suite_table.members),
-        )
-        for row in rows
-    ]
+    rows, average = suite_table.rows, Column("average", "points", best="highest")
+    average_rank = Column("average rank", "points", best="lowest")
+    is_averaged = suite_table.averaged
+    has_interval = is_averaged and any(row.interval is not None for row in rows)
+    is_tested = is_averaged and suite_table.alike
+
+    def member_cell(member: str) -> Callable[[SuiteRow], Cell]:
+        return lambda row: row.values[member]
+
     legend = ["average rank: the mean over the members of the rank among the models here that have all of them"]
-    is_ranked = any(row.average_rank is not None for row in rows)
-    return Table("", columns, cells, legend if is_ranked else [])
+    return table_of(
+        "",
+        rows,
+        [
+            *([(Column("rank"), lambda row: str(row.rank) if row.rank else None)] if is_averaged else []),
+            (Column("model", "name"), lambda row: row.model),
+            *([(average, lambda row: row.average)] if is_averaged else []),
+            *([(Column("95 % interval", "points"), lambda row: row.interval)] if has_interval else []),
+            *([(Column("alike"), lambda row: suite_table.alike.get(row.model))] if is_tested else []),
+            *([(average_rank, lambda row: row.average_rank)] if is_averaged else []),
+            *((Column(name, "points", best="highest"), member_cell(name)) for name in suite_table.members),
+        ],
+        legend if any(row.average_rank is not None for row in rows) else [],
+    )

@@ -56,7 +56,9 @@ def why_document(explanation: DifferenceSplit) -> Document:
     blocks += [Line(remark, is_unbroken=True) for remark in remarks(explanation)]
     blocks += [Line(f"to quote: {sentence(explanation)}", is_unbroken=True)]
     if explanation.settings:
-        blocks += [Space(), _settings_table(explanation)]
+        columns = [Column("setting"), Column(explanation.first), Column(explanation.second)]
+        rows = [(setting.name, setting.first, setting.second) for setting in explanation.settings]
+        blocks += [Space(), Table("made with", columns, rows)]
     for name, lines in example_lines(explanation):
         blocks += [Space(), Line(name, "heading"), Verbatim(lines)]
     return Document(blocks, explanation, _records(explanation))
@@ -240,13 +242,6 @@ def remarks(explanation: DifferenceSplit) -> Iterator[str]:
         yield "to measure it: the same command with --ask, which tells the price first"
     if explanation.observed.reason:
         yield explanation.observed.reason
-
-
-def _settings_table(explanation: DifferenceSplit) -> Table:
-    """The settings in which the two runs differ."""
-    rows = [(setting.name, setting.first, setting.second) for setting in explanation.settings]
-    columns = [Column("setting"), Column(explanation.first), Column(explanation.second)]
-    return Table("made with", columns, rows)
 
 
 def example_lines(explanation: DifferenceSplit) -> Iterator[tuple[str, list[str]]]:
