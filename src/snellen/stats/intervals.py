@@ -107,12 +107,21 @@ def _min_mean(mean: float, observed: float, unobserved: float) -> float:
 
 def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> float | None:
     """Cluster-robust standard error of a mean; a sample with an empty cluster name is a cluster of
-    its own. None for a single cluster. Raises ValueError for lengths differ, no values, a value
-    that is not finite.
-    """
+    its own. None for a single cluster. Raises ValueError for lengths that differ, no values, a
+    value that is not finite."""
+    _check_finite(values)
     cluster_ids = _cluster_ids(clusters) if clusters else range(len(values))
-    clustered = _clustered_mean(values, cluster_ids)
-    return None if clustered.cluster_count < 2 else clustered.error
+    if len(values) != len(cluster_ids):
+        raise ValueError(f"got {len(values)} values but {len(cluster_ids)} clusters")
+    mean = math.fsum(values) / len(values)
+    residuals: dict[Hashable, float] = defaultdict(float)
+    for value, cluster in zip(values, cluster_ids, strict=True):
+        residuals[cluster] += value - mean
+    groups = len(residuals)
+    if groups < 2:
+        return None
+    squares = math.fsum(residual * residual for residual in residuals.values())
+    return math.sqrt(groups / (groups - 1) * squares) / len(values)
 
 
 def score_interval(
@@ -173,31 +182,6 @@ def degrees_of_freedom(clusters: Iterable[tuple[float, float]]) -> float:
         squares += share**2
         fourths += correction * share**4
     return max(1.0, squares * squares / fourths)
-
-
-class _ClusteredMean(NamedTuple):
-    """A mean with its cluster-robust standard error."""
-
-    mean: float
-    error: float
-    """Cluster-robust standard error of the mean; NaN for a single cluster."""
-    cluster_count: int
-
-
-def _clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> _ClusteredMean:
-    """Mean and error of values with their clusters. Raises ValueError as `standard_error` does."""
-    _check_finite(values)
-    if len(values) != len(clusters):
-        raise ValueError(f"got {len(values)} values but {len(clusters)} clusters")
-    mean = math.fsum(values) / len(values)
-    residuals: dict[Hashable, float] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        residuals[cluster] = residuals.get(cluster, 0.0) + (value - mean)
-    groups = len(residuals)
-    if groups < 2:
-        return _ClusteredMean(mean, math.nan, groups)
-    squares = math.fsum(residual * residual for residual in residuals.values())
-    return _ClusteredMean(mean, math.sqrt(groups / (groups - 1) * squares) / len(values), groups)
 
 
 def _cluster_ids(clusters: Sequence[str]) -> list[Hashable]:

@@ -43,13 +43,7 @@ def discrimination(scores: Floats) -> Floats:
     """
     if scores.shape[1] < 3:
         return np.full(len(scores), np.nan)
-    other_scores = scores.sum(axis=0, keepdims=True) - scores
-    own, others = (part - part.mean(axis=1, keepdims=True) for part in (scores, other_scores))
-    spread = np.sqrt((own**2).sum(axis=1) * (others**2).sum(axis=1))
-    joint = (own * others).sum(axis=1)
-    correlations: Floats = np.full(len(scores), np.nan)
-    np.divide(joint, spread, out=correlations, where=spread > 1e-9)
-    return correlations
+    return _correlations(scores, scores.sum(axis=0, keepdims=True) - scores, np.nan)
 
 
 def low_discrimination(scores: Floats, seed: int = 0) -> LowDiscrimination:
@@ -99,11 +93,11 @@ def low_discrimination(scores: Floats, seed: int = 0) -> LowDiscrimination:
     return LowDiscrimination(p, expected)
 
 
-def _correlations(first: Floats, second: Floats) -> Floats:
-    """Pearson's correlation of each row, (rows,); 0 if either has no spread."""
+def _correlations(first: Floats, second: Floats, without_spread: float = 0.0) -> Floats:
+    """Pearson's correlation of each row, (rows,); `without_spread` if either has none."""
     first, second = (part - part.mean(axis=1, keepdims=True) for part in (first, second))
     spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
     joint: Floats = (first * second).sum(axis=1)
-    correlations: Floats = np.zeros_like(joint)
+    correlations: Floats = np.full_like(joint, without_spread)
     np.divide(joint, spread, out=correlations, where=spread > 1e-9)
     return correlations

@@ -2,7 +2,7 @@
 accuracies of subtasks: test and interval from what each cluster adds to the difference.
 
 The statistic is a function of sums over samples. It is linearised (D. A. Binder, "On the variances
-of asymptotically normal estimators from complex surveys", International Valueal Review 51
+of asymptotically normal estimators from complex surveys", International Statistical Review 51
 (1983)): a cluster adds the derivative of the statistic along its sums. That is too small for
 clusters that bear much of the statistic, and the change when the cluster is left out (the
 jackknife) is too large; the product of both is the CR2 variance where the statistic is a mean, and
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from snellen.core.arrays import Floats, Ints, np
+from snellen.core.arrays import Floats, Indices, Ints, np
 from snellen.stats.intervals import DEFAULT_LEVEL, MIN_CLUSTERS
 from snellen.stats.linearised import SumStatistic, influences
 from snellen.stats.paired import (
@@ -151,25 +151,29 @@ def min_clusters_in_stratum(clusters: Ints, strata: Ints | None) -> int:
     """The number of clusters in the stratum with the fewest."""
     if strata is None:
         return int(clusters.max()) + 1
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)  # pairs that occur
-    return int(np.bincount(both[:, 0]).min())
+    return int(_clusters_by_stratum(clusters, strata)[1].min())
+
+
+def _clusters_by_stratum(clusters: Ints, strata: Ints) -> tuple[Ints, Indices]:
+    """The pairs of stratum and cluster that occur, (pairs, 2); and for each of them the number of
+    clusters in its stratum, (pairs,)."""
+    pairs = np.unique(np.stack([strata, clusters], axis=1), axis=0)
+    return pairs, np.bincount(pairs[:, 0])[pairs[:, 0]]
 
 
 def single_clusters(clusters: Ints, strata: Ints | None) -> Ints:
     """Clusters that are alone in some stratum."""
     if strata is None:
         return np.zeros(0, dtype=np.int64)
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
-    alone = np.bincount(both[:, 0])[both[:, 0]] == 1
-    return np.unique(both[alone, 1])
+    pairs, counts = _clusters_by_stratum(clusters, strata)
+    return np.unique(pairs[counts == 1, 1])
 
 
 def _clusters_in_smallest_stratum(clusters: Ints, strata: Ints) -> Ints:
     """For each cluster, (clusters,), the number of clusters in the smallest of its strata."""
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
-    counts = np.bincount(both[:, 0])[both[:, 0]]
+    pairs, counts = _clusters_by_stratum(clusters, strata)
     smallest = np.full(int(clusters.max()) + 1, len(clusters))
-    np.minimum.at(smallest, both[:, 1], counts)
+    np.minimum.at(smallest, pairs[:, 1], counts)
     return smallest
 
 
@@ -228,5 +232,5 @@ def _freedom(pull: Floats, clusters: Ints, strata: Ints | None) -> Floats:
 
 def _count_means(clusters: Ints, strata: Ints) -> int:
     """Number of strata with more than one cluster, at least 1."""
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
-    return max(1, int((np.bincount(both[:, 0]) > 1).sum()))
+    pairs, counts = _clusters_by_stratum(clusters, strata)
+    return max(1, len(np.unique(pairs[counts > 1, 0])))

@@ -27,11 +27,6 @@ class Difficulties(NamedTuple):
     mean: float
     spread: float
 
-    def nodes(self) -> Floats:
-        """Difficulties at the nodes of the quadrature that `mean_over` applies."""
-        nodes: Floats = self.mean + self.spread * _NODES
-        return nodes
-
 
 def abilities(right: Floats, weights: Floats) -> Floats:
     """Ability of each system in logits, with mean 0: (systems,).
@@ -124,7 +119,7 @@ class DifficultyGrid:
 
 def weighted_nodes(difficulties: Difficulties) -> tuple[Floats, Floats]:
     """The nodes of the quadrature over a distribution, and their weights, which sum to 1."""
-    return difficulties.nodes(), _WEIGHTS
+    return difficulties.mean + difficulties.spread * _NODES, _WEIGHTS
 
 
 def right_chance(ability: float | Floats, hard: Floats) -> Floats:

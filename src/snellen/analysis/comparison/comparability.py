@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import structs
 
@@ -73,30 +72,16 @@ def describe_facts(run: RunInfo, names: Iterable[str]) -> str:
     return ", ".join(_fact_text(name, facts.get(name, "none")) for name in names)
 
 
-class ComparableSet(NamedTuple):
-    """Indices of runs that may be ranked together, sorted by model and folder, and the facts that
-    distinguish them from other sets of the benchmark."""
-
-    members: tuple[int, ...]
-    qualifiers: str
-
-
-def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
-    """Group the runs into sets with equal facts, sorted by benchmark, complete sets before others,
-    larger before smaller. The order of `runs` does not matter."""
+def comparable_sets(runs: Sequence[RunInfo]) -> list[tuple[int, ...]]:
+    """Indices of the runs that may be ranked together, with equal facts, by model and folder.
+    Sorted by benchmark, complete sets before others, larger before smaller; the order of `runs`
+    does not matter."""
     keys = [tuple(run_facts(run).items()) for run in runs]
     sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for index in sorted(range(len(runs)), key=lambda index: (runs[index].model, runs[index].name, keys[index])):
         sets.setdefault(keys[index], []).append(index)
-    by_benchmark: dict[str, list[RunInfo]] = {}
-    for run in runs:
-        by_benchmark.setdefault(run.benchmark, []).append(run)
-    names = {name: differing_facts(alike) for name, alike in by_benchmark.items()}
     order = sorted(sets, key=lambda key: (*_completeness_key(runs[sets[key][0]]), -len(sets[key]), key))
-    return [
-        ComparableSet(tuple(sets[key]), describe_facts(runs[sets[key][0]], names[runs[sets[key][0]].benchmark]))
-        for key in order
-    ]
+    return [tuple(sets[key]) for key in order]
 
 
 def _completeness_key(run: RunInfo) -> tuple[str, bool, bool]:

@@ -70,16 +70,21 @@ class _Description(NamedTuple):
 _Describe = Callable[[RunInfo], _Description | None]
 _DESCRIPTIONS: dict[str, _Describe] = {}
 _TITLES: dict[str, str] = {}
+_MEANINGS: dict[str, str] = {}
 DEVIATION_TITLES: Mapping[str, str] = _TITLES
 """Titles of all deviations by their keys, in the order in which they are named: that of this
 file."""
 
 
-def _deviation(key: str, title: str) -> Callable[[_Describe], _Describe]:
+DEVIATION_MEANINGS: Mapping[str, str] = _MEANINGS
+"""What each means, in a few words, by the same keys."""
+
+
+def _deviation(key: str, title: str, meaning: str) -> Callable[[_Describe], _Describe]:
     """Registers what describes a deviation of this key; None where a run is plain in it."""
 
     def register(describe: _Describe) -> _Describe:
-        _DESCRIPTIONS[key], _TITLES[key] = describe, title
+        _DESCRIPTIONS[key], _TITLES[key], _MEANINGS[key] = describe, title, meaning
         return describe
 
     return register
@@ -94,7 +99,7 @@ _CONTROL_SENTENCES: Mapping[Control, str] = {
 }
 
 
-@_deviation("control", "control")
+@_deviation("control", "control", "asked without its images, or with others")
 def _control(run: RunInfo) -> _Description | None:
     control = run.config.parameters.get(CONTROL)
     if control is None:
@@ -106,14 +111,14 @@ def _control(run: RunInfo) -> _Description | None:
     return _Description(control, f"{sentence} (--control {control})")
 
 
-@_deviation("thinking", "thinking")
+@_deviation("thinking", "thinking", "asked to think before it answers")
 def _thinking(run: RunInfo) -> _Description | None:
     if run.config.parameters.get("cot") != "on" or _plain(run).parameters.get("cot") == "on":
         return None
     return _Description("cot=on", "asked to think step by step before it answers (cot=on)")
 
 
-@_deviation("shots", "few-shot examples")
+@_deviation("shots", "few-shot examples", "with solved examples before each question")
 def _shots(run: RunInfo) -> _Description | None:
     parameters = run.config.parameters
     count = parameters.get("shots", "0")
@@ -130,7 +135,7 @@ def _shots(run: RunInfo) -> _Description | None:
     return _Description(label, f"{count} solved {examples} before each question{suffix}")
 
 
-@_deviation("prompt", "prompt")
+@_deviation("prompt", "prompt", "not the benchmark's own prompt")
 def _prompt(run: RunInfo) -> _Description | None:
     parameters, plain = run.config.parameters, _plain(run).parameters
     recipe, prompt = parameters.get(RECIPE), parameters.get("prompt")
@@ -147,7 +152,7 @@ def _prompt(run: RunInfo) -> _Description | None:
     return _Description(f"prompt={name}", f"asked with the prompt {name}, not the benchmark's own")
 
 
-@_deviation("system", "system prompt")
+@_deviation("system", "system prompt", "asked after a system prompt")
 def _system(run: RunInfo) -> _Description | None:
     text = run.config.parameters.get(SYSTEM)
     if text is None:
@@ -186,7 +191,7 @@ def is_option(parameter: str) -> bool:
     return parameter not in _NO_OPTIONS and not parameter.startswith(RUBRIC_PREFIX)
 
 
-@_deviation("options", "options of the benchmark")
+@_deviation("options", "options of the benchmark", "other options of the benchmark than usual")
 def _options(run: RunInfo) -> _Description | None:
     """Options of the benchmark that differ from their defaults."""
     parameters, plain = run.config.parameters, _plain(run).parameters
@@ -205,7 +210,7 @@ def _options(run: RunInfo) -> _Description | None:
     return _Description(label, f"asked with {label}; the plain setting is {usual}")
 
 
-@_deviation("circular", "circular")
+@_deviation("circular", "circular", "right only if right for every rotation of the options, or not so where usual")
 def _circular(run: RunInfo) -> _Description | None:
     mode = run.config.parameters.get("circular", "off")
     if mode == _plain(run).parameters.get("circular", "off"):
@@ -216,7 +221,7 @@ def _circular(run: RunInfo) -> _Description | None:
     return _Description(label, "right only if right for every rotation of the options")
 
 
-@_deviation("limit", "limit")
+@_deviation("limit", "limit", "a subset of the questions")
 def _limit(run: RunInfo) -> _Description | None:
     limit, seed = run.config.limit, run.config.seed
     if limit is None:
@@ -225,7 +230,7 @@ def _limit(run: RunInfo) -> _Description | None:
     return _Description(label, f"a random subset of at most {limit:,} questions (--limit, seed {seed})")
 
 
-@_deviation("until", "early stop")
+@_deviation("until", "early stop", "may end, or ended, before all questions are asked")
 def _until(run: RunInfo) -> _Description | None:
     until = run.config.until
     if not until:
@@ -234,7 +239,7 @@ def _until(run: RunInfo) -> _Description | None:
     return _Description(f"until {until}", f"{how} its rule (--until {until})")
 
 
-@_deviation("extent", "not finished")
+@_deviation("extent", "not finished", "not finished: samples are missing")
 def _extent(run: RunInfo) -> _Description | None:
     extent = extent_asked(run)
     if extent == COMPLETE or (extent != UNFINISHED and run.config.until):
@@ -259,7 +264,7 @@ def failures_meaning(rule: str) -> str:
     return _FAILURE_RULES.get(rule, rule)
 
 
-@_deviation("failures", "failures")
+@_deviation("failures", "failures", "failed samples count in another way")
 def _failures(run: RunInfo) -> _Description | None:
     rule = run.failures
     if rule == "exclude":
@@ -268,7 +273,7 @@ def _failures(run: RunInfo) -> _Description | None:
     return _Description(f"failures {rule}", f"{meaning} (--failures {rule})")
 
 
-@_deviation("repeats", "repeats")
+@_deviation("repeats", "repeats", "each question asked several times")
 def _repeats(run: RunInfo) -> _Description | None:
     repeats = run.config.repeats
     if repeats == 1:
@@ -276,7 +281,7 @@ def _repeats(run: RunInfo) -> _Description | None:
     return _Description(f"{repeats} draws", f"each question asked {repeats} times; the score is the mean")
 
 
-@_deviation("sampling", "sampling")
+@_deviation("sampling", "sampling", "replies sampled with settings of the command")
 def _sampling(run: RunInfo) -> _Description | None:
     """Settings of the command for the measured model; those in the model's name are options."""
     sampling = run.config.sampling.get(MAIN, Sampling())
@@ -290,7 +295,7 @@ def _sampling(run: RunInfo) -> _Description | None:
     return _Description(", ".join(parts), f"replies sampled with {', '.join(parts)}")
 
 
-@_deviation("tokens", "longest reply")
+@_deviation("tokens", "longest reply", "another limit of the length of replies")
 def _tokens(run: RunInfo) -> _Description | None:
     plain = _plain_tokens(run)
     tokens = run.config.max_new_tokens
@@ -303,7 +308,7 @@ def _tokens(run: RunInfo) -> _Description | None:
     )
 
 
-@_deviation("extension", "cut replies")
+@_deviation("extension", "cut replies", "replies that were cut asked for again, with a larger limit")
 def _extension(run: RunInfo) -> _Description | None:
     limit = run.config.extend_truncated
     if limit is None:
@@ -314,7 +319,7 @@ def _extension(run: RunInfo) -> _Description | None:
     )
 
 
-@_deviation("rule", "rule")
+@_deviation("rule", "rule", "replies parsed by another rule")
 def _rule(run: RunInfo) -> _Description | None:
     parameters, plain = run.config.parameters, _plain(run).parameters
     recorded = parameters.get(AS_RECORDED)
@@ -337,7 +342,7 @@ def _is_judge(role: str) -> bool:
     return role.partition("-")[0] == JUDGE
 
 
-@_deviation("extractor", "extractor")
+@_deviation("extractor", "extractor", "replies that no rule can parse were read by a model")
 def _extractor(run: RunInfo) -> _Description | None:
     names = _role_names(run, lambda role: role == "extractor")
     if not names:
@@ -345,7 +350,7 @@ def _extractor(run: RunInfo) -> _Description | None:
     return _Description(f"extractor {names[0]}", f"replies that no rule can parse were read by {names[0]}")
 
 
-@_deviation("judge", "judge")
+@_deviation("judge", "judge", "replies graded by a model")
 def _judge(run: RunInfo) -> _Description | None:
     names = _role_names(run, _is_judge)
     if not names:
@@ -359,7 +364,7 @@ def _judge(run: RunInfo) -> _Description | None:
     return _Description(label, sentence)
 
 
-@_deviation("roles", "other roles")
+@_deviation("roles", "other roles", "with further models")
 def _roles(run: RunInfo) -> _Description | None:
     others = {
         role: identity.name
@@ -372,7 +377,7 @@ def _roles(run: RunInfo) -> _Description | None:
     return _Description(label, f"with further models: {label}")
 
 
-@_deviation("data", "data")
+@_deviation("data", "data", "not the published data, or not compared with them")
 def _data(run: RunInfo) -> _Description | None:
     origin = run.data.origin
     kind = origin.kind if origin is not None else "published"
@@ -386,7 +391,7 @@ def _data(run: RunInfo) -> _Description | None:
     return _Description(f"data {digest}", f"{meaning}: {run.data.path} ({digest})")
 
 
-@_deviation("replies", "stored replies")
+@_deviation("replies", "stored replies", "replies taken from the store, where an earlier run left them")
 def _replies(run: RunInfo) -> _Description | None:
     """Replies that another run stored on an earlier day, or that another server gave."""
     reused = run.reused
@@ -404,7 +409,7 @@ def _replies(run: RunInfo) -> _Description | None:
     )
 
 
-@_deviation("model_options", "options of the model")
+@_deviation("model_options", "options of the model", "the model was opened with options")
 def _model_options(run: RunInfo) -> _Description | None:
     options = reply_options(run.model)
     if not options:
@@ -422,7 +427,7 @@ def reply_options(model: str) -> dict[str, str]:
     return {name: value for name, value in options.items() if name not in SERVICE_OPTIONS and name != "revision"}
 
 
-@_deviation("version", "version of the benchmark")
+@_deviation("version", "version of the benchmark", "another version of the benchmark")
 def _version(run: RunInfo) -> _Description | None:
     current = _plain(run).version
     if current is None or current == run.config.version:

@@ -65,13 +65,11 @@ def rank_comparable_runs(
     best = _best_printed(printed)
     results = []
     is_merged = False
-    for run_set in sets:
-        names = distinct_names(
-            [infos[index] for index in run_set.members], [runs[index].path for index in run_set.members]
-        )
+    for indices in sets:
+        names = distinct_names([infos[index] for index in indices], [runs[index].path for index in indices])
         members = [
             _BoardRun(_row_name(name, infos[index]), runs[index], reports[index])
-            for name, index in zip(names, run_set.members, strict=True)
+            for name, index in zip(names, indices, strict=True)
         ]
         info = members[0].report.run
         joins = info.benchmark == MME and info.config.limit is None and extent_asked(info) == COMPLETE
@@ -83,7 +81,7 @@ def rank_comparable_runs(
         headlines = {member.name: member.report.summary.headline for member in members}
         results.append(
             ComparableRuns(
-                _comparison_title(info, alike, bool(data[run_set.members[0]])),
+                _comparison_title(info, alike, bool(data[indices[0]])),
                 boards,
                 tuple(dict.fromkeys(notices)),
                 legend,

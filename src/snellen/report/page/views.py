@@ -130,15 +130,16 @@ def other_metrics(report: Report) -> list[Metric]:
     return [metric for name, metric in report.summary.metrics.items() if name not in displayed]
 
 
-def run_table(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -> RunTable:
-    """A table of `runs`: each report with the link to its page, which may be empty."""
+def run_table(runs: Sequence[tuple[Report, str]]) -> RunTable:
+    """A table of the runs of a board: each report with the link to its page, which may be empty."""
     reports = [report for report, _ in runs]
     rows = [
         RunRow(name, link, report.summary.headline, fmt.outcomes_text(report))
         for name, (report, link) in zip(fmt.run_labels(reports), runs, strict=True)
     ]
-    level = fmt.level_text(reports[0].summary.headline.interval)
-    return RunTable(benchmark, metric, level, tuple(rows), _board_marks(reports))
+    headline = reports[0].summary.headline
+    level = fmt.level_text(headline.interval)
+    return RunTable(reports[0].run.benchmark, headline.name, level, tuple(rows), _board_marks(reports))
 
 
 def _board_marks(board: Sequence[Report]) -> tuple[BaselineMark, ...]:

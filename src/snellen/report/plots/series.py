@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
+from snellen.report.documents.result_tables import boards
 from snellen.report.plots.figure import (
     DASHES,
     FAINT,
@@ -123,20 +124,19 @@ def results_plot(reports: Sequence[Report]) -> Figure:
     scores is a dashed line."""
     from matplotlib.lines import Line2D
 
-    boards: dict[tuple[str, str], list[Report]] = {}
-    for report in (reports[index] for index in fmt.table_order([one.run for one in reports])):
-        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(report)
-    figure, axes = new_plot(_WIDTH, _ROW * len(next(iter(boards.values()), [])) or _ROW)
-    figure.set_label(f"Scores on {', '.join(name for name, _ in boards)}")
+    panels = boards(reports)
+    figure, axes = new_plot(_WIDTH, _ROW * max(map(len, panels[:1]), default=1))
+    figure.set_label(f"Scores on {', '.join(panel[0].run.benchmark for panel in panels)}")
     height, top = figure.get_size_inches()[1], 0.0
     chances = []
-    for index, ((benchmark, metric), board) in enumerate(boards.items()):
+    for index, board in enumerate(panels):
         tall = _ROW * len(board)
         if index:
             axes = figure.add_axes((0, (top - tall) / height, 1, tall / height), frame_on=False)
         else:
             top = tall
-        set_title(axes, f"{benchmark}, {fmt.metric_label(metric)}", _WIDTH, pad=8)
+        metric = fmt.metric_label(board[0].summary.headline.name)
+        set_title(axes, f"{board[0].run.benchmark}, {metric}", _WIDTH, pad=8)
         chances.append(_draw_scores(axes, board))
         top -= tall + _PANEL_GAP
     intervals = [report.summary.headline.interval for report in reports]
