@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from snellen.analysis.comparison.data_differences import data_qualifiers
+from snellen.analysis.comparison.comparability import data_qualifiers
 from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.core.errors import UsageError
 from snellen.core.output import OUTCOMES, RETRYABLE, Outcome

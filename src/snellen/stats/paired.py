@@ -402,7 +402,7 @@ def _check_study(discordance: float, level: float, power: float) -> None:
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values adjusted for multiple tests, in the same order (S. Holm, Scandinavian Journal of
     Statistics 6, 1979): bounds the probability of any false rejection."""
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)
     highest = 0.0
     for rank, index in enumerate(order):

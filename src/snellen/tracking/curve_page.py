@@ -101,7 +101,7 @@ def _chart(points: Sequence[CurvePoint]) -> CurveChart | None:
         return None
     steps = sorted({point.step for point in points})
     values = _value_scale([point.headline for point in scored])
-    return CurveChart(scored, values, Scale((steps[0], steps[-1])), tuple(_labelled(steps)), best_step(scored))
+    return CurveChart(scored, values, Scale((steps[0], steps[-1])), tuple(_step_labels(steps)), best_step(scored))
 
 
 def _value_scale(headlines: Sequence[Metric]) -> Scale:
@@ -116,7 +116,7 @@ def _value_scale(headlines: Sequence[Metric]) -> Scale:
     return Scale(tuple(round_ticks(low, high)))
 
 
-def _labelled(steps: Sequence[int]) -> list[int]:
+def _step_labels(steps: Sequence[int]) -> list[int]:
     """The first and the last step, and evenly chosen ones between."""
     stride = -(-len(steps) // _MAX_STEP_LABELS)
     chosen = list(steps[::stride])

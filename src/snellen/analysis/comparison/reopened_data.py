@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from snellen.analysis.comparison.data_differences import describe_data
+from snellen.analysis.comparison.comparability import describe_data
 from snellen.benchmarks.declaration.published import absolute_path
 from snellen.benchmarks.declaration.registry import benchmark_sources, is_data_source, open_benchmark
 from snellen.benchmarks.protocol.control import OPTION as CONTROL

@@ -11,13 +11,15 @@ from snellen.analysis.comparison.comparability import (
     STOPPED,
     UNFINISHED,
     comparable_sets,
+    data_qualifiers,
     describe_facts,
+    different_data_notices,
     differing_facts,
     distinct_names,
     extent_asked,
+    named_notices,
     run_facts,
 )
-from snellen.analysis.comparison.data_differences import data_qualifiers, different_data_notices, named_notices
 from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.analysis.comparison.ranking import HEADLINE, GroupKey, RunRanking, RunRankings, rank_runs
 from snellen.benchmarks.abilities.mme.boards import PrintedScores, build_boards

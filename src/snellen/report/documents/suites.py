@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.average_ranking import AverageLetters, BenchmarkColumn, average_letters
-from snellen.analysis.comparison.comparability import check_comparable, differing_facts
-from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.comparability import check_comparable, different_data_notices, differing_facts
 from snellen.analysis.comparison.deviations import deviations
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember, member_key
 from snellen.benchmarks.protocol.control import OPTION as CONTROL

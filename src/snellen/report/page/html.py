@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from snellen.analysis.causes.neighbours import gains_with_neighbours
-from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.comparability import different_data_notices
 from snellen.analysis.comparison.deviations import deviations
 from snellen.analysis.parsing.parsing_quality import RuleParseCounts
 from snellen.core.atomic_write import atomic_file
