@@ -125,8 +125,14 @@ def even_over_questions(strata: Sequence[Floats]) -> ChiSquare | None:
         return ChiSquare(0.0, even, 1.0) if even else None
     if not sparse:
         return ChiSquare(statistic, freedom, upper_tail(max(0.0, statistic), freedom))
+    return ChiSquare(statistic, freedom, _fraction_as_large(_draw_rotations(sparse, remaining), statistic), DRAWS)
+
+
+def _draw_rotations(sparse: Sequence[Floats], freedom: int) -> Floats:
+    """Statistics, (DRAWS,), under random rotations of the letters of each question in the strata
+    `sparse`, and chi-square with `freedom` in the others."""
     random = np.random.default_rng(0)
-    drawn = random.chisquare(remaining, DRAWS) if remaining else np.zeros(DRAWS)
+    drawn = random.chisquare(freedom, DRAWS) if freedom else np.zeros(DRAWS)
     for uneven in sparse:
         letters = uneven.shape[1]
         total = np.zeros((DRAWS, letters))
@@ -135,7 +141,7 @@ def even_over_questions(strata: Sequence[Floats]) -> ChiSquare | None:
             rotations = np.stack([np.roll(row, turn) for turn in range(letters)])
             total += random.multinomial(count, [1 / letters] * letters, DRAWS) @ rotations
         drawn += _isotropic(total, uneven)
-    return ChiSquare(statistic, freedom, _fraction_as_large(drawn, statistic), DRAWS)
+    return drawn
 
 
 def _isotropic(total: Floats, uneven: Floats) -> Floats:

@@ -132,8 +132,8 @@ def score_interval(
     `clusters` names the cluster of each score; an empty name is a cluster of its own. Scores of 0
     and 1 without clusters have Wilson's interval; all others `bounded_interval`, with a
     cluster-robust variance, corrected for few and for uneven clusters. None without scores, and for
-    scores of a single cluster that differ and are not all 0 or 1. Raises ValueError for lengths
-    differ, a score that is not finite.
+    scores of a single cluster that differ and are not all 0 or 1. Raises ValueError for lengths that
+    differ, or a score that is not finite.
     """
     if not scores:
         return None
@@ -149,11 +149,18 @@ def score_interval(
         variance = math.fsum((score - mean) ** 2 for score in scores) / n**2
         # Every sample is a cluster: both variances and both sums of squares are the same.
         return bounded_interval(Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level)
-    method = "wilson, clustered" if binary else "wilson, graded, clustered"
     cluster_ids = _cluster_ids(clusters)
-    sizes = Counter(cluster_ids)
-    if len(sizes) == n:
+    if len({*cluster_ids}) == n:
         return score_interval(scores, (), level)
+    return _clustered_interval(scores, cluster_ids, level)
+
+
+def _clustered_interval(scores: Sequence[float], cluster_ids: Sequence[Hashable], level: float) -> Interval | None:
+    n = len(scores)
+    mean = math.fsum(scores) / n
+    binary = {*scores} <= {0.0, 1.0}
+    method = "wilson, clustered" if binary else "wilson, graded, clustered"
+    sizes = Counter(cluster_ids)
     independent = math.fsum((score - mean) ** 2 for score in scores) / n**2
     shares = sum(size * size for size in sizes.values()) / n**2
     if len(sizes) < 2:

@@ -108,6 +108,21 @@ def paired_statistics(
     groups = int(clusters.max()) + 1
     if groups < MIN_CLUSTERS:
         return untested_means(value, None, groups)
+    contributions = _contributions(systems, pairs, value, clusters, strata)
+    tests = apply_sign_flips(cluster_tests(contributions, level, null), contributions, level, null)
+    return paired_means_of(contributions, tests, np.zeros(len(pairs), dtype=np.bool_), level, top)
+
+
+def _contributions(
+    systems: Sequence[LinearisedStatistic],
+    pairs: Sequence[tuple[int, int]],
+    value: Floats,
+    clusters: Ints,
+    strata: Ints | None,
+) -> ClusterContributions:
+    """What each cluster contributes to the differences (pairs,) in `value`, and to their variances."""
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    groups = int(clusters.max()) + 1
     # All of these are (clusters, pairs), but `weights` and `pull`, which are (samples, pairs).
     slopes = np.stack([system.slopes for system in systems], axis=1)
     changes = np.stack([system.changes for system in systems], axis=1)
@@ -119,11 +134,7 @@ def paired_statistics(
     # What each cluster adds to the difference, to first order. Where it matters most, with few
     # clusters (whose signs are flipped) and in single clusters, exactly: by exchanging the systems.
     added = slope + part * value
-    exchanged_clusters = np.arange(groups) if groups <= MAX_FLIPPED_CLUSTERS else single
-    for column, pair in enumerate(pairs):
-        exchange = _exchange_systems(systems[pair[0]], systems[pair[1]], exchanged_clusters)
-        if exchange is not None:
-            added[exchanged_clusters, column] = exchange
+    _exchange_in_place(added, systems, pairs, np.arange(groups) if groups <= MAX_FLIPPED_CLUSTERS else single)
     # Contributions to the variance: the product of derivative and jackknife (see above).
     squares = np.abs(slope * change)
     # How clusters differ cannot be seen in a stratum with a single one: it counts with all it adds.
@@ -134,7 +145,7 @@ def paired_statistics(
     sizes = np.maximum(sizes, sizes.max() * 1e-9)
     # Exchanging clusters one at a time need not sum to the difference: distribute the remainder.
     added += (value - added.sum(axis=0)) * (sizes / sizes.sum())[:, None]
-    contributions = ClusterContributions(
+    return ClusterContributions(
         value,
         np.sqrt(squares.sum(axis=0)),
         _freedom(pull, clusters, strata),
@@ -143,8 +154,16 @@ def paired_statistics(
         _count_unequal(systems, pairs),
         np.abs(added).max(axis=0),
     )
-    tests = apply_sign_flips(cluster_tests(contributions, level, null), contributions, level, null)
-    return paired_means_of(contributions, tests, np.zeros(len(pairs), dtype=np.bool_), level, top)
+
+
+def _exchange_in_place(
+    added: Floats, systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]], clusters: Ints
+) -> None:
+    """Set what these clusters add to each difference, (clusters, pairs), where it is known exactly."""
+    for column, pair in enumerate(pairs):
+        exchange = _exchange_systems(systems[pair[0]], systems[pair[1]], clusters)
+        if exchange is not None:
+            added[clusters, column] = exchange
 
 
 def min_clusters_in_stratum(clusters: Ints, strata: Ints | None) -> int:

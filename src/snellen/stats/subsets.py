@@ -112,14 +112,7 @@ def choose_subset(sums: Floats, sizes: Floats, agreement: float, seed: str) -> S
     # the sizes within each outer fold.
     choice_trials = len(outer) * CHOICE_REPEATS // JUDGEMENT_REPEATS
     values = [_mean_subset(row[:choice_trials]) for row in table]
-    # The choice of size within each outer fold, judged by the systems of that fold.
-    judged = []
-    first = len(outer)
-    for outer_fold, folds in enumerate(inner):
-        fold_agreements = [_mean_subset(row[first : first + len(folds)]).agreement for row in table]
-        first += len(folds)
-        judged.append(table[_smallest_size(fold_agreements, agreement)][outer_fold])
-    expected = _mean_subset(judged)
+    expected = _judge_choices(table, inner, agreement)
     agreements = [subset.agreement for subset in values]
     share = SHARES[_smallest_size(agreements, agreement)]
     order = _by_difficulty(sums, sizes, ties)
@@ -127,6 +120,17 @@ def choose_subset(sums: Floats, sizes: Floats, agreement: float, seed: str) -> S
     best = _best_draw(full.compare_draws(picks, order), full.panel(all_systems))
     selected = np.sort(order[np.flatnonzero(picks[best])])
     return SubsetChoice(values, share, agreements[-1] >= agreement, selected, expected.agreement, expected.error)
+
+
+def _judge_choices(table: Sequence[Sequence[Subset]], inner: Sequence[Sequence[Ints]], agreement: float) -> Subset:
+    """The choice of size within each outer fold, judged by the systems of that fold: their mean."""
+    judged = []
+    first = len(inner)
+    for outer_fold, folds in enumerate(inner):
+        fold_agreements = [_mean_subset(row[first : first + len(folds)]).agreement for row in table]
+        first += len(folds)
+        judged.append(table[_smallest_size(fold_agreements, agreement)][outer_fold])
+    return _mean_subset(judged)
 
 
 class _Panel(NamedTuple):

@@ -1,5 +1,5 @@
-"""Which runs may be ranked together: those with the same questions, the same prompts and the same
-scoring; and notices for runs on different data, or on data that is not the published file."""
+"""In what runs differ. Those with the same questions, the same prompts and the same scoring may be
+ranked together; of those on different data, or not on the published file, a notice says so."""
 
 from __future__ import annotations
 

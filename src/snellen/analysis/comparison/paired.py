@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs, is_sibling_question
 from snellen.analysis.comparison.groups import (
@@ -175,7 +174,7 @@ def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference
     margins = adjust_margins([pair.margin for pair in pairs])
     groups = adjust_groups([pair.groups for pair in pairs])
     for pair, p, margin, of_groups in zip(pairs, adjusted, margins, groups, strict=True):
-        yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
+        yield structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
 
 
 def _by_benchmark(runs: Sequence[RunFolder], siblings: bool) -> tuple[dict[str, list[int]], list[str]]:
@@ -298,46 +297,53 @@ def _pair_differences(
     """The difference of each chosen pair, second run minus first, with its tests."""
     if not chosen:
         return
-    aligned_runs, measure, level = compared.aligned, compared.measure, compared.level
-    bounds = _bounds(compared.runs, aligned_runs, measure)
-    values = compared.values
+    bounds = _bounds(compared.runs, compared.aligned, compared.measure)
     for two, mean, of_margin, of_groups in zip(
         chosen,
         compared.paired_means(chosen),
         _margins(compared, chosen, margin),
-        group_differences(aligned_runs, chosen, level),
+        group_differences(compared.aligned, chosen, compared.level),
         strict=True,
     ):
-        differences = aligned_runs.scores[:, two[1]] - aligned_runs.scores[:, two[0]]
-        lost, won = int((differences < 0).sum()), int((differences > 0).sum())
-        infos = [aligned_runs.infos[index] for index in two]
-        yield PairDifference(
-            benchmark=compared.benchmark,
-            first=compared.names[two[0]],
-            second=compared.names[two[1]],
-            metric=compared.metric,
-            first_score=values[two[0]],
-            second_score=values[two[1]],
-            difference=compared.scale * mean.mean,
-            interval=mean.interval if measure else in_points(mean.interval),
-            n=len(differences),
-            clusters=mean.clusters,
-            first_better=lost,
-            second_better=won,
-            p=mean.p,
-            test=mean.test,
-            p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
-            reason=mean.reason,
-            anytime=interval_at_stop(infos, differences, aligned_runs.clusters, level),
+        yield structs.replace(
+            _pair_difference(compared, two, mean, power),
             bounds=_difference_bounds(*(bounds[index] for index in two)),
             margin=of_margin,
             groups=tuple(of_groups),
-            **(
-                _detectable_and_needed_by_error(mean, len(differences), level, power)
-                if measure
-                else _detectable_and_needed(aligned_runs, differences, mean, level, power)
-            ),
         )
+
+
+def _pair_difference(compared: _ComparedRuns, two: tuple[int, int], mean: PairedMean, power: float) -> PairDifference:
+    aligned_runs, measure, level = compared.aligned, compared.measure, compared.level
+    values = compared.values
+    differences = aligned_runs.scores[:, two[1]] - aligned_runs.scores[:, two[0]]
+    lost, won = int((differences < 0).sum()), int((differences > 0).sum())
+    return PairDifference(
+        benchmark=compared.benchmark,
+        first=compared.names[two[0]],
+        second=compared.names[two[1]],
+        metric=compared.metric,
+        first_score=values[two[0]],
+        second_score=values[two[1]],
+        difference=compared.scale * mean.mean,
+        interval=mean.interval if measure else in_points(mean.interval),
+        n=len(differences),
+        clusters=mean.clusters,
+        first_better=lost,
+        second_better=won,
+        p=mean.p,
+        test=mean.test,
+        p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
+        reason=mean.reason,
+        anytime=interval_at_stop(
+            [aligned_runs.infos[index] for index in two], differences, aligned_runs.clusters, level
+        ),
+        **(
+            _detectable_and_needed_by_error(mean, len(differences), level, power)
+            if measure
+            else _detectable_and_needed(aligned_runs, differences, mean, level, power)
+        ),
+    )
 
 
 def _margins(compared: _ComparedRuns, chosen: Pairs, margin: float | None) -> Sequence[Margin | None]:

@@ -205,17 +205,7 @@ def plan_study(
     if size is not None:
         min_detectable = detectable_difference(square, size.samples / design, level=aims.level, power=aims.power)
         margin = min_margin(square, size.samples / design, level=aims.level, power=aims.power)
-    notes = [*spread.notes, *design_notes]
-    if not is_mean:
-        notes.append(
-            f"the headline of {benchmark} is no mean over samples: these numbers are about the "
-            "mean of the samples' scores"
-        )
-    if spread.draws is None and repeats > 1:
-        notes.append(
-            f"what {repeats} repeats are worth is not known, so that they count as one: name two "
-            "runs with --repeats by --runs, or --assume draw_share=SHARE"
-        )
+    notes = [*spread.notes, *design_notes, *_notices(benchmark, spread, repeats, is_mean)]
     return StudyPlan(
         benchmark=benchmark,
         models=models,
@@ -230,6 +220,19 @@ def plan_study(
         margin=None if margin is None else 100 * margin,
         notices=tuple(notes),
     )
+
+
+def _notices(benchmark: str, spread: Spread, repeats: int, is_mean: bool) -> Iterator[str]:
+    if not is_mean:
+        yield (
+            f"the headline of {benchmark} is no mean over samples: these numbers are about the "
+            "mean of the samples' scores"
+        )
+    if spread.draws is None and repeats > 1:
+        yield (
+            f"what {repeats} repeats are worth is not known, so that they count as one: name two "
+            "runs with --repeats by --runs, or --assume draw_share=SHARE"
+        )
 
 
 def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[float, list[str]]:

@@ -79,13 +79,8 @@ def analyse_items(
     doubts = label_doubts(aligned_runs, answers) if enough else {}
     items, low_expected = _items(aligned_runs, difficulties)
     smallest = smallest_subset(aligned_runs, agreement)
-    notices = smallest.notices
-    if not enough:
-        few = f"doubtful labels need {FEWEST_SYSTEMS_TO_DOUBT} or more runs, got {len(runs)}"
-        notices = (*notices, few)
-    if low_expected is None:
-        few = f"discrimination needs {FEWEST_SYSTEMS_TO_DISCRIMINATE} or more runs"
-        notices = (*notices, f"{few}, got {len(runs)}")
+    needs = {"doubtful labels need": FEWEST_SYSTEMS_TO_DOUBT, "discrimination needs": FEWEST_SYSTEMS_TO_DISCRIMINATE}
+    few = [f"{what} {fewest} or more runs, got {len(runs)}" for what, fewest in needs.items() if len(runs) < fewest]
     return ItemAnalysis(
         benchmark=next(iter(benchmarks)),
         runs=tuple(names),
@@ -107,7 +102,7 @@ def analyse_items(
         sizes=smallest.sizes,
         subset=smallest.samples,
         subset_agreement=smallest.agreement,
-        notices=(*aligned_runs.notices, *notices),
+        notices=(*aligned_runs.notices, *smallest.notices, *few),
     )
 
 

@@ -63,11 +63,10 @@ def rank_comparable_runs(
     """
     infos = [report.run for report in reports]
     data = data_qualifiers(infos)
-    sets = comparable_sets(infos)
     best = _best_printed(printed)
     results = []
     is_merged = False
-    for indices in sets:
+    for indices in comparable_sets(infos):
         names = distinct_names([infos[index] for index in indices], [runs[index].path for index in indices])
         members = [
             _BoardRun(_row_name(name, infos[index]), runs[index], reports[index])

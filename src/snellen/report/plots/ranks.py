@@ -121,13 +121,7 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
     """
     from matplotlib.figure import Figure
 
-    drawn = {title: [board for board in boards if len(board.places) > 1] for title, boards in sheets.items()}
-    drawn = {title: boards for title, boards in drawn.items() if boards}
-    if not drawn:
-        raise UsageError(
-            "nothing to draw: no two models have comparable runs (the same benchmark, version, "
-            "parameters, data, limit, stopping rule and policy for failures)"
-        )
+    drawn = _boards_to_draw(sheets)
     models = {row.model for boards in drawn.values() for board in boards for row in board.places}
     left = 0.3 + _MODEL * max(map(len, models))
     cell = left + _BAR_WIDTH + _SCORE
@@ -155,6 +149,17 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
             _draw_board(axes, board)
         y += tall
     return figure
+
+
+def _boards_to_draw(sheets: Mapping[str, Sequence[Leaderboard]]) -> dict[str, list[Leaderboard]]:
+    drawn = {title: [board for board in boards if len(board.places) > 1] for title, boards in sheets.items()}
+    drawn = {title: boards for title, boards in drawn.items() if boards}
+    if not drawn:
+        raise UsageError(
+            "nothing to draw: no two models have comparable runs (the same benchmark, version, "
+            "parameters, data, limit, stopping rule and policy for failures)"
+        )
+    return drawn
 
 
 def _starts(lines: Sequence[tuple[str, Sequence[Leaderboard]]]) -> list[bool]:
