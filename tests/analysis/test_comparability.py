@@ -66,7 +66,7 @@ def test_the_seed_counts_where_it_chooses_samples() -> None:
 def test_another_model_or_longer_replies_keep_runs_together() -> None:
     runs = [info("a"), info("b", max_new_tokens=64), info("c", identity=Identity("x", "y"))]
     (one,) = comparable_sets(runs)
-    assert one.members == (0, 1, 2)
+    assert one == (0, 1, 2)
     check_comparable(runs, ["a", "b", "c"], "table")
 
 

@@ -42,12 +42,12 @@ def test_the_samples_are_those_of_the_formula() -> None:
     found = study(detect=10.0, discordance=0.3)
     need = one_need(found)
     assert need.samples == required_samples(0.1, 0.3)
-    assert (need.repeats, need.enough, need.requests) == (1, False, 2 * need.samples)
+    assert (need.repeats, need.is_sufficient, need.requests) == (1, False, 2 * need.samples)
     assert (found.samples, found.clusters, found.design) == (60, 60, 1.0)
     assert found.detectable == pytest.approx(100 * (detectable_difference(0.3, 60) or 0))
     assert one_need(study(detect=10.0, discordance=0.3, power=0.9)).samples > need.samples
     assert one_need(study(detect=10.0, discordance=0.3, level=0.99)).samples > need.samples
-    assert one_need(study(detect=40.0, discordance=0.5)).enough is True
+    assert one_need(study(detect=40.0, discordance=0.5)).is_sufficient is True
 
 
 def test_plans_sample_sizes_for_equivalence_and_difference() -> None:
@@ -62,7 +62,7 @@ def test_plans_sample_sizes_for_equivalence_and_difference() -> None:
 def test_reports_assumed_discordance() -> None:
     found = study(detect=10.0)
     assert found.discordance == pytest.approx(0.48)
-    assert "the two differ on 48 % of samples (assumed" in found.said[0]
+    assert "the two differ on 48 % of samples (assumed" in found.notices[0]
 
 
 def test_dollars_and_requests_are_those_of_both_models() -> None:
@@ -86,7 +86,7 @@ def test_clusters_of_the_data_count() -> None:
     assert (found.samples, found.clusters) == (60, 20)
     assert found.design == design_effect_of_sizes([3] * 20, 0.5) == 2.0
     assert one_need(found).samples == required_samples(0.1, 0.3, design=2.0)
-    assert "60 samples lie in 20 clusters; with a correlation of 0.5" in found.said[-1]
+    assert "60 samples lie in 20 clusters; with a correlation of 0.5" in found.notices[-1]
 
 
 def test_names_headline_that_is_not_a_mean() -> None:
@@ -99,7 +99,7 @@ def test_names_headline_that_is_not_a_mean() -> None:
     for at in range(6):
         Image.new("RGB", (8, 8), (at * 9, 0, 0)).save(f"cat {at}.png")
     found = study("pope", detect=10.0, variant=Variant(data="pope.csv"))
-    assert any("the headline of pope is no mean over samples" in one for one in found.said)
+    assert any("the headline of pope is no mean over samples" in one for one in found.notices)
 
 
 def test_discordance_is_estimated_from_runs() -> None:
@@ -108,7 +108,9 @@ def test_discordance_is_estimated_from_runs() -> None:
     square = sum((scores[0][at] - scores[1][at]) ** 2 for at in scores[0]) / 60
     found = study(detect=10.0, like=[run.path for run in runs])
     assert found.discordance == pytest.approx(square)
-    assert found.said == (f"the two differ on {100 * square:.1f} % of samples (from 60 of random and random:seed=1)",)
+    assert found.notices == (
+        f"the two differ on {100 * square:.1f} % of samples (from 60 of random and random:seed=1)",
+    )
 
 
 def test_repeats_lower_what_comes_from_drawing() -> None:
@@ -123,7 +125,7 @@ def test_repeats_lower_what_comes_from_drawing() -> None:
     requests = [need.requests for need in found.needs if need.requests is not None]
     assert requests == sorted(requests)
     unknown = study(detect=10.0, discordance=0.4, repeats=3)
-    assert "what 3 repeats are worth is not known" in unknown.said[-1]
+    assert "what 3 repeats are worth is not known" in unknown.notices[-1]
 
 
 def test_repeats_reduce_samples_by_variance_of_draws() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import snellen.benchmarks.abilities.mmbench as mmbench
-from snellen.analysis.comparison.data_differences import named_notices
+from snellen.analysis.comparison.comparability import named_notices
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.api import evaluate, report_of, score
 from snellen.benchmarks.declaration.published import Published, PublishedFile

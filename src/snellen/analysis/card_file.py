@@ -65,9 +65,11 @@ def card_of(canonical: CanonicalFile) -> ProtocolCard:
     return build_card(benchmark, benchmark.open(), roles, layout, others)
 
 
+@functools.cache
 def stored_cards() -> Mapping[str, ProtocolCard]:
     """The cards shipped with the package, by the name of their canonical file."""
-    return _read_cards()
+    file = files("snellen.benchmarks") / "data" / FILE
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, ProtocolCard]) if file.is_file() else {}
 
 
 def stored_card(name: str, version: str) -> ProtocolCard | None:
@@ -108,7 +110,7 @@ def rewrite_cards(folder: Path, target: Path, *, same_version: bool = False) -> 
         cards[canonical.key] = current
     text = msgspec.json.format(msgspec.json.encode(cards, order="deterministic"), indent=1)
     save(target, text + b"\n")
-    _read_cards.cache_clear()
+    stored_cards.cache_clear()
     return refused
 
 
@@ -133,14 +135,6 @@ def _roles(canonical: CanonicalFile) -> RoleReplies:
         return {}
     stored = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
     return {role: replies["gold"] for role, replies in stored.items()}
-
-
-@functools.cache
-def _read_cards() -> dict[str, ProtocolCard]:
-    file = files("snellen.benchmarks") / "data" / FILE
-    if not file.is_file():
-        return {}
-    return msgspec.json.decode(file.read_bytes(), type=dict[str, ProtocolCard])
 
 
 if __name__ == "__main__":

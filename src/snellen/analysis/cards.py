@@ -99,7 +99,8 @@ def build_card(
     chosen = list(itertools.islice(benchmark.samples(table), _MAX_SAMPLES))
     origin = origin_of(table)
     prepared = [benchmark.prepare(sample) if benchmark.prepare else sample for sample in chosen]
-    requests = [_first_request(benchmark, sample) for sample in prepared]
+    # None of a flow that ends without a request.
+    requests = [next(benchmark.flow(sample), None) for sample in prepared]
     contents: dict[str, object] = {
         "prompt": [_prompt(request) for request in requests],
         "decoding": [_settings(request) for request in requests],
@@ -178,11 +179,6 @@ def _reply(sample: Sample, request: Request, reply_kind: str) -> Output:
         count = len(request.candidates)
         return Ranked(tuple(CandidateScore(-float((index - best) % count), 1) for index in range(count)))
     return Failure("unsupported", "no image is generated for a card")
-
-
-def _first_request(benchmark: Benchmark, sample: Sample) -> Request | None:
-    """The first request of a flow; None if it ends without one."""
-    return next(benchmark.flow(sample), None)
 
 
 def _prompt(request: Request | None) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from snellen.analysis.comparison.data_differences import data_qualifiers
+from snellen.analysis.comparison.comparability import data_qualifiers
 from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.core.errors import UsageError
 from snellen.core.output import OUTCOMES, RETRYABLE, Outcome
@@ -131,6 +131,18 @@ def score_with_interval(metric: Metric) -> str:
 def level_text(interval: Interval | None) -> str:
     """The confidence level of an interval, e.g. `95 %`."""
     return f"{100 * (interval.level if interval else 0.95):g} %"
+
+
+def count_range(low: int | None, high: int | None) -> str | None:
+    """Two counts, or the one that both are; None if they are not known."""
+    if low is None or high is None:
+        return None
+    return count_text(low) if low == high else f"{count_text(low)}–{count_text(high)}"
+
+
+def percent(fraction: float | None) -> float | None:
+    """A fraction in percent."""
+    return None if fraction is None else 100 * fraction
 
 
 def count_text(value: int) -> str:

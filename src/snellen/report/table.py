@@ -1,17 +1,19 @@
 """A table of typed cells. Every format writes it (`snellen.report.writers`).
 
-A column says of what kind its cells are, and the kind how they are formatted: a new column is one
-`Column` and one cell in each row.
+A column says of what kind its cells are, and the kind how they are formatted. Where the rows are
+items of one type, a new column is one line: a `Column` and the cell that it has of an item
+(`table_of`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 from snellen.core.summary import Interval, Metric
 from snellen.report import format as fmt
 
+T = TypeVar("T")
 Kind = Literal["text", "name", "count", "points", "signed", "share", "number", "p"]
 """`text`; `name`, which may be broken after a slash; `count`, a whole number; `points`, on the
 scale 0..100; `signed`, a difference of points; `share`, a fraction of 1, as a percentage; `number`,
@@ -66,6 +68,14 @@ class Table(NamedTuple):
     @property
     def number_columns(self) -> list[int]:
         return [index for index, column in enumerate(self.columns) if column.is_number]
+
+
+def table_of(
+    title: str, items: Iterable[T], columns: Iterable[tuple[Column, Callable[[T], Cell]]], notes: Sequence[str] = ()
+) -> Table:
+    """A row for each item; a column comes with the function that makes its cell of an item."""
+    headings, cells = zip(*columns, strict=True)
+    return Table(title, headings, [[cell(item) for cell in cells] for item in items], notes)
 
 
 def estimate(metric: Metric) -> IntervalEstimate:

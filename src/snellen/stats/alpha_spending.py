@@ -26,10 +26,8 @@ when so many are made."""
 
 
 def step_share(number: int) -> float:
-    """The share of the error probability for the `number`-th checkpoint after the first one.
-
-    Raises:
-        ValueError: a number below 1.
+    """The share of the error probability for the `number`-th checkpoint after the first one. Raises
+    ValueError for a number below 1.
     """
     if number < 1:
         raise ValueError(f"expected the number of a checkpoint from 1 on, got {number}")
@@ -40,11 +38,9 @@ def pair_error(number: int, *, is_previous: bool, families: int = 1, total_error
     """The probability with which the interval of one pair may miss its difference.
 
     The `number`-th checkpoint after the first one has as many earlier ones. Half of its share is
-    for the comparison with the previous one, the other half is divided among the others.
-    `families` is the number of curves, such as benchmarks, that `total_error` is for.
-
-    Raises:
-        ValueError: a number or `families` below 1, a `total_error` outside (0, 1).
+    for the comparison with the previous one, the other half is divided among the others. `families`
+    is the number of curves, such as benchmarks, that `total_error` is for. Raises ValueError for a
+    number or `families` below 1, a `total_error` outside (0, 1).
     """
     if families < 1 or not 0 < total_error < 1:
         raise ValueError(f"expected families from 1 and an error in (0, 1), got {families}, {total_error}")

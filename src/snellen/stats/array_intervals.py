@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snellen.core.arrays import Bools, Floats, np
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded_interval, wilson
 
 if TYPE_CHECKING:
-    from numpy import bool_, float64, uint64
     from numpy.typing import NDArray
 
 
 def share_interval(
-    right: NDArray[bool_], clusters: NDArray[uint64] | None = None, level: float = DEFAULT_LEVEL
+    right: Bools, clusters: NDArray[np.uint64] | None = None, level: float = DEFAULT_LEVEL
 ) -> Interval | None:
     """Interval of the share of true values, as `score_interval` of scores of 0 and 1.
 
     `clusters` names the cluster of each value by a number. None without values.
     """
-    import numpy as np
-
     n, successes = len(right), int(np.count_nonzero(right))
     if not n:
         return None
@@ -31,7 +29,7 @@ def share_interval(
         return wilson(successes, n, level)
     mean = successes / n
     independent = mean * (1 - mean) / n
-    weights: NDArray[float64] = sizes / n
+    weights: Floats = sizes / n
     squares = float((weights**2).sum())
     method = "wilson, clustered"
     if len(sizes) < 2:

@@ -17,14 +17,12 @@ def interval_of_average(
 ) -> Interval:
     """Interval of the mean of independent estimates (of different samples), plain or with weights.
 
-    Variances add, separately on each side: the lower end of the plain mean is sqrt(sum of
-    (value - low)^2) / k below it, and its upper end follows from the upper ends likewise (G. Y. Zou
-    and A. Donner, "Construction of confidence limits about effect measures", Statistics in Medicine
-    27 (2008)), so that intervals that are asymmetric near 0 and 100 stay asymmetric.
-
-    Raises:
-        ValueError: no values, not as many intervals or weights, weights that are not positive, or
-            intervals of different levels.
+    Variances add, separately on each side: the lower end of the plain mean is sqrt(sum of (value -
+    low)^2) / k below it, and its upper end follows from the upper ends likewise (G. Y. Zou and A.
+    Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27
+    (2008)), so that intervals that are asymmetric near 0 and 100 stay asymmetric. Raises ValueError
+    for no values, not as many intervals or weights, weights that are not positive, or intervals of
+    different levels.
     """
     shares = [1.0] * len(values) if weights is None else list(weights)
     if len(shares) != len(values) or any(share <= 0 for share in shares):
@@ -60,10 +58,8 @@ def difference_of_averages(
     """The weighted sum of paired differences on independent benchmarks.
 
     Both systems answer the same samples of each benchmark. Variances add, with the degrees of
-    freedom of F. E. Satterthwaite, Biometrics Bulletin 2 (1946), and Student's t.
-
-    Raises:
-        ValueError: no parts, or not as many weights.
+    freedom of F. E. Satterthwaite, Biometrics Bulletin 2 (1946), and Student's t. Raises ValueError
+    for no parts, or not as many weights.
     """
 
     if not parts or len(parts) != len(weights):

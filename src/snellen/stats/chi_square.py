@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Floats, np
 
 DRAWS = 19_999
 """Tables drawn if too little is expected for the chi-square distribution."""
@@ -41,10 +39,7 @@ def upper_tail(statistic: float, freedom: int) -> float:
     """Upper tail of the chi-square distribution with an integer number of degrees of freedom.
 
     By the recurrence of the incomplete gamma function, from its closed form for 1 or 2 degrees
-    (Abramowitz and Stegun, 26.4.8).
-
-    Raises:
-        ValueError: freedom < 1, or a statistic below 0.
+    (Abramowitz and Stegun, 26.4.8). Raises ValueError for freedom < 1, or a statistic below 0.
     """
     if freedom < 1 or statistic < 0:
         raise ValueError(f"expected freedom >= 1 and a statistic >= 0, got {freedom}, {statistic}")
@@ -65,15 +60,11 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
 
     Each stratum has the counts of its categories and their expected shares; strata with fewer than
     two categories are ignored. If some expected count is below 5, p is counted among tables drawn
-    with the same totals and the expected shares. None if no stratum is left.
-
-    Raises:
-        ValueError: shares that are not positive or do not sum to 1.
+    with the same totals and the expected shares. None if no stratum is left. Raises ValueError for
+    shares that are not positive or do not sum to 1.
     """
-    import numpy as np
-
     statistic, freedom = 0.0, 0
-    sparse: list[tuple[int, NDArray[float64]]] = []
+    sparse: list[tuple[int, Floats]] = []
     for counts, shares in strata:
         if any(share <= 0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
             raise ValueError(f"expected shares must be positive and sum to 1, got {shares}")
@@ -99,7 +90,7 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
     return ChiSquare(statistic, freedom, _fraction_as_large(drawn, statistic), DRAWS)
 
 
-def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
+def even_over_questions(strata: Sequence[Floats]) -> ChiSquare | None:
     """Test whether all letters are chosen equally often, if each question was asked several times.
 
     Each stratum, (questions, letters), has how often the passes of each question chose each letter.
@@ -110,10 +101,8 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
 
     None without questions; p is 1 if every question chooses evenly.
     """
-    import numpy as np
-
     statistic, freedom, remaining, even = 0.0, 0, 0, 0
-    sparse: list[NDArray[float64]] = []
+    sparse: list[Floats] = []
     for counts in strata:
         letters = counts.shape[1]
         uneven = counts - counts.mean(axis=1, keepdims=True)
@@ -136,8 +125,14 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
         return ChiSquare(0.0, even, 1.0) if even else None
     if not sparse:
         return ChiSquare(statistic, freedom, upper_tail(max(0.0, statistic), freedom))
+    return ChiSquare(statistic, freedom, _fraction_as_large(_draw_rotations(sparse, remaining), statistic), DRAWS)
+
+
+def _draw_rotations(sparse: Sequence[Floats], freedom: int) -> Floats:
+    """Statistics, (DRAWS,), under random rotations of the letters of each question in the strata
+    `sparse`, and chi-square with `freedom` in the others."""
     random = np.random.default_rng(0)
-    drawn = random.chisquare(remaining, DRAWS) if remaining else np.zeros(DRAWS)
+    drawn = random.chisquare(freedom, DRAWS) if freedom else np.zeros(DRAWS)
     for uneven in sparse:
         letters = uneven.shape[1]
         total = np.zeros((DRAWS, letters))
@@ -146,17 +141,17 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
             rotations = np.stack([np.roll(row, turn) for turn in range(letters)])
             total += random.multinomial(count, [1 / letters] * letters, DRAWS) @ rotations
         drawn += _isotropic(total, uneven)
-    return ChiSquare(statistic, freedom, _fraction_as_large(drawn, statistic), DRAWS)
+    return drawn
 
 
-def _isotropic(total: NDArray[float64], uneven: NDArray[float64]) -> NDArray[float64]:
+def _isotropic(total: Floats, uneven: Floats) -> Floats:
     """Squared length of sums over questions, (..., letters), relative to its mean under random
     rotations of each question's letters, per degree of freedom."""
-    length: NDArray[float64] = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
+    length: Floats = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
     return length
 
 
-def _fraction_as_large(drawn: NDArray[float64], statistic: float) -> float:
+def _fraction_as_large(drawn: Floats, statistic: float) -> float:
     """The p-value of a statistic among drawn ones. The observed table counts as one of them, so
     that p is never 0."""
     return (1 + int((drawn >= statistic * (1 - 1e-9)).sum())) / (1 + len(drawn))

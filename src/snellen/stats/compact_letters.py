@@ -16,10 +16,8 @@ def letter_groups(count: int, different: Collection[tuple[int, int]]) -> list[st
     """Letters of the systems 0 to `count` - 1, in the order of their scores.
 
     `different` has the pairs that a test separates. The first system has the letter a. After z come
-    aa, ab, ...; the letters of a system are then separated by blanks.
-
-    Raises:
-        ValueError: a pair of a system with itself, or of one that does not exist.
+    aa, ab, ...; the letters of a system are then separated by blanks. Raises ValueError for a pair
+    of a system with itself, or of one that does not exist.
     """
     groups = [frozenset(range(count))]
     for first, second in sorted((min(pair), max(pair)) for pair in different):

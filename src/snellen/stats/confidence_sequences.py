@@ -75,10 +75,8 @@ def interval_of_differences(
     `totals` are the sums of the differences, each in -1..1, over the `sizes` samples of each
     cluster; there could have been up to `max_clusters`. Every cluster is predicted to have no
     difference, so that the order of the clusters does not matter, and 0 is outside only if betting
-    on differences of one sign has paid.
-
-    Raises:
-        ValueError: no clusters, or a total beyond its size.
+    on differences of one sign has paid. Raises ValueError for no clusters, or a total beyond its
+    size.
     """
     if len(sizes) == 0 or len(totals) != len(sizes):
         raise ValueError(f"got {len(totals)} totals and {len(sizes)} sizes of clusters")
@@ -114,10 +112,8 @@ class ConfidenceSequence:
         """Add a value times its size.
 
         `expected` is the prediction of `total`, made before seeing it, by default from the mean so
-        far. A good prediction makes the interval narrow; with a bad one it is still valid.
-
-        Raises:
-            ValueError: a total outside 0..size, a size outside 0..1.
+        far. A good prediction makes the interval narrow; with a bad one it is still valid. Raises
+        ValueError for a total outside 0..size, a size outside 0..1.
         """
         if not 0 < size <= 1 or not -1e-9 <= total <= size + 1e-9:
             raise ValueError(f"expected 0 <= total <= size <= 1, got {total} of {size}")

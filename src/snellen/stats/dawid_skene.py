@@ -9,13 +9,9 @@ of being right, and errs evenly among the others ("one coin").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Floats, Ints, np
 
 PRIOR_VOTES = 1.0
 """Votes of each annotator that are added, spread as all annotators together vote: of a few votes
@@ -28,25 +24,25 @@ _STEPS, _TOLERANCE = 200, 1e-5
 class Votes(NamedTuple):
     """Votes as three columns of the same length, (votes): who said what of which item."""
 
-    items: NDArray[int64]
-    annotators: NDArray[int64]
-    values: NDArray[int64]
+    items: Ints
+    annotators: Ints
+    values: Ints
 
 
 class VotePosterior(NamedTuple):
     """What votes say of the items and of the annotators."""
 
-    items: NDArray[float64]
+    items: Floats
     """(items, values): the probability that a value is the item's; each row adds up to 1."""
-    without: NDArray[float64]
+    without: Floats
     """(votes, values): the same of the vote's item as the votes of the others alone have it."""
-    confusion: NDArray[float64]
+    confusion: Floats
     """(annotators, true values, votes): the chance of a vote given the true value."""
 
 
 def vote_posterior(
     votes: Votes,
-    sizes: NDArray[int64],
+    sizes: Ints,
     known: Mapping[int, int] | None = None,
     *,
     one_coin: bool = False,
@@ -90,13 +86,13 @@ def vote_posterior(
     return VotePosterior(chances, without, confusion)
 
 
-def _confusion(counts: NDArray[float64], prior_votes: float) -> NDArray[float64]:
+def _confusion(counts: Floats, prior_votes: float) -> Floats:
     """The table of each annotator by the votes for each true value."""
     pooled = _to_shares(np.maximum(counts.sum(0), _FLOOR))
     return _to_shares(np.maximum(counts + prior_votes * pooled, _FLOOR))
 
 
-def _one_coin(counts: NDArray[float64], prior_votes: float) -> NDArray[float64]:
+def _one_coin(counts: Floats, prior_votes: float) -> Floats:
     """The same with one chance of being right."""
     width = counts.shape[1]
     right, total = np.trace(counts, axis1=1, axis2=2), counts.sum((1, 2))
@@ -106,15 +102,15 @@ def _one_coin(counts: NDArray[float64], prior_votes: float) -> NDArray[float64]:
     return np.asarray(table, dtype=float)
 
 
-def _sums(groups: NDArray[int64], rows: NDArray[float64], size: int) -> NDArray[float64]:
+def _sums(groups: Ints, rows: Floats, size: int) -> Floats:
     """The sum of the rows of each group: (size, columns)."""
     return np.stack([np.bincount(groups, column, size) for column in rows.T], axis=1)
 
 
-def _from_logs(logs: NDArray[float64]) -> NDArray[float64]:
+def _from_logs(logs: Floats) -> Floats:
     return _to_shares(np.exp(logs - logs.max(1, keepdims=True)))
 
 
-def _to_shares(weights: NDArray[float64]) -> NDArray[float64]:
+def _to_shares(weights: Floats) -> Floats:
     """Weights of which each row adds up to 1."""
     return np.asarray(weights / weights.sum(-1, keepdims=True), dtype=float)

@@ -27,10 +27,8 @@ Scores = Sequence[Sequence[float]]
 def best_of(scores: Sequence[float], k: int) -> float:
     """Expected best score of k draws of a question, over all subsets of size k.
 
-    For scores of 0 and 1 this is pass@k, 1 - C(n - c, k) / C(n, k) with c of n right.
-
-    Raises:
-        ValueError: k outside 1..n.
+    For scores of 0 and 1 this is pass@k, 1 - C(n - c, k) / C(n, k) with c of n right. Raises
+    ValueError for k outside 1..n.
     """
     _check_size(k, len(scores))
     subsets = math.comb(len(scores), k)
@@ -42,10 +40,8 @@ def majority_of(answers: Sequence[A | None], worth: Mapping[A, float], k: int) -
     """Expected score of the most common answer among k draws of a question, over all subsets.
 
     `worth` is the score of each answer. Answers that are equally common share. None, a reply
-    without an answer, has no vote; the score is 0 if there are no votes.
-
-    Raises:
-        ValueError: k outside 1..n.
+    without an answer, has no vote; the score is 0 if there are no votes. Raises ValueError for k
+    outside 1..n.
     """
     _check_size(k, len(answers))
     counts = Counter(answer for answer in answers if answer is not None)

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from snellen.core.arrays import Floats, np
 from snellen.stats.chi_square import ChiSquare, pearson
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 MAX_EXACT_EVENTS = 4_000
 """Events up to which the distribution of a count is computed exactly: its time grows with the
@@ -50,12 +47,10 @@ class EventGroup(NamedTuple):
 def count_tails(groups: Iterable[EventGroup], observed: int) -> CountTails:
     """The tails of the number of events that happen, at `observed`.
 
-    Exact up to `MAX_EXACT_EVENTS` events of a probability other than 0 and 1, else Volkova's
-    normal approximation with a correction for skewness. Both tails are 1 if nothing is random.
-
-    Raises:
-        ValueError: a probability outside 0..1, a negative number of events, or an `observed` count
-            that is impossible.
+    Exact up to `MAX_EXACT_EVENTS` events of a probability other than 0 and 1, else Volkova's normal
+    approximation with a correction for skewness. Both tails are 1 if nothing is random. Raises
+    ValueError for a probability outside 0..1, a negative number of events, or an `observed` count
+    that is impossible.
     """
     certain, random = 0, []
     for group in groups:
@@ -76,22 +71,18 @@ def count_tails(groups: Iterable[EventGroup], observed: int) -> CountTails:
     return CountTails(min(1.0, float(chances[: count + 1].sum())), min(1.0, float(chances[count:].sum())))
 
 
-def count_distribution(groups: Sequence[EventGroup]) -> NDArray[float64]:
+def count_distribution(groups: Sequence[EventGroup]) -> Floats:
     """Probability of each count 0, 1, ..., the number of events.
 
     Sums of products of positive numbers, so that small tails keep their digits.
     """
-    import numpy as np
-
     chances = np.ones(1)
     for probability, events in groups:
         chances = np.convolve(chances, _binomial(events, probability))
     return chances
 
 
-def _binomial(events: int, probability: float) -> NDArray[float64]:
-    import numpy as np
-
+def _binomial(events: int, probability: float) -> Floats:
     if not 0 < probability < 1:
         certain = np.zeros(events + 1)
         certain[events if probability else 0] = 1.0
@@ -99,7 +90,7 @@ def _binomial(events: int, probability: float) -> NDArray[float64]:
     logs = np.array([math.lgamma(count + 1) for count in range(events + 1)])
     counts = np.arange(events + 1)
     ways = logs[-1] - logs - logs[::-1]
-    chances: NDArray[float64] = np.exp(ways + counts * math.log(probability) + counts[::-1] * math.log1p(-probability))
+    chances: Floats = np.exp(ways + counts * math.log(probability) + counts[::-1] * math.log1p(-probability))
     return chances
 
 

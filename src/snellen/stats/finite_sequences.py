@@ -67,9 +67,8 @@ class FiniteSequence:
 
     def add(self, stratum: str, total: float, size: float, prediction: float) -> None:
         """Add a value times its size; `prediction` is the value predicted before it was drawn.
-
-        Raises:
-            ValueError: a total outside 0..size, a size outside 0..1, nothing left in the stratum.
+        Raises ValueError for a total outside 0..size, a size outside 0..1, nothing left in the
+        stratum.
         """
         state = self._strata[stratum]
         if not state.remaining_values:

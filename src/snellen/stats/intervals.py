@@ -26,10 +26,8 @@ def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval
     """Wilson score interval of a proportion, both ends in 0..1.
 
     `successes` may be fractional (partial credit), which makes the interval rather wide; `n` may be
-    fractional too (an effective sample size).
-
-    Raises:
-        ValueError: n < 1, successes outside 0..n or not a number, level outside (0, 1).
+    fractional too (an effective sample size). Raises ValueError for n < 1, successes outside 0..n
+    or not a number, level outside (0, 1).
     """
     z = _quantile(level)
     if n < 1:
@@ -109,14 +107,21 @@ def _min_mean(mean: float, observed: float, unobserved: float) -> float:
 
 def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> float | None:
     """Cluster-robust standard error of a mean; a sample with an empty cluster name is a cluster of
-    its own. None for a single cluster.
-
-    Raises:
-        ValueError: lengths differ, no values, a value that is not finite.
-    """
+    its own. None for a single cluster. Raises ValueError for lengths that differ, no values, a
+    value that is not finite."""
+    _check_finite(values)
     cluster_ids = _cluster_ids(clusters) if clusters else range(len(values))
-    clustered = _clustered_mean(values, cluster_ids)
-    return None if clustered.cluster_count < 2 else clustered.error
+    if len(values) != len(cluster_ids):
+        raise ValueError(f"got {len(values)} values but {len(cluster_ids)} clusters")
+    mean = math.fsum(values) / len(values)
+    residuals: dict[Hashable, float] = defaultdict(float)
+    for value, cluster in zip(values, cluster_ids, strict=True):
+        residuals[cluster] += value - mean
+    groups = len(residuals)
+    if groups < 2:
+        return None
+    squares = math.fsum(residual * residual for residual in residuals.values())
+    return math.sqrt(groups / (groups - 1) * squares) / len(values)
 
 
 def score_interval(
@@ -124,13 +129,11 @@ def score_interval(
 ) -> Interval | None:
     """Interval in 0..1 of the mean of scores in 0..1: the rule of every benchmark for a plain mean.
 
-    `clusters` names the cluster of each score; an empty name is a cluster of its own.
-    Scores of 0 and 1 without clusters have Wilson's interval; all others `bounded_interval`, with
-    a cluster-robust variance, corrected for few and for uneven clusters. None without scores, and
-    for scores of a single cluster that differ and are not all 0 or 1.
-
-    Raises:
-        ValueError: lengths differ, a score that is not finite.
+    `clusters` names the cluster of each score; an empty name is a cluster of its own. Scores of 0
+    and 1 without clusters have Wilson's interval; all others `bounded_interval`, with a
+    cluster-robust variance, corrected for few and for uneven clusters. None without scores, and for
+    scores of a single cluster that differ and are not all 0 or 1. Raises ValueError for lengths that
+    differ, or a score that is not finite.
     """
     if not scores:
         return None
@@ -146,11 +149,18 @@ def score_interval(
         variance = math.fsum((score - mean) ** 2 for score in scores) / n**2
         # Every sample is a cluster: both variances and both sums of squares are the same.
         return bounded_interval(Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level)
-    method = "wilson, clustered" if binary else "wilson, graded, clustered"
     cluster_ids = _cluster_ids(clusters)
-    sizes = Counter(cluster_ids)
-    if len(sizes) == n:
+    if len({*cluster_ids}) == n:
         return score_interval(scores, (), level)
+    return _clustered_interval(scores, cluster_ids, level)
+
+
+def _clustered_interval(scores: Sequence[float], cluster_ids: Sequence[Hashable], level: float) -> Interval | None:
+    n = len(scores)
+    mean = math.fsum(scores) / n
+    binary = {*scores} <= {0.0, 1.0}
+    method = "wilson, clustered" if binary else "wilson, graded, clustered"
+    sizes = Counter(cluster_ids)
     independent = math.fsum((score - mean) ** 2 for score in scores) / n**2
     shares = sum(size * size for size in sizes.values()) / n**2
     if len(sizes) < 2:
@@ -179,31 +189,6 @@ def degrees_of_freedom(clusters: Iterable[tuple[float, float]]) -> float:
         squares += share**2
         fourths += correction * share**4
     return max(1.0, squares * squares / fourths)
-
-
-class _ClusteredMean(NamedTuple):
-    """A mean with its cluster-robust standard error."""
-
-    mean: float
-    error: float
-    """Cluster-robust standard error of the mean; NaN for a single cluster."""
-    cluster_count: int
-
-
-def _clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> _ClusteredMean:
-    """Mean and error of values with their clusters. Raises ValueError as `standard_error` does."""
-    _check_finite(values)
-    if len(values) != len(clusters):
-        raise ValueError(f"got {len(values)} values but {len(clusters)} clusters")
-    mean = math.fsum(values) / len(values)
-    residuals: dict[Hashable, float] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        residuals[cluster] = residuals.get(cluster, 0.0) + (value - mean)
-    groups = len(residuals)
-    if groups < 2:
-        return _ClusteredMean(mean, math.nan, groups)
-    squares = math.fsum(residual * residual for residual in residuals.values())
-    return _ClusteredMean(mean, math.sqrt(groups / (groups - 1) * squares) / len(values), groups)
 
 
 def _cluster_ids(clusters: Sequence[str]) -> list[Hashable]:
@@ -272,10 +257,8 @@ def weighted_share(strata: Sequence[SampledStratum], level: float = DEFAULT_LEVE
     weights allow: L. Kish, "Survey Sampling" (1965), Sec. 11.7.
 
     Strata without examined items are ignored. A stratum with one examined item is assumed to have
-    the spread of all strata. A single stratum has Wilson's interval.
-
-    Raises:
-        ValueError: no examined items, or more than the stratum has.
+    the spread of all strata. A single stratum has Wilson's interval. Raises ValueError for no
+    examined items, or more than the stratum has.
     """
     sampled = [stratum for stratum in strata if stratum.sample_size]
     if not sampled:

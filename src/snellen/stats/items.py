@@ -10,12 +10,9 @@ average, which is the Rasch model given these numbers (G. Rasch, 1960; E. B. And
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
+from snellen.core.arrays import Floats, Indices, np
 
 MIN_SYSTEMS = 8
 """With fewer, a correlation over systems says almost nothing about a sample."""
@@ -26,50 +23,37 @@ LEVEL = 0.05
 class LowDiscrimination(NamedTuple):
     """Tests for samples that discriminate less than others do by chance."""
 
-    p: NDArray[float64]
+    p: Floats
     """Probability of a correlation as low, (samples,); NaN for a sample without correlation."""
     expected: float
     """Expected number of samples with p <= `LEVEL` if all discriminate equally."""
 
 
-def difficulty(scores: NDArray[float64]) -> NDArray[float64]:
+def difficulty(scores: Floats) -> Floats:
     """1 minus the mean score of each sample, (samples,); `scores` is (samples, systems) in 0..1."""
-    hard: NDArray[float64] = 1.0 - scores.mean(axis=1)
+    hard: Floats = 1.0 - scores.mean(axis=1)
     return hard
 
 
-def discrimination(scores: NDArray[float64]) -> NDArray[float64]:
+def discrimination(scores: Floats) -> Floats:
     """Pearson's correlation, over systems, of each sample's score with the sum of all others'.
 
     Returns (samples,) in -1..1; NaN if either has no spread, and below three systems.
     r_i = cov(s_i, T - s_i) / (sd(s_i) sd(T - s_i)), where T is the sum over all samples.
     """
-    import numpy as np
-
     if scores.shape[1] < 3:
         return np.full(len(scores), np.nan)
-    other_scores = scores.sum(axis=0, keepdims=True) - scores
-    own, others = (part - part.mean(axis=1, keepdims=True) for part in (scores, other_scores))
-    spread = np.sqrt((own**2).sum(axis=1) * (others**2).sum(axis=1))
-    joint = (own * others).sum(axis=1)
-    correlations: NDArray[float64] = np.full(len(scores), np.nan)
-    np.divide(joint, spread, out=correlations, where=spread > 1e-9)
-    return correlations
+    return _correlations(scores, scores.sum(axis=0, keepdims=True) - scores, np.nan)
 
 
-def low_discrimination(scores: NDArray[float64], seed: int = 0) -> LowDiscrimination:
+def low_discrimination(scores: Floats, seed: int = 0) -> LowDiscrimination:
     """Test each sample's `discrimination` against permutations of the systems' scores on it.
 
     Scores of 0 and 1 are permuted with probabilities from the systems' abilities, so that a sample
-    is compared with one of the same difficulty that discriminates as samples do on average. If
-    some scores lie between, all orders are equally likely, which is a weaker test: whether better
-    systems score lower.
-
-    Raises:
-        ValueError: fewer than `MIN_SYSTEMS` systems.
+    is compared with one of the same difficulty that discriminates as samples do on average. If some
+    scores lie between, all orders are equally likely, which is a weaker test: whether better
+    systems score lower. Raises ValueError for fewer than `MIN_SYSTEMS` systems.
     """
-    import numpy as np
-
     from snellen.stats.rasch import abilities, draw_patterns
 
     samples, systems = scores.shape
@@ -82,7 +66,7 @@ def low_discrimination(scores: NDArray[float64], seed: int = 0) -> LowDiscrimina
     random = np.random.default_rng(seed)
     cut = int(LEVEL * (1 + DRAWS))
 
-    def compare_to_chance(rows: NDArray[np.intp], drawn: NDArray[float64]) -> float:
+    def compare_to_chance(rows: Indices, drawn: Floats) -> float:
         """Set p of these samples from `drawn` correlations (draws,); returns how many of them are
         expected to have a p of at most `LEVEL`."""
         lows = np.sort(drawn)
@@ -109,13 +93,11 @@ def low_discrimination(scores: NDArray[float64], seed: int = 0) -> LowDiscrimina
     return LowDiscrimination(p, expected)
 
 
-def _correlations(first: NDArray[float64], second: NDArray[float64]) -> NDArray[float64]:
-    """Pearson's correlation of each row, (rows,); 0 if either has no spread."""
-    import numpy as np
-
+def _correlations(first: Floats, second: Floats, without_spread: float = 0.0) -> Floats:
+    """Pearson's correlation of each row, (rows,); `without_spread` if either has none."""
     first, second = (part - part.mean(axis=1, keepdims=True) for part in (first, second))
     spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    joint: NDArray[float64] = (first * second).sum(axis=1)
-    correlations: NDArray[float64] = np.zeros_like(joint)
+    joint: Floats = (first * second).sum(axis=1)
+    correlations: Floats = np.full_like(joint, without_spread)
     np.divide(joint, spread, out=correlations, where=spread > 1e-9)
     return correlations

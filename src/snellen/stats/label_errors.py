@@ -16,15 +16,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from snellen.core.arrays import Bools, Floats, Indices, np
 from snellen.stats.rasch import DifficultyGrid, abilities, right_chance, weighted_nodes
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 MIN_SYSTEMS = 5
 """With fewer systems an unusual label and a hard question look alike."""
@@ -41,11 +36,11 @@ _ATTRACTIONS = np.logspace(-2, 2, 81)
 class SystemAnswers(NamedTuple):
     """Answers of systems to multiple choice samples."""
 
-    right: NDArray[float64]
+    right: Floats
     """(samples, systems): 1 or 0."""
     wrong: Sequence[Sequence[Hashable | None]]
     """For each sample the systems' wrong answers; None for a right answer or none."""
-    wrong_options: NDArray[float64]
+    wrong_options: Floats
     """Number of wrong options of each sample, at least 1: (samples,)."""
 
 
@@ -58,10 +53,8 @@ class LabelChance(NamedTuple):
 
 
 def wrong_label_chances(answers: SystemAnswers) -> list[LabelChance]:
-    """The probability that each label is wrong, (samples).
-
-    Raises:
-        ValueError: fewer than `MIN_SYSTEMS` systems.
+    """The probability that each label is wrong, (samples). Raises ValueError for fewer than
+    `MIN_SYSTEMS` systems.
     """
     systems = answers.right.shape[1]
     if systems < MIN_SYSTEMS:
@@ -75,7 +68,7 @@ def wrong_label_chances(answers: SystemAnswers) -> list[LabelChance]:
     return [LabelChance(*pair) for pair in zip(wrong.tolist(), best, strict=True)]
 
 
-def _label_ratios(answers: SystemAnswers, weights: NDArray[float64]) -> tuple[list[Hashable | None], NDArray[float64]]:
+def _label_ratios(answers: SystemAnswers, weights: Floats) -> tuple[list[Hashable | None], Floats]:
     """The likeliest other answer to each sample, and how much likelier the answers are with a wrong
     label than with a right one; each sample counts `weights` (samples,) times in the fit."""
     attraction = _attraction(answers, weights)
@@ -113,10 +106,10 @@ _LABEL = ("label",)
 class _Likelihood(NamedTuple):
     """The log-likelihood of systems' answers to a sample, integrated over its difficulty."""
 
-    log_right: NDArray[float64]
+    log_right: Floats
     """(systems, nodes)."""
-    log_wrong: NDArray[float64]
-    weights: NDArray[float64]
+    log_wrong: Floats
+    weights: Floats
     attraction: float
 
     def with_right(self, answer: Hashable, every: Sequence[Hashable | None], options: float) -> float:
@@ -124,7 +117,7 @@ class _Likelihood(NamedTuple):
         right = np.array([one == answer for one in every])
         return self.of(right, [None if one == answer else one for one in every], options)
 
-    def of(self, right: NDArray[np.bool_], wrong: Sequence[Hashable | None], options: float) -> float:
+    def of(self, right: Bools, wrong: Sequence[Hashable | None], options: float) -> float:
         """With these systems right, and the wrong options that others gave."""
         logs = np.where(right[:, None], self.log_right, self.log_wrong).sum(axis=0)
         top = float(logs.max())
@@ -136,7 +129,7 @@ class _Likelihood(NamedTuple):
         )
 
 
-def _attraction(answers: SystemAnswers, weights: NDArray[float64]) -> float:
+def _attraction(answers: SystemAnswers, weights: Floats) -> float:
     """The Dirichlet parameter of wrong answers by maximum likelihood, from all systems."""
     patterns: dict[tuple[float, tuple[int, ...]], float] = defaultdict(float)
     for row, options, weight in zip(answers.wrong, answers.wrong_options.tolist(), weights.tolist(), strict=True):
@@ -148,7 +141,7 @@ def _attraction(answers: SystemAnswers, weights: NDArray[float64]) -> float:
     return float(_ATTRACTIONS[int(np.argmax(likelihoods))])
 
 
-def _posterior(ratios: NDArray[float64]) -> NDArray[float64]:
+def _posterior(ratios: Floats) -> Floats:
     """The probability of a wrong label by sample, from the likelihood of the answers with a wrong
     label relative to a right one. The share of wrong labels is fitted by EM."""
     share = 0.01
@@ -159,7 +152,7 @@ def _posterior(ratios: NDArray[float64]) -> NDArray[float64]:
     return posterior
 
 
-def _strata(wrong_options: NDArray[float64]) -> list[NDArray[np.intp]]:
+def _strata(wrong_options: Floats) -> list[Indices]:
     """Indices of samples by their number of wrong options; rare numbers are one stratum."""
     by_width: dict[float, list[int]] = defaultdict(list)
     for sample, width in enumerate(wrong_options.tolist()):

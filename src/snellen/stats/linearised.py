@@ -8,42 +8,36 @@ Efron, "The Jackknife, the Bootstrap and Other Resampling Plans" (1982), Ch. 6.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded_interval, degrees_of_freedom
 from snellen.stats.student_t import two_sided_quantile
 
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
-
-SumStatistic = Callable[["NDArray[float64]"], "NDArray[float64]"]
+SumStatistic = Callable[["Floats"], "Floats"]
 """Maps sums, (draws, columns), to the statistic of each draw, (draws,)."""
 _STEP = 1e-5
 """Step of a numerical derivative, relative to the absolute sum of a column."""
 
 
-def influences(rows: NDArray[float64], statistic: SumStatistic) -> NDArray[float64]:
+def influences(rows: Floats, statistic: SumStatistic) -> Floats:
     """How much each sample moves the statistic, to first order: (samples,).
 
     `rows` (samples, columns) is what each sample adds to the sums. The statistic must be smooth at
     the total sums. If it depends on ratios of sums only, the influences sum to 0.
     """
-    import numpy as np
-
     sums = rows.sum(axis=0)
     steps = np.diag(_STEP * np.maximum(np.abs(rows).sum(axis=0), 1e-300))
     # Central differences, one column at a time: (2 * columns, columns) in one call.
     ends = statistic(np.concatenate([sums + steps, sums - steps]))
     half = len(ends) // 2
     slopes = (ends[:half] - ends[half:]) / (2 * np.diag(steps))
-    influence: NDArray[float64] = rows @ np.where(np.abs(rows).any(axis=0), slopes, 0.0)
+    influence: Floats = rows @ np.where(np.abs(rows).any(axis=0), slopes, 0.0)
     return influence
 
 
 def interval_of_sums(
-    rows: NDArray[float64],
+    rows: Floats,
     statistic: SumStatistic,
     clusters: Sequence[str] = (),
     *,
@@ -56,8 +50,6 @@ def interval_of_sums(
     `rows` and `statistic` as in `influences`; a row of zeros does not count. `clusters` names the
     cluster of each row; an empty name is a cluster of its own. None for fewer than two clusters.
     """
-    import numpy as np
-
     cluster_ids, counted = _counted_rows(rows, clusters)
     n, groups = len(cluster_ids), int(cluster_ids.max(initial=-1)) + 1
     if groups < 2:
@@ -81,7 +73,7 @@ def interval_of_sums(
 
 
 def unbounded_interval_of_sums(
-    rows: NDArray[float64], statistic: SumStatistic, clusters: Sequence[str] = (), *, level: float = DEFAULT_LEVEL
+    rows: Floats, statistic: SumStatistic, clusters: Sequence[str] = (), *, level: float = DEFAULT_LEVEL
 ) -> Interval | None:
     """Interval of a positive statistic without an upper bound, such as a ratio of two grades:
     Student's t over clusters on the logarithmic scale.
@@ -103,14 +95,10 @@ def unbounded_interval_of_sums(
     return Interval(estimate / factor, estimate * factor, "linearised, clustered", level)
 
 
-def _counted_rows(rows: NDArray[float64], clusters: Sequence[str]) -> tuple[NDArray[int64], NDArray[float64]]:
-    """Cluster numbers, from 0, of the rows that are not all zeros, and these rows.
-
-    Raises:
-        ValueError: not as many clusters as rows.
+def _counted_rows(rows: Floats, clusters: Sequence[str]) -> tuple[Ints, Floats]:
+    """Cluster numbers, from 0, of the rows that are not all zeros, and these rows. Raises
+    ValueError for not as many clusters as rows.
     """
-    import numpy as np
-
     if clusters and len(clusters) != len(rows):
         raise ValueError(f"got {len(rows)} rows but {len(clusters)} clusters")
     row_indices = np.flatnonzero(np.abs(rows).any(axis=1))
@@ -122,8 +110,6 @@ def _counted_rows(rows: NDArray[float64], clusters: Sequence[str]) -> tuple[NDAr
     return np.asarray(cluster_ids, dtype=np.int64), rows[row_indices]
 
 
-def _sums_by_cluster(values: NDArray[float64], cluster_ids: NDArray[int64]) -> NDArray[float64]:
+def _sums_by_cluster(values: Floats, cluster_ids: Ints) -> Floats:
     """Sum of the values in each cluster."""
-    import numpy as np
-
     return np.asarray(np.bincount(cluster_ids, weights=values), dtype=np.float64)

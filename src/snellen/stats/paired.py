@@ -28,17 +28,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from snellen.core.arrays import Bools, Floats, Ints, np
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, MIN_CLUSTERS
 from snellen.stats.score_test import normal_tails, score_statistic, tango_interval
 from snellen.stats.sign_flips import sign_flip_test
 from snellen.stats.student_t import two_sided_quantile, two_sided_tail
-
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int64
-    from numpy.typing import NDArray
 
 DEFAULT_POWER = 0.8
 MANY_CLUSTERS = 30
@@ -78,19 +75,19 @@ class McNemar(NamedTuple):
 class ClusterContributions(NamedTuple):
     """What each cluster adds to several differences (columns), e.g. of all pairs of systems."""
 
-    value: NDArray[float64]
+    value: Floats
     """The differences: (columns,)."""
-    error: NDArray[float64]
+    error: Floats
     """Their standard errors."""
-    freedom: NDArray[float64]
+    freedom: Floats
     """Degrees of freedom of the standard errors."""
-    sums: NDArray[float64]
+    sums: Floats
     """(clusters, columns); a column sums to its value times the sum of all sizes."""
-    sizes: NDArray[float64]
+    sizes: Floats
     """Weight of each cluster: (clusters,)."""
-    unequal: NDArray[int64]
+    unequal: Ints
     """Number of clusters in which the two systems differ: (columns,)."""
-    largest: NDArray[float64]
+    largest: Floats
     """Magnitude of the differences, against which rounding errors are measured: (columns,)."""
 
 
@@ -98,34 +95,27 @@ class PairedTests(NamedTuple):
     """Two-sided p and interval of each column. `flat` columns have the same difference in every
     cluster, so that the interval would have no width."""
 
-    p: NDArray[float64]
-    low: NDArray[float64]
-    high: NDArray[float64]
-    flat: NDArray[bool_]
+    p: Floats
+    low: Floats
+    high: Floats
+    flat: Bools
 
 
-def paired_mean(
-    differences: NDArray[float64], clusters: NDArray[int64], level: float = DEFAULT_LEVEL, null: float = 0.0
-) -> PairedMean:
+def paired_mean(differences: Floats, clusters: Ints, level: float = DEFAULT_LEVEL, null: float = 0.0) -> PairedMean:
     """Mean of `differences` (n,) of scores in 0..1, with test and interval.
 
     `clusters` (n,) are the samples' clusters, numbered from 0 without gaps. `p` is that of the
-    hypothesis that the true mean is `null`.
-
-    Raises:
-        ValueError: no differences, lengths differ, a cluster without a sample, a level outside
-            (0, 1), a `null` outside -1..1.
+    hypothesis that the true mean is `null`. Raises ValueError for no differences, lengths differ, a
+    cluster without a sample, a level outside (0, 1), a `null` outside -1..1.
     """
     return paired_means(differences[:, None], clusters, level, null)[0]
 
 
 def paired_means(
-    differences: NDArray[float64], clusters: NDArray[int64], level: float = DEFAULT_LEVEL, null: float = 0.0
+    differences: Floats, clusters: Ints, level: float = DEFAULT_LEVEL, null: float = 0.0
 ) -> list[PairedMean]:
     """`paired_mean` of each column of `differences` (n, columns), e.g. of all pairs of systems, in
     a fraction of the time. Raises ValueError as it does."""
-    import numpy as np
-
     n = len(differences)
     if not n or n != len(clusters):
         raise ValueError(f"got {n} differences and {len(clusters)} clusters")
@@ -159,27 +149,23 @@ def paired_means(
     return paired_means_of(contributions, apply_sign_flips(tests, contributions, level, null), use_score_test, level)
 
 
-def binary_p_values(scores: NDArray[float64], pairs: NDArray[int64]) -> NDArray[float64] | None:
+def binary_p_values(scores: Floats, pairs: Ints) -> Floats | None:
     """The p that `paired_means` gives each of the `pairs` (pairs, 2) of columns of scores (samples,
     systems), in a fraction of its time; None if not all scores are 0 or 1, or if so few samples
     need sign flips. Each sample is a cluster of its own."""
-    import numpy as np
-
     n = len(scores)
     if n <= MAX_FLIPPED_CLUSTERS or not ((scores == 0) | (scores == 1)).all():
         return None
     both, right, (first, second) = scores.T @ scores, scores.sum(axis=0), pairs.T
     won, lost = right[second] - both[first, second], right[first] - both[first, second]
     exact_minimum = np.minimum(1.0, 2.0 ** (1.0 - won - lost))
-    p: NDArray[float64] = np.maximum(normal_tails(score_statistic(won, lost, n)), exact_minimum)
+    p: Floats = np.maximum(normal_tails(score_statistic(won, lost, n)), exact_minimum)
     return p
 
 
 def cluster_tests(contributions: ClusterContributions, level: float, null: float = 0.0) -> PairedTests:
     """Student's t tests over clusters. With few clusters they reject too often, which
     `apply_sign_flips` corrects."""
-    import numpy as np
-
     rounding = _ROUNDING * contributions.largest
     flat, distance = contributions.error <= rounding, contributions.value - null
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -195,11 +181,9 @@ def cluster_tests(contributions: ClusterContributions, level: float, null: float
 
 
 def _apply_score_test(
-    tests: PairedTests, sums: NDArray[float64], use_score_test: NDArray[bool_], level: float, null: float
+    tests: PairedTests, sums: Floats, use_score_test: Bools, level: float, null: float
 ) -> PairedTests:
     """Replace tests by the score test and its interval in the columns with `use_score_test`."""
-    import numpy as np
-
     p, low, high, flat = tests.p.copy(), tests.low.copy(), tests.high.copy(), tests.flat
     n = len(sums)
     won = (sums[:, use_score_test] > 0).sum(axis=0).astype(np.float64)
@@ -213,8 +197,6 @@ def apply_sign_flips(
     tests: PairedTests, contributions: ClusterContributions, level: float, null: float = 0.0
 ) -> PairedTests:
     """Raise each p to that of flipping the signs of clusters, and widen the interval likewise."""
-    import numpy as np
-
     p, low, high, flat = tests
     if len(contributions.sizes) <= MAX_FLIPPED_CLUSTERS:
         shifted = contributions.sums - null * contributions.sizes[:, None]
@@ -230,7 +212,7 @@ def apply_sign_flips(
     return PairedTests(p, low, np.where(not_rejected, np.maximum(high, null), high), flat)
 
 
-def untested_means(values: NDArray[float64], errors: NDArray[float64] | None, clusters: int) -> list[PairedMean]:
+def untested_means(values: Floats, errors: Floats | None, clusters: int) -> list[PairedMean]:
     """Differences without test and interval, because there are too few clusters."""
     reason = (
         f"the samples form {clusters} {'cluster' if clusters == 1 else 'clusters'}, and below "
@@ -244,11 +226,7 @@ def untested_means(values: NDArray[float64], errors: NDArray[float64] | None, cl
 
 
 def paired_means_of(
-    contributions: ClusterContributions,
-    tests: PairedTests,
-    use_score_test: NDArray[bool_],
-    level: float,
-    top: float = 1.0,
+    contributions: ClusterContributions, tests: PairedTests, use_score_test: Bools, level: float, top: float = 1.0
 ) -> list[PairedMean]:
     """A `PairedMean` for each column; `top` is the largest possible difference."""
     columns = zip(
@@ -291,7 +269,7 @@ def _paired_mean(
     return PairedMean(value, error, df, interval, p, clusters, test, reason)
 
 
-def satterthwaite(sizes: NDArray[float64]) -> float:
+def satterthwaite(sizes: Floats) -> float:
     """Degrees of freedom of the CR2 variance of a mean over at least two clusters of these sizes:
     G - 1 for G equal ones, fewer for unequal ones.
 
@@ -322,10 +300,7 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     """p-values of the hypothesis that a sample that one system has right and the other wrong is
     equally likely to be either way.
 
-    Without such samples both are 1.
-
-    Raises:
-        ValueError: a count below 0.
+    Without such samples both are 1. Raises ValueError for a count below 0.
     """
     if min(first_only, second_only) < 0:
         raise ValueError(f"counts must be 0 or more, got {first_only} and {second_only}")
@@ -339,15 +314,13 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     return McNemar(min(1.0, 2 * tail), min(1.0, 2 * tail - last))
 
 
-def design_effect(differences: NDArray[float64], clusters: NDArray[int64], error: float | None) -> float:
+def design_effect(differences: Floats, clusters: Ints, error: float | None) -> float:
     """Design effect: the factor by which clusters increase the variance of a mean of differences
     (L. Kish, "Survey Sampling", 1965). `error` is the standard error of the mean over clusters.
 
     Below 1 only if at least `MANY_CLUSTERS` clusters have a difference: with fewer it is chance,
     and a study planned with it would be too small.
     """
-    import numpy as np
-
     variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
     if error is None or not variance:
         return 1.0
@@ -429,13 +402,19 @@ def _check_study(discordance: float, level: float, power: float) -> None:
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values adjusted for multiple tests, in the same order (S. Holm, Scandinavian Journal of
     Statistics 6, 1979): bounds the probability of any false rejection."""
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)
     highest = 0.0
     for rank, index in enumerate(order):
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
+
+
+def holm_of_tested(p_values: Sequence[float | None]) -> list[float | None]:
+    """`holm` among the hypotheses that were tested; None stays for the others."""
+    adjusted = iter(holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(adjusted) for p in p_values]
 
 
 def holm_of_sides(sides: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

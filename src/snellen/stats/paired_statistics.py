@@ -2,7 +2,7 @@
 accuracies of subtasks: test and interval from what each cluster adds to the difference.
 
 The statistic is a function of sums over samples. It is linearised (D. A. Binder, "On the variances
-of asymptotically normal estimators from complex surveys", International Valueal Review 51
+of asymptotically normal estimators from complex surveys", International Statistical Review 51
 (1983)): a cluster adds the derivative of the statistic along its sums. That is too small for
 clusters that bear much of the statistic, and the change when the cluster is left out (the
 jackknife) is too large; the product of both is the CR2 variance where the statistic is a mean, and
@@ -13,8 +13,9 @@ signs, which is to say exchanging the two systems in a cluster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from snellen.core.arrays import Floats, Indices, Ints, np
 from snellen.stats.intervals import DEFAULT_LEVEL, MIN_CLUSTERS
 from snellen.stats.linearised import SumStatistic, influences
 from snellen.stats.paired import (
@@ -27,10 +28,6 @@ from snellen.stats.paired import (
     untested_means,
 )
 
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
-
 _CELLS = 4_000_000
 """Maximum of numbers in memory at once when a statistic is evaluated many times."""
 
@@ -39,31 +36,26 @@ class LinearisedStatistic(NamedTuple):
     """A statistic of one system, with what each cluster adds to it."""
 
     value: float
-    rows: NDArray[float64]
+    rows: Floats
     """Column sums of each cluster: (clusters, columns)."""
     statistic: SumStatistic
-    slopes: NDArray[float64]
+    slopes: Floats
     """First-order change of the statistic by each cluster, beyond its part of it: (clusters,)."""
-    changes: NDArray[float64]
+    changes: Floats
     """The statistic minus the statistic without the cluster: (clusters,)."""
-    weights: NDArray[float64]
+    weights: Floats
     """Part of each sample in the statistic, summing to 1: (samples,)."""
 
 
 def linearise(
-    rows: NDArray[float64], clusters: NDArray[int64], statistic: SumStatistic, weights: NDArray[float64] | None = None
+    rows: Floats, clusters: Ints, statistic: SumStatistic, weights: Floats | None = None
 ) -> LinearisedStatistic:
     """Linearise a `statistic` of sums over samples.
 
     Each sample adds a row of `rows` (n, columns) to the sums and belongs to one of the `clusters`
     (n,), numbered from 0 without gaps. `weights` (n,) are the samples' parts in the statistic;
-    equal if omitted.
-
-    Raises:
-        ValueError: no samples, or lengths differ.
+    equal if omitted. Raises ValueError for no samples, or lengths differ.
     """
-    import numpy as np
-
     if not len(rows) or len(rows) != len(clusters):
         raise ValueError(f"got {len(rows)} samples and {len(clusters)} clusters")
     sums = cluster_sums(rows, clusters)
@@ -79,20 +71,16 @@ def linearise(
     return LinearisedStatistic(value, sums, statistic, slopes, changes, shares)
 
 
-def cluster_sums(values: NDArray[float64], clusters: NDArray[int64]) -> NDArray[float64]:
+def cluster_sums(values: Floats, clusters: Ints) -> Floats:
     """Sums of `values` (n, columns) within each cluster: (clusters, columns)."""
-    import numpy as np
-
     counts = np.bincount(clusters)
     order, starts = np.argsort(clusters, kind="stable"), np.cumsum(counts) - counts
-    sums: NDArray[float64] = np.add.reduceat(values[order], starts, axis=0)
+    sums: Floats = np.add.reduceat(values[order], starts, axis=0)
     return sums
 
 
-def _evaluate(sums: NDArray[float64], statistic: SumStatistic) -> NDArray[float64]:
+def _evaluate(sums: Floats, statistic: SumStatistic) -> Floats:
     """The statistic of many rows of sums, computed in blocks."""
-    import numpy as np
-
     step = max(1, _CELLS // max(1, sums.shape[1]))
     parts = [statistic(sums[start : start + step]) for start in range(0, len(sums), step)]
     return np.concatenate(parts) if parts else np.zeros(0)
@@ -101,8 +89,8 @@ def _evaluate(sums: NDArray[float64], statistic: SumStatistic) -> NDArray[float6
 def paired_statistics(
     systems: Sequence[LinearisedStatistic],
     pairs: Sequence[tuple[int, int]],
-    clusters: NDArray[int64],
-    strata: NDArray[int64] | None = None,
+    clusters: Ints,
+    strata: Ints | None = None,
     *,
     level: float = DEFAULT_LEVEL,
     null: float = 0.0,
@@ -114,14 +102,27 @@ def paired_statistics(
     subtasks of a mean over subtasks. Differences lie in -top..top. `p` is that of the hypothesis
     that the true difference is `null`.
     """
-    import numpy as np
-
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     values = np.array([system.value for system in systems])
     value = values[second] - values[first]
     groups = int(clusters.max()) + 1
     if groups < MIN_CLUSTERS:
         return untested_means(value, None, groups)
+    contributions = _contributions(systems, pairs, value, clusters, strata)
+    tests = apply_sign_flips(cluster_tests(contributions, level, null), contributions, level, null)
+    return paired_means_of(contributions, tests, np.zeros(len(pairs), dtype=np.bool_), level, top)
+
+
+def _contributions(
+    systems: Sequence[LinearisedStatistic],
+    pairs: Sequence[tuple[int, int]],
+    value: Floats,
+    clusters: Ints,
+    strata: Ints | None,
+) -> ClusterContributions:
+    """What each cluster contributes to the differences (pairs,) in `value`, and to their variances."""
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    groups = int(clusters.max()) + 1
     # All of these are (clusters, pairs), but `weights` and `pull`, which are (samples, pairs).
     slopes = np.stack([system.slopes for system in systems], axis=1)
     changes = np.stack([system.changes for system in systems], axis=1)
@@ -133,11 +134,7 @@ def paired_statistics(
     # What each cluster adds to the difference, to first order. Where it matters most, with few
     # clusters (whose signs are flipped) and in single clusters, exactly: by exchanging the systems.
     added = slope + part * value
-    exchanged_clusters = np.arange(groups) if groups <= MAX_FLIPPED_CLUSTERS else single
-    for column, pair in enumerate(pairs):
-        exchange = _exchange_systems(systems[pair[0]], systems[pair[1]], exchanged_clusters)
-        if exchange is not None:
-            added[exchanged_clusters, column] = exchange
+    _exchange_in_place(added, systems, pairs, np.arange(groups) if groups <= MAX_FLIPPED_CLUSTERS else single)
     # Contributions to the variance: the product of derivative and jackknife (see above).
     squares = np.abs(slope * change)
     # How clusters differ cannot be seen in a stratum with a single one: it counts with all it adds.
@@ -148,7 +145,7 @@ def paired_statistics(
     sizes = np.maximum(sizes, sizes.max() * 1e-9)
     # Exchanging clusters one at a time need not sum to the difference: distribute the remainder.
     added += (value - added.sum(axis=0)) * (sizes / sizes.sum())[:, None]
-    contributions = ClusterContributions(
+    return ClusterContributions(
         value,
         np.sqrt(squares.sum(axis=0)),
         _freedom(pull, clusters, strata),
@@ -157,61 +154,63 @@ def paired_statistics(
         _count_unequal(systems, pairs),
         np.abs(added).max(axis=0),
     )
-    tests = apply_sign_flips(cluster_tests(contributions, level, null), contributions, level, null)
-    return paired_means_of(contributions, tests, np.zeros(len(pairs), dtype=np.bool_), level, top)
 
 
-def min_clusters_in_stratum(clusters: NDArray[int64], strata: NDArray[int64] | None) -> int:
+def _exchange_in_place(
+    added: Floats, systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]], clusters: Ints
+) -> None:
+    """Set what these clusters add to each difference, (clusters, pairs), where it is known exactly."""
+    for column, pair in enumerate(pairs):
+        exchange = _exchange_systems(systems[pair[0]], systems[pair[1]], clusters)
+        if exchange is not None:
+            added[clusters, column] = exchange
+
+
+def min_clusters_in_stratum(clusters: Ints, strata: Ints | None) -> int:
     """The number of clusters in the stratum with the fewest."""
-    import numpy as np
-
     if strata is None:
         return int(clusters.max()) + 1
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)  # pairs that occur
-    return int(np.bincount(both[:, 0]).min())
+    return int(_clusters_by_stratum(clusters, strata)[1].min())
 
 
-def single_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> NDArray[int64]:
+def _clusters_by_stratum(clusters: Ints, strata: Ints) -> tuple[Ints, Indices]:
+    """The pairs of stratum and cluster that occur, (pairs, 2); and for each of them the number of
+    clusters in its stratum, (pairs,)."""
+    pairs = np.unique(np.stack([strata, clusters], axis=1), axis=0)
+    return pairs, np.bincount(pairs[:, 0])[pairs[:, 0]]
+
+
+def single_clusters(clusters: Ints, strata: Ints | None) -> Ints:
     """Clusters that are alone in some stratum."""
-    import numpy as np
-
     if strata is None:
         return np.zeros(0, dtype=np.int64)
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
-    alone = np.bincount(both[:, 0])[both[:, 0]] == 1
-    return np.unique(both[alone, 1])
+    pairs, counts = _clusters_by_stratum(clusters, strata)
+    return np.unique(pairs[counts == 1, 1])
 
 
-def _clusters_in_smallest_stratum(clusters: NDArray[int64], strata: NDArray[int64]) -> NDArray[int64]:
+def _clusters_in_smallest_stratum(clusters: Ints, strata: Ints) -> Ints:
     """For each cluster, (clusters,), the number of clusters in the smallest of its strata."""
-    import numpy as np
-
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
-    counts = np.bincount(both[:, 0])[both[:, 0]]
+    pairs, counts = _clusters_by_stratum(clusters, strata)
     smallest = np.full(int(clusters.max()) + 1, len(clusters))
-    np.minimum.at(smallest, both[:, 1], counts)
+    np.minimum.at(smallest, pairs[:, 1], counts)
     return smallest
 
 
-def _shrink_squares(squares: NDArray[float64], part: NDArray[float64], counts: NDArray[int64]) -> NDArray[float64]:
+def _shrink_squares(squares: Floats, part: Floats, counts: Ints) -> Floats:
     """Shrink squared contributions towards their mean over all clusters.
 
     A stratum of few clusters says little about its own spread. Each is treated as if it had one
     more cluster with the mean squared contribution, relative to its part of the statistic, as
     `stats.stratified` does with the groups of a mean. `counts` are clusters by stratum.
     """
-    import numpy as np
-
     present = part > 0
     ratios = np.where(present, squares / np.where(present, part, 1.0) ** 2, 0.0)
     mean_ratio = ratios.sum(axis=0) / np.maximum(1, present.sum(axis=0))
-    shrunk: NDArray[float64] = (counts[:, None] * squares + mean_ratio * part**2) / (counts[:, None] + 1)
+    shrunk: Floats = (counts[:, None] * squares + mean_ratio * part**2) / (counts[:, None] + 1)
     return shrunk
 
 
-def _exchange_systems(
-    first: LinearisedStatistic, second: LinearisedStatistic, clusters: NDArray[int64]
-) -> NDArray[float64] | None:
+def _exchange_systems(first: LinearisedStatistic, second: LinearisedStatistic, clusters: Ints) -> Floats | None:
     """What each cluster adds to the difference: half of its change when the two systems are
     exchanged in that cluster. None if the two statistics are of different sums."""
     if first.rows.shape != second.rows.shape:
@@ -223,10 +222,8 @@ def _exchange_systems(
     return (first_change + second_change) / 2
 
 
-def _count_unequal(systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]]) -> NDArray[int64]:
+def _count_unequal(systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]]) -> Ints:
     """Number of clusters in which the sums of two systems differ: (pairs,)."""
-    import numpy as np
-
     counts = []
     for first, second in pairs:
         rows, other_rows = systems[first].rows, systems[second].rows
@@ -237,15 +234,13 @@ def _count_unequal(systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple
     return np.array(counts, dtype=np.int64)
 
 
-def _freedom(pull: NDArray[float64], clusters: NDArray[int64], strata: NDArray[int64] | None) -> NDArray[float64]:
+def _freedom(pull: Floats, clusters: Ints, strata: Ints | None) -> Floats:
     """Degrees of freedom, (pairs,), from the parts of the clusters in the statistic.
 
     As in `paired.satterthwaite` the smaller one of two working models: independent samples, and
     clusters whose samples are all equal. Every stratum of several clusters uses up one degree of
     freedom for its own mean.
     """
-    import numpy as np
-
     cluster_pull = cluster_sums(pull, clusters)
     freedom = np.full(pull.shape[1], float(len(cluster_pull)))
     for variances in (cluster_sums(pull**2, clusters), cluster_pull**2):
@@ -254,9 +249,7 @@ def _freedom(pull: NDArray[float64], clusters: NDArray[int64], strata: NDArray[i
     return np.maximum(1.0, freedom * (1 - means / len(cluster_pull)))
 
 
-def _count_means(clusters: NDArray[int64], strata: NDArray[int64]) -> int:
+def _count_means(clusters: Ints, strata: Ints) -> int:
     """Number of strata with more than one cluster, at least 1."""
-    import numpy as np
-
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
-    return max(1, int((np.bincount(both[:, 0]) > 1).sum()))
+    pairs, counts = _clusters_by_stratum(clusters, strata)
+    return max(1, len(np.unique(pairs[counts > 1, 0])))

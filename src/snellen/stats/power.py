@@ -34,11 +34,9 @@ def required_samples_no_worse(
     """Samples after which the interval of `level` lies above -`margin` with `power`, if the two
     systems are equally good; with `both`, between -`margin` and `margin`.
 
-    `discordance` is the mean square of the differences, in 0..1; `design` the design effect.
-
-    Raises:
-        ValueError: a margin or a level outside (0, 1), a discordance outside 0..1, a power outside
-            [0.5, 1).
+    `discordance` is the mean square of the differences, in 0..1; `design` the design effect. Raises
+    ValueError for a margin or a level outside (0, 1), a discordance outside 0..1, a power outside
+    [0.5, 1).
     """
     if not 0 < margin < 1 or not 0 <= discordance <= 1 or not 0 < level < 1 or not 0.5 <= power < 1:
         raise ValueError(
@@ -77,11 +75,8 @@ def _solve_samples(margin: float, discordance: float, level: float, power: float
 
 
 def design_effect_of_sizes(sizes: Sequence[int], correlation: float) -> float:
-    """Design effect of clusters of these sizes with correlation r between samples of a cluster:
-    1 + (sum m^2 / sum m - 1) r, at least 1.
-
-    Raises:
-        ValueError: no clusters.
+    """Design effect of clusters of these sizes with correlation r between samples of a cluster: 1 +
+    (sum m^2 / sum m - 1) r, at least 1. Raises ValueError for no clusters.
     """
     if not sizes:
         raise ValueError("a design effect needs clusters, got none")

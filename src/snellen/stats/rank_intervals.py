@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from snellen.core.arrays import Floats, np
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, wilson
 from snellen.stats.resampling import DEFAULT_DRAWS, bootstrap_sums, seeded_generator
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class RankInterval(NamedTuple):
@@ -32,15 +29,12 @@ class RankInterval(NamedTuple):
 
 
 def rank_intervals(
-    sums: NDArray[float64], seed: str, *, draws: int = DEFAULT_DRAWS, level: float = DEFAULT_LEVEL
+    sums: Floats, seed: str, *, draws: int = DEFAULT_DRAWS, level: float = DEFAULT_LEVEL
 ) -> list[RankInterval]:
     """Ranks by the sum of scores, higher is better, with bootstrap intervals over clusters.
 
     `sums` (clusters, systems) is what each system scored in each cluster. Every draw takes the same
-    clusters for all systems.
-
-    Raises:
-        ValueError: no clusters, or no systems.
+    clusters for all systems. Raises ValueError for no clusters, or no systems.
     """
     if sums.ndim != 2 or 0 in sums.shape:
         raise ValueError(f"expected clusters by systems, got the shape {sums.shape}")
@@ -48,12 +42,8 @@ def rank_intervals(
     return rank_intervals_of_draws(observed, ranks(bootstrap_sums(sums, seeded_generator(seed), draws)), level)
 
 
-def rank_intervals_of_draws(
-    observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
-) -> list[RankInterval]:
+def rank_intervals_of_draws(observed: Floats, drawn: Floats, level: float = DEFAULT_LEVEL) -> list[RankInterval]:
     """Rank intervals from observed ranks (systems,) and those of the draws (draws, systems)."""
-    import numpy as np
-
     tail = (1 - level) / 2
     low = np.quantile(drawn, tail, axis=0, method="lower")
     high = np.quantile(drawn, 1 - tail, axis=0, method="higher")
@@ -64,20 +54,9 @@ def rank_intervals_of_draws(
     ]
 
 
-class MeanRank(NamedTuple):
-    """A system's mean rank over tasks, and its interval."""
-
-    rank: float
-    low: float
-    high: float
-    level: float
-
-
-def mean_rank_intervals(
-    observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
-) -> list[MeanRank]:
-    """Mean ranks over tasks, 1 is best, with intervals for the expected mean ranks on benchmarks of
-    this size.
+def mean_rank_intervals(observed: Floats, drawn: Floats, level: float = DEFAULT_LEVEL) -> list[Interval]:
+    """Intervals of the systems' expected mean ranks over tasks, 1 is best, on benchmarks of this
+    size.
 
     `observed` (tasks, systems) are the scores, higher is better. `drawn` (draws, tasks, systems)
     are scores of bootstrap samples of clusters, the same for all systems
@@ -86,13 +65,9 @@ def mean_rank_intervals(
 
     The intervals are not for ranks of the true scores: noise moves the mean ranks of close systems
     towards the middle, in every table. In the draws noise has acted twice; therefore not their
-    centre is used, but their root mean square distance from the observed ranks.
-
-    Raises:
-        ValueError: shapes that do not go together, or no tasks.
+    centre is used, but their root mean square distance from the observed ranks. Raises ValueError
+    for shapes that do not go together, or no tasks.
     """
-    import numpy as np
-
     if observed.ndim != 2 or drawn.shape[1:] != observed.shape or not observed.size:
         raise ValueError(f"expected tasks by systems, got {observed.shape} and {drawn.shape}")
     means = ranks(observed).mean(axis=0)
@@ -100,7 +75,7 @@ def mean_rank_intervals(
     half_widths = z * np.sqrt(((ranks(drawn).mean(axis=1) - means) ** 2).mean(axis=0))
     last = float(observed.shape[1])
     return [
-        MeanRank(mean, max(1.0, mean - half), min(last, mean + half), level)
+        Interval(max(1.0, mean - half), min(last, mean + half), "bootstrap", level)
         for mean, half in zip(means.tolist(), half_widths.tolist(), strict=True)
     ]
 
@@ -112,10 +87,8 @@ def largest_interval(shares: Sequence[float], intervals: Sequence[Interval], lev
     The largest estimate is partly so by luck, and too high. The largest true share, whichever it
     is, lies below the highest upper end with at least the probability that it lies below its own;
     and above every lower end of a level that is corrected for their number (Bonferroni). This holds
-    for estimates on the same samples too.
-
-    Raises:
-        ValueError: no shares, or not as many intervals.
+    for estimates on the same samples too. Raises ValueError for no shares, or not as many
+    intervals.
     """
     if not shares or len(shares) != len(intervals):
         raise ValueError(f"got {len(shares)} shares and {len(intervals)} intervals")
@@ -134,11 +107,9 @@ def _lower_end(share: float, interval: Interval, level: float) -> float:
     return wilson(max(1.0, size) * share, max(1.0, size), level).low
 
 
-def ranks(values: NDArray[float64]) -> NDArray[float64]:
+def ranks(values: Floats) -> Floats:
     """Competition ranks along the last axis, 1 for the highest: 1 + how many are higher."""
-    import numpy as np
-
     # Equal sums of scores such as 0.3 may differ in their last bits, and must still be ties.
     rounded = np.round(values, 9)
-    higher: NDArray[float64] = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
+    higher: Floats = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
     return 1.0 + higher

@@ -8,13 +8,9 @@ to the same numbers: E. B. Andersen and M. Madsen, Psychometrika 42 (1977).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Floats, np
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -31,20 +27,13 @@ class Difficulties(NamedTuple):
     mean: float
     spread: float
 
-    def nodes(self) -> NDArray[float64]:
-        """Difficulties at the nodes of the quadrature that `mean_over` applies."""
-        nodes: NDArray[float64] = self.mean + self.spread * _NODES
-        return nodes
 
-
-def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[float64]:
+def abilities(right: Floats, weights: Floats) -> Floats:
     """Ability of each system in logits, with mean 0: (systems,).
 
     `right` is (samples, systems) of 0 and 1, `weights` (samples,) is how often each sample counts.
-    Samples that all or no systems answer right carry no information.
-
-    Raises:
-        ValueError: fewer than two systems.
+    Samples that all or no systems answer right carry no information. Raises ValueError for fewer
+    than two systems.
     """
     systems = right.shape[1]
     if systems < 2:
@@ -72,7 +61,7 @@ def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[flo
     return ability
 
 
-def elementary_symmetric(weights: NDArray[float64]) -> NDArray[float64]:
+def elementary_symmetric(weights: Floats) -> Floats:
     """Elementary symmetric functions of orders 0, 1, ..., len(weights) of these numbers."""
     functions = np.zeros(len(weights) + 1)
     functions[0] = 1.0
@@ -81,7 +70,7 @@ def elementary_symmetric(weights: NDArray[float64]) -> NDArray[float64]:
     return functions
 
 
-def _chances_by_total(ability: NDArray[float64]) -> tuple[NDArray[float64], NDArray[float64]]:
+def _chances_by_total(ability: Floats) -> tuple[Floats, Floats]:
     """Probability that each system, and each pair of systems, is right on a sample that `c` systems
     answer right: (systems + 1, systems) and (systems + 1, systems, systems), by c.
 
@@ -110,7 +99,7 @@ class DifficultyGrid:
     and used for many counts.
     """
 
-    def __init__(self, ability: NDArray[float64]) -> None:
+    def __init__(self, ability: Floats) -> None:
         self._means, self._spreads = (values.ravel() for values in np.meshgrid(_MEANS, _SPREADS, indexing="ij"))
         hard = self._means[:, None] + self._spreads[:, None] * _NODES  # (grid, nodes)
         # P(c right | difficulty) = e_c exp(-c hard) / prod(1 + exp(ability - hard))
@@ -121,25 +110,25 @@ class DifficultyGrid:
         chances = [sums[order] * (np.exp(bases - order * hard) @ _WEIGHTS) for order in range(len(sums))]
         self._logs = np.log(np.maximum(np.stack(chances), 1e-300))
 
-    def fit(self, counts: NDArray[float64]) -> Difficulties:
+    def fit(self, counts: Floats) -> Difficulties:
         """The distribution under which `counts` is most likely: counts[c] samples that c systems
         answer right."""
         best = int((counts @ self._logs).argmax())
         return Difficulties(float(self._means[best]), float(self._spreads[best]))
 
 
-def weighted_nodes(difficulties: Difficulties) -> tuple[NDArray[float64], NDArray[float64]]:
+def weighted_nodes(difficulties: Difficulties) -> tuple[Floats, Floats]:
     """The nodes of the quadrature over a distribution, and their weights, which sum to 1."""
-    return difficulties.nodes(), _WEIGHTS
+    return difficulties.mean + difficulties.spread * _NODES, _WEIGHTS
 
 
-def right_chance(ability: float | NDArray[float64], hard: NDArray[float64]) -> NDArray[float64]:
+def right_chance(ability: float | Floats, hard: Floats) -> Floats:
     """Probability of a right answer in the Rasch model."""
-    chances: NDArray[float64] = 1.0 / (1.0 + np.exp(hard - ability))
+    chances: Floats = 1.0 / (1.0 + np.exp(hard - ability))
     return chances
 
 
-def draw_patterns(ability: NDArray[float64], total: int, draws: int, random: np.random.Generator) -> NDArray[float64]:
+def draw_patterns(ability: Floats, total: int, draws: int, random: np.random.Generator) -> Floats:
     """Draw which systems answer a sample right, given that `total` of them do: (draws, systems).
 
     Conditional Bernoulli sampling, one system after the other: a system is right with the

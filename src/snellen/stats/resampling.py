@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from snellen.core.arrays import Floats, np
+
 if TYPE_CHECKING:
-    from numpy import float64
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
 DEFAULT_DRAWS = 1000
 _CELLS = 200_000
@@ -20,18 +20,13 @@ _MAX_KINDS = 0.1
 """Distinct rows, as a fraction of all, up to which drawing their counts is faster."""
 
 
-def bootstrap_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
+def bootstrap_sums(rows: Floats, random: Generator, draws: int) -> Floats:
     """Column sums over n of the `rows` (n, columns) drawn with replacement: (draws, columns).
 
     A row is a unit that must stay together, e.g. the sums over an image's questions. If many rows
     are equal, the counts of distinct rows are drawn from a multinomial distribution instead, which
-    is faster.
-
-    Raises:
-        ValueError: no rows, or draws < 1.
+    is faster. Raises ValueError for no rows, or draws < 1.
     """
-    import numpy as np
-
     if not len(rows) or draws < 1:
         raise ValueError(f"a bootstrap needs rows and draws, got {len(rows)} and {draws}")
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
@@ -43,16 +38,12 @@ def bootstrap_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDA
 
 def seeded_generator(seed: str) -> Generator:
     """A random generator seeded by the SHA-256 of a text."""
-    import numpy as np
-
     digest = hashlib.sha256(seed.encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:8]))
 
 
-def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
+def _picked_sums(values: Floats, random: Generator, draws: int) -> Floats:
     """`bootstrap_sums` by drawing row indices, in blocks of draws."""
-    import numpy as np
-
     size = len(values)
     step = max(1, _CELLS // size)
     parts = []

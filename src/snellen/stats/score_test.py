@@ -11,26 +11,19 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Floats, np
 
 _HALVINGS = 60
 
 
-def score_statistic(
-    won: NDArray[float64], lost: NDArray[float64], n: int, difference: float | NDArray[float64] = 0
-) -> NDArray[float64]:
+def score_statistic(won: Floats, lost: Floats, n: int, difference: float | Floats = 0) -> Floats:
     """Standard errors by which (won - lost) / n exceeds a true `difference` in -1..1.
 
     `won` and `lost` are the numbers of samples that only one of the two systems has right, of `n`.
     The standard error is that of the most likely shares under the hypothesis. If it is 0, the
     statistic is 0 for exactly the expected difference, and infinite otherwise.
     """
-    import numpy as np
-
     b = -won - lost + (2 * n - won + lost) * difference
     c = -lost * difference * (1 - difference)
     # The larger root of 2n q^2 + b q + c, q being the share that only the other system has right.
@@ -44,12 +37,8 @@ def score_statistic(
     return np.where(excess == 0, 0.0, statistic)
 
 
-def tango_interval(
-    won: NDArray[float64], lost: NDArray[float64], n: int, level: float
-) -> tuple[NDArray[float64], NDArray[float64]]:
+def tango_interval(won: Floats, lost: Floats, n: int, level: float) -> tuple[Floats, Floats]:
     """Tango's interval of the difference, both ends in -1..1, for each pair of counts."""
-    import numpy as np
-
     z = NormalDist().inv_cdf(0.5 + level / 2)
     counts, inverse = np.unique(np.stack([won, lost]), axis=1, return_inverse=True)
     (won, lost), inverse = counts, inverse.ravel()
@@ -66,8 +55,6 @@ def tango_interval(
     return ends[0][inverse], ends[1][inverse]
 
 
-def normal_tails(z: NDArray[float64]) -> NDArray[float64]:
+def normal_tails(z: Floats) -> Floats:
     """P(|Z| >= |z|) of the normal distribution."""
-    import numpy as np
-
     return np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z.tolist()])

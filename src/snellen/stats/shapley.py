@@ -17,11 +17,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Floats
 
 Coalition = frozenset[str]
 """A set of switched players."""
@@ -36,25 +34,23 @@ class ShapleySplit(NamedTuple):
     is the number of all orders of the blocks.
     """
 
-    shares: dict[Coalition, NDArray[float64]]
+    shares: dict[Coalition, Floats]
     moves: dict[Order, dict[Coalition, float]]
     possible_orders: int
 
 
-def shapley_split(cells: Mapping[Coalition, NDArray[float64]]) -> ShapleySplit:
+def shapley_split(cells: Mapping[Coalition, Floats]) -> ShapleySplit:
     """Split the difference between the empty and the largest coalition into Shapley values.
 
     `cells` are the measured values (n,) by coalition, among them those of no player and of all.
-
-    Raises:
-        ValueError: one of these two is missing.
+    Raises ValueError for one of these two is missing.
     """
     all_players = max(cells, key=len, default=frozenset())
     has_others = any(coalition - all_players for coalition in cells)
     if frozenset() not in cells or has_others or not all_players:
         raise ValueError("expected the values of no player switched, and of all of them")
     blocks, orders = _finest(all_players, cells)
-    sums: dict[Coalition, NDArray[float64]] = {}
+    sums: dict[Coalition, Floats] = {}
     moves: dict[Order, dict[Coalition, float]] = {}
     for order in orders:
         before: Coalition = frozenset()

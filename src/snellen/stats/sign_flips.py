@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Floats, np
 
 _ROUNDING = 1e-12
 """Relative to the largest mean: smaller differences are rounding errors."""
@@ -27,12 +25,12 @@ class SignFlipTest(NamedTuple):
     """Two-sided p of each column, and the interval of means that are not rejected. Ends are
     infinite if there are too few clusters to bound the mean at this level."""
 
-    p: NDArray[float64]
-    low: NDArray[float64]
-    high: NDArray[float64]
+    p: Floats
+    low: Floats
+    high: Floats
 
 
-def sign_flip_test(sums: NDArray[float64], sizes: NDArray[float64], level: float) -> SignFlipTest:
+def sign_flip_test(sums: Floats, sizes: Floats, level: float) -> SignFlipTest:
     """Test and interval of the mean of each column of `sums` (clusters, columns), the sums over
     clusters of `sizes` (clusters,) samples. Time and memory grow with 2^clusters.
 
@@ -41,8 +39,6 @@ def sign_flip_test(sums: NDArray[float64], sizes: NDArray[float64], level: float
     of differences from m have opposite signs. Hence p at m is the fraction of sets A for which m
     lies between the two means.
     """
-    import numpy as np
-
     columns = sums.T
     inverse = np.arange(len(columns))
     if sizes.min() == sizes.max():
@@ -56,10 +52,8 @@ def sign_flip_test(sums: NDArray[float64], sizes: NDArray[float64], level: float
     return SignFlipTest(p, low, high)
 
 
-def _flip_columns(columns: NDArray[float64], sizes: NDArray[float64], level: float) -> SignFlipTest:
+def _flip_columns(columns: Floats, sizes: Floats, level: float) -> SignFlipTest:
     """`sign_flip_test` of sums (columns, clusters); arrays below are (columns, sets)."""
-    import numpy as np
-
     sets = _cluster_sets(len(sizes))
     ways = len(sets) + 1  # with the observed signs, which count as a way as far as themselves
     inside, set_sizes = columns @ sets.T, sets @ sizes
@@ -81,10 +75,8 @@ def _flip_columns(columns: NDArray[float64], sizes: NDArray[float64], level: flo
 
 
 @lru_cache(maxsize=16)
-def _cluster_sets(clusters: int) -> NDArray[float64]:
+def _cluster_sets(clusters: int) -> Floats:
     """All sets of clusters without the last one, except the empty set, as rows of 0 and 1:
     (2^(clusters - 1) - 1, clusters). Sets with the last one are complements of these."""
-    import numpy as np
-
     numbers = np.arange(1, 2 ** (clusters - 1))
     return ((numbers[:, None] >> np.arange(clusters)) & 1).astype(np.float64)

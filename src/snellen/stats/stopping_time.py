@@ -30,10 +30,8 @@ def expected_draws(
     level: float = DEFAULT_LEVEL,
 ) -> int | None:
     """Draws after which the interval of a mean of values in 0..1 is expected to extend at most
-    `half_width` to either side, out of `population` values; None if it takes all of them.
-
-    Raises:
-        ValueError: a half-width that is not above 0, a variance outside 0..0.25.
+    `half_width` to either side, out of `population` values; None if it takes all of them. Raises
+    ValueError for a half-width that is not above 0, a variance outside 0..0.25.
     """
     if half_width <= 0 or not 0 <= variance <= 0.25:
         raise ValueError(f"expected half_width > 0 and variance in 0..0.25, got {half_width}, {variance}")

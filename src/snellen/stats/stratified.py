@@ -60,10 +60,8 @@ class GroupSums(NamedTuple):
 
 
 def group_sums(scores: Sequence[float], clusters: Sequence[str]) -> GroupSums:
-    """Sum scores in 0..1 by cluster; a score with an empty cluster name is its own cluster.
-
-    Raises:
-        ValueError: not as many clusters as scores.
+    """Sum scores in 0..1 by cluster; a score with an empty cluster name is its own cluster. Raises
+    ValueError for not as many clusters as scores.
     """
     if len(scores) != len(clusters):
         raise ValueError(f"got {len(scores)} scores but {len(clusters)} clusters")
@@ -95,10 +93,7 @@ def mean_of_groups(
 
     For a single group of scores 0 and 1 it equals `intervals.score_interval`. As there, a design
     effect below 1 does not make it narrower, and if all scores are the same, clusters count instead
-    of samples.
-
-    Raises:
-        ValueError: no groups, a group without scores, or not as many weights.
+    of samples. Raises ValueError for no groups, a group without scores, or not as many weights.
     """
     shares = weights or [1 / len(groups) for _ in groups]
     counts = [group.total.n for group in groups]

@@ -25,10 +25,8 @@ _TINY = 1e-300
 
 @lru_cache(maxsize=4096)
 def two_sided_quantile(level: float, freedom: float) -> float:
-    """The t with P(-t < T < t) = `level` for `freedom` > 0 degrees of freedom.
-
-    Raises:
-        ValueError: level outside (0, 1), or no degrees of freedom.
+    """The t with P(-t < T < t) = `level` for `freedom` > 0 degrees of freedom. Raises ValueError
+    for level outside (0, 1), or no degrees of freedom.
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
@@ -54,10 +52,8 @@ def _density(t: float, freedom: float) -> float:
 
 
 def two_sided_tail(t: float, freedom: float) -> float:
-    """P(|T| >= |t|) for `freedom` > 0 degrees of freedom.
-
-    Raises:
-        ValueError: no degrees of freedom.
+    """P(|T| >= |t|) for `freedom` > 0 degrees of freedom. Raises ValueError for no degrees of
+    freedom.
     """
     if not freedom > 0:
         raise ValueError(f"Student's t needs degrees of freedom above 0, got {freedom}")

@@ -18,12 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from snellen.core.arrays import Floats, Ints, np
 from snellen.stats.resampling import seeded_generator
 
 if TYPE_CHECKING:
-    from numpy import float64, int64
     from numpy.random import Generator
-    from numpy.typing import NDArray
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 STRATA = 5
@@ -70,23 +69,19 @@ class SubsetChoice(NamedTuple):
     sizes: list[Subset]
     share: float
     is_reached: bool
-    units: NDArray[int64]
+    units: Ints
     agreement: float
     error: float
 
 
-def choose_subset(sums: NDArray[float64], sizes: NDArray[float64], agreement: float, seed: str) -> SubsetChoice:
+def choose_subset(sums: Floats, sizes: Floats, agreement: float, seed: str) -> SubsetChoice:
     """Choose the smallest subset that orders the fraction `agreement` of pairs of systems as the
     full benchmark does.
 
     `sums` (units, systems) are the sums of scores of each system in each unit, `sizes` (units,) the
-    numbers of samples. `seed` decides folds, subsets and ties.
-
-    Raises:
-        ValueError: fewer than `MIN_SYSTEMS` systems.
+    numbers of samples. `seed` decides folds, subsets and ties. Raises ValueError for fewer than
+    `MIN_SYSTEMS` systems.
     """
-    import numpy as np
-
     units, systems = sums.shape
     if systems < MIN_SYSTEMS:
         raise ValueError(f"choosing a subset needs {MIN_SYSTEMS} systems, got {systems}")
@@ -117,14 +112,7 @@ def choose_subset(sums: NDArray[float64], sizes: NDArray[float64], agreement: fl
     # the sizes within each outer fold.
     choice_trials = len(outer) * CHOICE_REPEATS // JUDGEMENT_REPEATS
     values = [_mean_subset(row[:choice_trials]) for row in table]
-    # The choice of size within each outer fold, judged by the systems of that fold.
-    judged = []
-    first = len(outer)
-    for outer_fold, folds in enumerate(inner):
-        fold_agreements = [_mean_subset(row[first : first + len(folds)]).agreement for row in table]
-        first += len(folds)
-        judged.append(table[_smallest_size(fold_agreements, agreement)][outer_fold])
-    expected = _mean_subset(judged)
+    expected = _judge_choices(table, inner, agreement)
     agreements = [subset.agreement for subset in values]
     share = SHARES[_smallest_size(agreements, agreement)]
     order = _by_difficulty(sums, sizes, ties)
@@ -134,13 +122,24 @@ def choose_subset(sums: NDArray[float64], sizes: NDArray[float64], agreement: fl
     return SubsetChoice(values, share, agreements[-1] >= agreement, selected, expected.agreement, expected.error)
 
 
+def _judge_choices(table: Sequence[Sequence[Subset]], inner: Sequence[Sequence[Ints]], agreement: float) -> Subset:
+    """The choice of size within each outer fold, judged by the systems of that fold: their mean."""
+    judged = []
+    first = len(inner)
+    for outer_fold, folds in enumerate(inner):
+        fold_agreements = [_mean_subset(row[first : first + len(folds)]).agreement for row in table]
+        first += len(folds)
+        judged.append(table[_smallest_size(fold_agreements, agreement)][outer_fold])
+    return _mean_subset(judged)
+
+
 class _Panel(NamedTuple):
     """Some of the systems, as weights of means over them: `systems` (systems,), and `pairs`
     (pairs,) over the pairs that differ in the full benchmark, all 0 if there is none."""
 
-    indices: NDArray[int64]
-    systems: NDArray[float64]
-    pairs: NDArray[float64]
+    indices: Ints
+    systems: Floats
+    pairs: Floats
 
     @property
     def has_pairs(self) -> bool:
@@ -152,7 +151,7 @@ class _Trial(NamedTuple):
     """Systems that choose a subset and systems that judge it; `order` (units,) sorts the units by
     difficulty for the choosing ones."""
 
-    order: NDArray[int64]
+    order: Ints
     choosing: _Panel
     judging: _Panel
 
@@ -161,25 +160,21 @@ class _DrawComparison(NamedTuple):
     """Comparison of each draw with the full benchmark: `agree` (draws, pairs) is 1 for pairs in the
     same order (a tie in the draw only is not), `distances` (draws, systems) are those of scores."""
 
-    agree: NDArray[float64]
-    distances: NDArray[float64]
+    agree: Floats
+    distances: Floats
 
-    def agreement(self, panel: _Panel) -> NDArray[float64]:
+    def agreement(self, panel: _Panel) -> Floats:
         """Fraction of the panel's pairs in the same order, (draws,); NaN without a pair."""
-        import numpy as np
-
         if not panel.has_pairs:
             return np.full(len(self.agree), np.nan)
-        share: NDArray[float64] = self.agree @ panel.pairs
+        share: Floats = self.agree @ panel.pairs
         return share
 
 
 class _FullBenchmark:
     """The scores of all systems on all units."""
 
-    def __init__(self, sums: NDArray[float64], sizes: NDArray[float64]) -> None:
-        import numpy as np
-
+    def __init__(self, sums: Floats, sizes: Floats) -> None:
         self._sums, self._sizes = sums, sizes
         self._scores = sums.sum(axis=0) / sizes.sum()
         first, second = np.triu_indices(len(self._scores), 1)
@@ -188,16 +183,14 @@ class _FullBenchmark:
         self._order = order[unequal]
         self._first, self._second = first[unequal], second[unequal]
 
-    def panel(self, indices: NDArray[int64]) -> _Panel:
+    def panel(self, indices: Ints) -> _Panel:
         """The panel of the systems with these indices."""
-        import numpy as np
-
         member = np.zeros(len(self._scores))
         member[indices] = 1.0
         pairs = member[self._first] * member[self._second]
         return _Panel(indices, member / len(indices), pairs / max(1.0, pairs.sum()))
 
-    def compare_draws(self, picks: NDArray[float64], order: NDArray[int64]) -> _DrawComparison:
+    def compare_draws(self, picks: Floats, order: Ints) -> _DrawComparison:
         """Compare subsets with the full benchmark; `picks` (draws, units) is 1 for the selected
         units, in the given order of units."""
         scores = (picks @ self._sums[order]) / (picks @ self._sizes[order])[:, None]
@@ -212,16 +205,12 @@ class _StratifiedDraws:
     """
 
     def __init__(self, units: int, random: Generator) -> None:
-        import numpy as np
-
         self._strata = np.array_split(np.arange(units), min(STRATA, units))
         self._units = units
         self._permutations = [random.random((DRAWS, len(part))).argsort(axis=1) for part in self._strata]
 
-    def select(self, share: float) -> NDArray[float64]:
+    def select(self, share: float) -> Floats:
         """The subsets with this share of each stratum, as 1 or 0: (draws, units)."""
-        import numpy as np
-
         picks = np.zeros((DRAWS, self._units), dtype=np.float64)
         for part, permutation in zip(self._strata, self._permutations, strict=True):
             selected = part[permutation[:, : max(1, round(share * len(part)))]]
@@ -229,32 +218,26 @@ class _StratifiedDraws:
         return picks
 
 
-def _folds(systems: NDArray[int64], times: int, random: Generator) -> list[NDArray[int64]]:
+def _folds(systems: Ints, times: int, random: Generator) -> list[Ints]:
     """Random divisions of systems into folds, `times` times."""
-    import numpy as np
-
     count = min(FOLDS, len(systems) // 2)
     return [fold for _ in range(times) for fold in np.array_split(random.permutation(systems), count)]
 
 
-def _by_difficulty(sums: NDArray[float64], sizes: NDArray[float64], ties: NDArray[float64]) -> NDArray[int64]:
+def _by_difficulty(sums: Floats, sizes: Floats, ties: Floats) -> Ints:
     """Indices of units from hard to easy; ties at random, so that strata have equal sizes."""
-    import numpy as np
-
     return np.lexsort((ties, sums.mean(axis=1) / sizes))
 
 
 def _best_draw(comparison: _DrawComparison, panel: _Panel) -> int:
     """Index of the draw that orders most pairs of the panel as the full benchmark does, and among
     equals has the closest scores."""
-    import numpy as np
-
     agreement = np.round(comparison.agreement(panel), 9) if panel.has_pairs else np.zeros(len(comparison.agree))
     error = comparison.distances**2 @ panel.systems
     return int(np.lexsort((error, -agreement))[0])
 
 
-def _evaluate_trial(full: _FullBenchmark, trial: _Trial, picks: NDArray[float64]) -> Subset:
+def _evaluate_trial(full: _FullBenchmark, trial: _Trial, picks: Floats) -> Subset:
     """Choose the best subset by some systems, and evaluate it by the others."""
     comparison = full.compare_draws(picks, trial.order)
     best = _best_draw(comparison, trial.choosing)
@@ -272,8 +255,6 @@ def _evaluate_trial(full: _FullBenchmark, trial: _Trial, picks: NDArray[float64]
 
 def _mean_subset(subsets: Sequence[Subset]) -> Subset:
     """Mean over trials, but the maximum of `largest`; agreement over trials with pairs."""
-    import numpy as np
-
     table = np.array(subsets, dtype=np.float64)
     defined = table[~np.isnan(table[:, 1])]
     agreement, random = defined[:, [1, 4]].mean(axis=0) if len(defined) else (np.nan, np.nan)

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import numpy as np
 from msgspec import Struct, structs
 
+from snellen.core.arrays import Floats, np
 from snellen.core.errors import UsageError
 from snellen.stats.paired import holm
 from snellen.taskmap.chance import cluster_chance, permutation_p_value, task_orders
 from snellen.taskmap.scores import TaskScores
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 Ties = Literal["zero", "one"]
 THRESHOLDS = (1.0, 1 / 2, 1 / 4, 1 / 6, 1 / 8)
@@ -30,7 +26,7 @@ SIGNIFICANCE_LEVEL = 0.05
 """The level of the tests of domains."""
 
 
-def kendall_taus(values: NDArray[float64], ties: Ties = "zero") -> NDArray[float64]:
+def kendall_taus(values: Floats, ties: Ties = "zero") -> Floats:
     """Tau between every two columns of `values`, shape (models, tasks). Returns shape (tasks,
     tasks).
 
@@ -46,7 +42,7 @@ def kendall_taus(values: NDArray[float64], ties: Ties = "zero") -> NDArray[float
     if ties == "one":
         total = total + pairs - ordered.T @ ordered
     with np.errstate(invalid="ignore"):
-        taus: NDArray[float64] = total / pairs
+        taus: Floats = total / pairs
     return taus
 
 
@@ -55,7 +51,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float], ties: Ties = "z
     return _tau(np.array([first, second], dtype=np.float64).T, ties)
 
 
-def _tau(columns: NDArray[float64], ties: Ties) -> float | None:
+def _tau(columns: Floats, ties: Ties) -> float | None:
     tau = float(kendall_taus(columns, ties)[0, 1])
     return None if np.isnan(tau) else tau
 
@@ -79,7 +75,7 @@ class NearTau(Struct, frozen=True):
 
 
 def tau_by_distance(
-    distances: NDArray[float64], taus: NDArray[float64], thresholds: Sequence[float] = THRESHOLDS, itself: bool = False
+    distances: Floats, taus: Floats, thresholds: Sequence[float] = THRESHOLDS, itself: bool = False
 ) -> list[NearTau]:
     """Tau among near tasks, for each threshold (Table 3). Both arrays have shape (tasks, tasks).
 
@@ -105,7 +101,7 @@ def tau_by_distance(
 
 
 def tau_by_share(
-    distances: NDArray[float64], taus: NDArray[float64], shares: Sequence[float] = THRESHOLDS, itself: bool = False
+    distances: Floats, taus: Floats, shares: Sequence[float] = THRESHOLDS, itself: bool = False
 ) -> list[NearTau]:
     """Tau among the nearest pairs of tasks, for each share of all pairs.
 
@@ -124,9 +120,7 @@ def tau_by_share(
     return [structs.replace(row, share=share) for row, share in zip(rows, shares, strict=True)]
 
 
-def add_p_values(
-    rows: Sequence[NearTau], distances: NDArray[float64], taus: NDArray[float64], itself: bool = False
-) -> list[NearTau]:
+def add_p_values(rows: Sequence[NearTau], distances: Floats, taus: Floats, itself: bool = False) -> list[NearTau]:
     """Add to each row of `tau_by_distance` the probability of a tau as large by chance."""
     pairs = len(distances) * (len(distances) - 1) // 2
     testable = [row for row in rows if row.tau is not None and row.pairs < pairs]
@@ -142,7 +136,7 @@ def add_p_values(
     return [structs.replace(row, p=adjusted.get(row.threshold)) for row in rows]
 
 
-def mean_tau(taus: NDArray[float64], itself: bool = False) -> float | None:
+def mean_tau(taus: Floats, itself: bool = False) -> float | None:
     """The mean of tau over every pair of tasks: the first row of Table 3, which needs no
     distances."""
     return tau_by_distance(np.zeros_like(taus), taus, (1.0,), itself)[0].tau

@@ -8,13 +8,9 @@ whose scores on the other tasks are permuted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
+from snellen.core.arrays import Bools, Floats, Indices, np
 
 DRAWS = 1999
 SEED = 0
@@ -35,14 +31,14 @@ class ClusterChance(NamedTuple):
     """Whether tau is above the middle of those of the random sets."""
 
 
-def cluster_chance(values: NDArray[float64], columns: Sequence[int], ties_count: bool = False) -> ClusterChance | None:
+def cluster_chance(values: Floats, columns: Sequence[int], ties_count: bool = False) -> ClusterChance | None:
     """Test the tasks in `columns` of `values`, shape (models, tasks), NaN for a missing score.
 
     A pair of tied models counts 0, or 1 with `ties_count`. None if the cluster holds all tasks, or
     if fewer than two models have scores both on it and on the other tasks.
     """
     tasks = values.shape[1]
-    mask: NDArray[np.float64] = np.zeros((1, tasks))
+    mask: Floats = np.zeros((1, tasks))
     mask[0, list(columns)] = 1.0
     size = len(columns)
     if not 0 < size < tasks:
@@ -65,7 +61,7 @@ def cluster_chance(values: NDArray[float64], columns: Sequence[int], ties_count:
     return ClusterChance(tau, p, min(1.0, 2 * min(below, above)), above < below)
 
 
-def mantel_test(distances: NDArray[float64], taus: NDArray[float64]) -> tuple[float, float] | None:
+def mantel_test(distances: Floats, taus: Floats) -> tuple[float, float] | None:
     """Mantel's test: do models rank more alike on nearer tasks?
 
     Returns Pearson's correlation of distance and tau over all pairs of tasks (both arrays have
@@ -88,7 +84,7 @@ def mantel_test(distances: NDArray[float64], taus: NDArray[float64]) -> tuple[fl
     return observed, _p_value(np.array(permuted) <= observed + _TOLERANCE)
 
 
-def task_orders(tasks: int) -> NDArray[np.intp]:
+def task_orders(tasks: int) -> Indices:
     """Permutations of tasks, shape (draws, tasks)."""
     return np.argsort(np.random.default_rng(SEED).random((DRAWS, tasks)), axis=1)
 
@@ -100,23 +96,23 @@ def permutation_p_value(draws: Sequence[float | None], value: float) -> float:
     return _p_value(values >= value - _TOLERANCE)
 
 
-def _p_value(hits: NDArray[np.bool_]) -> float:
+def _p_value(hits: Bools) -> float:
     """The observed value counts as one of the draws, so that no p-value is 0."""
     return (1 + int(hits.sum())) / (1 + len(hits))
 
 
-def _means(values: NDArray[float64], masks: NDArray[float64]) -> NDArray[float64]:
+def _means(values: Floats, masks: Floats) -> Floats:
     """Each model's mean over each set of tasks, shape (sets, models), rounded so that equal means
     are ties in spite of rounding errors."""
     # 0 / 0 is NaN: a model without a score in the set has no mean.
     has_score = (~np.isnan(values)).astype(np.float64)
     with np.errstate(invalid="ignore"):
         means = (masks @ np.nan_to_num(values).T) / (masks @ has_score.T)
-    rounded: NDArray[float64] = np.round(means, 9)
+    rounded: Floats = np.round(means, 9)
     return rounded
 
 
-def _taus(row_scores: NDArray[float64], other_scores: NDArray[float64], ties_count: bool) -> NDArray[float64]:
+def _taus(row_scores: Floats, other_scores: Floats, ties_count: bool) -> Floats:
     """Kendall's tau between corresponding rows of two arrays of shape (rows, models): shape
     (rows,)."""
     first, second = np.triu_indices(row_scores.shape[1], 1)
@@ -126,5 +122,5 @@ def _taus(row_scores: NDArray[float64], other_scores: NDArray[float64], ties_cou
         product = np.where(product == 0, 1.0, product)
     with np.errstate(invalid="ignore"):
         counts = (~np.isnan(product)).sum(axis=1)
-        taus: NDArray[float64] = np.nansum(product, axis=1) / np.where(counts, counts, np.nan)
+        taus: Floats = np.nansum(product, axis=1) / np.where(counts, counts, np.nan)
     return taus

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 
+from snellen.core.arrays import Floats, np
 from snellen.core.errors import MissingExtra
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 Linkage = Literal["average", "complete", "single", "weighted", "ward"]
 
@@ -35,7 +31,7 @@ class Tree(Struct, frozen=True):
     order: tuple[int, ...]
 
 
-def build_tree(distances: NDArray[float64], linkage: Linkage = "average") -> Tree:
+def build_tree(distances: Floats, linkage: Linkage = "average") -> Tree:
     """Cluster at least two tasks hierarchically.
 
     `ward` minimises variance, which is meant for Euclidean distances; on cosine distances it is a
@@ -69,7 +65,7 @@ def cut_names(tree: Tree, names: Sequence[str], count: int) -> tuple[tuple[str, 
     return tuple(tuple(names[index] for index in cluster) for cluster in cut_tree(tree, count))
 
 
-def cophenetic_correlation(tree: Tree, distances: NDArray[float64]) -> float | None:
+def cophenetic_correlation(tree: Tree, distances: Floats) -> float | None:
     """Pearson's correlation of the tree's heights at which two tasks are merged with their
     distances (Sokal and Rohlf 1962). None if either does not vary."""
     tasks = len(tree.order)
@@ -82,12 +78,12 @@ def cophenetic_correlation(tree: Tree, distances: NDArray[float64]) -> float | N
     return _correlation(*(_upper_triangle(square) for square in (heights, distances)))
 
 
-def map_correlation(first: NDArray[float64], second: NDArray[float64]) -> float | None:
+def map_correlation(first: Floats, second: Floats) -> float | None:
     """Pearson's correlation of two maps of the same tasks, over all pairs of tasks."""
     return _correlation(_upper_triangle(first), _upper_triangle(second))
 
 
-def _upper_triangle(square: NDArray[float64]) -> Sequence[float]:
+def _upper_triangle(square: Floats) -> Sequence[float]:
     values: list[float] = square[np.triu_indices(len(square), 1)].tolist()
     return values
 

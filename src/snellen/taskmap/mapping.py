@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-import numpy as np
-
+from snellen.core.arrays import Floats, np
 from snellen.core.errors import UsageError
 from snellen.taskmap.agreement import (
     THRESHOLDS,
@@ -29,15 +27,11 @@ from snellen.taskmap.scores import TaskScores
 from snellen.taskmap.training import StoredVector
 from snellen.taskmap.vectors import gram_matrix
 
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
 DIGITS = 6
 """Decimals of a stored distance. Further ones depend on the machine."""
 
 
-def vector_distances(vectors: Sequence[StoredVector]) -> NDArray[float64]:
+def vector_distances(vectors: Sequence[StoredVector]) -> Floats:
     """Cosine distances, shape (vectors, vectors). Raises UsageError for a vector of length zero."""
     try:
         distances = cosine_distances(gram_matrix([vector.path for vector in vectors]))
@@ -45,17 +39,17 @@ def vector_distances(vectors: Sequence[StoredVector]) -> NDArray[float64]:
         raise UsageError(
             f"training changed nothing for some task ({error}); use more --tuning epochs or a larger learning_rate"
         ) from error
-    rounded: NDArray[float64] = np.round(distances, DIGITS)
+    rounded: Floats = np.round(distances, DIGITS)
     return rounded
 
 
-def mean_distances(maps: Sequence[NDArray[float64]]) -> NDArray[float64]:
+def mean_distances(maps: Sequence[Floats]) -> Floats:
     """The mean of maps of the same tasks, rounded like each of them."""
-    mean: NDArray[float64] = np.round(np.stack(maps).mean(axis=0), DIGITS)
+    mean: Floats = np.round(np.stack(maps).mean(axis=0), DIGITS)
     return mean
 
 
-def compare_halves(names: Sequence[str], distances: NDArray[float64]) -> tuple[Halves, ...]:
+def compare_halves(names: Sequence[str], distances: Floats) -> tuple[Halves, ...]:
     """Test each task of which both halves (`<task>/1`, `<task>/2`) are on the map."""
     tasks = [name.rsplit("/", 1)[0] for name in names]
     unrelated = np.array(
@@ -75,9 +69,7 @@ def compare_halves(names: Sequence[str], distances: NDArray[float64]) -> tuple[H
     return tuple(results)
 
 
-def compare_seeds(
-    names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]
-) -> tuple[Stability, ...]:
+def compare_seeds(names: Sequence[str], seeds: Sequence[int], maps: Sequence[Floats]) -> tuple[Stability, ...]:
     """Compare the maps of every two seeds over the same tasks."""
     failing = [tuple(halves.task for halves in compare_halves(names, distances) if halves.apart) for distances in maps]
     return tuple(
@@ -91,7 +83,7 @@ def compare_seeds(
     )
 
 
-def map_seeds(names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]) -> tuple[SeedMap, ...]:
+def map_seeds(names: Sequence[str], seeds: Sequence[int], maps: Sequence[Floats]) -> tuple[SeedMap, ...]:
     """The map of each seed, with the tasks whose halves it does not place together."""
     if len(seeds) < 2:
         return ()
@@ -162,7 +154,7 @@ def measure_agreement(
     )
 
 
-def _whole_tasks(task_map: TaskMap, rows: Sequence[Sequence[float]]) -> tuple[list[str], NDArray[float64]]:
+def _whole_tasks(task_map: TaskMap, rows: Sequence[Sequence[float]]) -> tuple[list[str], Floats]:
     """The tasks and the distances between them, two halves joined."""
     names, distances = [task.task for task in task_map.tasks], np.array(rows)
     if not task_map.halves:
@@ -176,9 +168,7 @@ def _whole_tasks(task_map: TaskMap, rows: Sequence[Sequence[float]]) -> tuple[li
     return list(members), square
 
 
-def _scored_tasks(
-    scores: TaskScores, names: Sequence[str], distances: NDArray[float64], ties: Ties
-) -> tuple[NDArray[float64], NDArray[float64]]:
+def _scored_tasks(scores: TaskScores, names: Sequence[str], distances: Floats, ties: Ties) -> tuple[Floats, Floats]:
     """The distances of the map's tasks that have scores, and the taus between them."""
     scored = set(scores.tasks)
     both = [index for index, name in enumerate(names) if name in scored]

@@ -7,19 +7,14 @@ of the subtasks".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 
+from snellen.core.arrays import Floats, np
 from snellen.taskmap.agreement import Ties, kendall_tau
 from snellen.taskmap.chance import permutation_p_value, task_orders
 from snellen.taskmap.distances import nearest_tasks
 from snellen.taskmap.scores import TaskScores
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class LeftOutTask(Struct, frozen=True):
@@ -58,7 +53,7 @@ class TaskPrediction(Struct, frozen=True):
 
 
 def predict(
-    scores: TaskScores, tasks: Sequence[str], distances: NDArray[float64], count: int = 3, ties: Ties = "zero"
+    scores: TaskScores, tasks: Sequence[str], distances: Floats, count: int = 3, ties: Ties = "zero"
 ) -> TaskPrediction:
     """Predict each of `tasks` from the `count` nearest other tasks that have scores of every model.
 
@@ -95,9 +90,7 @@ def predict(
     )
 
 
-def _prediction_p_value(
-    values: Mapping[int, NDArray[float64]], distances: NDArray[float64], count: int
-) -> float | None:
+def _prediction_p_value(values: Mapping[int, Floats], distances: Floats, count: int) -> float | None:
     """The p-value of the error: tasks keep their neighbours, but the scores are permuted among
     them."""
     complete = list(values)
@@ -114,7 +107,7 @@ def _prediction_p_value(
 
 
 def _leave_one_out(
-    index: int, tasks: Sequence[str], values: Mapping[int, NDArray[float64]], near: Sequence[int], ties: Ties
+    index: int, tasks: Sequence[str], values: Mapping[int, Floats], near: Sequence[int], ties: Ties
 ) -> LeftOutTask:
     truth = values[index]
     ours = np.mean([values[other] for other in near], axis=0)

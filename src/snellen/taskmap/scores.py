@@ -7,16 +7,10 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from snellen.benchmarks.abilities.mmt_bench.tasks import by_cluster, find_subtask
+from snellen.core.arrays import Floats, np
 from snellen.core.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 _TASK = ("subtask", "task", "category")
 _SCORE = ("accuracy", "score", "value")
@@ -28,7 +22,7 @@ class TaskScores:
 
     models: tuple[str, ...]
     tasks: tuple[str, ...]
-    values: NDArray[float64]
+    values: Floats
     """In percent, shape (models, tasks), NaN for a missing score."""
 
     def select_tasks(self, tasks: Sequence[str]) -> TaskScores:

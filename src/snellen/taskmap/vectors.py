@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
+from snellen.core.arrays import Floats, np
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
 from snellen.core.request import request_digest
@@ -23,7 +23,6 @@ from snellen.taskmap.distances import gram_of_products
 from snellen.taskmap.tasks import Task
 
 if TYPE_CHECKING:
-    from numpy import float64
     from numpy.typing import NDArray
 
 _VERSION = "1"
@@ -100,7 +99,7 @@ def read_facts(path: Path) -> VectorFacts | None:
         return None
 
 
-def gram_matrix(paths: Sequence[Path]) -> NDArray[float64]:
+def gram_matrix(paths: Sequence[Path]) -> Floats:
     """Inner products of the weight changes in these files, shape (files, files), float64.
 
     Memory holds one layer of all files at a time. The scale `alpha / rank`, which all files share,

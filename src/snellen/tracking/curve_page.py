@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
 from snellen.core.atomic_write import save
+from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.page.html import PAGE_FILE as RUN_PAGE
 from snellen.report.page.layout import page_layout, template_environment
+from snellen.report.page.scales import Scale
+from snellen.report.ticks import round_ticks
 from snellen.stats.intervals import DEFAULT_LEVEL
-from snellen.tracking.curve import Change, Curve, CurvePoint, StepDifference
-from snellen.tracking.curve_chart import curve_chart
+from snellen.tracking.curve import Change, Curve, CurvePoint
 from snellen.tracking.statements import best_sentence, best_step, plateau_sentence
 
 PAGE_FILE = "curve.html"
+_MAX_STEP_LABELS = 8
 _HOME = "snellen.tracking"
 CHANGE_LABELS: dict[Change, str] = {
     "first": "–",
@@ -25,37 +30,29 @@ CHANGE_LABELS: dict[Change, str] = {
 }
 
 
-class CurveRow(NamedTuple):
-    """A row of the table beneath a chart."""
+class CurveChart(NamedTuple):
+    """What is drawn of a curve (`curve-chart.html`)."""
 
-    step: str
-    remarks: str
-    """`best`, `last`."""
-    score: str
-    interval: str
-    difference: str
-    """From the step before."""
-    difference_interval: str
-    change: str
-    kind: Change
-    n: str
-    outcomes: str
-    link: str
+    points: tuple[CurvePoint, ...]
+    """Those with a score."""
+    values: Scale
+    steps: Scale
+    step_labels: tuple[int, ...]
+    best: int | None
+    """The step of the highest score."""
 
 
 class CurveBoard(NamedTuple):
     """One benchmark of a curve."""
 
     benchmark: str
-    metric: str
-    unit: str
-    chart: str
+    chart: CurveChart | None
+    """None without a score."""
     latest: str
     sentences: tuple[str, ...]
-    rows: tuple[CurveRow, ...]
-    group_steps: tuple[int, ...]
-    groups: tuple[tuple[str, tuple[str, ...]], ...]
-    """The scores of each group by step."""
+    points: tuple[CurvePoint, ...]
+    best: int | None
+    groups: tuple[str, ...]
 
 
 def write_curve_page(curve: Curve, out: Path) -> Path:
@@ -67,12 +64,15 @@ def write_curve_page(curve: Curve, out: Path) -> Path:
 
 def curve_page(curve: Curve, out: Path | None = None) -> str:
     """The page's text, with links to the pages of the runs in `out` that have one."""
-    boards = [_board(curve, benchmark, out) for benchmark in curve.benchmarks]
+    pages = [] if out is None else [point.run for point in curve.points if (out / point.run / RUN_PAGE).exists()]
     template = template_environment(_HOME).get_template("curve.html")
     return template.render(
         **page_layout(("page.css", "curve.css"), ("theme.js",), _HOME),
         curve=curve,
-        boards=boards,
+        boards=[_board(curve, benchmark) for benchmark in curve.benchmarks],
+        links={run: f"{quote(run)}/{RUN_PAGE}" for run in pages},
+        changes=CHANGE_LABELS,
+        outcomes=fmt.OUTCOME_LABELS,
         settings=[f"{name} {value}" for name, value in curve.head.settings.items()],
         skipped=curve.skipped,
         confidence=f"{100 * DEFAULT_LEVEL:g} %",
@@ -80,60 +80,48 @@ def curve_page(curve: Curve, out: Path | None = None) -> str:
     )
 
 
-def _board(curve: Curve, benchmark: str, out: Path | None) -> CurveBoard:
-    """A benchmark of the curve: chart, sentences, and the rows of its table."""
+def _board(curve: Curve, benchmark: str) -> CurveBoard:
+    """A benchmark of the curve: chart, sentences, and the points of its table."""
     points = curve.of(benchmark)
     latest = [point.sentence for point in curve.points if point.benchmark == benchmark][-1]
-    best = best_step(points)
-    names = list(dict.fromkeys(name for point in points for name in point.groups))
     return CurveBoard(
         benchmark=benchmark,
-        metric=points[0].headline.name,
-        unit="points",
-        chart=curve_chart(points),
+        chart=_chart(points),
         latest=latest,
         sentences=tuple(filter(None, (best_sentence(points), plateau_sentence(points)))),
-        rows=tuple(_row(point, out, point.step == best, point is points[-1]) for point in points),
-        group_steps=tuple(point.step for point in points if point.groups),
-        groups=tuple(
-            (
-                name,
-                tuple(
-                    fmt.score_text(point.groups[name].value if name in point.groups else None)
-                    for point in points
-                    if point.groups
-                ),
-            )
-            for name in names
-        ),
+        points=tuple(points),
+        best=best_step(points),
+        groups=tuple(dict.fromkeys(name for point in points for name in point.groups)),
     )
 
 
-def _row(point: CurvePoint, out: Path | None, is_best: bool, is_last: bool) -> CurveRow:
-    """A point as a row, with the difference from the previous step."""
-    previous = max(point.differences, key=lambda one: one.step, default=None)
-    outcomes = [
-        f"{fmt.count_text(count)} {fmt.OUTCOME_LABELS[outcome]}"
-        for outcome, count in point.outcomes.items()
-        if outcome != "answered" and count
-    ]
-    page = None if out is None else out / point.run / "report.html"
-    return CurveRow(
-        step=str(point.step),
-        remarks=", ".join(name for name, is_so in (("best", is_best), ("last", is_last)) if is_so),
-        score=fmt.score_text(point.score),
-        interval=fmt.interval_text(point.headline.interval),
-        difference=fmt.difference_text(previous.difference) if previous else fmt.NONE,
-        difference_interval=_difference_interval(previous),
-        change=CHANGE_LABELS[point.change],
-        kind=point.change,
-        n=fmt.count_text(point.headline.n),
-        outcomes=", ".join(outcomes),
-        link=f"{quote(point.run)}/report.html" if page is not None and page.exists() else "",
-    )
+def _chart(points: Sequence[CurvePoint]) -> CurveChart | None:
+    scored = tuple(point for point in points if point.score is not None)
+    if not scored:
+        return None
+    steps = sorted({point.step for point in points})
+    values = _value_scale([point.headline for point in scored])
+    return CurveChart(scored, values, Scale((steps[0], steps[-1])), tuple(_step_labels(steps)), best_step(scored))
 
 
-def _difference_interval(difference: StepDifference | None) -> str:
-    if difference is None or difference.low is None or difference.high is None:
-        return fmt.NONE
-    return f"{fmt.difference_text(difference.low)} to {fmt.difference_text(difference.high)}"
+def _value_scale(headlines: Sequence[Metric]) -> Scale:
+    """Round numbers around all values and intervals, within what is possible."""
+    ends = [headline.value for headline in headlines if headline.value is not None]
+    for headline in headlines:
+        if headline.interval is not None:
+            ends += [headline.interval.low, headline.interval.high]
+    low, high = min(ends), min(max(ends), max(headline.top for headline in headlines))
+    if low == high:
+        low, high = max(0.0, low - 1), high + 1
+    return Scale(tuple(round_ticks(low, high)))
+
+
+def _step_labels(steps: Sequence[int]) -> list[int]:
+    """The first and the last step, and evenly chosen ones between."""
+    stride = -(-len(steps) // _MAX_STEP_LABELS)
+    chosen = list(steps[::stride])
+    if chosen[-1] != steps[-1]:
+        # The last one takes the place of a near neighbour.
+        is_near = len(steps) - 1 - steps.index(chosen[-1]) < stride
+        chosen = [*(chosen[:-1] if is_near else chosen), steps[-1]]
+    return chosen

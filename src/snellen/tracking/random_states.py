@@ -6,12 +6,13 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from snellen.core.arrays import np
+
 
 @contextmanager
 def keep_random_states() -> Iterator[None]:
     """Restore, at the end of the block, the generators of random numbers of Python, numpy, and
     torch on every device of CUDA."""
-    import numpy as np
     import torch
 
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()

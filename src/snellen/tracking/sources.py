@@ -62,7 +62,8 @@ def open_source(checkpoints: str, options: RunOptions, base: str | None = None) 
     if provider == "hf" and options.serve is None:
         read_options("hf", model_options, OPTIONS)
         require(f"the checkpoints in {where}", "torch", "transformers")
-    base_folder = None if base is None else _base_folder(base)
+    # The files of the model that the checkpoints were trained from.
+    base_folder = None if base is None else Path(find_checkpoint(base.removeprefix("hf/")).source)
     return _FolderSource(FolderScanner(where), provider, model_options, options, base, base_folder)
 
 
@@ -139,11 +140,6 @@ class ServedCheckpoints:
 def _with_options(name: str, options: dict[str, str]) -> str:
     text = ",".join(f"{key}={value}" for key, value in options.items())
     return f"{name}:{text}" if text else name
-
-
-def _base_folder(base: str) -> Path:
-    """The folder with the files of the model that the checkpoints were trained from."""
-    return Path(find_checkpoint(base.removeprefix("hf/")).source)
 
 
 def _adapter_base(folder: Path) -> str:

@@ -58,8 +58,8 @@ def sentence(
     text = f"{where}: {fmt.score_with_interval(headline)}"
     for index, difference in enumerate(compared):
         name = f"step {difference.step}" + (", the best so far" if index else "")
-        text += f", {fmt.difference_text(difference.difference)} "
-        text += f"{_preposition(difference)} {name} ({_interval(difference)})"
+        preposition = "over" if difference.difference > 0 else "against"
+        text += f", {fmt.difference_text(difference.difference)} {preposition} {name} ({_interval(difference)})"
     if not compared:
         return text
     reasons = dict.fromkeys(one.reason for one in compared if _interval(one) == _NO_INTERVAL)
@@ -67,10 +67,6 @@ def sentence(
 
 
 _NO_INTERVAL = "no interval"
-
-
-def _preposition(difference: StepDifference) -> str:
-    return "over" if difference.difference > 0 else "against"
 
 
 def _interval(difference: StepDifference) -> str:

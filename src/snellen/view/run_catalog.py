@@ -246,14 +246,11 @@ class RunCatalog:
             if time.monotonic() > deadline:
                 break
         if fresh or (self._stored and not self._unread):
-            gone = () if self._unread else self._stored_but_gone()
+            gone = [] if self._unread else [path for path in stored if path not in self._entries]
             if fresh or gone:
                 self._index.save(fresh, gone)
         if not self._unread:
             self._stored = None if self._stored is None else {}
-
-    def _stored_but_gone(self) -> list[str]:
-        return [path for path in self._stored or () if path not in self._entries]
 
     def _put(self, path: str, folder: str, run: IndexedRun) -> None:
         """Add or replace the row of a folder under the next number of a change. A row that the page

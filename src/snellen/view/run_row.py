@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.comparison.comparability import EXTENT, STOPPED, extent_asked, run_facts
-from snellen.analysis.comparison.deviations import DEVIATION_TITLES, deviations
+from snellen.analysis.comparison.deviations import DEVIATION_MEANINGS, DEVIATION_TITLES, deviations
 from snellen.core.errors import SnellenError, StorageError
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
@@ -26,28 +26,7 @@ SETTING_TITLES = {**DEVIATION_TITLES, "metric": "metric", "withheld": "no score"
 """Titles of everything by which two cells of a column may not be comparable, and of the flags."""
 
 FLAG_MEANINGS = {
-    "control": "asked without its images, or with others",
-    "thinking": "asked to think before it answers",
-    "shots": "with solved examples before each question",
-    "prompt": "not the benchmark's own prompt",
-    "options": "other options of the benchmark than usual",
-    "circular": "right only if right for every rotation of the options, or not so where usual",
-    "limit": "a subset of the questions",
-    "until": "may end, or ended, before all questions are asked",
-    "extent": "not finished: samples are missing",
-    "failures": "failed samples count in another way",
-    "repeats": "each question asked several times",
-    "system": "asked after a system prompt",
-    "sampling": "replies sampled with settings of the command",
-    "tokens": "another limit of the length of replies",
-    "rule": "replies parsed by another rule",
-    "extractor": "replies that no rule can parse were read by a model",
-    "judge": "replies graded by a model",
-    "roles": "with further models",
-    "data": "not the published data, or not compared with them",
-    "replies": "replies taken from the store, where an earlier run left them",
-    "model_options": "the model was opened with options",
-    "version": "another version of the benchmark",
+    **DEVIATION_MEANINGS,
     "withheld": "no number: too many samples have no score",
     "imported": "replies that another tool had asked for",
 }

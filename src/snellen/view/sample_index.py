@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
+from snellen.core.arrays import np
 from snellen.core.errors import DataError, StorageError
 from snellen.core.output import OUTCOMES, Outcome
 from snellen.core.record import Record
@@ -256,8 +257,6 @@ class SampleIndex:
     def search(self, text: str, first: int = 0) -> tuple[int, bytes]:
         """Search the samples from index `first` for `text`, in any case. Returns how many were
         searched, and one bit for each, the lowest bit of a byte first."""
-        import numpy as np
-
         needle = text.strip().lower()
         matches = [needle in text for text in self._texts[first:]]
         return len(matches), np.packbits(np.array(matches, dtype=bool), bitorder="little").tobytes()

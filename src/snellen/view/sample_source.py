@@ -37,7 +37,8 @@ def describe_source(images: RunImages, sample_id: str) -> dict[str, Any] | None:
 
 def describe_parts(sample: Sample, prepared: Sample) -> dict[str, Any]:
     """The videos, boxes and frame times of a sample; `prepared` is the sample as it was asked."""
-    times = ((ref.digest, _frame_time(ref)) for ref in prepared.media)
+    frames = ((ref.digest, ref.source) for ref in prepared.media)
+    times = ((digest, frame_time(source)) for digest, source in frames if isinstance(source, FrameSource))
     return {
         "regions": [list(region) for region in sample.regions],
         "size": _first_size(sample) if sample.regions else None,
@@ -51,10 +52,6 @@ def _first_size(sample: Sample) -> tuple[int, int] | None:
         return image_size(sample.media[0].source.read(), max_image_pixels())
     except (SnellenError, IndexError, OSError):
         return None
-
-
-def _frame_time(ref: MediaRef) -> float | None:
-    return frame_time(ref.source) if isinstance(ref.source, FrameSource) else None
 
 
 def _describe_video(ref: MediaRef) -> dict[str, Any]:

@@ -148,9 +148,8 @@ def _change_views(server: PageServer, body: bytes) -> dict[str, Any]:
     return _saved_views(library)
 
 
-def _annotate(server: PageServer, body: bytes) -> dict[str, Any]:
-    return server.library.annotate(decode_change(body), server.annotator)
-
-
-_POST_ROUTES: dict[str, Callable[[PageServer, bytes], Any]] = {"/api/views": _change_views, "/api/annotate": _annotate}
+_POST_ROUTES: dict[str, Callable[[PageServer, bytes], Any]] = {
+    "/api/views": _change_views,
+    "/api/annotate": lambda server, body: server.library.annotate(decode_change(body), server.annotator),
+}
 """What stores something, from the body of a request."""

@@ -13,15 +13,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from snellen.analysis.causes.factors import REPLY_CAUSES, SWITCHABLE, Cause, Differences, RunRecords
 from snellen.analysis.causes.sample_changes import SampleChange, sample_change
+from snellen.core.arrays import Floats, np
 from snellen.stats.shapley import Coalition, ShapleySplit, shapley_split
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 Method = Literal["alone", "read again", "measured", "together"]
 """How an effect was determined: nothing else differs; recorded replies were parsed again; a further
@@ -54,7 +51,7 @@ class CauseEffect(NamedTuple):
     """
 
     causes: frozenset[Cause]
-    values: NDArray[float64]
+    values: Floats
     minimum: float
     maximum: float
     method: Method
@@ -199,8 +196,6 @@ class _Cells:
     """The known scores of samples that the same causes may have moved, by the causes switched."""
 
     def __init__(self, samples: Sequence[_SampleScores]) -> None:
-        import numpy as np
-
         self.rows = [sample.sample_index for sample in samples]
         self.causes = samples[0].causes
         self.measured = any(sample.measured for sample in samples)
@@ -216,8 +211,6 @@ class _Cells:
         return self._sums[key]
 
     def _bounds(self, before: Coalition, after: Coalition) -> tuple[float, float]:
-        import numpy as np
-
         low, high = self._score_bounds(before), self._score_bounds(after)
         least, most = high[0] - low[1], high[1] - low[0]
         if not {before, after} <= self.scores.keys():
@@ -230,11 +223,9 @@ class _Cells:
             most = np.where(inside & (end <= start), np.minimum(most, 0.0), most)
         return float(least.sum()), float(most.sum())
 
-    def _score_bounds(self, switched: Coalition) -> tuple[NDArray[float64], NDArray[float64]]:
+    def _score_bounds(self, switched: Coalition) -> tuple[Floats, Floats]:
         """The score of each sample with these causes switched: known, or between those of the known
         combinations that contain it or that it contains."""
-        import numpy as np
-
         if switched in self.scores:
             return self.scores[switched], self.scores[switched]
         near = [v for known, v in self.scores.items() if known < switched or known > switched]
@@ -253,10 +244,8 @@ def _effect_range(kinds: Sequence[_Cells], switched: Coalition, n: int) -> Effec
 
 def _sum_effects(kinds: Sequence[_Cells], ranges: Mapping[Cause, EffectRange], n: int) -> list[CauseEffect]:
     """The splits of all kinds of samples, summed over the n samples of the two runs."""
-    import numpy as np
-
     # A block is a set of causes that no known order separates, usually a single cause.
-    values: dict[Coalition, NDArray[float64]] = {}
+    values: dict[Coalition, Floats] = {}
     methods: dict[Coalition, list[Method]] = defaultdict(list)
     orders: dict[Coalition, list[tuple[int, int]]] = defaultdict(list)
     joint: dict[Coalition, list[_Cells]] = defaultdict(list)

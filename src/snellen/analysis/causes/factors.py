@@ -175,10 +175,8 @@ def switched_causes(
     third: RunRecords, first: RunRecords, second: RunRecords, candidates: Iterable[Cause]
 ) -> frozenset[Cause]:
     """The causes among `candidates`, in which two runs differ, in which a third run equals the
-    second.
-
-    Raises:
-        ValueError: in some cause it equals neither, or it differs where the two do not.
+    second. Raises ValueError if it equals neither in some cause, or differs where the two do
+    not.
     """
     assert first.info is not None
     assert second.info is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -18,16 +18,13 @@ from msgspec import Struct
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.headlines import headlines
+from snellen.core.arrays import Floats, Ints
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval, Unit
 from snellen.stats.intervals import score_interval
-from snellen.stats.paired import holm, paired_mean
+from snellen.stats.paired import holm_of_tested, paired_mean
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 CONTROL = "control"
 BLIND = "blind"
@@ -137,9 +134,8 @@ def gains(
 
 def adjust_p_values(unadjusted: Sequence[Gain]) -> list[Gain]:
     """The gains with p-values adjusted for their number."""
-    tested = [gain for gain in unadjusted if gain.p is not None]
-    adjusted = iter(holm([gain.p for gain in tested if gain.p is not None]))
-    return [msgspec.structs.replace(gain, p_holm=None if gain.p is None else next(adjusted)) for gain in unadjusted]
+    adjusted = holm_of_tested([gain.p for gain in unadjusted])
+    return [msgspec.structs.replace(gain, p_holm=p) for gain, p in zip(unadjusted, adjusted, strict=True)]
 
 
 def _pairs(runs: Sequence[RunFolder], setting: str, base: str | None) -> Iterator[tuple[_SettingRun, _SettingRun]]:
@@ -204,7 +200,6 @@ def _pair_gains(first: _SettingRun, other: _SettingRun, setting: str, group: str
         groupings = sorted({name for sample in aligned_runs.samples for name in sample.groups})
         raise UsageError(f"{first.run.name} has no grouping {group!r}; it has {', '.join(groupings) or 'none'}")
     for label, rows in parts.items():
-        scores, clusters = aligned_runs.scores[rows], aligned_runs.clusters[rows]
         yield msgspec.structs.replace(
             overall,
             group=label,
@@ -213,7 +208,7 @@ def _pair_gains(first: _SettingRun, other: _SettingRun, setting: str, group: str
             answerable=None,
             answerable_of_right=None,
             left_out=0,
-            **_means(scores, clusters, setting)._asdict(),
+            **_means(*aligned_runs.part(rows), setting)._asdict(),
         )
 
 
@@ -252,13 +247,10 @@ def _overall_gain(aligned_runs: AlignedRuns, first: _SettingRun, other: _Setting
     )
 
 
-def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> _Numbers:
+def _means(scores: Floats, clusters: Ints, setting: str) -> _Numbers:
     """Means of scores (samples, 2), the base first."""
-    import numpy as np
-
     sign = -1 if setting == CONTROL else 1
-    _, units = np.unique(clusters, return_inverse=True)
-    mean = paired_mean(sign * (scores[:, 1] - scores[:, 0]), units)
+    mean = paired_mean(sign * (scores[:, 1] - scores[:, 0]), clusters)
     base_score, score = (100 * scores.mean(axis=0)).tolist()
     interval = in_points(mean.interval)
     return _Numbers(base_score, score, 100 * mean.mean, interval, mean.p, len(scores))

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, zip_longest
-from typing import TYPE_CHECKING, NamedTuple, cast
+from itertools import combinations, islice, zip_longest
+from typing import NamedTuple, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.analysis.causes.attribution import CauseEffect, CrossedRun, Method, Rescore, attribute_causes
 from snellen.analysis.causes.differing_samples import DifferingSample, differing_sample
@@ -33,10 +33,11 @@ from snellen.analysis.causes.factors import (
 )
 from snellen.analysis.causes.sample_changes import SampleChange
 from snellen.analysis.comparison.alignment import cluster_numbers
-from snellen.analysis.comparison.data_differences import data_notices
+from snellen.analysis.comparison.comparability import data_notices
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import interval_at_stop, stop_notices
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.record import Unscored
 from snellen.core.served_identity import ServedIdentity
@@ -44,10 +45,6 @@ from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
 from snellen.stats.shapley import Coalition, shapley_split
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 _REASONS: Mapping[Unscored | None, Cause] = {
     None: "data",
@@ -176,13 +173,14 @@ def why(
     run_differences = find_differences(first, second)
     crossed = [run for side in others if (run := crossed_run(side, first, second, run_differences)) is not None]
     attribution = attribute_causes(first, second, run_differences, shared_ids, scores, crossed, rescore)
-    clusters = _clusters(first, shared_ids)
+    clusters = np.asarray(cluster_numbers(first.info, [first.records[name] for name in shared_ids]))
     unshared = _unshared_effects(scores, (first, second), set(shared_ids))
     context = _SplitContext(shared_ids, scores, (first, second), clusters, attribution.changes, examples, level)
     causes = [effect.causes for effect in attribution.effects]
     causes += [single for cause in unshared if (single := frozenset({cause})) not in causes]
     parts = {effect.causes: effect for effect in attribution.effects}
-    shares = [_contribution(context, key, parts.get(key), unshared) for key in sorted(causes, key=_cause_order)]
+    ordered = sorted(causes, key=lambda causes: sorted(map(CAUSES.index, causes)))
+    shares = [_contribution(context, key, parts.get(key), unshared) for key in ordered]
     means = [100 * _mean(by_id.values()) for by_id in scores]
     unshared_points = sum(move.points for move in unshared.values())
     return DifferenceSplit(
@@ -277,7 +275,7 @@ class _SplitContext(NamedTuple):
     shared_ids: Sequence[str]
     scores: tuple[dict[str, float], dict[str, float]]
     runs: tuple[RunRecords, RunRecords]
-    clusters: NDArray[int64]
+    clusters: Ints
     changes: Mapping[str, SampleChange]
     examples: int
     level: float
@@ -285,8 +283,6 @@ class _SplitContext(NamedTuple):
 
 def _observed_difference(context: _SplitContext, difference: float, unshared_points: float) -> ObservedDifference:
     """The difference of the two means with the interval and p of the aligned samples."""
-    import numpy as np
-
     first, second = context.scores
     differences = np.array([second[name] - first[name] for name in context.shared_ids])
     mean = paired_mean(differences, context.clusters, context.level)
@@ -303,10 +299,6 @@ def _observed_difference(context: _SplitContext, difference: float, unshared_poi
         mean.reason,
         _shift_interval(stop, unshared_points),
     )
-
-
-def _cause_order(causes: frozenset[Cause]) -> list[int]:
-    return sorted(CAUSES.index(cause) for cause in causes)
 
 
 def _in_order(causes: frozenset[Cause]) -> tuple[Cause, ...]:
@@ -327,8 +319,6 @@ def _unshared_effects(
 ) -> dict[Cause, _UnsharedEffect]:
     """Steps 1 and 3: the change of a mean when the samples that the other run did not score are
     removed, by the reason why it did not; for several reasons over the orders of their removal."""
-    import numpy as np
-
     effects: dict[Cause, _UnsharedEffect] = defaultdict(_UnsharedEffect)
     # Removing samples of the first run leads towards the shared samples (+), removing samples of
     # the second leads back from its mean to them (-).
@@ -342,7 +332,7 @@ def _unshared_effects(
             continue
         # The mean after removing the samples of each set of causes: what removing one more cause
         # changes depends on the order, so it is averaged over orders like any other attribution.
-        means: dict[Coalition, NDArray[float64]] = {
+        means: dict[Coalition, Floats] = {
             removed: np.array([_mean(score for name, score in scores[own].items() if reasons.get(name) not in removed)])
             for size in range(len(causes) + 1)
             for removed in map(frozenset, combinations(causes, size))
@@ -366,44 +356,42 @@ def _contribution(
     unshared: Mapping[Cause, _UnsharedEffect],
 ) -> CauseContribution:
     """An effect on the samples both runs scored, plus that of samples of one run only."""
-    unshared_effect = next(
-        (unshared[cause] for cause in causes if len(causes) == 1 and cause in unshared), _UnsharedEffect()
+    alone = next((unshared[cause] for cause in causes if len(causes) == 1 and cause in unshared), _UnsharedEffect())
+    examples = (differing_sample(name, "", 0, context.scores, context.runs) for name in alone.ids)
+    unshared_part = CauseContribution(
+        causes=_in_order(causes),
+        points=alone.points,
+        least=alone.minimum,
+        most=alone.maximum,
+        method="alone",
+        orders=alone.orders,
+        possible=alone.orders,
+        interval=None,
+        gained=0,
+        lost=0,
+        apart=len(alone.ids),
+        examples=tuple(islice(examples, context.examples)),
     )
     if effect is None:
-        examples = tuple(differing_sample(name, "", 0, context.scores, context.runs) for name in unshared_effect.ids)
-        return CauseContribution(
-            causes=_in_order(causes),
-            points=unshared_effect.points,
-            least=unshared_effect.minimum,
-            most=unshared_effect.maximum,
-            method="alone",
-            orders=unshared_effect.orders,
-            possible=unshared_effect.orders,
-            interval=None,
-            gained=0,
-            lost=0,
-            apart=len(unshared_effect.ids),
-            examples=examples[: context.examples],
-        )
+        return unshared_part
     mean = paired_mean(effect.values, context.clusters, context.level)
     gained, lost = _gained_and_lost(context, effect.values)
-    return CauseContribution(
-        causes=_in_order(causes),
-        points=100 * mean.mean + unshared_effect.points,
-        least=100 * effect.minimum + unshared_effect.minimum,
-        most=100 * effect.maximum + unshared_effect.maximum,
+    return structs.replace(
+        unshared_part,
+        points=100 * mean.mean + alone.points,
+        least=100 * effect.minimum + alone.minimum,
+        most=100 * effect.maximum + alone.maximum,
         method=effect.method,
         orders=effect.orders,
         possible=effect.possible,
-        interval=_shift_interval(in_points(mean.interval), unshared_effect.points),
+        interval=_shift_interval(in_points(mean.interval), alone.points),
         gained=len(gained),
         lost=len(lost),
-        apart=len(unshared_effect.ids),
-        examples=tuple(_examples(context, causes, _alternate(lost, gained), unshared_effect)),
+        examples=tuple(_examples(context, causes, _alternate(lost, gained), alone)),
     )
 
 
-def _gained_and_lost(context: _SplitContext, values: NDArray[float64]) -> tuple[list[str], list[str]]:
+def _gained_and_lost(context: _SplitContext, values: Floats) -> tuple[list[str], list[str]]:
     """Samples that an effect moves up, and those that it moves down."""
     pairs = list(zip(context.shared_ids, values.tolist(), strict=True))
     return [name for name, by in pairs if by > 0], [name for name, by in pairs if by < 0]
@@ -491,12 +479,6 @@ def _notices(first: RunRecords, second: RunRecords) -> Iterable[str]:
             )
         elif side.info.status in ("running", "interrupted"):
             yield f"{side.name} is not finished"
-
-
-def _clusters(run: RunRecords, names: Sequence[str]) -> NDArray[int64]:
-    import numpy as np
-
-    return np.asarray(cluster_numbers(run.info, [run.records[name] for name in names]))
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from snellen.analysis.comparison.data_differences import data_notices, describe_data
+from snellen.analysis.comparison.comparability import data_notices, describe_data
 from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import stop_notices
 from snellen.benchmarks.protocol.control import BLACK
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
+from snellen.core.arrays import Bools, Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.output import RETRYABLE
 from snellen.core.record import Record, Unscored
 from snellen.core.run import RunInfo
 from snellen.scoring.accuracy import cluster_samples, counts_wrong
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int64
-    from numpy.typing import NDArray
 
 _MAX_LISTED = 3
 
@@ -66,8 +63,8 @@ class AlignedRuns(NamedTuple):
 
     infos: tuple[RunInfo, ...]
     samples: tuple[ComparableRecord, ...]
-    scores: NDArray[float64]
-    clusters: NDArray[int64]
+    scores: Floats
+    clusters: Ints
     notices: tuple[str, ...]
     shared_ids: tuple[str, ...]
     """Ids of the samples that are in all runs with the same question, scored or not."""
@@ -76,6 +73,10 @@ class AlignedRuns(NamedTuple):
     and if it were right; None if no sample is without a score."""
     unmatched: int
     """Number of samples that are not in all runs, or have different questions there."""
+
+    def part(self, rows: Sequence[int]) -> tuple[Floats, Ints]:
+        """The scores of some of the samples, and their clusters, numbered without gaps."""
+        return self.scores[rows], np.unique(self.clusters[rows], return_inverse=True)[1]
 
     @property
     def unscored_count(self) -> int:
@@ -101,8 +102,6 @@ def align_runs(
     restricts the comparison to the samples they share (same id, question, options and gold answer),
     and if no sample was scored in all runs.
     """
-    import numpy as np
-
     infos = tuple(run.info for run in runs)
     original = _run_of_original_images(infos)
     # Runs on the same data have the same questions: those are read once.
@@ -140,11 +139,9 @@ def align_runs(
 
 def _score_columns(
     infos: Sequence[RunInfo], tables: Sequence[Mapping[str, ScoredRecord]], questions: Sequence[ComparableRecord]
-) -> tuple[NDArray[float64], NDArray[bool_]]:
+) -> tuple[Floats, Bools]:
     """What each sample counts in each run under its failure policy, as in `scoring.accuracy`, NaN
     without a score; and which samples failed or are missing. Both (samples, runs)."""
-    import numpy as np
-
     shape = len(questions), len(infos)
     scores, retryable = np.empty(shape), np.zeros(shape, dtype=np.bool_)
     for column, (table, info) in enumerate(zip(tables, infos, strict=True)):
@@ -159,12 +156,10 @@ def _score_columns(
     return scores, retryable
 
 
-def _bounds(scores: NDArray[float64], retryable: NDArray[bool_]) -> Iterator[tuple[float, float] | None]:
+def _bounds(scores: Floats, retryable: Bools) -> Iterator[tuple[float, float] | None]:
     """Bounds of the means of scores (samples, runs; NaN without a score); `retryable` marks failed
     and missing ones. Samples that can have no score in some run (no gold answer, no judge) are left
     out."""
-    import numpy as np
-
     # Bounds are over the samples that every run scored or could still score, so that the bounds of
     # different runs have the same denominator and can be subtracted.
     unknown = np.isnan(scores)

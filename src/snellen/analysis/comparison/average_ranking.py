@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.headlines import headlines
+from snellen.core.arrays import np
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.stats.averages import difference_of_averages
 from snellen.stats.compact_letters import letter_groups
 from snellen.stats.intervals import DEFAULT_LEVEL
-from snellen.stats.paired import PairedMean, holm, paired_means
+from snellen.stats.paired import PairedMean, holm_of_tested, paired_means
 from snellen.store.runs import RunFolder
 
 _TOLERANCE = 0.05
@@ -40,11 +41,9 @@ class AverageLetters(NamedTuple):
     reason: str = ""
 
 
-def average_letters(
-    columns: Sequence[BenchmarkColumn], averages: Mapping[str, float], level: float = DEFAULT_LEVEL
-) -> AverageLetters:
+def average_letters(columns: Sequence[BenchmarkColumn], averages: Mapping[str, float]) -> AverageLetters:
     """Letters of the models in `averages`, each of which has a run in every column: paired tests of
-    all pairs at `level`, adjusted by Holm."""
+    all pairs at `DEFAULT_LEVEL`, adjusted by Holm."""
     models = sorted(averages, key=lambda model: (-round(averages[model], 9), model))
     pairs = list(combinations(range(len(models)), 2))
     if not pairs or not columns:
@@ -52,21 +51,20 @@ def average_letters(
     tested: list[_PairTests] = []
     for column in columns:
         members = [column.runs[model] for model in models]
-        tests = _differences(members, pairs, level)
+        tests = _differences(members, pairs)
         if tests is None:
             why = f"the runs of {column.benchmark} cannot be compared by its headline"
             return AverageLetters({}, len(pairs), why)
         tested.append(tests)
     weights = [column.weight * tests_of_column.points for column, tests_of_column in zip(columns, tested, strict=True)]
     p_values = [
-        difference_of_averages([tests_of_column.differences[index] for tests_of_column in tested], weights, level).p
+        difference_of_averages([tests_of_column.differences[index] for tests_of_column in tested], weights).p
         for index in range(len(pairs))
     ]
-    defined = [p for p in p_values if p is not None]
-    if not defined:
+    adjusted = holm_of_tested(p_values)
+    if all(p is None for p in adjusted):
         return AverageLetters({}, len(pairs), "too few clusters of samples")
-    adjusted = iter(holm(defined))
-    different = [pair for pair, p in zip(pairs, p_values, strict=True) if p is not None and next(adjusted) < 1 - level]
+    different = [pair for pair, p in zip(pairs, adjusted, strict=True) if p is not None and p < 1 - DEFAULT_LEVEL]
     letters = letter_groups(len(models), different)
     return AverageLetters(dict(zip(models, letters, strict=True)), len(pairs))
 
@@ -78,13 +76,9 @@ class _PairTests(NamedTuple):
     points: float
 
 
-def _differences(
-    members: Sequence[tuple[RunFolder, Report]], pairs: Sequence[tuple[int, int]], level: float
-) -> _PairTests | None:
+def _differences(members: Sequence[tuple[RunFolder, Report]], pairs: Sequence[tuple[int, int]]) -> _PairTests | None:
     """Differences over the samples that all runs scored; None if there are none, or if the headline
     cannot be computed on these samples."""
-    import numpy as np
-
     runs = [run for run, _ in members]
     try:
         aligned_runs = align_runs(runs, common=True)
@@ -92,7 +86,7 @@ def _differences(
         return None
     measure = headlines(runs, aligned_runs)
     if measure is not None:
-        return _PairTests(measure.differences(pairs, level), 100 / measure.top)
+        return _PairTests(measure.differences(pairs, DEFAULT_LEVEL), 100 / measure.top)
     means = (100 * aligned_runs.scores.mean(axis=0)).tolist()
     for (_, report), mean in zip(members, means, strict=True):
         headline = report.summary.headline
@@ -102,4 +96,4 @@ def _differences(
             return None
     first, second = np.array(pairs).T
     differences = aligned_runs.scores[:, second] - aligned_runs.scores[:, first]
-    return _PairTests(paired_means(differences, aligned_runs.clusters, level), 100.0)
+    return _PairTests(paired_means(differences, aligned_runs.clusters), 100.0)

@@ -1,23 +1,27 @@
-"""Which runs may be ranked together: those with the same questions, the same prompts and the same
-scoring."""
+"""In what runs differ. Those with the same questions, the same prompts and the same scoring may be
+ranked together; of those on different data, or not on the published file, a notice says so."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import structs
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
+from snellen.core.request import MAIN
 from snellen.core.run import RunInfo
 from snellen.models.naming.spec import short_name
 
 _DIGITS = 8
 _MAX_LENGTH = 24
-_MODEL = "model"
-"""The role of the measured model."""
+_MAX_LISTED = 4
+_KINDS = {
+    "published": "published",
+    "custom": "not the published file",
+    "unverified": "not compared with the published file",
+}
 DATA = "data"
 EXTENT = "samples asked"
 """Whether all samples that were to be asked were asked."""
@@ -74,30 +78,16 @@ def describe_facts(run: RunInfo, names: Iterable[str]) -> str:
     return ", ".join(_fact_text(name, facts.get(name, "none")) for name in names)
 
 
-class ComparableSet(NamedTuple):
-    """Indices of runs that may be ranked together, sorted by model and folder, and the facts that
-    distinguish them from other sets of the benchmark."""
-
-    members: tuple[int, ...]
-    qualifiers: str
-
-
-def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
-    """Group the runs into sets with equal facts, sorted by benchmark, complete sets before others,
-    larger before smaller. The order of `runs` does not matter."""
+def comparable_sets(runs: Sequence[RunInfo]) -> list[tuple[int, ...]]:
+    """Indices of the runs that may be ranked together, with equal facts, by model and folder.
+    Sorted by benchmark, complete sets before others, larger before smaller; the order of `runs`
+    does not matter."""
     keys = [tuple(run_facts(run).items()) for run in runs]
     sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for index in sorted(range(len(runs)), key=lambda index: (runs[index].model, runs[index].name, keys[index])):
         sets.setdefault(keys[index], []).append(index)
-    by_benchmark: dict[str, list[RunInfo]] = {}
-    for run in runs:
-        by_benchmark.setdefault(run.benchmark, []).append(run)
-    names = {name: differing_facts(alike) for name, alike in by_benchmark.items()}
     order = sorted(sets, key=lambda key: (*_completeness_key(runs[sets[key][0]]), -len(sets[key]), key))
-    return [
-        ComparableSet(tuple(sets[key]), describe_facts(runs[sets[key][0]], names[runs[sets[key][0]].benchmark]))
-        for key in order
-    ]
+    return [tuple(sets[key]) for key in order]
 
 
 def _completeness_key(run: RunInfo) -> tuple[str, bool, bool]:
@@ -163,7 +153,7 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
         "run seed": str(config.seed),
         **({"asked again": config.fresh} if config.fresh else {}),
         **({"at": run.address} if run.address else {}),
-        **dict(_sampling(run, _MODEL)),
+        **dict(_sampling(run, MAIN)),
     }
 
 
@@ -194,3 +184,67 @@ def _fact_text(name: str, value: str) -> str:
     if name == "until":
         return f"--until {value}"
     return f"{name} {value}"
+
+
+def data_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]:
+    """The data notes of runs that have one, then a sentence for each benchmark whose runs used
+    different data of one variant."""
+    named = zip(names, runs, strict=True)
+    yield from named_notices((name, run.data.note) for name, run in named if run.data.note)
+    yield from different_data_notices(runs)
+
+
+def named_notices(notices: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each notice once, behind the name of its run, or the number and names of the runs that have
+    it in common."""
+    runs: dict[str, list[str]] = {}
+    for name, notice in notices:
+        runs.setdefault(notice, []).append(name)
+    for notice, names in runs.items():
+        count = f"{len(names)} runs, " if len(names) > 1 else ""
+        yield f"{count}{_name_list([*dict.fromkeys(names)])}: {notice}"
+
+
+def different_data_notices(runs: Sequence[RunInfo]) -> Iterator[str]:
+    """A sentence for each benchmark whose runs used different data although their options request
+    the same."""
+    same_request: dict[tuple[object, ...], list[RunInfo]] = {}
+    for run in runs:
+        same_request.setdefault(_requested_data(run), []).append(run)
+    for members in same_request.values():
+        by_digest = {run.data.digest: run for run in members}
+        if len(by_digest) > 1:
+            datasets = [f"{run.model} on {describe_data(run)}" for run in by_digest.values()]
+            yield (
+                f"the runs of {members[0].benchmark} were made on different data, so that their "
+                f"scores are not of the same questions: {_name_list(datasets)}"
+            )
+
+
+def _name_list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(names[:_MAX_LISTED]) + more
+
+
+def data_qualifiers(runs: Sequence[RunInfo]) -> list[str]:
+    """For each run what distinguishes its data from that of runs with the same request; empty if
+    nothing does."""
+    digests: dict[tuple[object, ...], set[str]] = {}
+    for run in runs:
+        digests.setdefault(_requested_data(run), set()).add(run.data.digest)
+    return [f"data {run.data.digest[:_DIGITS]}" if len(digests[_requested_data(run)]) > 1 else "" for run in runs]
+
+
+def describe_data(run: RunInfo) -> str:
+    """The data of a run in a few words: the file, its digest, and whether it is published."""
+    origin = run.data.origin
+    kind = "" if origin is None or origin.kind == "own" else f", {_KINDS.get(origin.kind, '')}"
+    return f"{run.data.path} ({run.data.digest[:_DIGITS]}{kind})"
+
+
+def _requested_data(run: RunInfo) -> tuple[object, ...]:
+    """The key of the data that a run's benchmark and options request."""
+    origin = run.data.origin
+    if origin is not None and origin.published:
+        return run.benchmark, origin.published
+    return run.benchmark, tuple(sorted(run.config.parameters.items()))

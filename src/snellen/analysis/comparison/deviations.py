@@ -20,41 +20,12 @@ from snellen.benchmarks.protocol.judging import JUDGE, JUDGE_REPEATS, RUBRIC_FIL
 from snellen.benchmarks.protocol.system_prompt import OPTION as SYSTEM
 from snellen.core.benchmark import AS_RECORDED, DESCRIBED, RECIPE, Variant
 from snellen.core.errors import UsageError
-from snellen.core.request import Sampling
+from snellen.core.request import MAIN, Sampling
 from snellen.core.run import RunInfo
 from snellen.models.naming.spec import SERVICE_OPTIONS, split_options
 from snellen.prompts.control import Control
 
-_MODEL = "model"
-"""The role of the measured model."""
 _DIGITS = 8
-
-DEVIATION_TITLES: Mapping[str, str] = {
-    "control": "control",
-    "thinking": "thinking",
-    "shots": "few-shot examples",
-    "prompt": "prompt",
-    "system": "system prompt",
-    "options": "options of the benchmark",
-    "circular": "circular",
-    "limit": "limit",
-    "until": "early stop",
-    "extent": "not finished",
-    "failures": "failures",
-    "repeats": "repeats",
-    "sampling": "sampling",
-    "tokens": "longest reply",
-    "extension": "cut replies",
-    "rule": "rule",
-    "extractor": "extractor",
-    "judge": "judge",
-    "roles": "other roles",
-    "data": "data",
-    "replies": "stored replies",
-    "model_options": "options of the model",
-    "version": "version of the benchmark",
-}
-"""Titles of all deviations by their keys, in the order in which they are named."""
 
 
 class Deviation(NamedTuple):
@@ -75,12 +46,8 @@ def deviations(run: RunInfo) -> tuple[Deviation, ...]:
     Reads no file but the declarations of built-in and installed benchmarks. The options of other
     benchmarks (`--load`, descriptions) have no known defaults and are not compared.
     """
-    named: list[Deviation] = []
-    for key, describe in _DESCRIPTIONS.items():
-        pair = describe(run)
-        if pair is not None:
-            named.append(Deviation(key, *pair))
-    return tuple(named)
+    pairs = ((key, describe(run)) for key, describe in _DESCRIPTIONS.items())
+    return tuple(Deviation(key, *pair) for key, pair in pairs if pair is not None)
 
 
 def deviation_cells(run: RunInfo) -> dict[str, str]:
@@ -100,6 +67,29 @@ class _Description(NamedTuple):
     sentence: str
 
 
+_Describe = Callable[[RunInfo], _Description | None]
+_DESCRIPTIONS: dict[str, _Describe] = {}
+_TITLES: dict[str, str] = {}
+_MEANINGS: dict[str, str] = {}
+DEVIATION_TITLES: Mapping[str, str] = _TITLES
+"""Titles of all deviations by their keys, in the order in which they are named: that of this
+file."""
+
+
+DEVIATION_MEANINGS: Mapping[str, str] = _MEANINGS
+"""What each means, in a few words, by the same keys."""
+
+
+def _deviation(key: str, title: str, meaning: str) -> Callable[[_Describe], _Describe]:
+    """Registers what describes a deviation of this key; None where a run is plain in it."""
+
+    def register(describe: _Describe) -> _Describe:
+        _DESCRIPTIONS[key], _TITLES[key], _MEANINGS[key] = describe, title, meaning
+        return describe
+
+    return register
+
+
 _CONTROL_SENTENCES: Mapping[Control, str] = {
     "blind": "asked without its images",
     "black": "every image replaced by a black one",
@@ -109,6 +99,7 @@ _CONTROL_SENTENCES: Mapping[Control, str] = {
 }
 
 
+@_deviation("control", "control", "asked without its images, or with others")
 def _control(run: RunInfo) -> _Description | None:
     control = run.config.parameters.get(CONTROL)
     if control is None:
@@ -120,12 +111,14 @@ def _control(run: RunInfo) -> _Description | None:
     return _Description(control, f"{sentence} (--control {control})")
 
 
+@_deviation("thinking", "thinking", "asked to think before it answers")
 def _thinking(run: RunInfo) -> _Description | None:
     if run.config.parameters.get("cot") != "on" or _plain(run).parameters.get("cot") == "on":
         return None
     return _Description("cot=on", "asked to think step by step before it answers (cot=on)")
 
 
+@_deviation("shots", "few-shot examples", "with solved examples before each question")
 def _shots(run: RunInfo) -> _Description | None:
     parameters = run.config.parameters
     count = parameters.get("shots", "0")
@@ -142,6 +135,7 @@ def _shots(run: RunInfo) -> _Description | None:
     return _Description(label, f"{count} solved {examples} before each question{suffix}")
 
 
+@_deviation("prompt", "prompt", "not the benchmark's own prompt")
 def _prompt(run: RunInfo) -> _Description | None:
     parameters, plain = run.config.parameters, _plain(run).parameters
     recipe, prompt = parameters.get(RECIPE), parameters.get("prompt")
@@ -158,6 +152,7 @@ def _prompt(run: RunInfo) -> _Description | None:
     return _Description(f"prompt={name}", f"asked with the prompt {name}, not the benchmark's own")
 
 
+@_deviation("system", "system prompt", "asked after a system prompt")
 def _system(run: RunInfo) -> _Description | None:
     text = run.config.parameters.get(SYSTEM)
     if text is None:
@@ -196,6 +191,7 @@ def is_option(parameter: str) -> bool:
     return parameter not in _NO_OPTIONS and not parameter.startswith(RUBRIC_PREFIX)
 
 
+@_deviation("options", "options of the benchmark", "other options of the benchmark than usual")
 def _options(run: RunInfo) -> _Description | None:
     """Options of the benchmark that differ from their defaults."""
     parameters, plain = run.config.parameters, _plain(run).parameters
@@ -214,6 +210,7 @@ def _options(run: RunInfo) -> _Description | None:
     return _Description(label, f"asked with {label}; the plain setting is {usual}")
 
 
+@_deviation("circular", "circular", "right only if right for every rotation of the options, or not so where usual")
 def _circular(run: RunInfo) -> _Description | None:
     mode = run.config.parameters.get("circular", "off")
     if mode == _plain(run).parameters.get("circular", "off"):
@@ -224,6 +221,7 @@ def _circular(run: RunInfo) -> _Description | None:
     return _Description(label, "right only if right for every rotation of the options")
 
 
+@_deviation("limit", "limit", "a subset of the questions")
 def _limit(run: RunInfo) -> _Description | None:
     limit, seed = run.config.limit, run.config.seed
     if limit is None:
@@ -232,6 +230,7 @@ def _limit(run: RunInfo) -> _Description | None:
     return _Description(label, f"a random subset of at most {limit:,} questions (--limit, seed {seed})")
 
 
+@_deviation("until", "early stop", "may end, or ended, before all questions are asked")
 def _until(run: RunInfo) -> _Description | None:
     until = run.config.until
     if not until:
@@ -240,6 +239,7 @@ def _until(run: RunInfo) -> _Description | None:
     return _Description(f"until {until}", f"{how} its rule (--until {until})")
 
 
+@_deviation("extent", "not finished", "not finished: samples are missing")
 def _extent(run: RunInfo) -> _Description | None:
     extent = extent_asked(run)
     if extent == COMPLETE or (extent != UNFINISHED and run.config.until):
@@ -248,17 +248,32 @@ def _extent(run: RunInfo) -> _Description | None:
     return _Description(f"not finished: {done}", f"{done} questions are done")
 
 
+_FAILURE_RULES = {
+    "exclude": "failed and missing samples are left out",
+    "count-wrong": "failed and missing samples count as wrong",
+    "as-reply": "failed samples count as wrong, missing ones are left out",
+    "withhold": "no score while a sample failed or is missing",
+}
+
+
+def failures_meaning(rule: str) -> str:
+    """What a rule of `--failures` does."""
+    most = rule.removeprefix("withhold>")
+    if most != rule:
+        return f"no score while more than {most} of the samples failed or are missing"
+    return _FAILURE_RULES.get(rule, rule)
+
+
+@_deviation("failures", "failures", "failed samples count in another way")
 def _failures(run: RunInfo) -> _Description | None:
-    if run.failures == "exclude":
+    rule = run.failures
+    if rule == "exclude":
         return None
-    meaning = {
-        "count-wrong": "failed and missing samples count as wrong",
-        "as-reply": "failed samples count as wrong, missing ones are left out",
-        "withhold": "no score while a sample failed or is missing",
-    }.get(run.failures, "no score while too many samples failed or are missing")
-    return _Description(f"failures {run.failures}", f"{meaning} (--failures {run.failures})")
+    meaning = _FAILURE_RULES.get(rule, "no score while too many samples failed or are missing")
+    return _Description(f"failures {rule}", f"{meaning} (--failures {rule})")
 
 
+@_deviation("repeats", "repeats", "each question asked several times")
 def _repeats(run: RunInfo) -> _Description | None:
     repeats = run.config.repeats
     if repeats == 1:
@@ -266,9 +281,10 @@ def _repeats(run: RunInfo) -> _Description | None:
     return _Description(f"{repeats} draws", f"each question asked {repeats} times; the score is the mean")
 
 
+@_deviation("sampling", "sampling", "replies sampled with settings of the command")
 def _sampling(run: RunInfo) -> _Description | None:
     """Settings of the command for the measured model; those in the model's name are options."""
-    sampling = run.config.sampling.get(_MODEL, Sampling())
+    sampling = run.config.sampling.get(MAIN, Sampling())
     parts = [
         f"{name} {value:g}"
         for name in Sampling.__struct_fields__
@@ -279,6 +295,7 @@ def _sampling(run: RunInfo) -> _Description | None:
     return _Description(", ".join(parts), f"replies sampled with {', '.join(parts)}")
 
 
+@_deviation("tokens", "longest reply", "another limit of the length of replies")
 def _tokens(run: RunInfo) -> _Description | None:
     plain = _plain_tokens(run)
     tokens = run.config.max_new_tokens
@@ -291,6 +308,7 @@ def _tokens(run: RunInfo) -> _Description | None:
     )
 
 
+@_deviation("extension", "cut replies", "replies that were cut asked for again, with a larger limit")
 def _extension(run: RunInfo) -> _Description | None:
     limit = run.config.extend_truncated
     if limit is None:
@@ -301,6 +319,7 @@ def _extension(run: RunInfo) -> _Description | None:
     )
 
 
+@_deviation("rule", "rule", "replies parsed by another rule")
 def _rule(run: RunInfo) -> _Description | None:
     parameters, plain = run.config.parameters, _plain(run).parameters
     recorded = parameters.get(AS_RECORDED)
@@ -323,6 +342,7 @@ def _is_judge(role: str) -> bool:
     return role.partition("-")[0] == JUDGE
 
 
+@_deviation("extractor", "extractor", "replies that no rule can parse were read by a model")
 def _extractor(run: RunInfo) -> _Description | None:
     names = _role_names(run, lambda role: role == "extractor")
     if not names:
@@ -330,6 +350,7 @@ def _extractor(run: RunInfo) -> _Description | None:
     return _Description(f"extractor {names[0]}", f"replies that no rule can parse were read by {names[0]}")
 
 
+@_deviation("judge", "judge", "replies graded by a model")
 def _judge(run: RunInfo) -> _Description | None:
     names = _role_names(run, _is_judge)
     if not names:
@@ -343,6 +364,7 @@ def _judge(run: RunInfo) -> _Description | None:
     return _Description(label, sentence)
 
 
+@_deviation("roles", "other roles", "with further models")
 def _roles(run: RunInfo) -> _Description | None:
     others = {
         role: identity.name
@@ -355,6 +377,7 @@ def _roles(run: RunInfo) -> _Description | None:
     return _Description(label, f"with further models: {label}")
 
 
+@_deviation("data", "data", "not the published data, or not compared with them")
 def _data(run: RunInfo) -> _Description | None:
     origin = run.data.origin
     kind = origin.kind if origin is not None else "published"
@@ -368,6 +391,7 @@ def _data(run: RunInfo) -> _Description | None:
     return _Description(f"data {digest}", f"{meaning}: {run.data.path} ({digest})")
 
 
+@_deviation("replies", "stored replies", "replies taken from the store, where an earlier run left them")
 def _replies(run: RunInfo) -> _Description | None:
     """Replies that another run stored on an earlier day, or that another server gave."""
     reused = run.reused
@@ -385,6 +409,7 @@ def _replies(run: RunInfo) -> _Description | None:
     )
 
 
+@_deviation("model_options", "options of the model", "the model was opened with options")
 def _model_options(run: RunInfo) -> _Description | None:
     options = reply_options(run.model)
     if not options:
@@ -402,39 +427,13 @@ def reply_options(model: str) -> dict[str, str]:
     return {name: value for name, value in options.items() if name not in SERVICE_OPTIONS and name != "revision"}
 
 
+@_deviation("version", "version of the benchmark", "another version of the benchmark")
 def _version(run: RunInfo) -> _Description | None:
     current = _plain(run).version
     if current is None or current == run.config.version:
         return None
     version = run.config.version
     return _Description(f"version {version}", f"asked and scored by version {version}; this Snellen has {current}")
-
-
-_DESCRIPTIONS: Mapping[str, Callable[[RunInfo], _Description | None]] = {
-    "control": _control,
-    "thinking": _thinking,
-    "shots": _shots,
-    "prompt": _prompt,
-    "system": _system,
-    "options": _options,
-    "circular": _circular,
-    "limit": _limit,
-    "until": _until,
-    "extent": _extent,
-    "failures": _failures,
-    "repeats": _repeats,
-    "sampling": _sampling,
-    "tokens": _tokens,
-    "extension": _extension,
-    "rule": _rule,
-    "extractor": _extractor,
-    "judge": _judge,
-    "roles": _roles,
-    "data": _data,
-    "replies": _replies,
-    "model_options": _model_options,
-    "version": _version,
-}
 
 
 class _PlainSetting(NamedTuple):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from snellen.analysis.comparison.alignment import AlignedRuns
+from snellen.core.arrays import Floats, Ints
 from snellen.core.summary import Interval
-from snellen.stats.paired import PairedMean, holm, paired_means
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
+from snellen.stats.paired import PairedMean, holm_of_tested, paired_means
 
 _MIN_SAMPLES = 10
 """Groups with fewer samples get no difference."""
@@ -42,8 +38,6 @@ class GroupDifference(Struct, frozen=True):
 def group_differences(aligned_runs: AlignedRuns, pairs: Pairs, level: float) -> list[list[GroupDifference]]:
     """For each pair the differences in its groups, second run minus first, in the order of the
     data."""
-    import numpy as np
-
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, sample in enumerate(aligned_runs.samples):
         for column, label in sample.groups.items():
@@ -55,8 +49,7 @@ def group_differences(aligned_runs: AlignedRuns, pairs: Pairs, level: float) -> 
     for (column, label), rows in members.items():
         if len(rows) < _MIN_SAMPLES or labels[column] < 2:
             continue
-        _, clusters = np.unique(aligned_runs.clusters[rows], return_inverse=True)
-        means = pair_means(aligned_runs.scores[rows], clusters, pairs, level)
+        means = pair_means(*aligned_runs.part(rows), pairs, level)
         for groups, mean in zip(differences, means, strict=True):
             interval = in_points(mean.interval)
             groups.append(GroupDifference(column, label, 100 * mean.mean, interval, len(rows), mean.clusters, mean.p))
@@ -66,18 +59,13 @@ def group_differences(aligned_runs: AlignedRuns, pairs: Pairs, level: float) -> 
 def adjust_groups(groups_by_pair: Sequence[Sequence[GroupDifference]]) -> Iterator[tuple[GroupDifference, ...]]:
     """The groups of each pair, smallest p first, with p-values adjusted by Holm over all of
     them."""
-    tested = [group.p for groups in groups_by_pair for group in groups if group.p is not None]
-    adjusted = iter(holm(tested))
+    adjusted = iter(holm_of_tested([group.p for groups in groups_by_pair for group in groups]))
     for groups in groups_by_pair:
-        with_holm = [
-            group if group.p is None else msgspec.structs.replace(group, p_holm=next(adjusted)) for group in groups
-        ]
+        with_holm = [msgspec.structs.replace(group, p_holm=next(adjusted)) for group in groups]
         yield tuple(sorted(with_holm, key=lambda group: (group.p is None, group.p, -abs(group.difference))))
 
 
-def pair_means(
-    scores: NDArray[float64], clusters: NDArray[int64], pairs: Pairs, level: float, null: float = 0.0
-) -> list[PairedMean]:
+def pair_means(scores: Floats, clusters: Ints, pairs: Pairs, level: float, null: float = 0.0) -> list[PairedMean]:
     """`paired_mean` of scores (samples, runs) for each pair of runs, second minus first."""
     step = max(1, _MAX_CELLS // len(scores))
     means: list[PairedMean] = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, cluster_numbers
+from snellen.core.arrays import Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record, draws_of
@@ -20,10 +21,6 @@ from snellen.stats.paired_statistics import LinearisedStatistic, linearise, min_
 from snellen.stats.rank_intervals import RankInterval, rank_intervals_of_draws, ranks
 from snellen.stats.resampling import DEFAULT_DRAWS, seeded_generator
 from snellen.store.runs import RunFolder, compact_records
-
-if TYPE_CHECKING:
-    from numpy import int64
-    from numpy.typing import NDArray
 
 _MAX_CELLS = 8_000_000
 """Numbers in memory at once."""
@@ -40,9 +37,9 @@ class Headlines(NamedTuple):
     top: float
     """The highest possible value."""
     systems: tuple[LinearisedStatistic, ...]
-    clusters: NDArray[int64]
+    clusters: Ints
     """Cluster numbers of the samples that count, which may be fewer than were scored."""
-    strata: NDArray[int64] | None
+    strata: Ints | None
 
     @property
     def values(self) -> list[float]:
@@ -71,8 +68,6 @@ class Headlines(NamedTuple):
 
     def rank_intervals(self, seed: str, level: float, draws: int = DEFAULT_DRAWS) -> list[RankInterval]:
         """Ranks over bootstrap draws of the clusters, stratified by the parts of the design."""
-        import numpy as np
-
         # A bootstrap draw gives every cluster a multiplicity (draws, clusters); the sums of a
         # system over the draw are the product with its rows (clusters, columns). The same
         # multiplicities serve all systems, so that ranks are compared on the same resample.
@@ -94,8 +89,6 @@ def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines
     """The headlines of aligned runs. None if the headline is the mean over samples, is not the same
     for all runs, or cannot be computed on the samples that all runs scored (a subtask is missing,
     or the benchmark is no longer available)."""
-    import numpy as np
-
     if len({info.headline for info in aligned_runs.infos}) > 1:
         return None
     # Runs of different models mostly share their benchmark, which is opened once.
@@ -170,10 +163,8 @@ def _records(run: RunFolder, sample_ids: Sequence[str], scored: set[str]) -> lis
     ]
 
 
-def _clusters(aligned_runs: AlignedRuns, sums: HeadlineSums, counted: NDArray[int64]) -> NDArray[int64]:
+def _clusters(aligned_runs: AlignedRuns, sums: HeadlineSums, counted: Ints) -> Ints:
     """Cluster numbers, without gaps, of the samples that count."""
-    import numpy as np
-
     row_of = {sample.id: index for index, sample in enumerate(aligned_runs.samples)}
     rows = [row_of[aligned_runs.shared_ids[index]] for index in counted.tolist()]
     clusters = aligned_runs.clusters
@@ -198,11 +189,9 @@ def _scale(runs: Sequence[RunFolder]) -> tuple[Unit, float]:
     return "percent", 100.0
 
 
-def _independent_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> list[NDArray[int64]]:
+def _independent_clusters(clusters: Ints, strata: Ints | None) -> list[Ints]:
     """Sets of clusters that are resampled together: those of one stratum, and of strata that share
     clusters."""
-    import numpy as np
-
     if strata is None:
         return [np.arange(int(clusters.max()) + 1)]
     parts: list[set[int]] = []

@@ -48,11 +48,8 @@ def adjust_margins(margins: Sequence[Margin | None]) -> list[Margin | None]:
     uses."""
     sides = [(margin.second_no_worse, margin.first_no_worse) for margin in margins if margin is not None]
     adjusted = iter(holm_of_sides(sides))
-    results: list[Margin | None] = []
-    for margin in margins:
-        if margin is None:
-            results.append(None)
-            continue
-        second, first = next(adjusted)
-        results.append(msgspec.structs.replace(margin, second_no_worse_holm=second, first_no_worse_holm=first))
-    return results
+    return [None if margin is None else _with_holm(margin, *next(adjusted)) for margin in margins]
+
+
+def _with_holm(margin: Margin, second: float, first: float) -> Margin:
+    return msgspec.structs.replace(margin, second_no_worse_holm=second, first_no_worse_holm=first)

@@ -4,20 +4,17 @@ questions."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.benchmarks.abilities.mmt_bench.summary import SUBTASK
 from snellen.benchmarks.abilities.mmt_bench.tasks import find_meta_task, find_subtask
+from snellen.core.arrays import Floats, np
 from snellen.core.summary import Interval
 from snellen.scoring.mmt_bench import PRINTED_DIGITS
 from snellen.stats.rank_intervals import mean_rank_intervals
 from snellen.stats.resampling import DEFAULT_DRAWS, bootstrap_sums, seeded_generator
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class MetaTaskDraws:
@@ -36,8 +33,6 @@ class MetaTaskDraws:
         among the runs and other rows of a table whose scores are fixed. Ranks are computed on
         values as printed. None if a meta-task has no question that all runs scored, or a subtask
         one cluster alone, which shows nothing of how questions vary."""
-        import numpy as np
-
         if not metas or any(meta not in self._metas or np.isnan(self._metas[meta].resampled).any() for meta in metas):
             return [None] * self._runs
         observed = np.array([[*self._metas[meta].observed, *(scores[meta] for scores in others)] for meta in metas])
@@ -46,24 +41,20 @@ class MetaTaskDraws:
         for index, meta in enumerate(metas):
             drawn[:, index, : self._runs] = self._metas[meta].resampled
         intervals = mean_rank_intervals(np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS))
-        return [
-            Interval(interval.low, interval.high, "bootstrap", interval.level) for interval in intervals[: self._runs]
-        ]
+        return [*intervals[: self._runs]]
 
 
 class _MetaTaskScores(NamedTuple):
     """Scores of one meta-task in percent: plain means of the accuracies of its subtasks."""
 
-    observed: NDArray[float64]
+    observed: Floats
     """Shape (runs,)."""
-    resampled: NDArray[float64]
+    resampled: Floats
     """Shape (draws, runs); not a number if a subtask has one cluster alone."""
 
 
 def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
     """Scores by meta-task."""
-    import numpy as np
-
     rows: dict[str, list[int]] = {}
     for index, sample in enumerate(aligned_runs.samples):
         rows.setdefault(sample.groups.get(SUBTASK, ""), []).append(index)
@@ -73,8 +64,7 @@ def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
         meta = task and find_meta_task(task.meta_task)
         if not meta:
             continue
-        scores = aligned_runs.scores[rows[name]]
-        clusters = np.unique(aligned_runs.clusters[rows[name]], return_inverse=True)[1]
+        scores, clusters = aligned_runs.part(rows[name])
         # Sums of scores per run and the number of samples, by cluster: a resampled mean is the
         # ratio of two resampled sums, since clusters differ in size.
         columns = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)

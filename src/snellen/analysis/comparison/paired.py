@@ -7,10 +7,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs, is_sibling_question
 from snellen.analysis.comparison.groups import (
@@ -24,6 +23,7 @@ from snellen.analysis.comparison.groups import (
 from snellen.analysis.comparison.headlines import Headlines, headlines
 from snellen.analysis.comparison.margins import Margin, adjust_margins, margin_of
 from snellen.analysis.comparison.stopped_early import interval_at_stop
+from snellen.core.arrays import Floats
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.stats.intervals import MIN_CLUSTERS
@@ -33,17 +33,13 @@ from snellen.stats.paired import (
     design_effect,
     detectable_by_error,
     detectable_difference,
-    holm,
+    holm_of_tested,
     mcnemar,
     required_samples,
 )
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.rank_intervals import rank_intervals
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class PairDifference(Struct, frozen=True):
@@ -174,12 +170,11 @@ def compare(
 
 
 def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference]:
-    tested = iter(holm([pair.p for pair in pairs if pair.p is not None]))
+    adjusted = holm_of_tested([pair.p for pair in pairs])
     margins = adjust_margins([pair.margin for pair in pairs])
     groups = adjust_groups([pair.groups for pair in pairs])
-    for pair, margin, of_groups in zip(pairs, margins, groups, strict=True):
-        p = None if pair.p is None else next(tested)
-        yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
+    for pair, p, margin, of_groups in zip(pairs, adjusted, margins, groups, strict=True):
+        yield structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
 
 
 def _by_benchmark(runs: Sequence[RunFolder], siblings: bool) -> tuple[dict[str, list[int]], list[str]]:
@@ -302,46 +297,53 @@ def _pair_differences(
     """The difference of each chosen pair, second run minus first, with its tests."""
     if not chosen:
         return
-    aligned_runs, measure, level = compared.aligned, compared.measure, compared.level
-    bounds = _bounds(compared.runs, aligned_runs, measure)
-    values = compared.values
+    bounds = _bounds(compared.runs, compared.aligned, compared.measure)
     for two, mean, of_margin, of_groups in zip(
         chosen,
         compared.paired_means(chosen),
         _margins(compared, chosen, margin),
-        group_differences(aligned_runs, chosen, level),
+        group_differences(compared.aligned, chosen, compared.level),
         strict=True,
     ):
-        differences = aligned_runs.scores[:, two[1]] - aligned_runs.scores[:, two[0]]
-        lost, won = int((differences < 0).sum()), int((differences > 0).sum())
-        infos = [aligned_runs.infos[index] for index in two]
-        yield PairDifference(
-            benchmark=compared.benchmark,
-            first=compared.names[two[0]],
-            second=compared.names[two[1]],
-            metric=compared.metric,
-            first_score=values[two[0]],
-            second_score=values[two[1]],
-            difference=compared.scale * mean.mean,
-            interval=mean.interval if measure else in_points(mean.interval),
-            n=len(differences),
-            clusters=mean.clusters,
-            first_better=lost,
-            second_better=won,
-            p=mean.p,
-            test=mean.test,
-            p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
-            reason=mean.reason,
-            anytime=interval_at_stop(infos, differences, aligned_runs.clusters, level),
+        yield structs.replace(
+            _pair_difference(compared, two, mean, power),
             bounds=_difference_bounds(*(bounds[index] for index in two)),
             margin=of_margin,
             groups=tuple(of_groups),
-            **(
-                _detectable_and_needed_by_error(mean, len(differences), level, power)
-                if measure
-                else _detectable_and_needed(aligned_runs, differences, mean, level, power)
-            ),
         )
+
+
+def _pair_difference(compared: _ComparedRuns, two: tuple[int, int], mean: PairedMean, power: float) -> PairDifference:
+    aligned_runs, measure, level = compared.aligned, compared.measure, compared.level
+    values = compared.values
+    differences = aligned_runs.scores[:, two[1]] - aligned_runs.scores[:, two[0]]
+    lost, won = int((differences < 0).sum()), int((differences > 0).sum())
+    return PairDifference(
+        benchmark=compared.benchmark,
+        first=compared.names[two[0]],
+        second=compared.names[two[1]],
+        metric=compared.metric,
+        first_score=values[two[0]],
+        second_score=values[two[1]],
+        difference=compared.scale * mean.mean,
+        interval=mean.interval if measure else in_points(mean.interval),
+        n=len(differences),
+        clusters=mean.clusters,
+        first_better=lost,
+        second_better=won,
+        p=mean.p,
+        test=mean.test,
+        p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
+        reason=mean.reason,
+        anytime=interval_at_stop(
+            [aligned_runs.infos[index] for index in two], differences, aligned_runs.clusters, level
+        ),
+        **(
+            _detectable_and_needed_by_error(mean, len(differences), level, power)
+            if measure
+            else _detectable_and_needed(aligned_runs, differences, mean, level, power)
+        ),
+    )
 
 
 def _margins(compared: _ComparedRuns, chosen: Pairs, margin: float | None) -> Sequence[Margin | None]:
@@ -386,7 +388,7 @@ def _difference_bounds(first: _ScoreBounds, second: _ScoreBounds) -> _ScoreBound
 
 
 def _detectable_and_needed(
-    aligned_runs: AlignedRuns, differences: NDArray[float64], mean: PairedMean, level: float, power: float
+    aligned_runs: AlignedRuns, differences: Floats, mean: PairedMean, level: float, power: float
 ) -> dict[str, Any]:
     """The detectable difference, and the samples needed to detect the ends of the interval."""
     if mean.p is None:

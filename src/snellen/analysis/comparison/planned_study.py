@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from snellen.analysis.comparison.alignment import align_runs
@@ -79,8 +80,8 @@ class Need(Struct, frozen=True):
     points: float
     repeats: int
     samples: int
-    enough: bool | None
-    """Whether the benchmark has that many samples."""
+    is_sufficient: bool | None = msgspec.field(name="enough")
+    """Whether the benchmark has that many samples; None if it is not known."""
     requests: float | None
     dollars: float | None
 
@@ -103,7 +104,7 @@ class StudyPlan(Struct, frozen=True, kw_only=True):
     margin: float | None
     """The smallest margin within which all samples show that two equally good models are
     equivalent."""
-    said: tuple[str, ...]
+    notices: tuple[str, ...] = msgspec.field(name="said")
     """The assumptions behind the numbers."""
 
 
@@ -204,17 +205,7 @@ def plan_study(
     if size is not None:
         min_detectable = detectable_difference(square, size.samples / design, level=aims.level, power=aims.power)
         margin = min_margin(square, size.samples / design, level=aims.level, power=aims.power)
-    notes = [*spread.notes, *design_notes]
-    if not is_mean:
-        notes.append(
-            f"the headline of {benchmark} is no mean over samples: these numbers are about the "
-            "mean of the samples' scores"
-        )
-    if spread.draws is None and repeats > 1:
-        notes.append(
-            f"what {repeats} repeats are worth is not known, so that they count as one: name two "
-            "runs with --repeats by --runs, or --assume draw_share=SHARE"
-        )
+    notes = [*spread.notes, *design_notes, *_notices(benchmark, spread, repeats, is_mean)]
     return StudyPlan(
         benchmark=benchmark,
         models=models,
@@ -227,8 +218,21 @@ def plan_study(
         needs=needs,
         detectable=None if min_detectable is None else 100 * min_detectable,
         margin=None if margin is None else 100 * margin,
-        said=tuple(notes),
+        notices=tuple(notes),
     )
+
+
+def _notices(benchmark: str, spread: Spread, repeats: int, is_mean: bool) -> Iterator[str]:
+    if not is_mean:
+        yield (
+            f"the headline of {benchmark} is no mean over samples: these numbers are about the "
+            "mean of the samples' scores"
+        )
+    if spread.draws is None and repeats > 1:
+        yield (
+            f"what {repeats} repeats are worth is not known, so that they count as one: name two "
+            "runs with --repeats by --runs, or --assume draw_share=SHARE"
+        )
 
 
 def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[float, list[str]]:
@@ -269,12 +273,9 @@ def _with_costs(need: Need, size: BenchmarkSize | None) -> Need:
     if size is None:
         return need
     times = need.repeats * need.samples / size.samples
-    return Need(
-        need.aim,
-        need.points,
-        need.repeats,
-        need.samples,
-        need.samples <= size.samples,
-        None if size.requests is None else times * size.requests,
-        None if size.dollars is None else times * size.dollars,
+    return msgspec.structs.replace(
+        need,
+        is_sufficient=need.samples <= size.samples,
+        requests=None if size.requests is None else times * size.requests,
+        dollars=None if size.dollars is None else times * size.dollars,
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.comparison.headlines import Headlines, headlines
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Metric
@@ -18,10 +19,6 @@ from snellen.stats.paired import binary_p_values, holm, paired_means
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.rank_intervals import RankInterval, rank_intervals
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 _TOLERANCE = 0.05
 """Points by which a number may differ from the mean of its samples and still count as that mean."""
@@ -63,12 +60,10 @@ class RunRankings(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
-def rank_runs(
-    runs: Sequence[RunFolder], reports: Sequence[Report], names: Sequence[str], level: float = DEFAULT_LEVEL
-) -> RunRankings:
+def rank_runs(runs: Sequence[RunFolder], reports: Sequence[Report], names: Sequence[str]) -> RunRankings:
     """Rank runs of a comparable set over the samples that all of them scored. Intervals by
-    resampling clusters, identically for all runs; letters by paired tests of all pairs at `level`,
-    adjusted by Holm within the ranked number."""
+    resampling clusters, identically for all runs; letters by paired tests of all pairs at
+    `DEFAULT_LEVEL`, adjusted by Holm within the ranked number."""
     if len(runs) < 2:
         return RunRankings({})
     try:
@@ -85,16 +80,16 @@ def rank_runs(
     metrics = [report.summary.headline for report in reports]
     everything = list(range(len(aligned_runs.samples)))
     if measure is not None:
-        by_group[HEADLINE] = _rank_by_headlines(measure, names, len(everything), level)
+        by_group[HEADLINE] = _rank_by_headlines(measure, names, len(everything))
     elif _are_means(aligned_runs, everything, metrics):
-        by_group[HEADLINE] = _rank_by_means(aligned_runs, everything, names, level)
+        by_group[HEADLINE] = _rank_by_means(aligned_runs, everything, names)
     else:
         notices.append(f"{metrics[0].name} is no mean over these samples: its ranks have no interval here")
     for key, rows in _rows_of_groups(aligned_runs).items():
         column, label = key
         of_group = [report.summary.groups.get(column, {}).get(label) for report in reports]
         if all(of_group) and _are_means(aligned_runs, rows, [metric for metric in of_group if metric]):
-            by_group[key] = _rank_by_means(aligned_runs, rows, names, level)
+            by_group[key] = _rank_by_means(aligned_runs, rows, names)
     return RunRankings(by_group, tuple(notices))
 
 
@@ -118,31 +113,19 @@ def _are_means(aligned_runs: AlignedRuns, rows: Sequence[int], metrics: Sequence
     )
 
 
-def _rank_by_means(aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequence[str], level: float) -> RunRanking:
+def _rank_by_means(aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequence[str]) -> RunRanking:
     """Rank runs by their mean scores over these rows of the aligned samples."""
-    import numpy as np
-
-    scores = aligned_runs.scores[rows]
-    clusters = np.unique(aligned_runs.clusters[rows], return_inverse=True)[1]
-    intervals = rank_intervals(cluster_sums(scores, clusters), "leaderboard", level=level)
+    scores, clusters = aligned_runs.part(rows)
+    intervals = rank_intervals(cluster_sums(scores, clusters), "leaderboard", level=DEFAULT_LEVEL)
     pairs = list(combinations(range(len(names)), 2))
-    return _build_ranking(
-        names,
-        scores.mean(axis=0).tolist(),
-        intervals,
-        len(rows),
-        pairs,
-        *_paired_p_values(scores, clusters, pairs, level),
-        level,
-    )
+    p_values, reason = _paired_p_values(scores, clusters, pairs)
+    return _build_ranking(names, scores.mean(axis=0).tolist(), intervals, len(rows), pairs, p_values, reason)
 
 
 def _paired_p_values(
-    scores: NDArray[float64], clusters: NDArray[int64], pairs: Sequence[tuple[int, int]], level: float
+    scores: Floats, clusters: Ints, pairs: Sequence[tuple[int, int]]
 ) -> tuple[list[float | None], str]:
     """p of each pair, and the reason if there is none."""
-    import numpy as np
-
     if len(scores) == int(clusters.max()) + 1:
         values = binary_p_values(scores, np.array(pairs))
         if values is not None:
@@ -152,20 +135,19 @@ def _paired_p_values(
     reason = ""
     for start in range(0, len(pairs), step):
         first, second = np.array(pairs[start : start + step]).T
-        for test in paired_means(scores[:, second] - scores[:, first], clusters, level):
+        for test in paired_means(scores[:, second] - scores[:, first], clusters, DEFAULT_LEVEL):
             p_values.append(test.p)
             reason = reason or (test.reason if test.p is None else "")
     return p_values, reason
 
 
-def _rank_by_headlines(measure: Headlines, names: Sequence[str], n: int, level: float) -> RunRanking:
+def _rank_by_headlines(measure: Headlines, names: Sequence[str], n: int) -> RunRanking:
     """Rank runs by a headline that is not a mean over samples."""
     pairs = list(combinations(range(len(names)), 2))
-    tested = measure.differences(pairs, level)
+    tested = measure.differences(pairs, DEFAULT_LEVEL)
     reason = next((test.reason for test in tested if test.p is None), "")
-    intervals = measure.rank_intervals("leaderboard", level)
-    p_values = [test.p for test in tested]
-    return _build_ranking(names, measure.values, intervals, n, pairs, p_values, reason, level)
+    intervals = measure.rank_intervals("leaderboard", DEFAULT_LEVEL)
+    return _build_ranking(names, measure.values, intervals, n, pairs, [test.p for test in tested], reason)
 
 
 def _build_ranking(
@@ -176,12 +158,11 @@ def _build_ranking(
     pairs: Sequence[tuple[int, int]],
     p_values: Sequence[float | None],
     reason: str,
-    level: float,
 ) -> RunRanking:
     """Rank intervals and letters from the p-values of all pairs, adjusted by Holm."""
     tested = [pair for pair, p in zip(pairs, p_values, strict=True) if p is not None]
     adjusted = dict(zip(tested, holm([p for p in p_values if p is not None]), strict=True))
-    different = [pair for pair, p in adjusted.items() if p < 1 - level]
+    different = [pair for pair, p in adjusted.items() if p < 1 - DEFAULT_LEVEL]
     letters: Mapping[int, str] = {}
     against_best: Mapping[int, float] = {}
     if tested:

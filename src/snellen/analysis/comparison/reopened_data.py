@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from snellen.analysis.comparison.data_differences import describe_data
+from snellen.analysis.comparison.comparability import describe_data
 from snellen.benchmarks.declaration.published import absolute_path
 from snellen.benchmarks.declaration.registry import benchmark_sources, is_data_source, open_benchmark
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
@@ -143,9 +143,9 @@ def _open_recorded(info: RunInfo, location: str | None, max_new_tokens: int | No
         failures=info.failures,
         max_new_tokens=max_new_tokens,
     )
-    options = {name: value for name, value in parameters.items() if not _is_not_an_option(name)}
+    options = {
+        name: value
+        for name, value in parameters.items()
+        if name not in _NOT_OPTIONS and not name.startswith(RUBRIC_PREFIX)
+    }
     return open_benchmark(spec, replace(variant, options=options))
-
-
-def _is_not_an_option(name: str) -> bool:
-    return name in _NOT_OPTIONS or name.startswith(RUBRIC_PREFIX)

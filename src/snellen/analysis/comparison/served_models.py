@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from snellen.core.request import MAIN
 from snellen.core.run import RunInfo
 from snellen.core.served_identity import ServedIdentity, identity_differences
-
-_MODEL = "model"
-"""The role of the model that is measured."""
 
 
 def served_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]:
@@ -17,7 +15,7 @@ def served_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[st
     first: dict[tuple[str, str], list[tuple[str, ServedIdentity]]] = {}
     for run, name in zip(runs, names, strict=True):
         for role, starts in run.served.items():
-            identity = run.config.identity if role == _MODEL else run.config.roles.get(role)
+            identity = run.config.identity if role == MAIN else run.config.roles.get(role)
             if identity is not None and starts:
                 key = (role, f"{identity.provider}/{identity.name}")
                 first.setdefault(key, []).append((f"{name} ({run.benchmark})", starts[-1]))
@@ -27,6 +25,6 @@ def served_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[st
             differing = "; ".join(identity_differences(first_answer, answer))
             if differing:
                 who = f"{name}: the two" if name == other else f"{name} and {other}: their"
-                what = model if role == _MODEL else f"{role} {model}"
+                what = model if role == MAIN else f"{role} {model}"
                 yield f"{who} servers report different models for {what}: {differing}"
                 break

@@ -9,12 +9,10 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.ranking import is_ranking
-from snellen.core.request import GREEDY, Sampling
+from snellen.core.request import GREEDY, MAIN, Sampling
 from snellen.core.run import RunInfo
 from snellen.models.naming.registry import maker_name
 from snellen.prompts.recipes import Recipe, find_recipe
-
-_MODEL = "model"
 
 
 class SetupGap(NamedTuple):
@@ -56,7 +54,7 @@ def own_settings(run: RunInfo) -> dict[str, str]:
         own["prompt"] = parameters.get("prompt", OWN_PROMPT)
     if not is_ranking(parameters):
         own["max_new_tokens"] = str(config.max_new_tokens)
-        sampling = structs.asdict(config.sampling.get(_MODEL, Sampling()))
+        sampling = structs.asdict(config.sampling.get(MAIN, Sampling()))
         del sampling["seed"]
         for name, value in sampling.items():
             own[name] = f"{getattr(GREEDY, name) if value is None else value:g}"

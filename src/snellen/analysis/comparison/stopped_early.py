@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from snellen.core.arrays import Floats, Ints, np
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval
 from snellen.engine.anytime.early_stop import ComparisonRule, parse_stop_rule
 from snellen.stats.confidence_sequences import interval_of_differences
 from snellen.stats.intervals import DEFAULT_LEVEL
-
-if TYPE_CHECKING:
-    from numpy import float64, int64
-    from numpy.typing import NDArray
 
 
 def has_stopped_early(info: RunInfo | None) -> bool:
@@ -43,10 +39,7 @@ def stop_notices(infos: Sequence[RunInfo]) -> Iterator[str]:
 
 
 def interval_at_stop(
-    infos: Sequence[RunInfo | None],
-    differences: NDArray[float64],
-    clusters: NDArray[int64],
-    level: float = DEFAULT_LEVEL,
+    infos: Sequence[RunInfo | None], differences: Floats, clusters: Ints, level: float = DEFAULT_LEVEL
 ) -> Interval | None:
     """The anytime interval of the mean of `differences` (n,), in points of 100; None if neither of
     the two runs stopped early.
@@ -55,8 +48,6 @@ def interval_at_stop(
     stopped because of their scores so far, provided that samples are asked in random order.
     Differences lie in -1..1.
     """
-    import numpy as np
-
     if not any(map(has_stopped_early, infos)):
         return None
     sizes = np.bincount(clusters).astype(np.float64)

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from msgspec import structs
 
+from snellen.core.arrays import np
 from snellen.core.output import ParsedAnswer, Refused
 from snellen.core.record import Pass, Record
 from snellen.core.run import RunInfo
@@ -26,6 +26,10 @@ class Refusals(NamedTuple):
 
     refused: int
     passes: int
+
+    @property
+    def share(self) -> float:
+        return self.refused / self.passes if self.passes else 0.0
 
 
 class Letter(NamedTuple):

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from snellen.core.arrays import Floats, np
 from snellen.core.output import Generated
 from snellen.core.record import Record, draws_of
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import cluster_samples
 from snellen.stats.intervals import score_interval
 from snellen.stats.linearised import unbounded_interval_of_sums
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 _MAX_BUDGETS = 12
 _PER = 1_000_000
@@ -121,8 +118,6 @@ def usual_budgets(draws: Sequence[DrawTokens], limit: int) -> list[int]:
 def budget_curve(draws: Sequence[DrawTokens], budgets: Iterable[int], *, stops_early: bool) -> Iterator[BudgetPoint]:
     """A point for each budget. With `stops_early` (CircularEval) no pass is asked after one that
     was cut, which cannot be right."""
-    import numpy as np
-
     clusters = [draw.cluster for draw in draws]
     for budget in budgets:
         is_cut = [any(each.reply > budget for each in draw.passes) for draw in draws]
@@ -142,9 +137,7 @@ def budget_curve(draws: Sequence[DrawTokens], budgets: Iterable[int], *, stops_e
         )
 
 
-def _right_per_million(sums: NDArray[float64]) -> NDArray[float64]:
-    import numpy as np
-
+def _right_per_million(sums: Floats) -> Floats:
     return _PER * sums[:, 0] / np.maximum(sums[:, 1], 1e-300)
 
 

@@ -126,17 +126,14 @@ def compare_with_labels(
     if not replies_by_parser[BY_MODEL] and len(replies_by_parser[RULES]) in (0, len(replies_by_parser[COMBINED])):
         replies_by_parser = {COMBINED: replies_by_parser[COMBINED]}
         names = {**names, COMBINED: names[RULES]}
-    titles = {**names, **({} if COMBINED in names else {COMBINED: _combined_name(names)})}
+    combined = f"{names[RULES]}, then {names[BY_MODEL]}" if BY_MODEL in names else names[RULES]
+    titles = {COMBINED: combined, **names}
     return LabelComparison(
         meaning,
         [row for role, replies in replies_by_parser.items() for row in _parser_agreements(titles[role], replies)],
         [row for role, replies in replies_by_parser.items() for row in _outcome_agreements(titles[role], replies)],
         labelled_count,
     )
-
-
-def _combined_name(names: Mapping[str, str]) -> str:
-    return f"{names[RULES]}, then {names[BY_MODEL]}" if BY_MODEL in names else names[RULES]
 
 
 def _passes_by_row(record: Record) -> Iterator[tuple[str, Pass]]:

@@ -16,18 +16,15 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.parsing.unread_replies import unread_replies
-from snellen.core.errors import UsageError
+from snellen.analysis.parsing.unread_replies import NONE_FITS, extractor_name, labelled_verdicts
 from snellen.core.output import Answer, Empty, Generated, ParsedAnswer, Truncated
 from snellen.core.record import Record, draws_of, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
-from snellen.extract.llm import EXTRACTOR
 from snellen.stats.intervals import share_over_systems, wilson
 from snellen.store.runs import RunFolder
 
 COUNTS = "parsing_quality.json"
-NONE_FITS = "Z"
 OWN_RULE, WORD = "snellen", "word"
 """The rule of a run that names none; `WORD` is its parser for yes/no questions."""
 
@@ -199,20 +196,16 @@ def stored_quality(parser: str, kind: Kind) -> list[ParsingQuality]:
 def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> ParsingQuality:
     """Quality of the language model that parses a run's replies, on a labelling sheet filled by
     people (`read_labels` of `unread_replies`). Raises UsageError if no label belongs to the run."""
-    verdicts = {(reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())}
-    shared = [key for key in labels if key in verdicts]
-    if not shared:
-        raise UsageError(f"{run.name} holds none of the labelled replies")
-    roles = run.info.config.roles
-    read = [key for key in shared if len(verdicts[key]) == 1 and verdicts[key] not in "Z?"]
+    verdicts = labelled_verdicts(run, labels)
+    read = [(verdict, label) for verdict, label in verdicts if len(verdict) == 1 and verdict not in "Z?"]
     return ParsingQuality(
-        roles[EXTRACTOR].name if EXTRACTOR in roles else "rules alone",
+        extractor_name(run),
         "choice",
         "people",
-        len(shared),
-        sum(labels[key] != NONE_FITS for key in shared),
+        len(verdicts),
+        sum(label != NONE_FITS for _, label in verdicts),
         len(read),
-        sum(verdicts[key] == labels[key] for key in read),
+        sum(verdict == label for verdict, label in read),
     )
 
 

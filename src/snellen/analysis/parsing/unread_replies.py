@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from snellen.core.errors import DataError, UsageError
 from snellen.core.output import Generated, NoMatch, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
-from snellen.extract.llm import is_unmatched
+from snellen.extract.llm import EXTRACTOR, is_unmatched
 from snellen.stats.intervals import wilson
 from snellen.store.runs import RunFolder
 
@@ -109,17 +109,27 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
     return labels
 
 
-def extractor_agreement(run: RunFolder, labels: dict[tuple[str, int], str]) -> ExtractorAgreement:
+def extractor_agreement(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> ExtractorAgreement:
     """Agreement of a run's extractor with the labels. Raises UsageError if no label belongs to the
     run."""
+    verdicts = labelled_verdicts(run, labels)
+    agreed = sum(verdict == label for verdict, label in verdicts)
+    return ExtractorAgreement(extractor_name(run), len(verdicts), agreed / len(verdicts), wilson(agreed, len(verdicts)))
+
+
+def labelled_verdicts(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> list[tuple[str, str]]:
+    """What a run's extractor made of each labelled reply, and its label. Raises UsageError if no
+    label belongs to the run."""
     verdicts = {(reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())}
-    shared = [key for key in labels if key in verdicts]
-    if not shared:
+    pairs = [(verdicts[key], label) for key, label in labels.items() if key in verdicts]
+    if not pairs:
         raise UsageError(f"{run.name} holds none of the labelled replies")
-    agreed = sum(verdicts[key] == labels[key] for key in shared)
+    return pairs
+
+
+def extractor_name(run: RunFolder) -> str:
     roles = run.info.config.roles
-    name = roles["extractor"].name if "extractor" in roles else "rules alone"
-    return ExtractorAgreement(name, len(shared), agreed / len(shared), wilson(agreed, len(shared)))
+    return roles[EXTRACTOR].name if EXTRACTOR in roles else "rules alone"
 
 
 def _verdict(one_pass: Pass) -> str:

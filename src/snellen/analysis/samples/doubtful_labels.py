@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from msgspec import Struct
 
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord
+from snellen.core.arrays import np
 from snellen.core.sample import Kind
 from snellen.stats.label_errors import SystemAnswers, wrong_label_chances
 

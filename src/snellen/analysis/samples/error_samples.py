@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.core.atomic_write import save
 from snellen.core.csv_cells import cell_text, text_cells
@@ -271,21 +271,13 @@ def _to_csv(labels: ErrorLabels) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
-    writer.writerows(
-        text_cells(
-            (
-                label.run,
-                label.model,
-                label.sample,
-                label.subtask,
-                ";".join(label.labels),
-                label.note,
-                str(label.wrong or ""),
-                labels.labeller,
-            )
-        )
-        for label in labels.samples
-    )
+    for label in labels.samples:
+        cells = structs.asdict(label) | {
+            "labels": ";".join(label.labels),
+            "wrong": str(label.wrong or ""),
+            "labeller": labels.labeller,
+        }
+        writer.writerow(text_cells(cells[name] for name in _COLUMNS))
     return text.getvalue()
 
 
@@ -295,19 +287,14 @@ def _from_csv(path: Path) -> ErrorLabels:
             {name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)}
             for row in csv.DictReader(file)
         ]
-    samples = tuple(
-        ErrorLabel(
-            row["run"],
-            row["sample"],
-            row.get("model", ""),
-            row.get("subtask", ""),
-            tuple(_parse_type(name, path) for name in row["labels"].split(";") if name.strip()),
-            row.get("note", ""),
-            int(row.get("wrong") or 0),
-        )
-        for row in rows
-    )
-    return ErrorLabels(samples, rows[0].get("labeller", "") if rows else "")
+    samples = []
+    for row in rows:
+        labels = tuple(_parse_type(name, path) for name in row["labels"].split(";") if name.strip())
+        own = {name: row[name] for name in ("run", "sample")} | {
+            name: row.get(name, "") for name in ("model", "subtask", "note")
+        }
+        samples.append(ErrorLabel(**own, labels=labels, wrong=int(row.get("wrong") or 0)))
+    return ErrorLabels(tuple(samples), rows[0].get("labeller", "") if rows else "")
 
 
 def _parse_type(name: str, path: Path) -> ErrorType:

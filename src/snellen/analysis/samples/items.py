@@ -5,22 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.samples.doubtful_labels import DOUBTFUL, RunAnswer, Suspect, label_doubts
 from snellen.analysis.samples.subsets import SubsetWorth, smallest_subset
+from snellen.core.arrays import Floats
 from snellen.core.errors import UsageError
 from snellen.stats.items import MIN_SYSTEMS as FEWEST_SYSTEMS_TO_DISCRIMINATE
 from snellen.stats.items import difficulty, discrimination, low_discrimination
 from snellen.stats.label_errors import MIN_SYSTEMS as FEWEST_SYSTEMS_TO_DOUBT
 from snellen.store.runs import RunFolder
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 
 class ItemDifficulty(Struct, frozen=True):
@@ -79,16 +75,12 @@ def analyse_items(
     levels = aligned_runs.scores.mean(axis=0)
     difficulties = difficulty(aligned_runs.scores)
     enough = len(runs) >= FEWEST_SYSTEMS_TO_DOUBT
-    doubts = label_doubts(aligned_runs, _answers_by_run(runs)) if enough else {}
+    answers = [{answer.id: answer for answer in run.read_as(RunAnswer)} for run in runs] if enough else []
+    doubts = label_doubts(aligned_runs, answers) if enough else {}
     items, low_expected = _items(aligned_runs, difficulties)
     smallest = smallest_subset(aligned_runs, agreement)
-    notices = smallest.notices
-    if not enough:
-        few = f"doubtful labels need {FEWEST_SYSTEMS_TO_DOUBT} or more runs, got {len(runs)}"
-        notices = (*notices, few)
-    if low_expected is None:
-        few = f"discrimination needs {FEWEST_SYSTEMS_TO_DISCRIMINATE} or more runs"
-        notices = (*notices, f"{few}, got {len(runs)}")
+    needs = {"doubtful labels need": FEWEST_SYSTEMS_TO_DOUBT, "discrimination needs": FEWEST_SYSTEMS_TO_DISCRIMINATE}
+    few = [f"{what} {fewest} or more runs, got {len(runs)}" for what, fewest in needs.items() if len(runs) < fewest]
     return ItemAnalysis(
         benchmark=next(iter(benchmarks)),
         runs=tuple(names),
@@ -110,13 +102,11 @@ def analyse_items(
         sizes=smallest.sizes,
         subset=smallest.samples,
         subset_agreement=smallest.agreement,
-        notices=(*aligned_runs.notices, *notices),
+        notices=(*aligned_runs.notices, *smallest.notices, *few),
     )
 
 
-def _items(
-    aligned_runs: AlignedRuns, difficulties: NDArray[float64]
-) -> tuple[tuple[ItemDifficulty, ...], float | None]:
+def _items(aligned_runs: AlignedRuns, difficulties: Floats) -> tuple[tuple[ItemDifficulty, ...], float | None]:
     """Every sample, and the expected number with low discrimination; None with too few runs."""
     if aligned_runs.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
         plain = zip(aligned_runs.samples, difficulties.tolist(), strict=True)
@@ -130,7 +120,3 @@ def _items(
         for sample, level, r, p in columns
     )
     return items, low.expected
-
-
-def _answers_by_run(runs: Sequence[RunFolder]) -> list[dict[str, RunAnswer]]:
-    return [{answer.id: answer for answer in run.read_as(RunAnswer)} for run in runs]

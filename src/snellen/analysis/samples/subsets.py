@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from snellen.analysis.comparison.alignment import AlignedRuns
+from snellen.core.arrays import Floats, np
 from snellen.stats.paired import DEFAULT_POWER, detectable_difference, paired_means
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.subsets import MIN_SYSTEMS, Subset, choose_subset
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
 
 _MAX_PAIRS = 500
 """Pairs of runs over which the discordance is averaged."""
@@ -51,8 +48,6 @@ class SmallestSubset(NamedTuple):
 def smallest_subset(aligned_runs: AlignedRuns, agreement: float) -> SmallestSubset:
     """The smallest subset that orders the fraction `agreement` of the pairs of runs as all samples
     do. Samples of a cluster are chosen together."""
-    import numpy as np
-
     systems = aligned_runs.scores.shape[1]
     if systems < MIN_SYSTEMS:
         why = f"a subset needs {MIN_SYSTEMS} or more runs, got {systems}"
@@ -84,12 +79,10 @@ class _PairSpread(NamedTuple):
 
 def _spread(aligned_runs: AlignedRuns) -> _PairSpread:
     """Average spread over at most `_MAX_PAIRS` evenly chosen pairs of runs."""
-    import numpy as np
-
     pairs = list(combinations(range(aligned_runs.scores.shape[1]), 2))
     step = math.ceil(len(pairs) / _MAX_PAIRS)
     first, second = np.array(pairs[::step]).T
-    differences: NDArray[float64] = aligned_runs.scores[:, second] - aligned_runs.scores[:, first]
+    differences: Floats = aligned_runs.scores[:, second] - aligned_runs.scores[:, first]
     variances = differences.var(axis=0, ddof=1) / len(differences)
     designs = [
         paired.error**2 / variance

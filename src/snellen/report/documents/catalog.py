@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from snellen.models.hf.routing import command_of
-from snellen.models.naming.catalog import CatalogEntry, FactSource, ListedPrice, sources
+from snellen.models.naming.catalog import CatalogEntry, ListedPrice, sources
 from snellen.models.naming.routes import Route, route_sources, routes_of
 from snellen.report.document import Document, Line
 from snellen.report.format import NONE, plural
@@ -68,51 +68,43 @@ def catalog_document(entries: Sequence[CatalogEntry]) -> Document:
 
 def entry_facts(entry: CatalogEntry) -> dict[str, str]:
     """The known facts of a model, each with the source from which it was read."""
-    texts = {
-        "takes": ", ".join(entry.inputs),
-        "parameters": f"{entry.parameters:g} billion" if entry.parameters else "",
-        "language model": entry.language_model,
-        "vision encoder": entry.vision_encoder,
-        "context": f"{entry.context} tokens" if entry.context else "",
-        "released": entry.released,
-        "licence": entry.licence,
-        "revision": entry.revision,
-        "options": ", ".join(f"{key}={value}" for key, value in entry.options.items()),
-        "longest reply": f"{entry.max_new_tokens} tokens" if entry.max_new_tokens else "",
-        "price": _price(entry.price),
-        "type in lmms-eval": ", ".join(entry.types),
-    }
-    source_keys = {
-        "takes": "inputs",
-        "language model": "language_model",
-        "vision encoder": "vision_encoder",
-        "longest reply": "max_new_tokens",
-        "type in lmms-eval": "types",
-    }
-    results = {
+    facts = {
         "model": entry.name,
         "spec": entry.spec,
         "also called": ", ".join(entry.aliases),
         "weights": entry.access,
         "gives": ", ".join(entry.outputs),
+        **{label: f"{value} [{entry.sources[key]}]" for label, key, value in _facts_with_source(entry) if value},
     }
-    for label, value in texts.items():
-        if value:
-            results[label] = f"{value} [{entry.sources[source_keys.get(label, label)]}]"
     routes = routes_of(entry)
     for index, route in enumerate(routes):
-        results["route" if index == 0 else f"  or route {index + 1}"] = describe_route(route)
+        facts["route" if index == 0 else f"  or route {index + 1}"] = describe_route(route)
     if any(route.kind == "server" and route.target == "vllm" for route in routes):
-        results["without a server"] = f"vllm-local/{entry.id}, by vLLM's engine on a GPU of this machine"
+        facts["without a server"] = f"vllm-local/{entry.id}, by vLLM's engine on a GPU of this machine"
     if command := command_of(entry):
-        results["ask it by"] = how_to_ask(entry, f"snellen run {command} -b BENCHMARK")
+        facts["ask it by"] = how_to_ask(entry, f"snellen run {command} -b BENCHMARK")
     known = {**sources(), **route_sources()}
-    listed: dict[str, FactSource] = {
-        name: known[name] for name in sorted({*entry.sources.values(), *(route.source for route in routes)})
-    }
-    for name, source in listed.items():
-        results[f"[{name}]"] = f"{source.url}, read {source.read}"
-    return results
+    for name in sorted({*entry.sources.values(), *(route.source for route in routes)}):
+        facts[f"[{name}]"] = f"{known[name].url}, read {known[name].read}"
+    return facts
+
+
+def _facts_with_source(entry: CatalogEntry) -> list[tuple[str, str, str]]:
+    """Facts with a source: their label, their name among `entry.sources`, and their text."""
+    return [
+        ("takes", "inputs", ", ".join(entry.inputs)),
+        ("parameters", "parameters", f"{entry.parameters:g} billion" if entry.parameters else ""),
+        ("language model", "language_model", entry.language_model),
+        ("vision encoder", "vision_encoder", entry.vision_encoder),
+        ("context", "context", f"{entry.context} tokens" if entry.context else ""),
+        ("released", "released", entry.released),
+        ("licence", "licence", entry.licence),
+        ("revision", "revision", entry.revision),
+        ("options", "options", ", ".join(f"{key}={value}" for key, value in entry.options.items())),
+        ("longest reply", "max_new_tokens", f"{entry.max_new_tokens} tokens" if entry.max_new_tokens else ""),
+        ("price", "price", _price(entry.price)),
+        ("type in lmms-eval", "types", ", ".join(entry.types)),
+    ]
 
 
 _TRIED = {

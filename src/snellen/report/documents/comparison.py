@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, product
 
 from snellen.analysis.comparison.groups import GroupDifference
-from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifference, RunComparison, RunRank
+from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifference, RunComparison
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Column, Table
+from snellen.report.table import Column, Table, table_of
 from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.store.runs import RunFolder
 
@@ -56,41 +56,26 @@ def comparison_document(comparison: RunComparison) -> Document:
 
 def _records(comparison: RunComparison) -> Table:
     """A row for each pair."""
-    columns = (
-        Column("benchmark"),
-        Column("metric"),
-        Column("first"),
-        Column("second"),
-        Column("difference", "signed"),
-        Column("interval", "signed"),
-        Column("n", "count"),
-        Column("first_better", "count"),
-        Column("second_better", "count"),
-        Column("p", "p"),
-        Column("p_holm", "p"),
-        Column("test"),
-        Column("detectable", "points"),
-    )
     metrics = {ranking.benchmark: ranking.metric for ranking in comparison.benchmarks}
-    rows = [
-        (
-            pair.benchmark,
-            metrics[pair.benchmark],
-            pair.first,
-            pair.second,
-            pair.difference,
-            pair.interval,
-            pair.n,
-            pair.first_better,
-            pair.second_better,
-            pair.p,
-            pair.p_holm,
-            pair.test,
-            pair.detectable,
-        )
-        for pair in _pairs_by_rank(comparison)
-    ]
-    return Table("", columns, rows)
+    return table_of(
+        "",
+        _pairs_by_rank(comparison),
+        [
+            (Column("benchmark"), lambda pair: pair.benchmark),
+            (Column("metric"), lambda pair: metrics[pair.benchmark]),
+            (Column("first"), lambda pair: pair.first),
+            (Column("second"), lambda pair: pair.second),
+            (Column("difference", "signed"), lambda pair: pair.difference),
+            (Column("interval", "signed"), lambda pair: pair.interval),
+            (Column("n", "count"), lambda pair: pair.n),
+            (Column("first_better", "count"), lambda pair: pair.first_better),
+            (Column("second_better", "count"), lambda pair: pair.second_better),
+            (Column("p", "p"), lambda pair: pair.p),
+            (Column("p_holm", "p"), lambda pair: pair.p_holm),
+            (Column("test"), lambda pair: pair.test),
+            (Column("detectable", "points"), lambda pair: pair.detectable),
+        ],
+    )
 
 
 def comparison_tables(comparison: RunComparison) -> Iterator[Table]:
@@ -118,26 +103,18 @@ def _pairs_by_rank(comparison: RunComparison) -> list[PairDifference]:
 
 
 def _ranks_table(ranking: BenchmarkComparison, level: float) -> Table:
-    columns = (
-        Column("run", "name"),
-        Column("score", "points", best="highest"),
-        Column("rank", "count"),
-        Column(f"{100 * level:g} % ranks", "count"),
-        Column("best", "share", digits=0),
-    )
-    rows = [
-        (row.run, row.score, row.rank, _rank_range(row), row.first)
-        for row in sorted(ranking.places, key=lambda row: row.rank)
-    ]
     samples = fmt.plural(ranking.n, "sample")
-    title = f"{ranking.benchmark}  {fmt.metric_label(ranking.metric)}, {samples}"
-    return Table(title, columns, rows)
-
-
-def _rank_range(rank: RunRank) -> str | None:
-    if rank.low is None:
-        return None
-    return str(rank.low) if rank.low == rank.high else f"{rank.low}–{rank.high}"
+    return table_of(
+        f"{ranking.benchmark}  {fmt.metric_label(ranking.metric)}, {samples}",
+        sorted(ranking.places, key=lambda row: row.rank),
+        [
+            (Column("run", "name"), lambda row: row.run),
+            (Column("score", "points", best="highest"), lambda row: row.score),
+            (Column("rank", "count"), lambda row: row.rank),
+            (Column(f"{100 * level:g} % ranks", "count"), lambda row: fmt.count_range(row.low, row.high)),
+            (Column("best", "share", digits=0), lambda row: row.first),
+        ],
+    )
 
 
 _MAX_PAIR = 40
@@ -161,32 +138,29 @@ def _differences_table(comparison: RunComparison) -> Table:
     letters = _run_letters(comparison)
     has_benchmarks = len({pair.benchmark for pair in comparison.pairs}) > 1
     failed = any(pair.bounds for pair in comparison.pairs)
-    columns = (
-        *([Column("benchmark")] if has_benchmarks else []),
-        Column("difference"),
-        Column("points", "signed"),
-        Column(f"{100 * comparison.level:g} % interval", "signed"),
-        *([Column("with failures", "signed", is_optional=True)] if failed else []),
-        Column("samples", "count", is_optional=True),
-        Column("p" if len(comparison.pairs) == 1 else "Holm p", "p"),
-        Column("detectable", "points", is_optional=True),
-        Column("needed", "count", is_optional=True),
+
+    def names(pair: PairDifference) -> str:
+        return f"{letters.get(pair.second, pair.second)} – {letters.get(pair.first, pair.first)}"
+
+    def samples(pair: PairDifference) -> str:
+        return f"+{fmt.count_text(pair.second_better)} –{fmt.count_text(pair.first_better)}"
+
+    return table_of(
+        "",
+        _pairs_by_rank(comparison),
+        [
+            *([(Column("benchmark"), lambda pair: pair.benchmark)] if has_benchmarks else []),
+            (Column("difference"), names),
+            (Column("points", "signed"), lambda pair: pair.difference),
+            (Column(f"{100 * comparison.level:g} % interval", "signed"), lambda pair: pair.interval),
+            *([(Column("with failures", "signed", is_optional=True), _bounds_text)] if failed else []),
+            (Column("samples", "count", is_optional=True), samples),
+            (Column("p" if len(comparison.pairs) == 1 else "Holm p", "p"), lambda pair: pair.p_holm),
+            (Column("detectable", "points", is_optional=True), lambda pair: pair.detectable),
+            (Column("needed", "count", is_optional=True), _needed_samples),
+        ],
+        [legend(comparison)],
     )
-    rows = [
-        (
-            *([pair.benchmark] if has_benchmarks else []),
-            f"{letters.get(pair.second, pair.second)} – {letters.get(pair.first, pair.first)}",
-            pair.difference,
-            pair.interval,
-            *([_bounds_text(pair)] if failed else []),
-            f"+{fmt.count_text(pair.second_better)} –{fmt.count_text(pair.first_better)}",
-            pair.p_holm,
-            pair.detectable,
-            _needed_samples(pair),
-        )
-        for pair in _pairs_by_rank(comparison)
-    ]
-    return Table("", columns, rows, [legend(comparison)])
 
 
 def _bounds_text(pair: PairDifference) -> str | None:
@@ -200,33 +174,22 @@ def _needed_samples(pair: PairDifference) -> str | None:
     precise."""
     if pair.needed is None:
         return None
-    low, high = (fmt.count_text(int(float(f"{samples:.2g}"))) for samples in pair.needed)
-    return low if low == high else f"{low}–{high}"
+    return fmt.count_range(*(int(float(f"{samples:.2g}")) for samples in pair.needed))
 
 
 def _groups_table(pair: PairDifference, differences: Sequence[GroupDifference], level: float) -> Table:
-    columns = (
-        Column("group"),
-        Column("points", "signed"),
-        Column(f"{100 * level:g} % interval", "signed"),
-        Column("n", "count"),
-        Column("p", "p"),
-        Column("Holm p", "p"),
+    return table_of(
+        f"{pair.second} – {pair.first} on {pair.benchmark}: where they differ most, smallest p first",
+        differences,
+        [
+            (Column("group"), lambda group: f"{fmt.display_name(group.column)}: {fmt.display_name(group.label)}"),
+            (Column("points", "signed"), lambda group: group.difference),
+            (Column(f"{100 * level:g} % interval", "signed"), lambda group: group.interval),
+            (Column("n", "count"), lambda group: group.n),
+            (Column("p", "p"), lambda group: group.p),
+            (Column("Holm p", "p"), lambda group: group.p_holm),
+        ],
     )
-    rows = [
-        (
-            f"{fmt.display_name(group.column)}: {fmt.display_name(group.label)}",
-            group.difference,
-            group.interval,
-            group.n,
-            group.p,
-            group.p_holm,
-        )
-        for group in differences
-    ]
-    names = f"{pair.second} – {pair.first}"
-    title = f"{names} on {pair.benchmark}: where they differ most, smallest p first"
-    return Table(title, columns, rows)
 
 
 _MAX_ALIKE = 3
@@ -333,7 +296,8 @@ def _within_clause(pair: PairDifference, comparison: RunComparison) -> str:
     without a margin."""
     if comparison.margin is None:
         return ""
-    points, alpha = f"{comparison.margin:g} {_points_text(comparison.margin)}", 1 - comparison.level
+    points = f"{comparison.margin:g} {'point' if comparison.margin == 1 else 'points'}"
+    alpha = 1 - comparison.level
     margin = pair.margin
     if margin is None:
         return f"; nothing can be said of a margin of {points}"
@@ -349,10 +313,6 @@ def _within_clause(pair: PairDifference, comparison: RunComparison) -> str:
         if p_value < alpha:
             return f"; {run} is no worse than {other} by more than {points} (p {fmt.p_clause(p_value)}, one-sided)"
     return f"; neither is shown to be no worse than the other by more than {points}"
-
-
-def _points_text(value: float) -> str:
-    return "point" if value == 1 else "points"
 
 
 def legend(comparison: RunComparison) -> str:

@@ -10,7 +10,7 @@ from snellen.analysis.causes.gains import ABSENT, CONTROL, Gain
 from snellen.analysis.findings.leakage import Leakage
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Column, IntervalEstimate, Table
+from snellen.report.table import Column, IntervalEstimate, Table, table_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,32 +38,32 @@ def gain_tables(gains: Sequence[Gain]) -> Iterator[tuple[Line, Table]]:
     of groups."""
     grouped = any(gain.group for gain in gains)
     tests = sum(gain.p is not None for gain in gains)
-    columns = (
-        Column("setting", "name"),
-        Column("base", "points", is_optional=True),
-        Column("changed", "points", is_optional=True),
-        Column("gain", "signed"),
-        Column("95 % interval", "signed"),
-        Column("Holm p" if tests > 1 else "p", "p"),
-        Column("n", "count", is_optional=True),
-    )
     members: dict[tuple[str, str], list[Gain]] = {}
     for gain in gains:
         members.setdefault((gain.benchmark, gain.model if grouped else ""), []).append(gain)
     for (benchmark, _), mine in members.items():
         whose = f" of {mine[0].model}" if len({gain.model for gain in mine}) == 1 else ""
         names = [_row_name(gain, alone=bool(whose)) for gain in mine]
-        rows = [
-            (name, gain.base_score, gain.score, gain.gain, gain.interval, gain.p_holm, gain.n)
-            for name, gain in zip(names, mine, strict=True)
-        ]
         remarks = [
             f"{name}: {', '.join(clauses)}"
             for name, gain in zip(names, mine, strict=True)
             if (clauses := list(_remarks(gain)))
         ]
-        heading = Line(benchmark, "heading", f"gains{whose} on the same samples")
-        yield heading, Table("", columns, rows, [*remarks, _legend(mine, tests)])
+        table = table_of(
+            "",
+            zip(names, mine, strict=True),
+            [
+                (Column("setting", "name"), lambda row: row[0]),
+                (Column("base", "points", is_optional=True), lambda row: row[1].base_score),
+                (Column("changed", "points", is_optional=True), lambda row: row[1].score),
+                (Column("gain", "signed"), lambda row: row[1].gain),
+                (Column("95 % interval", "signed"), lambda row: row[1].interval),
+                (Column("Holm p" if tests > 1 else "p", "p"), lambda row: row[1].p_holm),
+                (Column("n", "count", is_optional=True), lambda row: row[1].n),
+            ],
+            [*remarks, _legend(mine, tests)],
+        )
+        yield Line(benchmark, "heading", f"gains{whose} on the same samples"), table
 
 
 def _row_name(gain: Gain, alone: bool) -> str:
@@ -73,51 +73,41 @@ def _row_name(gain: Gain, alone: bool) -> str:
 
 
 def _gain_records(gains: Sequence[Gain]) -> Table:
-    columns = (
-        *map(Column, ("benchmark", "model", "setting", "base", "changed", "group")),
-        Column("base score", "points"),
-        Column("changed score", "points"),
-        Column("gain", "signed"),
-        Column("p", "p"),
-        Column("Holm p", "p"),
-        Column("n", "count"),
+    return table_of(
+        "",
+        gains,
+        [
+            (Column("benchmark"), lambda gain: gain.benchmark),
+            (Column("model"), lambda gain: gain.model),
+            (Column("setting"), lambda gain: gain.setting),
+            (Column("base"), lambda gain: gain.base),
+            (Column("changed"), lambda gain: gain.value),
+            (Column("group"), lambda gain: gain.group),
+            (Column("base score", "points"), lambda gain: gain.base_score),
+            (Column("changed score", "points"), lambda gain: gain.score),
+            (Column("gain", "signed"), lambda gain: IntervalEstimate(gain.gain, gain.interval)),
+            (Column("p", "p"), lambda gain: gain.p),
+            (Column("Holm p", "p"), lambda gain: gain.p_holm),
+            (Column("n", "count"), lambda gain: gain.n),
+        ],
     )
-    rows = [
-        (
-            gain.benchmark,
-            gain.model,
-            gain.setting,
-            gain.base,
-            gain.value,
-            gain.group,
-            gain.base_score,
-            gain.score,
-            IntervalEstimate(gain.gain, gain.interval),
-            gain.p,
-            gain.p_holm,
-            gain.n,
-        )
-        for gain in gains
-    ]
-    return Table("", columns, rows)
 
 
 def _leakage_table(leakages: Sequence[Leakage]) -> Table:
-    columns = (
-        Column("model", "name"),
-        Column("blind", "points"),
-        Column("language model", "points"),
-        Column("leakage", "points"),
-        Column("95 % interval", "points"),
-        Column("n", "count", is_optional=True),
-    )
-    rows = [
-        (f"{one.model} on {one.benchmark}", one.without, one.language, one.leakage, one.interval, one.n)
-        for one in leakages
-    ]
     names = ", ".join(dict.fromkeys(one.language_model for one in leakages))
-    title = "multi-modal leakage: max(0, blind – language model)"
-    return Table(title, columns, rows, [f"language model: {names}"])
+    return table_of(
+        "multi-modal leakage: max(0, blind – language model)",
+        leakages,
+        [
+            (Column("model", "name"), lambda one: f"{one.model} on {one.benchmark}"),
+            (Column("blind", "points"), lambda one: one.without),
+            (Column("language model", "points"), lambda one: one.language),
+            (Column("leakage", "points"), lambda one: one.leakage),
+            (Column("95 % interval", "points"), lambda one: one.interval),
+            (Column("n", "count", is_optional=True), lambda one: one.n),
+        ],
+        [f"language model: {names}"],
+    )
 
 
 def setting_text(gain: Gain) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -10,16 +10,16 @@ from snellen.analysis.samples.items import ItemAnalysis, ItemDifficulty
 from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Cell, Column, Table, table_of
 from snellen.stats.items import LEVEL
 
 _MAX_LENGTH = 60
-_ITEM_COLUMNS = (
-    Column("id"),
-    Column("question"),
-    Column("difficulty", "number", digits=2),
-    Column("discrimination", "number", digits=2),
-)
+_ITEM_COLUMNS: list[tuple[Column, Callable[[ItemDifficulty], Cell]]] = [
+    (Column("id"), lambda item: item.id),
+    (Column("question"), lambda item: shorten(item.question, _MAX_LENGTH)),
+    (Column("difficulty", "number", digits=2), lambda item: item.difficulty),
+    (Column("discrimination", "number", digits=2), lambda item: item.discrimination),
+]
 
 NearCopies = Sequence[tuple[str, str]] | None
 """Pairs of ids of samples whose images look alike; None if images were not compared."""
@@ -40,11 +40,12 @@ def items_document(items: ItemAnalysis, near_copies: NearCopies, top: int) -> Do
 def item_tables(items: ItemAnalysis, near_copies: NearCopies, top: int) -> Iterator[Table]:
     """Tables of samples that separate models worst, of doubted labels, of similar images, and of
     subsets."""
-    low = [(*_cells(item), item.low) for item in low_items(items)[:top]]
-    columns = (*_ITEM_COLUMNS, Column("chance of one as low", "number", digits=3))
-    yield Table("discrimination below that of 95 of 100 permutations", columns, low)
-    hardest = sorted(items.items, key=lambda item: -item.difficulty)[:top]
-    yield Table("hardest", _ITEM_COLUMNS, [_cells(item) for item in hardest])
+    yield table_of(
+        "discrimination below that of 95 of 100 permutations",
+        low_items(items)[:top],
+        [*_ITEM_COLUMNS, (Column("chance of one as low", "number", digits=3), lambda item: item.low)],
+    )
+    yield table_of("hardest", sorted(items.items, key=lambda item: -item.difficulty)[:top], _ITEM_COLUMNS)
     yield _suspects_table(items, top)
     pairs = list(near_copies or ())[:top]
     yield Table("images that look alike", (Column("id"), Column("looks like")), pairs)
@@ -57,71 +58,53 @@ def low_items(items: ItemAnalysis) -> list[ItemDifficulty]:
     return sorted(low, key=lambda item: (item.low, item.discrimination, item.id))
 
 
-def _cells(item: ItemDifficulty) -> tuple[Cell, ...]:
-    question = shorten(item.question, _MAX_LENGTH)
-    return (item.id, question, item.difficulty, item.discrimination)
-
-
 def _suspects_table(items: ItemAnalysis, top: int) -> Table:
-    columns = (
-        *map(Column, ("id", "question", "gold", "answer")),
-        Column("runs", "count"),
-        Column("wrong", "share", digits=0),
+    return table_of(
+        "labels in doubt, with the probability that they are wrong",
+        items.suspects[:top],
+        [
+            (Column("id"), lambda suspect: suspect.id),
+            (Column("question"), lambda suspect: shorten(suspect.question, _MAX_LENGTH)),
+            (Column("gold"), lambda suspect: suspect.gold),
+            (Column("answer"), lambda suspect: suspect.answer),
+            (Column("runs", "count"), lambda suspect: f"{suspect.agree} of {suspect.runs}"),
+            (Column("wrong", "share", digits=0), lambda suspect: suspect.probability),
+        ],
     )
-    rows = [
-        (
-            suspect.id,
-            shorten(suspect.question, _MAX_LENGTH),
-            suspect.gold,
-            suspect.answer,
-            f"{suspect.agree} of {suspect.runs}",
-            suspect.probability,
-        )
-        for suspect in items.suspects[:top]
-    ]
-    return Table("labels in doubt, with the probability that they are wrong", columns, rows)
 
 
 def _sizes_table(items: ItemAnalysis) -> Table:
-    columns = (
-        Column("samples", "count"),
-        Column("pairs in order", "share", digits=0),
-        Column("error", "points"),
-        Column("largest", "points"),
-        Column("random: in order", "share", digits=0),
-        Column("random: error", "points"),
-        Column("detectable", "points"),
+    return table_of(
+        "subsets, on models that had no part in choosing them",
+        items.sizes,
+        [
+            (Column("samples", "count"), lambda size: size.samples),
+            (Column("pairs in order", "share", digits=0), lambda size: size.agreement / 100),
+            (Column("error", "points"), lambda size: size.error),
+            (Column("largest", "points"), lambda size: size.largest),
+            (Column("random: in order", "share", digits=0), lambda size: size.random_agreement / 100),
+            (Column("random: error", "points"), lambda size: size.random_error),
+            (Column("detectable", "points"), lambda size: size.detectable),
+        ],
     )
-    rows = [
-        (
-            size.samples,
-            size.agreement / 100,
-            size.error,
-            size.largest,
-            size.random_agreement / 100,
-            size.random_error,
-            size.detectable,
-        )
-        for size in items.sizes
-    ]
-    return Table("subsets, on models that had no part in choosing them", columns, rows)
 
 
 def _records(items: ItemAnalysis) -> Table:
     """Every sample with its difficulty, its discrimination, the probability of a discrimination as
     low, the probability that its label is wrong, and whether it is in the subset."""
-    columns = (
-        Column("id"),
-        *(Column(name, "number") for name in ("difficulty", "discrimination", "low")),
-        Column("label_wrong", "number"),
-        Column("in_subset", "count"),
-    )
     subset = set(items.subset)
-    rows = [
-        (item.id, item.difficulty, item.discrimination, item.low, item.label_wrong, int(item.id in subset))
-        for item in items.items
-    ]
-    return Table("", columns, rows)
+    return table_of(
+        "",
+        items.items,
+        [
+            (Column("id"), lambda item: item.id),
+            (Column("difficulty", "number"), lambda item: item.difficulty),
+            (Column("discrimination", "number"), lambda item: item.discrimination),
+            (Column("low", "number"), lambda item: item.low),
+            (Column("label_wrong", "number"), lambda item: item.label_wrong),
+            (Column("in_subset", "count"), lambda item: int(item.id in subset)),
+        ],
+    )
 
 
 def item_lines(items: ItemAnalysis, near_copies: NearCopies) -> Iterator[str]:

@@ -56,7 +56,7 @@ def leaderboards_document(standings: Sequence[ComparableRuns]) -> Document:
     if matrix is not None:
         blocks += [matrix, Space()]
     for standing in standings:
-        blocks += [Line(standing.title, "heading"), *_notice_lines(standing.notices)]
+        blocks += [Line(standing.title, "heading"), *(Line(notice, "notice") for notice in standing.notices)]
         for table in standing_tables(standing):
             blocks += [table, Space()]
         blocks += [Line(line, "note") for line in standing.legend]
@@ -69,10 +69,6 @@ def leaderboards_document(standings: Sequence[ComparableRuns]) -> Document:
         records=Table("", [Column(name) for name in _RECORDS], list(_records(standings))),
         plot=lambda: _plot(standings),
     )
-
-
-def _notice_lines(notices: Sequence[str]) -> Iterator[Line]:
-    return (Line(notice, "notice") for notice in notices)
 
 
 def _plot(standings: Sequence[ComparableRuns]) -> Figure:
@@ -195,7 +191,7 @@ def board_table(board: Leaderboard) -> Table:
         columns.append((Column(f"{level} interval", "points"), intervals))
         columns.append((Column("n", "count"), [row.n for row in board.places]))
     if any(row.ranks for row in board.places):
-        ranks: list[Cell] = [_rank_range(row.ranks) for row in board.places]
+        ranks: list[Cell] = [fmt.count_range(*(row.ranks or (None, None))) for row in board.places]
         columns.append((Column(f"{level} ranks", "count"), ranks))
     if any(row.p_best is not None for row in board.places):
         p_values: list[Cell] = [row.p_best for row in board.places]
@@ -205,13 +201,6 @@ def board_table(board: Leaderboard) -> Table:
     cells = [column_cells for _, column_cells in columns]
     more = [f"{board.tied_out} more with the last score"] if board.tied_out else []
     return Table(fmt.display_name(board.name), [column for column, _ in columns], list(zip(*cells, strict=True)), more)
-
-
-def _rank_range(ranks: tuple[int, int] | None) -> str | None:
-    if ranks is None:
-        return None
-    low, high = ranks
-    return str(low) if low == high else f"{low}–{high}"
 
 
 def _groups_table(column: str, boards: Sequence[Leaderboard], models: Sequence[str]) -> Table:

@@ -11,13 +11,15 @@ from snellen.analysis.comparison.comparability import (
     STOPPED,
     UNFINISHED,
     comparable_sets,
+    data_qualifiers,
     describe_facts,
+    different_data_notices,
     differing_facts,
     distinct_names,
     extent_asked,
+    named_notices,
     run_facts,
 )
-from snellen.analysis.comparison.data_differences import data_qualifiers, different_data_notices, named_notices
 from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.analysis.comparison.ranking import HEADLINE, GroupKey, RunRanking, RunRankings, rank_runs
 from snellen.benchmarks.abilities.mme.boards import PrintedScores, build_boards
@@ -51,13 +53,6 @@ class _BoardRun(NamedTuple):
     report: Report
 
 
-class _Score(NamedTuple):
-    """A model's number on a leaderboard."""
-
-    value: float
-    metric: Metric | None = None
-
-
 def rank_comparable_runs(
     runs: Sequence[RunFolder], reports: Sequence[Report], printed: Sequence[PrintedScores] = (), max_rows: int = 10
 ) -> list[ComparableRuns]:
@@ -68,41 +63,33 @@ def rank_comparable_runs(
     """
     infos = [report.run for report in reports]
     data = data_qualifiers(infos)
-    sets = comparable_sets(infos)
     best = _best_printed(printed)
     results = []
     is_merged = False
-    for run_set in sets:
-        names = distinct_names(
-            [infos[index] for index in run_set.members], [runs[index].path for index in run_set.members]
-        )
+    for indices in comparable_sets(infos):
+        names = distinct_names([infos[index] for index in indices], [runs[index].path for index in indices])
         members = [
             _BoardRun(_row_name(name, infos[index]), runs[index], reports[index])
-            for name, index in zip(names, run_set.members, strict=True)
+            for name, index in zip(names, indices, strict=True)
         ]
         info = members[0].report.run
         joins = info.benchmark == MME and info.config.limit is None and extent_asked(info) == COMPLETE
         is_merged = is_merged or (joins and bool(printed))
         alike = [other for other in infos if other.benchmark == info.benchmark]
+        boards, own, legend = _boards(members, best if joins else {}, max_rows)
+        remarks = _remarks(printed) if joins else ()
+        notices = (*_separation_notices(alike), *different_data_notices(alike), *own, *remarks)
+        headlines = {member.name: member.report.summary.headline for member in members}
         results.append(
             ComparableRuns(
-                _comparison_title(info, alike, bool(data[run_set.members[0]])),
-                *_boards(members, best if joins else {}, max_rows),
-                headline={
-                    member.name: member.report.summary.headline
-                    for member in members
-                    if member.report.summary.headline.value is not None
-                },
-                benchmark=info.benchmark,
+                _comparison_title(info, alike, bool(data[indices[0]])),
+                boards,
+                tuple(dict.fromkeys(notices)),
+                legend,
+                {name: metric for name, metric in headlines.items() if metric.value is not None},
+                info.benchmark,
             )
         )
-        notices = (
-            *_separation_notices(alike),
-            *different_data_notices(alike),
-            *results[-1].notices,
-            *(_remarks(printed) if joins else ()),
-        )
-        results[-1] = results[-1]._replace(notices=tuple(dict.fromkeys(notices)))
     if printed and not is_merged:
         results.insert(0, ComparableRuns(MME, tuple(build_boards(best, max_rows)), _remarks(printed)))
     return results
@@ -149,14 +136,11 @@ _FURTHER_FACTS = frozenset({DATA, "examples"})
 
 def _separation_notices(alike: Sequence[RunInfo]) -> Iterator[str]:
     """That the runs of the benchmark are not in one ranking, and why."""
-    apart = [name.removesuffix("=") for name in differing_facts(alike) if not _is_digest(name)]
+    # What ends so only repeats another fact as a digest.
+    names = [name for name in differing_facts(alike) if not name.endswith(("_digest=", "rule_commit="))]
+    apart = [name.removesuffix("=") for name in names]
     if apart:
         yield (f"the runs of {alike[0].benchmark} are not in one ranking: they differ in {', '.join(apart)}")
-
-
-def _is_digest(fact: str) -> bool:
-    """Whether a fact only repeats another one as a digest."""
-    return fact.endswith("_digest=") or fact == "rule_commit="
 
 
 def _boards(
@@ -259,7 +243,7 @@ def _mme_boards(
 
 def _plain_boards(members: Sequence[_BoardRun], max_rows: int, ranks: RunRankings) -> Iterator[Leaderboard]:
     """The headline, then every group by the headline's metric."""
-    scores: dict[tuple[str, GroupKey], dict[str, _Score]] = {}
+    scores: dict[tuple[str, GroupKey], dict[str, Metric]] = {}
     for member in members:
         summary = member.report.summary
         headline = fmt.metric_label(summary.headline.name)
@@ -271,13 +255,13 @@ def _plain_boards(members: Sequence[_BoardRun], max_rows: int, ranks: RunRanking
                 }
         for key, metric in cells.items():
             if metric.value is not None:
-                scores.setdefault(key, {})[member.name] = _Score(metric.value, metric)
+                scores.setdefault(key, {})[member.name] = metric
     for (title, group), ranked in scores.items():
         # Every model of the headline's ranking has a cell in the tables of groups.
         rows = max_rows if group == HEADLINE else len(ranked)
-        board = rank_models(title, {name: score.value for name, score in ranked.items()}, rows)
-        board = board._replace(column=group[0], label=group[1])
-        board = _with_metrics(board, {name: score.metric for name, score in ranked.items() if score.metric is not None})
+        values = {name: metric.value for name, metric in ranked.items() if metric.value is not None}
+        board = rank_models(title, values, rows)._replace(column=group[0], label=group[1])
+        board = _with_metrics(board, ranked)
         ranking = ranks.by_group.get(group)
         yield board if ranking is None else _with_ranks(board, ranking)
 

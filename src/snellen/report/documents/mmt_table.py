@@ -51,27 +51,16 @@ def mmt_document(runs: Sequence[RunFolder]) -> Document:
     """
     reports = [run.report() for run in runs]
     _check(reports)
-    names = [
-        f"{name}{_settings(report)}"
-        for name, report in zip(
-            distinct_names([report.run for report in reports], [run.path for run in runs]), reports, strict=True
-        )
-    ]
+    models = distinct_names([report.run for report in reports], [run.path for run in runs])
+    names = [f"{model}{_settings(report)}" for model, report in zip(models, reports, strict=True)]
     order = sorted(range(len(runs)), key=lambda index: (-(reports[index].summary.headline.value or 0.0), names[index]))
     rows = [_row(names[index], reports[index].summary) for index in order]
     guesses = _guesses(runs[0], reports[0].summary)
     abbreviations = [meta.abbreviation for meta in meta_tasks()]
     shared = [meta for meta in abbreviations if all(meta in row.metas for row in (*rows, *guesses))]
     others = [meta for meta in shared if meta != VISUAL_RECOGNITION]
-    means = {row.name: row.metas for row in (*rows, *guesses)}
     draws = MetaTaskDraws([runs[index] for index in order])
-    fixed = [guess.metas for guess in guesses]
-    ranked = []
-    for tasks in (shared, others):
-        rank = average_meta_ranks(means, tasks)
-        spans = draws.mean_rank_intervals(tasks, fixed)
-        ends = {row.name: span for row, span in zip(rows, spans, strict=True)}
-        ranked.append({name: IntervalEstimate(rank.get(name), ends.get(name)) for name in means})
+    ranked = [_mean_ranks(rows, guesses, draws, tasks) for tasks in (shared, others)]
     cells = [
         [
             row.name,
@@ -84,12 +73,22 @@ def mmt_document(runs: Sequence[RunFolder]) -> Document:
         for row in (*rows, *guesses)
     ]
     notes = [
-        f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
+        f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(cells)} "
         "rows, with the 95 % interval of that of further such questions (none if the questions of "
         "a subtask share one picture); *: without visual recognition; –: no value.",
         *_missing_task_notices(rows, abbreviations, shared),
     ]
     return Document([Table("", _columns(abbreviations), cells, notes, baselines=len(guesses))])
+
+
+def _mean_ranks(
+    rows: Sequence[MMTTableRow], guesses: Sequence[MMTTableRow], draws: MetaTaskDraws, tasks: Sequence[str]
+) -> dict[str, IntervalEstimate]:
+    means = {row.name: row.metas for row in (*rows, *guesses)}
+    rank = average_meta_ranks(means, tasks)
+    spans = draws.mean_rank_intervals(tasks, [guess.metas for guess in guesses])
+    ends = dict(zip((row.name for row in rows), spans, strict=True))
+    return {name: IntervalEstimate(rank.get(name), ends.get(name)) for name in means}
 
 
 def _columns(abbreviations: Sequence[str]) -> list[Column]:

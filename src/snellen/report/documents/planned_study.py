@@ -6,37 +6,26 @@ from collections.abc import Iterator
 
 from snellen.analysis.comparison.planned_study import Need, StudyPlan
 from snellen.report import format as fmt
-from snellen.report.table import Column, Table
-
-_COLUMNS = (
-    Column("aim"),
-    Column("repeats", "count"),
-    Column("samples", "count"),
-    Column("requests", "count"),
-    Column("$"),
-    Column("enough here"),
-)
+from snellen.report.table import Column, Table, table_of
 
 
 def study_table(study: StudyPlan) -> Table:
     """A row for each aim and number of repeats; requests and dollars are for both models."""
     first, second = study.models
-    title = (
+    is_sufficient = {True: "yes", False: "no", None: fmt.NONE}
+    return table_of(
         f"{second} against {first} on {study.benchmark}, with a power of {100 * study.power:g} % "
-        f"at a level of {100 * (1 - study.level):.3g} %"
+        f"at a level of {100 * (1 - study.level):.3g} %",
+        study.needs,
+        [
+            (Column("aim"), lambda need: _aim(need, study)),
+            (Column("repeats", "count"), lambda need: need.repeats),
+            (Column("samples", "count"), lambda need: need.samples),
+            (Column("requests", "count"), lambda need: None if need.requests is None else round(need.requests)),
+            (Column("$"), lambda need: fmt.NONE if need.dollars is None else f"{need.dollars:,.2f}"),
+            (Column("enough here"), lambda need: is_sufficient[need.is_sufficient]),
+        ],
     )
-    rows = [
-        (
-            _aim(need, study),
-            need.repeats,
-            need.samples,
-            None if need.requests is None else round(need.requests),
-            fmt.NONE if need.dollars is None else f"{need.dollars:,.2f}",
-            fmt.NONE if need.enough is None else "yes" if need.enough else "no",
-        )
-        for need in study.needs
-    ]
-    return Table(title, _COLUMNS, rows)
 
 
 def _aim(need: Need, study: StudyPlan) -> str:
@@ -62,6 +51,6 @@ def study_lines(study: StudyPlan) -> Iterator[str]:
                 f", and show of two equally good models that one is no worse by {fmt.score_text(study.margin)} points"
             )
         yield f"{has}: {reach}"
-    yield from study.said
+    yield from study.notices
     if any(need.aim != "difference" for need in study.needs):
         yield "no worse, neither better: where the two are equally good in truth"

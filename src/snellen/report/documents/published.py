@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snellen.analysis.published.explanation import PublishedExplanation, PublishedNumberExplained
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Column, Table
+from snellen.report.table import Column, Table, table_of
 
 
 def published_document(explanation: PublishedExplanation) -> Document:
@@ -37,25 +37,19 @@ def _number_blocks(number: PublishedNumberExplained) -> list[Block]:
 
 
 def _records(explanation: PublishedExplanation) -> Table:
-    columns = (
-        Column("model"),
-        Column("benchmark"),
-        Column("published", "points"),
-        Column("own", "points"),
-        Column("difference", "signed"),
-        Column("url"),
-        Column("settings that differ"),
+    def settings(number: PublishedNumberExplained) -> str:
+        return "; ".join(f"{one.setting}: {one.published} there, {one.own} here" for one in number.settings)
+
+    return table_of(
+        "",
+        explanation.numbers,
+        [
+            (Column("model"), lambda number: explanation.model),
+            (Column("benchmark"), lambda number: explanation.benchmark),
+            (Column("published", "points"), lambda number: number.published),
+            (Column("own", "points"), lambda number: number.own),
+            (Column("difference", "signed"), lambda number: number.difference),
+            (Column("url"), lambda number: number.url),
+            (Column("settings that differ"), settings),
+        ],
     )
-    rows = [
-        (
-            explanation.model,
-            explanation.benchmark,
-            number.published,
-            number.own,
-            number.difference,
-            number.url,
-            "; ".join(f"{one.setting}: {one.published} there, {one.own} here" for one in number.settings),
-        )
-        for number in explanation.numbers
-    ]
-    return Table("", columns, rows)

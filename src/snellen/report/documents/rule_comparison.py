@@ -12,7 +12,7 @@ from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.documents.scorecard import scorecard
-from snellen.report.table import Column, Table
+from snellen.report.table import Column, Table, table_of
 from snellen.scoring.disagreements import Disagreement, RuleResult
 
 MAX_EXAMPLES = 20
@@ -60,24 +60,21 @@ def _counts(disagreements: Sequence[Disagreement]) -> str:
 
 
 def _scores(summaries: Mapping[str, Summary]) -> Table:
-    columns = (
-        Column("rule"),
-        Column("score", "points", best="highest"),
-        Column("95 % interval", "points"),
-        *(Column(name, "count") for name in ("n", "answered", "unread")),
+    def unread(summary: Summary) -> int:
+        return sum(summary.outcomes.get(name, 0) for name in ("unparsed", "no_match", "refused"))
+
+    return table_of(
+        "",
+        summaries.items(),
+        [
+            (Column("rule"), lambda row: row[0]),
+            (Column("score", "points", best="highest"), lambda row: row[1].headline.value),
+            (Column("95 % interval", "points"), lambda row: row[1].headline.interval),
+            (Column("n", "count"), lambda row: row[1].headline.n),
+            (Column("answered", "count"), lambda row: row[1].outcomes.get("answered", 0)),
+            (Column("unread", "count"), lambda row: unread(row[1])),
+        ],
     )
-    rows = [
-        (
-            rule,
-            summary.headline.value,
-            summary.headline.interval,
-            summary.headline.n,
-            summary.outcomes.get("answered", 0),
-            sum(summary.outcomes.get(name, 0) for name in ("unparsed", "no_match", "refused")),
-        )
-        for rule, summary in summaries.items()
-    ]
-    return Table("", columns, rows)
 
 
 def _parses_table(rules: Sequence[str], disagreements: Sequence[Disagreement]) -> Table:

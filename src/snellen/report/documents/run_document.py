@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from snellen.analysis.comparison.data_differences import different_data_notices, named_notices
+from snellen.analysis.comparison.comparability import different_data_notices, named_notices
 from snellen.analysis.comparison.deviations import DEVIATION_TITLES, deviation_cells, deviation_objects
 from snellen.analysis.published.numbers import compare_with_published
 from snellen.core.output import Failure

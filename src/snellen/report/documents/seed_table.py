@@ -48,7 +48,9 @@ def seed_document(runs: Sequence[Report]) -> Document:
         for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
         if metric.note.startswith(MARK)
     }
-    reached = {name: _declared_level(report) for name, report in _labelled_reports(runs)}
+    # The level that each model reaches according to its declared capabilities.
+    able = {name: report.run.capabilities for name, report in _labelled_reports(runs)}
+    reached = {name: (level_of(can) if can else None) or NONE for name, can in able.items()}
     tables = (
         _table("Levels and parts", values, [by_level[name] for name in order], set(), reached),
         _table("Subparts", values, group_by_subpart(selected), set()),
@@ -105,12 +107,6 @@ def _labelled_reports(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
 def _heading(dimension: str) -> str:
     """The dimension's name, marked if the form of its files is not documented."""
     return f"{dimension}{ASSUMED_MARK if dimension in ASSUMED_FORM else ''}"
-
-
-def _declared_level(report: Report) -> str:
-    """The level that the model reaches according to its declared capabilities."""
-    can = report.run.capabilities
-    return (level_of(can) if can else None) or NONE
 
 
 def _table(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.average_ranking import AverageLetters, BenchmarkColumn, average_letters
-from snellen.analysis.comparison.comparability import check_comparable, differing_facts
-from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.comparability import check_comparable, different_data_notices, differing_facts
 from snellen.analysis.comparison.deviations import deviations
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember, member_key
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
@@ -20,7 +19,7 @@ from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
 from snellen.report.documents.leaderboard_tables import row_object
 from snellen.report.plots.series import Value, dot_plot
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Cell, Column, Table, table_of
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.averages import interval_of_average
 from snellen.store.runs import RunFolder
@@ -74,6 +73,9 @@ def _plain_name(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
+_MemberRun = tuple[RunFolder, Report]
+
+
 def suite_table(
     suite: Suite, runs: Sequence[RunFolder], reports: Sequence[Report], results: Iterable[ImportedScore] = ()
 ) -> SuiteTable:
@@ -87,15 +89,30 @@ def suite_table(
     table: dict[str, dict[str, float | None]] = {}
     intervals: dict[str, dict[str, Interval]] = {}
     # The result does not depend on the order of the arguments.
-    order = sorted(range(len(runs)), key=lambda index: (reports[index].run.model, str(runs[index].path)))
-    runs, reports = [runs[index] for index in order], [reports[index] for index in order]
+    ordered = sorted(zip(runs, reports, strict=True), key=lambda one: (one[1].run.model, str(one[0].path)))
     columns: list[BenchmarkColumn] = []
     for member in suite.members:
         weight = 1 / len(suite.members) / max(1, len(member.benchmarks))
-        for model, score in _member_scores(member, runs, reports, notices, columns, weight).items():
+        for model, score in _member_scores(member, ordered, notices, columns, weight).items():
             table.setdefault(model, {})[member.name] = score.value
             if score.interval is not None:
                 intervals.setdefault(model, {})[member.name] = score.interval
+    notices += _fill_imported(suite, table, results)
+    notices += different_data_notices([report.run for _, report in ordered])
+    names = tuple(member.name for member in suite.members)
+    rows = suite_rows(names, table, average=suite.average, intervals=intervals)
+    if suite.average:
+        notices += [f"{row.model} has no average: {', '.join(row.missing)} missing" for row in rows if row.missing]
+    alike = _average_letters(suite, rows, columns)
+    notices += _letters_notice(alike)
+    unique_notices = tuple(dict.fromkeys(notices))
+    return SuiteTable(suite.title, names, tuple(rows), unique_notices, suite.average, alike.letters)
+
+
+def _fill_imported(
+    suite: Suite, table: dict[str, dict[str, float | None]], results: Iterable[ImportedScore]
+) -> Iterator[str]:
+    """Put imported scores where no run has one; a notice for each that is left out."""
     members = {_plain_name(member.name): member for member in suite.members}
     # Names that differ in signs alone are told by these.
     members |= {member.name.lower(): member for member in suite.members}
@@ -107,25 +124,18 @@ def suite_table(
         if values.get(found.name) is None:
             values[found.name] = as_percent(result.value, found.top)
         else:
-            notices.append(
-                f"{result.model}: {found.name} stands there already; the imported value {result.value:g} is left out"
-            )
-    notices += different_data_notices([report.run for report in reports])
-    names = tuple(member.name for member in suite.members)
-    rows = suite_rows(names, table, average=suite.average, intervals=intervals)
-    if suite.average:
-        notices += [f"{row.model} has no average: {', '.join(row.missing)} missing" for row in rows if row.missing]
-    alike = _average_letters(suite, rows, columns)
+            yield f"{result.model}: {found.name} stands there already; the imported value {result.value:g} is left out"
+
+
+def _letters_notice(alike: AverageLetters) -> Iterator[str]:
     if alike.reason:
-        notices.append(f"which averages cannot be told apart is not known: {alike.reason}")
+        yield f"which averages cannot be told apart is not known: {alike.reason}"
     elif alike.letters:
-        notices.append(
+        yield (
             "alike: models that share a letter cannot be told apart by their averages (paired "
             "tests on the samples of each benchmark at a level of 5 %, adjusted by Holm for "
             f"{fmt.plural(alike.pairs, 'pair')})"
         )
-    unique_notices = tuple(dict.fromkeys(notices))
-    return SuiteTable(suite.title, names, tuple(rows), unique_notices, suite.average, alike.letters)
 
 
 def _average_letters(suite: Suite, rows: Sequence[SuiteRow], columns: Sequence[BenchmarkColumn]) -> AverageLetters:
@@ -146,39 +156,23 @@ def _average_letters(suite: Suite, rows: Sequence[SuiteRow], columns: Sequence[B
 
 
 def _member_scores(
-    member: SuiteMember,
-    runs: Sequence[RunFolder],
-    reports: Sequence[Report],
-    notices: list[str],
-    columns: list[BenchmarkColumn],
-    weight: float,
+    member: SuiteMember, runs: Sequence[_MemberRun], notices: list[str], columns: list[BenchmarkColumn], weight: float
 ) -> dict[str, _MemberScore]:
     """The member's percentage by model: the mean over its benchmarks, if all of them were run.
     Appends to `columns` the runs of each benchmark, with `weight` for a point of it in the
     average."""
     by_spec: list[dict[str, _MemberScore]] = []
-    for spec in member.benchmarks if reports else ():
+    for spec in member.benchmarks if runs else ():
         name, parameters = member_key(spec)
-        counted: list[int] = []
-        for index, report in enumerate(reports):
+        counted = []
+        for run, report in runs:
             config = report.run.config
-            if config.benchmark != name or not parameters.items() <= config.parameters.items():
-                continue
-            problem = _exclusion_reason(report)
-            if problem:
-                notices.append(f"{report.run.model}: {report.run.name} {problem}")
-                continue
-            if report.run.data.note:
-                notices.append(f"{report.run.model}, {member.name}: {report.run.data.note}")
-            changed = [one.label for one in deviations(report.run) if one.key not in _OF_MEMBER]
-            if changed:
-                notices.append(f"{report.run.model}, {member.name}: {', '.join(changed)}")
-            counted.append(index)
-        column = _column(member, set(parameters), counted, runs, reports)
-        columns.append(
-            BenchmarkColumn(name, weight, {model: (runs[index], reports[index]) for model, index in column.items()})
-        )
-        metrics = {model: _metric(reports[index], member) for model, index in column.items()}
+            if config.benchmark == name and parameters.items() <= config.parameters.items():
+                notices += _remarks(report, member)
+                counted += [] if _exclusion_reason(report) else [(run, report)]
+        column = _column(member, set(parameters), counted)
+        columns.append(BenchmarkColumn(name, weight, column))
+        metrics = {model: _metric(report, member) for model, (_, report) in column.items()}
         by_spec.append({model: metric for model, metric in metrics.items() if metric is not None})
     models = set().union(*by_spec) if by_spec else set()
     return {
@@ -188,29 +182,33 @@ def _member_scores(
     }
 
 
-def _column(
-    member: SuiteMember,
-    requested: set[str],
-    counted: Sequence[int],
-    runs: Sequence[RunFolder],
-    reports: Sequence[Report],
-) -> dict[str, int]:
-    """The index of the run of each model. How a question is asked is free in a suite."""
-    infos = [reports[index].run for index in counted]
-    by_model: dict[str, int] = {}
-    for index in counted:
-        model = reports[index].run.model
+def _remarks(report: Report, member: SuiteMember) -> Iterator[str]:
+    """Why a run of a member does not count, or what else is to be said of it."""
+    if problem := _exclusion_reason(report):
+        yield f"{report.run.model}: {report.run.name} {problem}"
+        return
+    changed = ", ".join(one.label for one in deviations(report.run) if one.key not in _OF_MEMBER)
+    for remark in filter(None, (report.run.data.note, changed)):
+        yield f"{report.run.model}, {member.name}: {remark}"
+
+
+def _column(member: SuiteMember, requested: set[str], counted: Sequence[_MemberRun]) -> dict[str, _MemberRun]:
+    """The run of each model. How a question is asked is free in a suite."""
+    by_model: dict[str, _MemberRun] = {}
+    for run, report in counted:
+        model = report.run.model
         if model in by_model:
-            twins = f"{runs[by_model[model]].path} and {runs[index].path}"
-            apart = differing_facts([reports[by_model[model]].run, reports[index].run])
+            twin, other = by_model[model]
+            apart = differing_facts([other.run, report.run])
             differ = f", which differ in {', '.join(name.removesuffix('=') for name in apart)}"
             raise UsageError(
-                f"two runs of {model} count for {member.name} ({twins}{differ if apart else ''}); "
+                f"two runs of {model} count for {member.name} ({twin.path} and {run.path}{differ if apart else ''}); "
                 "which of them is meant is yours to say: give one"
             )
-        by_model[model] = index
+        by_model[model] = run, report
+    infos = [report.run for _, report in counted]
     free = {key for info in infos for key in info.config.parameters} - requested
-    names = [f"{info.model} ({runs[index].path})" for info, index in zip(infos, counted, strict=True)]
+    names = [f"{report.run.model} ({run.path})" for run, report in counted]
     check_comparable(infos, names, f"column of {member.name}", free=free)
     return by_model
 
@@ -264,29 +262,27 @@ def suite_document(suite_table: SuiteTable) -> Document:
 
 def _table(suite_table: SuiteTable) -> Table:
     """A row for each model: rank, average, average rank, and the members."""
-    has_average, rows = suite_table.averaged, suite_table.rows
-    has_interval = any(row.interval is not None for row in rows)
-    columns = [
-        *([Column("rank")] if has_average else []),
-        Column("model", "name"),
-        *([Column("average", "points", best="highest")] if has_average else []),
-        *([Column("95 % interval", "points")] if has_average and has_interval else []),
-        *([Column("alike")] if has_average and suite_table.alike else []),
-        *([Column("average rank", "points", best="lowest")] if has_average else []),
-        *(Column(member, "points", best="highest") for member in suite_table.members),
-    ]
-    cells: list[tuple[Cell, ...]] = [
-        (
-            *([str(row.rank) if row.rank else None] if has_average else []),
-            row.model,
-            *([row.average] if has_average else []),
-            *([row.interval] if has_average and has_interval else []),
-            *([suite_table.alike.get(row.model)] if has_average and suite_table.alike else []),
-            *([row.average_rank] if has_average else []),
-            *(row.values[member] for member in suite_table.members),
-        )
-        for row in rows
-    ]
+    rows, average = suite_table.rows, Column("average", "points", best="highest")
+    average_rank = Column("average rank", "points", best="lowest")
+    is_averaged = suite_table.averaged
+    has_interval = is_averaged and any(row.interval is not None for row in rows)
+    is_tested = is_averaged and suite_table.alike
+
+    def member_cell(member: str) -> Callable[[SuiteRow], Cell]:
+        return lambda row: row.values[member]
+
     legend = ["average rank: the mean over the members of the rank among the models here that have all of them"]
-    is_ranked = any(row.average_rank is not None for row in rows)
-    return Table("", columns, cells, legend if is_ranked else [])
+    return table_of(
+        "",
+        rows,
+        [
+            *([(Column("rank"), lambda row: str(row.rank) if row.rank else None)] if is_averaged else []),
+            (Column("model", "name"), lambda row: row.model),
+            *([(average, lambda row: row.average)] if is_averaged else []),
+            *([(Column("95 % interval", "points"), lambda row: row.interval)] if has_interval else []),
+            *([(Column("alike"), lambda row: suite_table.alike.get(row.model))] if is_tested else []),
+            *([(average_rank, lambda row: row.average_rank)] if is_averaged else []),
+            *((Column(name, "points", best="highest"), member_cell(name)) for name in suite_table.members),
+        ],
+        legend if any(row.average_rank is not None for row in rows) else [],
+    )

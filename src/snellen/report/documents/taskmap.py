@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
-from snellen.report.table import Column, Table
+from snellen.report.table import Column, Table, table_of
 from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.findings import CONTROL_LIMIT, ControlMap, TaskMap, TaskMapFindings, TaskScoreAgreement
 from snellen.taskmap.prediction import TaskPrediction
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _MAX_NAMES = 6
 """The number of tasks of a cluster that the table names."""
 _TAU = Column("tau", "number", 2)
-_NEAR_COLUMNS = (_TAU, Column("tasks", "count"), Column("pairs", "count"), Column("p", "p"))
 _DOMAIN = {"in": "in-domain", "out": "out-of-domain", "": ""}
 
 
@@ -139,26 +138,21 @@ def _control_sentence(control: ControlMap) -> str:
 def _halves_table(task_map: TaskMap) -> Table:
     """The test of halves for each task."""
     right = {task.task: task.before.right for task in task_map.tasks}
-    columns = (
-        Column("halves of"),
-        Column("right before", "share", 0),
-        Column("apart", "number", 3),
-        Column("unrelated farther", "share", 0),
-        Column("nearest other", "number", 3),
-        Column("which"),
+    return table_of(
+        "halves",
+        sorted(task_map.halves, key=lambda each: each.distance),
+        [
+            (Column("halves of"), lambda halves: halves.task),
+            (
+                Column("right before", "share", 0),
+                lambda halves: sum(right[f"{halves.task}/{half}"] for half in (1, 2)) / 2,
+            ),
+            (Column("apart", "number", 3), lambda halves: halves.distance),
+            (Column("unrelated farther", "share", 0), lambda halves: halves.nearer_than),
+            (Column("nearest other", "number", 3), lambda halves: halves.nearest_distance),
+            (Column("which"), lambda halves: halves.nearest),
+        ],
     )
-    rows = [
-        (
-            halves.task,
-            sum(right[f"{halves.task}/{half}"] for half in (1, 2)) / 2,
-            halves.distance,
-            halves.nearer_than,
-            halves.nearest_distance,
-            halves.nearest,
-        )
-        for halves in sorted(task_map.halves, key=lambda each: each.distance)
-    ]
-    return Table("halves", columns, rows)
 
 
 def _agreement_blocks(agreement: TaskScoreAgreement) -> Iterator[Block]:
@@ -191,47 +185,54 @@ def _agreement_blocks(agreement: TaskScoreAgreement) -> Iterator[Block]:
 
 
 def _agreement_table(agreement: TaskScoreAgreement) -> Table:
-    columns = (Column("cluster"), Column("tasks", "count"), _TAU, Column("accuracy", "points"), Column("domain"))
-    rows = [
-        (cluster.name, len(cluster.tasks), cluster.tau, cluster.accuracy, _DOMAIN[cluster.domain])
-        for cluster in agreement.clusters
-    ]
-    note = "the paper's rule; a large cluster is much of the overall score that it agrees with"
-    return Table("agreement by cluster", columns, rows, [note])
+    return table_of(
+        "agreement by cluster",
+        agreement.clusters,
+        [
+            (Column("cluster"), lambda cluster: cluster.name),
+            (Column("tasks", "count"), lambda cluster: len(cluster.tasks)),
+            (_TAU, lambda cluster: cluster.tau),
+            (Column("accuracy", "points"), lambda cluster: cluster.accuracy),
+            (Column("domain"), lambda cluster: _DOMAIN[cluster.domain]),
+        ],
+        ["the paper's rule; a large cluster is much of the overall score that it agrees with"],
+    )
 
 
 def _chance_table(agreement: TaskScoreAgreement) -> Table:
     """The permutation tests of the clusters."""
-    columns = (
-        Column("cluster"),
-        Column("tau with the others", "number", 2),
-        Column("p", "p"),
-        Column("p of domain", "p"),
-        Column("domain"),
-    )
-    rows = [
-        (cluster.name, cluster.tau_others, cluster.p, cluster.p_domain, _DOMAIN[cluster.domain_tested])
-        for cluster in agreement.clusters
-    ]
     note = (
         "tau with the tasks of all other clusters; p: models permuted; p of domain: against as "
         "many random tasks; both adjusted for the number of clusters (Holm), domains at 0.05"
     )
-    return Table("agreement against chance", columns, rows, [note])
+    return table_of(
+        "agreement against chance",
+        agreement.clusters,
+        [
+            (Column("cluster"), lambda cluster: cluster.name),
+            (Column("tau with the others", "number", 2), lambda cluster: cluster.tau_others),
+            (Column("p", "p"), lambda cluster: cluster.p),
+            (Column("p of domain", "p"), lambda cluster: cluster.p_domain),
+            (Column("domain"), lambda cluster: _DOMAIN[cluster.domain_tested]),
+        ],
+        [note],
+    )
 
 
 def _near_table(title: str, rows: Sequence[NearTau]) -> Table:
     has_share = any(near.share is not None for near in rows)
-    columns = (
-        *([Column("nearest pairs", "share")] if has_share else []),
-        Column("distance at most", "number", 3),
-        *_NEAR_COLUMNS,
+    return table_of(
+        title,
+        rows,
+        [
+            *([(Column("nearest pairs", "share"), lambda near: near.share)] if has_share else []),
+            (Column("distance at most", "number", 3), lambda near: near.threshold),
+            (_TAU, lambda near: near.tau),
+            (Column("tasks", "count"), lambda near: near.tasks),
+            (Column("pairs", "count"), lambda near: near.pairs),
+            (Column("p", "p"), lambda near: near.p),
+        ],
     )
-    cells = [
-        (*([near.share] if has_share else []), near.threshold, near.tau, near.tasks, near.pairs, near.p)
-        for near in rows
-    ]
-    return Table(title, columns, cells)
 
 
 def _prediction_lines(guess: TaskPrediction) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from snellen.analysis.causes.factors import Cause
 from snellen.analysis.causes.why import CauseContribution, DifferenceSplit, ObservedDifference, open_combinations
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space, Verbatim
-from snellen.report.table import Cell, Column, IntervalEstimate, Table
+from snellen.report.table import Cell, Column, IntervalEstimate, Table, table_of
 
 CAUSE_LABELS: Mapping[Cause, str] = {
     "data": "data",
@@ -56,7 +56,9 @@ def why_document(explanation: DifferenceSplit) -> Document:
     blocks += [Line(remark, is_unbroken=True) for remark in remarks(explanation)]
     blocks += [Line(f"to quote: {sentence(explanation)}", is_unbroken=True)]
     if explanation.settings:
-        blocks += [Space(), _settings_table(explanation)]
+        columns = [Column("setting"), Column(explanation.first), Column(explanation.second)]
+        rows = [(setting.name, setting.first, setting.second) for setting in explanation.settings]
+        blocks += [Space(), Table("made with", columns, rows)]
     for name, lines in example_lines(explanation):
         blocks += [Space(), Line(name, "heading"), Verbatim(lines)]
     return Document(blocks, explanation, _records(explanation))
@@ -65,19 +67,19 @@ def why_document(explanation: DifferenceSplit) -> Document:
 def observed_table(explanation: DifferenceSplit) -> Table:
     """A table of the difference."""
     seen = explanation.observed
-    columns = [
-        Column("difference", "name"),
-        Column("points", "signed"),
-        Column("95 % interval", "signed"),
-        Column("p", "p"),
-        Column("samples", "count", is_optional=True),
-    ]
-    name = f"{explanation.second} – {explanation.first}"
-    row: list[Cell] = [name, seen.difference, seen.interval, seen.p, seen.aligned]
-    if seen.anytime is not None:
-        columns.append(Column("anytime interval", "signed"))
-        row.append(seen.anytime)
-    return Table("observed", columns, [row])
+    anytime = Column("anytime interval", "signed")
+    return table_of(
+        "observed",
+        [seen],
+        [
+            (Column("difference", "name"), lambda _: f"{explanation.second} – {explanation.first}"),
+            (Column("points", "signed"), lambda seen: seen.difference),
+            (Column("95 % interval", "signed"), lambda seen: seen.interval),
+            (Column("p", "p"), lambda seen: seen.p),
+            (Column("samples", "count", is_optional=True), lambda seen: seen.aligned),
+            *([(anytime, lambda seen: seen.anytime)] if seen.anytime is not None else []),
+        ],
+    )
 
 
 def attribution_table(explanation: DifferenceSplit) -> Table:
@@ -124,26 +126,20 @@ def _contribution_rows(explanation: DifferenceSplit) -> Iterator[Sequence[Cell]]
 
 def _records(explanation: DifferenceSplit) -> Table:
     """A row for each cause, or for causes that are not separable."""
-    columns = (
-        Column("cause"),
-        *(Column(name, "signed") for name in ("points", "least", "most")),
-        *(Column(name, "count") for name in ("gained", "lost", "in one only")),
-        Column("how"),
+    return table_of(
+        "",
+        explanation.shares,
+        [
+            (Column("cause"), lambda share: causes_text(share.causes)),
+            (Column("points", "signed"), lambda share: IntervalEstimate(share.points, share.interval)),
+            (Column("least", "signed"), lambda share: share.least),
+            (Column("most", "signed"), lambda share: share.most),
+            (Column("gained", "count"), lambda share: share.gained),
+            (Column("lost", "count"), lambda share: share.lost),
+            (Column("in one only", "count"), lambda share: share.apart),
+            (Column("how"), lambda share: share.method),
+        ],
     )
-    rows = [
-        (
-            causes_text(share.causes),
-            IntervalEstimate(share.points, share.interval),
-            share.least,
-            share.most,
-            share.gained,
-            share.lost,
-            share.apart,
-            share.method,
-        )
-        for share in explanation.shares
-    ]
-    return Table("", columns, rows)
 
 
 def sentence(explanation: DifferenceSplit) -> str:
@@ -246,13 +242,6 @@ def remarks(explanation: DifferenceSplit) -> Iterator[str]:
         yield "to measure it: the same command with --ask, which tells the price first"
     if explanation.observed.reason:
         yield explanation.observed.reason
-
-
-def _settings_table(explanation: DifferenceSplit) -> Table:
-    """The settings in which the two runs differ."""
-    rows = [(setting.name, setting.first, setting.second) for setting in explanation.settings]
-    columns = [Column("setting"), Column(explanation.first), Column(explanation.second)]
-    return Table("made with", columns, rows)
 
 
 def example_lines(explanation: DifferenceSplit) -> Iterator[tuple[str, list[str]]]:

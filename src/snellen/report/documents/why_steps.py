@@ -8,8 +8,8 @@ from snellen.analysis.causes.why import DifferenceSplit
 from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line
 from snellen.report.documents.why import causes_text
-from snellen.report.table import Column, Table
-from snellen.stats.paired import holm
+from snellen.report.table import Column, Table, table_of
+from snellen.stats.paired import holm_of_tested
 
 Steps = Sequence[DifferenceSplit]
 """The split of each step from one run to the next."""
@@ -18,9 +18,7 @@ _LEVEL = 0.05
 
 def adjusted_p(steps: Steps) -> list[float | None]:
     """The p of each step, adjusted for the number of steps (Holm); None where it has none."""
-    tested = [step.observed.p for step in steps if step.observed.p is not None]
-    adjusted = iter(holm(tested))
-    return [None if step.observed.p is None else next(adjusted) for step in steps]
+    return holm_of_tested([step.observed.p for step in steps])
 
 
 def steps_document(steps: Steps) -> Document:
@@ -39,30 +37,23 @@ def steps_document(steps: Steps) -> Document:
 
 def _steps_table(steps: Steps, p_values: Sequence[float | None]) -> Table:
     """A row for each step: the difference, its test, and its causes by their size."""
-    columns = (
-        Column("step", "name"),
-        Column("causes"),
-        Column("points", "signed"),
-        Column("95 % interval", "signed"),
-        Column("p", "p"),
-        Column("samples", "count", is_optional=True),
-    )
-    rows = []
-    for step, p in zip(steps, p_values, strict=True):
+
+    def causes(step: DifferenceSplit) -> str:
         shares = sorted(step.shares, key=lambda share: -abs(share.points))
-        causes = (f"{causes_text(share.causes)} {fmt.difference_text(share.points)}" for share in shares)
-        seen = step.observed
-        rows.append(
-            (
-                f"{step.first} to {step.second}",
-                "; ".join(causes) or fmt.NONE,
-                seen.difference,
-                seen.interval,
-                p,
-                seen.aligned,
-            )
-        )
-    return Table(f"{steps[0].benchmark}: {len(steps)} steps", columns, rows)
+        return "; ".join(f"{causes_text(share.causes)} {fmt.difference_text(share.points)}" for share in shares)
+
+    return table_of(
+        f"{steps[0].benchmark}: {len(steps)} steps",
+        zip(steps, p_values, strict=True),
+        [
+            (Column("step", "name"), lambda row: f"{row[0].first} to {row[0].second}"),
+            (Column("causes"), lambda row: causes(row[0]) or fmt.NONE),
+            (Column("points", "signed"), lambda row: row[0].observed.difference),
+            (Column("95 % interval", "signed"), lambda row: row[0].observed.interval),
+            (Column("p", "p"), lambda row: row[1]),
+            (Column("samples", "count", is_optional=True), lambda row: row[0].observed.aligned),
+        ],
+    )
 
 
 def verdict(steps: Steps) -> str:

@@ -5,18 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from snellen.analysis.findings.choices import FIRST_PASS, Choices, choices, first_passes, has_first_pass_alone
+from snellen.analysis.findings.choices import FIRST_PASS, Choices, Refusals, choices, first_passes, has_first_pass_alone
 from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS
 from snellen.report.document import Document, titled_document
-from snellen.report.format import percent_interval
+from snellen.report.format import percent, percent_interval
 from snellen.report.plots.series import stacked_bars
-from snellen.report.table import Column, Table
-from snellen.stats.paired import holm
+from snellen.report.table import Column, Table, table_of
+from snellen.stats.paired import holm_of_tested
 from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 GOLD = "gold answers"
 
@@ -24,66 +28,49 @@ GOLD = "gold answers"
 def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
     """Chosen letters against gold letters, and a test of whether positions are preferred."""
     choices_by_run, notices = _choices(runs, names, "category")
-    rows = [
-        (
-            name,
-            letter.label,
-            letter.chosen,
-            _as_percent(letter.share),
-            percent_interval(letter.interval),
-            letter.gold,
-            _as_percent(letter.excess),
-        )
-        for name, run_choices in choices_by_run.items()
-        for letter in run_choices.letters
-    ]
-    adjusted = _adjust_tests(choices_by_run)
-    tests = [
-        (
-            name,
-            run_choices.test or "–",
-            run_choices.bias.statistic if run_choices.bias else None,
-            run_choices.bias.freedom if run_choices.bias else None,
-            run_choices.bias.p if run_choices.bias else None,
-            *((adjusted.get(name),) if len(adjusted) > 1 else ()),
-            run_choices.bias.draws or None if run_choices.bias else None,
-        )
-        for name, run_choices in choices_by_run.items()
-    ]
-    columns = (
-        Column("run", "name"),
-        Column("letter"),
-        Column("chosen", "count"),
-        Column("%", "points"),
-        Column("95 % interval", "points"),
-        Column("gold", "count", is_optional=True),
-        Column("above expected", "signed"),
+    chosen = table_of(
+        "",
+        [(name, letter) for name, run_choices in choices_by_run.items() for letter in run_choices.letters],
+        [
+            (Column("run", "name"), lambda row: row[0]),
+            (Column("letter"), lambda row: row[1].label),
+            (Column("chosen", "count"), lambda row: row[1].chosen),
+            (Column("%", "points"), lambda row: percent(row[1].share)),
+            (Column("95 % interval", "points"), lambda row: percent_interval(row[1].interval)),
+            (Column("gold", "count", is_optional=True), lambda row: row[1].gold),
+            (Column("above expected", "signed"), lambda row: percent(row[1].excess)),
+        ],
     )
-    bias = (
-        Column("run", "name"),
-        Column("test of a preferred place"),
-        Column("chi-square", "points"),
-        Column("freedom", "count", is_optional=True),
-        Column("p", "p"),
-        *((Column("Holm p", "p"),) if len(adjusted) > 1 else ()),
-        Column("draws", "count", is_optional=True),
-    )
+
+    def plot() -> Figure:
+        return stacked_bars("Letters chosen and gold letters", _letter_shares(choices_by_run))
+
     return titled_document(
         "letters chosen, over all passes",
-        (Table("", columns, rows), Table("", bias, tests)),
+        [chosen, _tests_table(choices_by_run)],
         notices,
-        (lambda: stacked_bars("Letters chosen and gold letters", _letter_shares(choices_by_run)))
-        if choices_by_run
-        else None,
+        plot if choices_by_run else None,
     )
 
 
-def _adjust_tests(choices_by_run: Mapping[str, Choices]) -> dict[str, float]:
-    """The p of each run's test, adjusted by Holm over the runs that have one."""
-    p_values = {
-        name: run_choices.bias.p for name, run_choices in choices_by_run.items() if run_choices.bias is not None
-    }
-    return dict(zip(p_values, holm(list(p_values.values())), strict=True))
+def _tests_table(choices_by_run: Mapping[str, Choices]) -> Table:
+    """The test of each run; with several, p is adjusted by Holm too."""
+    biases = [run_choices.bias for run_choices in choices_by_run.values()]
+    adjusted = holm_of_tested([bias and bias.p for bias in biases])
+    several = sum(bias is not None for bias in biases) > 1
+    return table_of(
+        "",
+        zip(choices_by_run, choices_by_run.values(), adjusted, strict=True),
+        [
+            (Column("run", "name"), lambda row: row[0]),
+            (Column("test of a preferred place"), lambda row: row[1].test or "–"),
+            (Column("chi-square", "points"), lambda row: row[1].bias and row[1].bias.statistic),
+            (Column("freedom", "count", is_optional=True), lambda row: row[1].bias and row[1].bias.freedom),
+            (Column("p", "p"), lambda row: row[1].bias and row[1].bias.p),
+            *([(Column("Holm p", "p"), lambda row: row[2])] if several else []),
+            (Column("draws", "count", is_optional=True), lambda row: (row[1].bias and row[1].bias.draws) or None),
+        ],
+    )
 
 
 def _letter_shares(choices: dict[str, Choices]) -> dict[str, dict[str, float]]:
@@ -102,20 +89,13 @@ def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Doc
     """Refused passes by group, and the score if every refused pass were right."""
     choices_by_run, notices = _choices(runs, names, group)
     bounds = [
-        (
-            name,
-            run_choices.refused.refused,
-            run_choices.passes,
-            _as_percent(_fraction(*run_choices.refused)),
-            run_choices.accuracy,
-            run_choices.upper_bound,
-        )
+        (name, *_refusal_cells(run_choices.refused), run_choices.accuracy, run_choices.upper_bound)
         for name, run_choices in choices_by_run.items()
     ]
     rows = [
-        (name, label or "–", counts.refused, counts.passes, _as_percent(_fraction(*counts)))
+        (name, label or "–", *_refusal_cells(counts))
         for name, run_choices in choices_by_run.items()
-        for label, counts in sorted(run_choices.refusals.items(), key=lambda item: -_fraction(*item[1]))
+        for label, counts in sorted(run_choices.refusals.items(), key=lambda item: -item[1].share)
         if counts.refused
     ]
     counts = (Column("refused", "count"), Column("passes", "count"), Column("%", "points"))
@@ -133,7 +113,7 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Document:
         rates = step_rates(run.records(), extractor=EXTRACTOR in run.info.config.roles)
         if not rates.replies:
             continue
-        upto = [_as_percent(rates.share(step)) for step in STEPS]
+        upto = [percent(rates.share(step)) for step in STEPS]
         added = [None if now is None or before is None else now - before for before, now in pairwise(upto)]
         refused = 100 * rates.refused / rates.replies
         rows.append((name, upto[0], upto[1], added[0], upto[2], added[1], refused, rates.replies))
@@ -167,9 +147,5 @@ def _choices(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> tup
     return choices_by_run, notices
 
 
-def _fraction(part: int, total: int) -> float:
-    return part / total if total else 0.0
-
-
-def _as_percent(fraction: float | None) -> float | None:
-    return None if fraction is None else 100 * fraction
+def _refusal_cells(counts: Refusals) -> tuple[int, int, float]:
+    return counts.refused, counts.passes, 100 * counts.share

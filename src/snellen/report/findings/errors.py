@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from snellen.analysis.findings.judged_shares import JudgedShare, judged_share
 from snellen.analysis.samples.error_samples import (
@@ -11,6 +12,7 @@ from snellen.analysis.samples.error_samples import (
     ErrorLabel,
     ErrorLabels,
     LabelAgreement,
+    TypeShare,
     WrongAnswer,
     distribution,
     label_agreement,
@@ -20,7 +22,7 @@ from snellen.core.errors import UsageError
 from snellen.report.document import Document, titled_document
 from snellen.report.format import percent_interval
 from snellen.report.plots.series import stacked_bars
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Cell, Column, Table, table_of
 
 JUDGED = (
     Column("judge says", "count"),
@@ -94,31 +96,11 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Document:
             if sample.labels:
                 merged.setdefault(sample.key, sample)
     distributions = distribution(merged.values())
-    rows = [
-        (
-            entry.model,
-            MEANINGS[entry.type][0],
-            entry.labels,
-            100 * entry.share,
-            100 * entry.of_errors,
-            percent_interval(entry.interval),
-        )
-        for entry in distributions
-    ]
-    columns = (
-        Column("model", "name"),
-        Column("type of error"),
-        Column("labels", "count"),
-        Column("% of labels", "points"),
-        Column("% of wrong answers", "points"),
-        Column("95 % interval", "points"),
-    )
-    tables = [Table("", columns, rows)]
-    for index, first in enumerate(label_sets):
-        for second in label_sets[index + 1 :]:
-            names = (first.labeller or "first", second.labeller or "second")
-            names = names if names[0] != names[1] else (f"{names[0]}, first", f"{names[1]}, second")
-            tables.append(_agreement_table(label_agreement(first, second), names))
+    tables = [_distribution_table(distributions)]
+    for first, second in combinations(label_sets, 2):
+        names = (first.labeller or "first", second.labeller or "second")
+        names = names if names[0] != names[1] else (f"{names[0]}, first", f"{names[1]}, second")
+        tables.append(_agreement_table(label_agreement(first, second), names))
     unweighted = dict.fromkeys(entry.model for entry in distributions if not entry.weighted)
     plotted: dict[str, dict[str, float]] = {}
     for share in distributions:
@@ -131,16 +113,33 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Document:
     )
 
 
-def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str]) -> Table:
-    rows = [(MEANINGS[entry.type][0], entry.first, entry.second, entry.both, entry.kappa) for entry in agreements]
-    columns = (
-        Column("type of error"),
-        Column(names[0], "count"),
-        Column(names[1], "count"),
-        Column("both", "count"),
-        Column("Cohen's kappa", "number", digits=2),
+def _distribution_table(distributions: Sequence[TypeShare]) -> Table:
+    return table_of(
+        "",
+        distributions,
+        [
+            (Column("model", "name"), lambda entry: entry.model),
+            (Column("type of error"), lambda entry: MEANINGS[entry.type][0]),
+            (Column("labels", "count"), lambda entry: entry.labels),
+            (Column("% of labels", "points"), lambda entry: 100 * entry.share),
+            (Column("% of wrong answers", "points"), lambda entry: 100 * entry.of_errors),
+            (Column("95 % interval", "points"), lambda entry: percent_interval(entry.interval)),
+        ],
     )
-    return Table(f"agreement over {agreements[0].shared} samples that both labelled", columns, rows)
+
+
+def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str]) -> Table:
+    return table_of(
+        f"agreement over {agreements[0].shared} samples that both labelled",
+        agreements,
+        [
+            (Column("type of error"), lambda entry: MEANINGS[entry.type][0]),
+            (Column(names[0], "count"), lambda entry: entry.first),
+            (Column(names[1], "count"), lambda entry: entry.second),
+            (Column("both", "count"), lambda entry: entry.both),
+            (Column("Cohen's kappa", "number", digits=2), lambda entry: entry.kappa),
+        ],
+    )
 
 
 def sampled_errors(wrong_samples: Sequence[WrongAnswer], page: str, notices: Sequence[str] = ()) -> Document:

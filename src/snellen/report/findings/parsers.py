@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from snellen.analysis.parsing.labelled_replies import LabelComparison
+from snellen.analysis.parsing.labelled_replies import LabelComparison, ParserAgreement
 from snellen.analysis.parsing.parsing_quality import (
     LABELS,
     ParsingQuality,
@@ -23,8 +23,8 @@ from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
-from snellen.report.format import percent_interval
-from snellen.report.table import Cell, Column, Table
+from snellen.report.format import percent, percent_interval
+from snellen.report.table import Cell, Column, Table, table_of
 
 
 def parser_quality(
@@ -32,135 +32,110 @@ def parser_quality(
 ) -> Document:
     """Precision and recall of parsing rules and extractors, the error they cause in a score, and
     the agreement of extractors with people, one for each of the `runs`."""
-    rows: list[Sequence[Cell]] = []
-    for quality in qualities:
-        errors = score_error(quality)
-        rows.append(
-            (
-                quality.reader,
-                quality.kind.replace("_", "/"),
-                quality.labelled_by,
-                quality.replies,
-                _as_percent(quality.precision),
-                percent_interval(quality.precision_interval),
-                _as_percent(quality.recall),
-                percent_interval(quality.recall_interval),
-                -errors.down,
-                errors.up,
-            )
-        )
-    columns = (
-        Column("reader"),
-        Column("kind"),
-        Column("labelled by"),
-        Column("replies", "count"),
-        Column("precision", "points"),
-        Column("of precision, 95 %", "points"),
-        Column("recall", "points"),
-        Column("of recall, 95 %", "points"),
-        Column("error down", "signed"),
-        Column("error up", "signed"),
-    )
     sets = dict.fromkeys(quality.labelled_by for quality in qualities)
-    notices = [LABELS[name] for name in sets if name in LABELS]
-    tables = [Table("", columns, rows)]
-    by_system = [
-        (
-            quality.reader,
-            quality.kind.replace("_", "/"),
-            quality.labelled_by,
-            len(quality.systems),
-            _as_percent(precision[0]),
-            _as_percent(precision[1]),
-            _as_percent(recall[0]),
-            _as_percent(recall[1]),
-        )
-        for quality in qualities
-        if (precision := quality.precision_range) and (recall := quality.recall_range)
-    ]
+    tables = [_quality_table(qualities)]
+    by_system = [quality for quality in qualities if quality.precision_range and quality.recall_range]
     if by_system:
-        heads = (
-            Column("reader"),
-            Column("kind"),
-            Column("labelled by"),
-            Column("systems", "count"),
-            Column("precision from", "points"),
-            Column("precision to", "points"),
-            Column("recall from", "points"),
-            Column("recall to", "points"),
-        )
-        tables.append(Table("the lowest and the highest of any system", heads, by_system))
+        tables.append(_systems_table(by_system))
     if agreements:
         tables.append(_agreement_table(agreements, runs))
+    notices = [LABELS[name] for name in sets if name in LABELS]
     return titled_document("replies read as they were labelled", tables, notices)
 
 
-def _agreement_table(agreements: Sequence[ExtractorAgreement], runs: Sequence[str]) -> Table:
-    columns = (
-        Column("reader"),
-        Column("run", "name"),
-        Column("labelled", "count"),
-        Column("as people", "share"),
-        Column("95 % interval", "share"),
+_PARSER_COLUMNS: list[tuple[Column, Callable[[ParsingQuality], Cell]]] = [
+    (Column("reader"), lambda quality: quality.reader),
+    (Column("kind"), lambda quality: quality.kind.replace("_", "/")),
+    (Column("labelled by"), lambda quality: quality.labelled_by),
+]
+
+
+def _quality_table(qualities: Sequence[ParsingQuality]) -> Table:
+    return table_of(
+        "",
+        qualities,
+        [
+            *_PARSER_COLUMNS,
+            (Column("replies", "count"), lambda quality: quality.replies),
+            (Column("precision", "points"), lambda quality: percent(quality.precision)),
+            (Column("of precision, 95 %", "points"), lambda quality: percent_interval(quality.precision_interval)),
+            (Column("recall", "points"), lambda quality: percent(quality.recall)),
+            (Column("of recall, 95 %", "points"), lambda quality: percent_interval(quality.recall_interval)),
+            (Column("error down", "signed"), lambda quality: -score_error(quality).down),
+            (Column("error up", "signed"), lambda quality: score_error(quality).up),
+        ],
     )
-    rows = [
-        (one.extractor, run, one.labelled, one.share, one.interval) for one, run in zip(agreements, runs, strict=True)
-    ]
-    return Table("labelled replies that are read as people do", columns, rows)
+
+
+def _systems_table(qualities: Sequence[ParsingQuality]) -> Table:
+    def end(shares: tuple[float, float] | None, which: int) -> float | None:
+        return None if shares is None else 100 * shares[which]
+
+    return table_of(
+        "the lowest and the highest of any system",
+        qualities,
+        [
+            *_PARSER_COLUMNS,
+            (Column("systems", "count"), lambda quality: len(quality.systems)),
+            (Column("precision from", "points"), lambda quality: end(quality.precision_range, 0)),
+            (Column("precision to", "points"), lambda quality: end(quality.precision_range, 1)),
+            (Column("recall from", "points"), lambda quality: end(quality.recall_range, 0)),
+            (Column("recall to", "points"), lambda quality: end(quality.recall_range, 1)),
+        ],
+    )
+
+
+def _agreement_table(agreements: Sequence[ExtractorAgreement], runs: Sequence[str]) -> Table:
+    return table_of(
+        "labelled replies that are read as people do",
+        zip(agreements, runs, strict=True),
+        [
+            (Column("reader"), lambda row: row[0].extractor),
+            (Column("run", "name"), lambda row: row[1]),
+            (Column("labelled", "count"), lambda row: row[0].labelled),
+            (Column("as people", "share"), lambda row: row[0].share),
+            (Column("95 % interval", "share"), lambda row: row[0].interval),
+        ],
+    )
 
 
 def labelled_replies(readings: LabelComparison) -> Document:
     """How each parser read labelled replies: precision, recall and agreement, in all and by
     outcome."""
     answers = readings.meaning == "answer"
-    rows: list[Sequence[Cell]] = [
-        (parser.parser, parser.kind.replace("_", "/"), measure, _as_percent(share), percent_interval(interval), of)
-        for parser in readings.by_parser
-        for measure, share, interval, of in (
-            ("precision", parser.correct / parser.parsed if parser.parsed else None, parser.precision, parser.parsed),
-            (
-                "recall",
-                parser.correct / parser.with_answer if parser.with_answer else None,
-                parser.recall,
-                parser.with_answer,
-            ),
-            ("agreement", parser.agreeing / parser.replies, parser.agreement, parser.replies),
-        )
-    ]
-    columns = (
-        Column("reader"),
-        Column("kind"),
-        Column("measure"),
-        Column("share", "points"),
-        Column("95 %", "points"),
-        Column("replies", "count"),
-    )
-    endings: list[Sequence[Cell]] = [
-        (entry.parser, entry.outcome, entry.replies, entry.with_answer, entry.agreeing) for entry in readings.by_outcome
-    ]
-    by_outcome = (
-        Column("reader"),
-        Column("outcome"),
-        Column("replies", "count"),
-        Column("an answer by label" if answers else "right by label", "count"),
-        Column("as labelled", "count"),
+    by_outcome = table_of(
+        "by outcome",
+        readings.by_outcome,
+        [
+            (Column("reader"), lambda entry: entry.parser),
+            (Column("outcome"), lambda entry: entry.outcome),
+            (Column("replies", "count"), lambda entry: entry.replies),
+            (Column("an answer by label" if answers else "right by label", "count"), lambda entry: entry.with_answer),
+            (Column("as labelled", "count"), lambda entry: entry.agreeing),
+        ],
     )
     title = "replies read" if answers else "replies counted right or wrong"
     return titled_document(
         f"{title} as they were labelled, {fmt.plural(readings.labelled_count, 'label')}",
-        (Table("", columns, rows), Table("by outcome", by_outcome, endings)),
+        [_measures_table(readings.by_parser), by_outcome],
     )
 
 
-def _range(shares: tuple[float, float] | None) -> str:
-    """The lowest and the highest value of any system, in percent."""
-    if shares is None:
-        return fmt.NONE
-    return "–".join(fmt.score_text(100 * share) for share in shares)
-
-
-def _as_percent(fraction: float | None) -> float | None:
-    return None if fraction is None else 100 * fraction
+def _measures_table(parsers: Sequence[ParserAgreement]) -> Table:
+    """Precision, recall and agreement of each parser."""
+    rows: list[Sequence[Cell]] = []
+    for parser in parsers:
+        for measure, hits, total, interval in (
+            ("precision", parser.correct, parser.parsed, parser.precision),
+            ("recall", parser.correct, parser.with_answer, parser.recall),
+            ("agreement", parser.agreeing, parser.replies, parser.agreement),
+        ):
+            share = 100 * hits / total if total else None
+            name = (parser.parser, parser.kind.replace("_", "/"), measure)
+            rows.append((*name, share, percent_interval(interval), total))
+    texts = map(Column, ("reader", "kind", "measure"))
+    columns = (*texts, Column("share", "points"), Column("95 %", "points"), Column("replies", "count"))
+    return Table("", columns, rows)
 
 
 class ParsingErrorTerm(NamedTuple):
@@ -201,5 +176,5 @@ def quality_lines(parsers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
 def _with_interval(share: float | None, interval: Interval | None, systems: tuple[float, float] | None) -> str:
     details = [] if interval is None else [fmt.interval_text(percent_interval(interval))]
     if systems is not None:
-        details.append(f"by system {_range(systems)}")
-    return f"{fmt.score_text(_as_percent(share))} ({'; '.join(details) or fmt.NONE})"
+        details.append(f"by system {'–'.join(fmt.score_text(100 * end) for end in systems)}")
+    return f"{fmt.score_text(percent(share))} ({'; '.join(details) or fmt.NONE})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -13,19 +13,9 @@ from snellen.core.run import RunConfig, RunInfo
 from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
 from snellen.report.plots.budgets import BudgetSeries, budget_plot
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Column, Table, table_of
 from snellen.store.runs import RunFolder
 
-_COLUMNS = (
-    Column("budget", "count"),
-    Column("cut", "share"),
-    Column("score", "points"),
-    Column("95 % interval", "points"),
-    Column("measured", "points"),
-    Column("tokens a sample", "count", is_optional=True),
-    Column("right per M tokens", "count"),
-    Column("95 % interval of these", "points", is_optional=True),
-)
 _ASSUMPTION = (
     "a reply longer than the budget counts as wrong, and as that many tokens: an answer that "
     "stands early in a long reply is not seen, so a run with this limit may score higher "
@@ -49,19 +39,7 @@ def reply_budgets(runs: Sequence[RunFolder], names: Sequence[str], budgets: Sequ
     for run, name, shorter_runs in zip(runs, names, shorter_by_run, strict=True):
         if run.path in marks:
             continue
-        info = run.info
-        counts = token_counts(run.records())
-        if not info.counts.done:
-            raise UsageError(
-                f"{run.path} holds no replies, so that there is no budget to vary: "
-                f"{info.counts.failed:,} of its {info.counts.samples:,} samples failed; ask them "
-                "again with the command of the run"
-            )
-        if not counts.draws:
-            raise UsageError(
-                f"{run.path}: its replies come without counts of tokens (candidates are ranked, or "
-                "the model does not say), so that there is no budget to vary"
-            )
+        info, counts = run.info, _counts_of(run)
         limit = info.config.longest_reply
         chosen = {budget for budget in budgets if not limit or budget <= limit}
         usual = {*usual_budgets(counts.draws, limit), *shorter_runs}
@@ -71,12 +49,28 @@ def reply_budgets(runs: Sequence[RunFolder], names: Sequence[str], budgets: Sequ
             )
         )
         measured = {budget: _mean_score(shorter) for budget, shorter in shorter_runs.items()}
-        rows = [_row(point, measured.get(point.budget)) for point in points]
-        tables.append(Table(name, _COLUMNS, rows))
+        tables.append(_curve_table(name, points, measured))
         notices += _notices(name, info, counts, points)
         series.append(BudgetSeries(name, points, measured))
     title = "Score over the token budget of a reply"
     return titled_document(title, tables, notices, partial(budget_plot, title, series))
+
+
+def _counts_of(run: RunFolder) -> CountedDraws:
+    """Raises UsageError for a run without replies, or without counts of their tokens."""
+    if not (reply_counts := run.info.counts).done:
+        raise UsageError(
+            f"{run.path} holds no replies, so that there is no budget to vary: "
+            f"{reply_counts.failed:,} of its {reply_counts.samples:,} samples failed; ask them "
+            "again with the command of the run"
+        )
+    counts = token_counts(run.records())
+    if not counts.draws:
+        raise UsageError(
+            f"{run.path}: its replies come without counts of tokens (candidates are ranked, or "
+            "the model does not say), so that there is no budget to vary"
+        )
+    return counts
 
 
 def _check_budgets(budgets: Sequence[int], limits: Sequence[int]) -> None:
@@ -91,16 +85,20 @@ def _check_budgets(budgets: Sequence[int], limits: Sequence[int]) -> None:
         )
 
 
-def _row(point: BudgetPoint, measured: float | None) -> Sequence[Cell]:
-    return (
-        point.budget,
-        point.cut / point.samples,
-        point.score,
-        point.score_interval,
-        measured,
-        round(point.tokens),
-        round(point.right_per_million),
-        point.right_interval,
+def _curve_table(name: str, points: Sequence[BudgetPoint], measured: Mapping[int, float | None]) -> Table:
+    return table_of(
+        name,
+        points,
+        [
+            (Column("budget", "count"), lambda point: point.budget),
+            (Column("cut", "share"), lambda point: point.cut / point.samples),
+            (Column("score", "points"), lambda point: point.score),
+            (Column("95 % interval", "points"), lambda point: point.score_interval),
+            (Column("measured", "points"), lambda point: measured.get(point.budget)),
+            (Column("tokens a sample", "count", is_optional=True), lambda point: round(point.tokens)),
+            (Column("right per M tokens", "count"), lambda point: round(point.right_per_million)),
+            (Column("95 % interval of these", "points", is_optional=True), lambda point: point.right_interval),
+        ],
     )
 
 

@@ -12,7 +12,7 @@ from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.document import Document, titled_document
 from snellen.report.plots.series import Series, Value, dot_plot, radar_plot
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Cell, Column, Table, table_of
 from snellen.store.runs import RunFolder
 
 MIN_AXES = 3
@@ -23,29 +23,23 @@ def hard_abilities(table: ScoreTable, runs: Sequence[RunFolder], group: str, har
     """Groups by the best score of any model, and samples of the hardest groups that all models have
     wrong."""
     ordered = abilities(table)
-    rows = [
-        (
-            fmt.display_name(ability.name),
-            ability.best.value,
-            ability.best.interval,
-            ability.model,
-            ability.mean,
-            ability.best.n,
+    grids = [
+        table_of(
+            "",
+            ordered,
+            [
+                (Column(fmt.display_name(group)), lambda ability: fmt.display_name(ability.name)),
+                (Column("A_max", "points"), lambda ability: ability.best.value),
+                (Column("interval", "points"), lambda ability: ability.best.interval),
+                (Column("of", "name"), lambda ability: ability.model),
+                (Column("mean of models", "points"), lambda ability: ability.mean),
+                (Column("n", "count", is_optional=True), lambda ability: ability.best.n),
+            ],
         )
-        for ability in ordered
     ]
-    columns = (
-        Column(fmt.display_name(group)),
-        Column("A_max", "points"),
-        Column("interval", "points"),
-        Column("of", "name"),
-        Column("mean of models", "points"),
-        Column("n", "count", is_optional=True),
-    )
-    grids = [Table("", columns, rows)]
     if runs and each:
         names = [ability.name for ability in ordered[:hardest]]
-        grids.append(_hard_table(hard_samples(runs, group, names, each), list(table.scores)))
+        grids.append(_hard_table(hard_samples(runs, group, names, each)))
     best = {ability.name: Value(ability.best.value, ability.best.interval) for ability in ordered}
     mean = {ability.name: Value(ability.mean) for ability in ordered}
     title = "The best of any model, hardest first"
@@ -57,19 +51,18 @@ def hard_abilities(table: ScoreTable, runs: Sequence[RunFolder], group: str, har
     )
 
 
-def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> Table:
-    rows = [
-        (
-            fmt.display_name(sample.ability),
-            sample.record.id,
-            sample.record.question,
-            ", ".join(sample.record.gold),
-            ", ".join(answer or "none" for answer in sample.answers),
-        )
-        for sample in samples
-    ]
-    columns = (Column("ability"), Column("sample"), Column("question"), Column("gold"))
-    return Table("wrong in every run", (*columns, Column("said, by run")), rows)
+def _hard_table(samples: Sequence[HardSample]) -> Table:
+    return table_of(
+        "wrong in every run",
+        samples,
+        [
+            (Column("ability"), lambda sample: fmt.display_name(sample.ability)),
+            (Column("sample"), lambda sample: sample.record.id),
+            (Column("question"), lambda sample: sample.record.question),
+            (Column("gold"), lambda sample: ", ".join(sample.record.gold)),
+            (Column("said, by run"), lambda sample: ", ".join(answer or "none" for answer in sample.answers)),
+        ],
+    )
 
 
 def radar(table: ScoreTable, group: str) -> Document:
@@ -119,18 +112,21 @@ def profile(table: ScoreTable, group: str) -> Document:
 def languages(gains: Sequence[Gain]) -> Document:
     """English next to Chinese, models by ascending average (MMBench Fig. 7)."""
     ordered = sorted(gains, key=lambda gain: gain.base_score + gain.score)
-    rows = [(gain.model, gain.base_score, gain.score, gain.gain, gain.interval, gain.n) for gain in ordered]
     first, second = (
         _language(dict.fromkeys(values))
         for values in ((gain.base for gain in ordered), (gain.value for gain in ordered))
     )
-    columns = (
-        Column("model", "name"),
-        Column(first, "points"),
-        Column(second, "points"),
-        Column("difference", "signed"),
-        Column("95 % interval", "signed"),
-        Column("n", "count", is_optional=True),
+    scores = table_of(
+        "",
+        ordered,
+        [
+            (Column("model", "name"), lambda gain: gain.model),
+            (Column(first, "points"), lambda gain: gain.base_score),
+            (Column(second, "points"), lambda gain: gain.score),
+            (Column("difference", "signed"), lambda gain: gain.gain),
+            (Column("95 % interval", "signed"), lambda gain: gain.interval),
+            (Column("n", "count", is_optional=True), lambda gain: gain.n),
+        ],
     )
     series = {
         first: {gain.model: Value(gain.base_score) for gain in ordered},
@@ -142,7 +138,7 @@ def languages(gains: Sequence[Gain]) -> Document:
         if gain.left_out
     ]
     title = f"{first} and {second}"
-    return titled_document(title, (Table("", columns, rows),), lost, lambda: dot_plot(title, series))
+    return titled_document(title, [scores], lost, lambda: dot_plot(title, series))
 
 
 def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Document:

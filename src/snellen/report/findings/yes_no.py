@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from snellen.analysis.findings.judged_shares import Key, judged_share
 from snellen.analysis.findings.yes_no_problems import Problems, ReasonedError, problems, problems_by_group
@@ -12,42 +12,44 @@ from snellen.report.document import Document, titled_document
 from snellen.report.findings.errors import JUDGED, judged_cells
 from snellen.report.format import percent_interval
 from snellen.report.plots.series import Value, dot_plot
-from snellen.report.table import Cell, Column, Table
+from snellen.report.table import Cell, Column, Table, table_of
 from snellen.store.runs import RunFolder
 
 EXAMPLES = 5
 _MAX_LENGTH = 160
-_FOLLOWING = (
-    Column("not following", "share"),
-    Column("95 % interval", "share"),
-    Column("contradictory pairs", "share"),
-    Column("both yes", "count", is_optional=True),
-    Column("both no", "count", is_optional=True),
-)
-_LEANING = (
-    Column("yes", "share"),
-    Column("bias", "signed"),
-    Column("yes where no is right", "share"),
-    Column("wrong with reasons", "count"),
-    Column("of wrong", "count"),
-)
+_Row = tuple[tuple[Cell, ...], Problems]
+"""What a row begins with, the run and perhaps its group; and its problems."""
+_FOLLOWING: list[tuple[Column, Callable[[_Row], Cell]]] = [
+    (Column("not following", "share"), lambda row: row[1].not_following.value),
+    (Column("95 % interval", "share"), lambda row: row[1].not_following.interval),
+    (Column("contradictory pairs", "share"), lambda row: row[1].contradictory.value),
+    (Column("both yes", "count", is_optional=True), lambda row: row[1].both_yes),
+    (Column("both no", "count", is_optional=True), lambda row: row[1].both_no),
+]
+_LEANING: list[tuple[Column, Callable[[_Row], Cell]]] = [
+    (Column("yes", "share"), lambda row: row[1].yes.value),
+    (Column("bias", "signed"), lambda row: fmt.percent(row[1].yes_bias)),
+    (Column("yes where no is right", "share"), lambda row: row[1].hallucinated.value),
+    (Column("wrong with reasons", "count"), lambda row: row[1].reasoned.part),
+    (Column("of wrong", "count"), lambda row: row[1].reasoned.total),
+]
 
 
 def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Document:
     """The problems of each run, and of each group if `group` is not empty."""
-    rows: list[Sequence[Cell]] = []
-    grouped: list[Sequence[Cell]] = []
+    rows: list[_Row] = []
+    grouped: list[_Row] = []
     plotted: dict[str, dict[str, Value]] = {}
     for run, name in zip(runs, names, strict=True):
         records = [record for record in run.records() if record.kind == "yes_no"]
         if not records:
             continue
         run_problems = problems(records)
-        rows.append((name, *_row(run_problems)))
+        rows.append(((name,), run_problems))
         plotted[name] = _values(run_problems)
         if group:
             grouped += [
-                (name, fmt.display_name(label), *_row(label_problems))
+                ((name, fmt.display_name(label)), label_problems)
                 for label, label_problems in problems_by_group(records, group).items()
             ]
     if not rows:
@@ -81,30 +83,11 @@ def broken_reasoning(
     ]
 
 
-def _halves(title: str, keys: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[Table]:
+def _halves(title: str, keys: Sequence[Column], rows: Sequence[_Row]) -> list[Table]:
     """Split the columns into two tables, as one would be too wide: not following and
     contradictions, then the bias to yes and wrong answers with reasons."""
-    first = len(keys) + len(_FOLLOWING)
-    return [
-        Table(title, (*keys, *_FOLLOWING), [row[:first] for row in rows]),
-        Table(title, (*keys, *_LEANING), [(*row[: len(keys)], *row[first:]) for row in rows]),
-    ]
-
-
-def _row(problems: Problems) -> tuple[Cell, ...]:
-    bias = problems.yes_bias
-    return (
-        problems.not_following.value,
-        problems.not_following.interval,
-        problems.contradictory.value,
-        problems.both_yes,
-        problems.both_no,
-        problems.yes.value,
-        None if bias is None else 100 * bias,
-        problems.hallucinated.value,
-        problems.reasoned.part,
-        problems.reasoned.total,
-    )
+    first = [(key, lambda row, index=index: row[0][index]) for index, key in enumerate(keys)]
+    return [table_of(title, rows, [*first, *columns]) for columns in (_FOLLOWING, _LEANING)]
 
 
 def _values(problems: Problems) -> dict[str, Value]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from snellen.core.output import Drawn, Failure, Generated
 from snellen.core.record import Pass, Record
 from snellen.core.request import Text
+from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.notebook import fragments as html
 from snellen.report.page.samples import record_result
@@ -14,6 +15,7 @@ from snellen.report.page.samples import record_result
 ReadThumbnail = Callable[[str], bytes | None]
 """Returns an image, by digest, as a JPEG; None if it is not there."""
 
+_MAX_LENGTH = 120
 _COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "partly": "#b26a00", "unscored": "#616161"}
 _PRE = (
     "white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em 0;padding:.4em .6em;"
@@ -52,8 +54,8 @@ def samples_html(records: Sequence[Record], total: int, thumbnail: ReadThumbnail
             [
                 html.cell(html.text(record.id)),
                 html.cell("".join(_image(thumbnail(digest), 48) for digest in record.media[:3])),
-                html.cell(html.text(_short(record.question))),
-                html.cell(html.text(_short(reply_text(record.passes[0]) if record.passes else ""))),
+                html.cell(html.text(shorten(record.question, _MAX_LENGTH))),
+                html.cell(html.text(shorten(reply_text(record.passes[0]) if record.passes else "", _MAX_LENGTH))),
                 html.cell(html.text(record.answer if record.answer is not None else fmt.NONE)),
                 html.cell(html.text(", ".join(record.gold) or fmt.NONE)),
                 html.cell(_badge(record)),
@@ -143,8 +145,3 @@ def _facts(record: Record) -> list[str]:
             grades = ", ".join(f"{name} {value:g}" for name, value in each.values.items())
             facts.append(f"{each.judge}: {grades or each.text or 'no verdict'}")
     return facts
-
-
-def _short(text: str, length: int = 120) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1]}…"

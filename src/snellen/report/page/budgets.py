@@ -7,23 +7,18 @@ from typing import NamedTuple
 from snellen.analysis.findings.reply_budgets import BudgetPoint, budget_curve, token_counts, usual_budgets
 from snellen.core.run import Report
 from snellen.core.summary import Metric
-from snellen.report.page import charts
+from snellen.report.page.scales import Scale, metric_scale
 from snellen.store.runs import RunFolder
 
 
-class BudgetRow(NamedTuple):
-    """One budget with its score as a bar."""
-
-    point: BudgetPoint
-    metric: Metric
-    bar: str
-
-
 class BudgetTable(NamedTuple):
-    """The rows over one axis."""
+    """Each budget with its score as a bar, over one scale."""
 
-    axis: str
-    rows: tuple[BudgetRow, ...]
+    rows: tuple[tuple[BudgetPoint, Metric], ...]
+
+    @property
+    def scale(self) -> Scale:
+        return metric_scale([metric for _, metric in self.rows])
 
 
 def budget_table(run: RunFolder, report: Report) -> BudgetTable | None:
@@ -37,11 +32,8 @@ def budget_table(run: RunFolder, report: Report) -> BudgetTable | None:
         return None
     budgets = usual_budgets(counts.draws, config.longest_reply)
     early = config.parameters.get("circular") == "early"
-    points = list(budget_curve(counts.draws, budgets, stops_early=early))
-    metrics = [_metric(point) for point in points]
-    scale = charts.axis(metrics)
-    rows = zip(points, metrics, (charts.bar(metric, scale) for metric in metrics), strict=True)
-    return BudgetTable(charts.axis_labels(scale), tuple(BudgetRow(*row) for row in rows))
+    points = budget_curve(counts.draws, budgets, stops_early=early)
+    return BudgetTable(tuple((point, _metric(point)) for point in points))
 
 
 def _metric(point: BudgetPoint) -> Metric:

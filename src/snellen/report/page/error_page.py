@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from snellen.analysis.samples.error_samples import ERROR_TYPES, FORMAT, MEANINGS, ErrorLabels, WrongAnswer
+from snellen.analysis.samples.error_samples import ERROR_TYPES, FORMAT, MEANINGS, ErrorLabel, ErrorLabels, WrongAnswer
 from snellen.report import format as fmt
 from snellen.report.page.embedded import escape_json
 from snellen.report.page.layout import page_layout, template_environment
@@ -19,41 +19,41 @@ from snellen.report.page.layout import page_layout, template_environment
 def error_page(errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], labels: ErrorLabels | None = None) -> str:
     """The page. `image_urls` are data URLs by digest; `labels` are the initial labels."""
     known_labels = {sample.key: sample for sample in labels.samples} if labels else {}
-    samples = []
-    for error in errors:
-        label = known_labels.get((error.run.name, error.record.id))
-        samples.append(
-            {
-                "run": error.run.name,
-                "model": error.run.info.model,
-                "sample": error.record.id,
-                "subtask": error.subtask,
-                "question": error.record.question,
-                "options": dict(error.options),
-                "gold": list(error.gold),
-                "answer": error.answer,
-                "outcome": fmt.OUTCOME_LABELS[error.record.outcome],
-                "reply": error.reply,
-                "pictures": [name for name in error.record.media if name in image_urls],
-                "labels": list(label.labels) if label else [],
-                "note": label.note if label else "",
-                "wrong": error.wrong_count,
-            }
-        )
     data = {
         "format": FORMAT,
         "types": [[name, *MEANINGS[name]] for name in ERROR_TYPES],
         "pictures": image_urls,
-        "samples": samples,
+        "samples": [
+            _sample_object(error, image_urls, known_labels.get((error.run.name, error.record.id))) for error in errors
+        ],
     }
     drawn_from = {(error.run.name, error.subtask): error.wrong_count for error in errors}
     template = template_environment().get_template("errors.html")
     return template.render(
         data=escape_json(msgspec.json.encode(data)).decode(),
-        samples=len(samples),
-        wrong=max(sum(drawn_from.values()), len(samples)),
+        samples=len(errors),
+        wrong=max(sum(drawn_from.values()), len(errors)),
         models=len({error.run.info.model for error in errors}),
         types=[MEANINGS[name] for name in ERROR_TYPES],
         judged=labels.labeller if labels else "",
         **page_layout(("page.css", "errors.css"), ("theme.js", "errors.js")),
     )
+
+
+def _sample_object(error: WrongAnswer, image_urls: Mapping[str, str], label: ErrorLabel | None) -> dict[str, object]:
+    return {
+        "run": error.run.name,
+        "model": error.run.info.model,
+        "sample": error.record.id,
+        "subtask": error.subtask,
+        "question": error.record.question,
+        "options": dict(error.options),
+        "gold": list(error.gold),
+        "answer": error.answer,
+        "outcome": fmt.OUTCOME_LABELS[error.record.outcome],
+        "reply": error.reply,
+        "pictures": [name for name in error.record.media if name in image_urls],
+        "labels": list(label.labels) if label else [],
+        "note": label.note if label else "",
+        "wrong": error.wrong_count,
+    }

@@ -8,19 +8,17 @@ from typing import NamedTuple
 
 from snellen.analysis.card_file import stored_card
 from snellen.analysis.cards import ProtocolCard
+from snellen.analysis.comparison.deviations import failures_meaning
 from snellen.analysis.comparison.setup_gaps import recipe_of, setup_gaps
 from snellen.analysis.published.numbers import compare_with_published
 from snellen.core.benchmark import RECIPE
 from snellen.core.price import Price
+from snellen.core.request import MAIN
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
 from snellen.report.documents.protocol_card import card_lines
 from snellen.report.documents.repeats import draws_text
 from snellen.report.judge_notes import judges_note
-
-_MODEL = "model"
-_PYTHON = "python"
-"""The role of the model that is measured."""
 
 
 class ReportFact(NamedTuple):
@@ -95,9 +93,9 @@ def _environments(run: RunInfo) -> Iterator[FactSection]:
         latest = next((start for start in reversed(starts) if start.packages), None)
         if latest is not None:
             lock = ReportFact("lock digest", latest.lock, True)
-            title = "Environment of the server" + (f" ({role})" if role != _MODEL else "")
+            title = "Environment of the server" + (f" ({role})" if role != MAIN else "")
             # Python first, then the packages under the names by which they are installed.
-            ordered = sorted(latest.packages.items(), key=lambda one: (one[0] != _PYTHON, one))
+            ordered = sorted(latest.packages.items(), key=lambda one: (one[0] != "python", one))
             versions = [ReportFact(name, version) for name, version in ordered]
             yield FactSection(title, (lock, *versions))
 
@@ -156,77 +154,58 @@ def _card_data(run: RunInfo, card: ProtocolCard) -> Iterator[ReportFact]:
 
 def _scoring(report: Report) -> Iterator[ReportFact]:
     """How the score was computed: metric, interval, failures, roles, limits and seed."""
-    interval = report.summary.headline.interval
-    yield ReportFact("headline", fmt.metric_label(report.summary.headline.name))
-    if interval is not None:
-        yield ReportFact("interval", f"{fmt.level_text(interval)}, {interval.method}")
+    config, headline = report.run.config, report.summary.headline
+    yield ReportFact("headline", fmt.metric_label(headline.name))
+    if headline.interval is not None:
+        yield ReportFact("interval", f"{fmt.level_text(headline.interval)}, {headline.interval.method}")
         yield ReportFact("interval for", fmt.ESTIMAND)
-    effect = {
-        "exclude": "failed and missing samples are left out",
-        "count-wrong": "failed and missing samples count as wrong",
-        "as-reply": "failed samples count as wrong, missing ones are left out",
-        "withhold": "no score while a sample failed or is missing",
-    }
-    rule = report.run.failures
-    most = rule.removeprefix("withhold>")
-    limit_text = f"no score while more than {most} of the samples failed or are missing"
-    yield ReportFact("failures", effect.get(rule, rule if most == rule else limit_text))
-    for role, role_info in report.run.config.roles.items():
-        role_facts = ", ".join(f"{key} {value}" for key, value in sorted(role_info.facts.items()))
-        yield ReportFact(
-            fmt.display_name(role),
-            f"{role_info.provider}/{role_info.name}" + (f" ({role_facts})" if role_facts else ""),
-        )
+    yield ReportFact("failures", failures_meaning(report.run.failures))
+    for role, identity in config.roles.items():
+        facts = ", ".join(f"{key} {value}" for key, value in sorted(identity.facts.items()))
+        name = f"{identity.provider}/{identity.name}"
+        yield ReportFact(fmt.display_name(role), f"{name} ({facts})" if facts else name)
     if sentence := judges_note([report]):
         yield ReportFact("judge's errors", sentence)
-    if report.run.config.repeats > 1 or report.run.config.sampling:
+    if config.repeats > 1 or config.sampling:
         yield ReportFact("draws", draws_text(report))
-    config = report.run.config
     limit = fmt.count_text(config.max_new_tokens)
     if config.extend_truncated is not None:
         limit += f"; {fmt.count_text(config.extend_truncated)} for replies that were cut there"
     yield ReportFact("most new tokens", limit)
-    yield ReportFact("seed", str(report.run.config.seed))
+    yield ReportFact("seed", str(config.seed))
 
 
 def _run(run: RunInfo, folder: Path) -> Iterator[ReportFact]:
     counts = run.counts
-    yield ReportFact("status", run.status)
-    yield ReportFact("started", _time(run.created))
-    if run.finished:
-        yield ReportFact("finished", _time(run.finished))
-    if run.config.fresh:
-        yield ReportFact("asked again under the name", run.config.fresh)
-    requests = f"{fmt.count_text(counts.sent)} sent, {fmt.count_text(counts.reused)} from the store"
-    yield ReportFact("requests, latest start", requests)
-    if run.reused.replies:
-        yield ReportFact("replies made before the run", run.reused.sentence(run.model))
-    if counts.saved:
-        yield ReportFact("saved by early stop", fmt.plural(counts.saved, "request"))
-    if run.stopped:
-        yield ReportFact("stopped", run.stopped)
+    facts = {
+        "status": run.status,
+        "started": _time(run.created),
+        "finished": _time(run.finished or ""),
+        "asked again under the name": run.config.fresh,
+        "requests, latest start": f"{fmt.count_text(counts.sent)} sent, {fmt.count_text(counts.reused)} from the store",
+        "replies made before the run": run.reused.sentence(run.model) if run.reused.replies else "",
+        "saved by early stop": fmt.plural(counts.saved, "request") if counts.saved else "",
+        "stopped": run.stopped,
+    }
+    yield from (ReportFact(name, value) for name, value in facts.items() if value)
     yield ReportFact("folder", folder.name, True)
 
 
 def _resources(run: RunInfo) -> Iterator[ReportFact]:
     """Time, memory, tokens and money, as far as they are known."""
     counts = run.counts
-    if counts.seconds:
-        yield ReportFact("wall time, latest start", fmt.duration(counts.seconds))
-    if counts.device_memory:
-        yield ReportFact("device memory, highest", fmt.size(counts.device_memory))
-    if counts.process_memory:
-        yield ReportFact("process memory, highest", fmt.size(counts.process_memory))
-    if counts.largest_batch:
-        yield ReportFact("largest batch", fmt.plural(counts.largest_batch, "prompt"))
+    facts = {
+        "wall time, latest start": fmt.duration(counts.seconds) if counts.seconds else "",
+        "device memory, highest": fmt.size(counts.device_memory) if counts.device_memory else "",
+        "process memory, highest": fmt.size(counts.process_memory) if counts.process_memory else "",
+        "largest batch": fmt.plural(counts.largest_batch, "prompt") if counts.largest_batch else "",
+    }
     for role, spent in run.spent.items():
-        if spent.seconds:
-            yield ReportFact(f"time of the {fmt.display_name(role)}, summed", fmt.duration(spent.seconds))
-        spent_text = fmt.spending_text(spent)
-        if spent_text:
-            yield ReportFact(f"{fmt.display_name(role)}, all starts", spent_text)
-        if spent.price is not None:
-            yield ReportFact(f"price of the {fmt.display_name(role)}", _price(spent.price))
+        name = fmt.display_name(role)
+        facts[f"time of the {name}, summed"] = fmt.duration(spent.seconds) if spent.seconds else ""
+        facts[f"{name}, all starts"] = fmt.spending_text(spent)
+        facts[f"price of the {name}"] = "" if spent.price is None else _price(spent.price)
+    yield from (ReportFact(name, value) for name, value in facts.items() if value)
 
 
 def _price(price: Price) -> str:

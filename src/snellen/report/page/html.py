@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from snellen.analysis.causes.neighbours import gains_with_neighbours
-from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.comparability import different_data_notices
 from snellen.analysis.comparison.deviations import deviations
 from snellen.analysis.parsing.parsing_quality import RuleParseCounts
 from snellen.core.atomic_write import atomic_file
@@ -21,6 +21,7 @@ from snellen.core.record import Pass, Record
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report.documents.repeats import draw_lines
+from snellen.report.documents.result_tables import boards
 from snellen.report.findings.parsers import parsing_error_term
 from snellen.report.page import views
 from snellen.report.page.budgets import budget_table
@@ -105,7 +106,7 @@ def result_context(
         "notices": fmt.notices(report),
         "reading": parsing_error_term(report, replies) if replies else None,
         "hero": views.headline_table(report),
-        "ends": views.outcome_bar(tallies),
+        "ends": views.outcome_segments(tallies),
         "total": sum(tallies.values()),
         "groupings": views.grouping_tables(report),
         "circular": views.circular_table(report),
@@ -127,24 +128,18 @@ def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
     """Write a page that compares runs, with a link to the page of each run that has one."""
     from snellen.analysis.causes.gains import gains
 
-    reports = [(report, _relative_link(run, out)) for run, report in runs]
-    boards: dict[tuple[str, str], list[int]] = {}
-    for index in fmt.table_order([report.run for report, _ in reports]):
-        report, _ = reports[index]
-        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(index)
+    reports = [report for _, report in runs]
+    links = {id(report): _relative_link(run, out) for run, report in runs}
     template = template_environment().get_template("overview.html")
     page = template.render(
         **page_layout(("page.css",), ("theme.js",)),
-        boards=[
-            views.run_table(benchmark, metric, [reports[index] for index in members])
-            for (benchmark, metric), members in boards.items()
-        ],
+        boards=[views.run_table([(report, links[id(report)]) for report in board]) for board in boards(reports)],
         notices=[
             f"{report.run.model} on {report.run.benchmark}: {notice}"
-            for report, _ in reports
+            for report in reports
             for notice in fmt.notices(report)
         ]
-        + list(different_data_notices([report.run for report, _ in reports])),
+        + list(different_data_notices([report.run for report in reports])),
         gains=gain_context(gains([run for run, _ in runs])),
     )
     return _write(out, page)

@@ -57,6 +57,8 @@ def template_environment(home: Homes = HOME) -> Environment:
     templates.filters |= {
         "points": fmt.score_text,
         "span": fmt.interval_text,
+        "signed": fmt.difference_text,
+        "with_interval": fmt.score_with_interval,
         "level": fmt.level_text,
         "number": fmt.count_text,
         "words": fmt.display_name,

@@ -64,17 +64,9 @@ def in_data_order(records: Iterable[Record]) -> list[Record]:
     """The records in the order of their questions in the data. Where positions were not recorded,
     ids decide: 10 stands after 9."""
     ordered = list(records)
-    known = all(record.position is not None for record in ordered)
-    key = _position if known else _natural_id
-    return sorted(ordered, key=key)
-
-
-def _position(record: Record) -> Any:
-    return record.position
-
-
-def _natural_id(record: Record) -> Any:
-    return natural_key(record.id)
+    if all(record.position is not None for record in ordered):
+        return sorted(ordered, key=lambda record: record.position or 0)
+    return sorted(ordered, key=lambda record: natural_key(record.id))
 
 
 def natural_key(name: str) -> list[tuple[bool, int, str]]:

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.analysis.findings.reply_budgets import BudgetPoint
 from snellen.core.summary import Interval
-from snellen.report.plots.figure import DASHES, MARKERS, PALETTE, add_legend, add_tooltip, cycle, new_plot, plot_style
+from snellen.report.plots.figure import (
+    MARKERS,
+    PALETTE,
+    add_legend,
+    add_tooltip,
+    cycle,
+    new_plot,
+    plot_style,
+    series_keys,
+)
+from snellen.report.plots.lines import LinePoint, draw_line
 from snellen.report.ticks import round_ticks
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -34,73 +45,43 @@ def budget_plot(title: str, series: Sequence[BudgetSeries]) -> Figure:
 
     Raises MissingExtra without matplotlib.
     """
-    from matplotlib.lines import Line2D
-
     figure, scores = new_plot(_WIDTH, _HEIGHT, title)
     rates = figure.add_axes((0, -1 - _GAP, 1, 1))
     for spine in rates.spines.values():
         spine.set_visible(False)
-    keys = []
     for index, (name, points, measured) in enumerate(series):
-        colour, marker = cycle(PALETTE, index), cycle(MARKERS, index)
-        style = {"color": colour, "linestyle": cycle(DASHES, index)}
-        _draw(scores, name, [(p.budget, p.score, p.score_interval) for p in points], marker, style)
-        _draw(rates, name, [(p.budget, p.right_per_million, p.right_interval) for p in points], marker, style)
+        _draw(scores, index, name, [(p.budget, p.score, p.score_interval) for p in points])
+        _draw(rates, index, name, [(p.budget, p.right_per_million, p.right_interval) for p in points])
         for budget, score in measured.items():
             if score is not None:
-                (mark,) = scores.plot(
-                    [math.log2(budget)],
-                    [score],
-                    marker=marker,
-                    markersize=9,
-                    color="none",
-                    markeredgecolor=colour,
-                    clip_on=False,
-                )
+                (mark,) = scores.plot([math.log2(budget)], [score], **_ring(cycle(MARKERS, index)))
+                mark.set_markeredgecolor(cycle(PALETTE, index))
                 add_tooltip(mark, f"measured with {budget:,} tokens: {score:.1f}")
-        keys.append(Line2D([], [], marker=marker, markersize=6, markeredgecolor="white", label=name, **style))
-    if any(score is not None for each in series for score in each.measured.values()):
-        keys.append(
-            Line2D(
-                [],
-                [],
-                linestyle="none",
-                marker="o",
-                markersize=9,
-                color="none",
-                markeredgecolor="black",
-                label="a run with this limit",
-            )
-        )
     budgets = sorted({point.budget for each in series for point in each.points})
     _label_axes(scores, budgets, "points, with 95 % intervals", 100.0)
     _label_axes(rates, budgets, "right per million tokens", None)
     scores.tick_params(axis="x", labelbottom=False)
     rates.set_xlabel("tokens of a reply, at most")
-    add_legend(figure, keys, below=0.6 + (1 + _GAP) * _HEIGHT)
+    add_legend(figure, _keys(series), below=0.6 + (1 + _GAP) * _HEIGHT)
     return figure
 
 
-def _draw(
-    axes: Axes, name: str, points: Sequence[tuple[int, float, Interval | None]], marker: str, style: Mapping[str, Any]
-) -> None:
-    places = [math.log2(budget) for budget, _, _ in points]
-    colour = style["color"]
-    axes.plot(places, [value for _, value, _ in points], lw=1.4, **style)
-    for place, (budget, value, interval) in zip(places, points, strict=True):
-        if interval is not None:
-            axes.plot([place] * 2, [interval.low, interval.high], color=colour, lw=3.5, alpha=0.25)
-        (mark,) = axes.plot(
-            [place],
-            [value],
-            color=colour,
-            marker=marker,
-            markersize=6,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            clip_on=False,
-        )
-        add_tooltip(mark, f"{name}, {budget:,} tokens: {value:,.1f}")
+def _ring(marker: str) -> dict[str, Any]:
+    return {"linestyle": "none", "marker": marker, "markersize": 9, "color": "none", "clip_on": False}
+
+
+def _keys(series: Sequence[BudgetSeries]) -> list[Artist]:
+    from matplotlib.lines import Line2D
+
+    keys = series_keys((each.name for each in series), lines=True)
+    if any(score is not None for each in series for score in each.measured.values()):
+        keys.append(Line2D([], [], **_ring("o"), markeredgecolor="black", label="a run with this limit"))
+    return keys
+
+
+def _draw(axes: Axes, index: int, name: str, points: Sequence[tuple[int, float, Interval | None]]) -> None:
+    places = [LinePoint(math.log2(budget), value, interval) for budget, value, interval in points]
+    draw_line(axes, index, places, [f"{name}, {budget:,} tokens: {value:,.1f}" for budget, value, _ in points])
 
 
 def _label_axes(axes: Axes, budgets: Sequence[int], label: str, end: float | None) -> None:

@@ -10,7 +10,7 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -135,6 +135,41 @@ def set_title(axes: Axes, title: str, width: float, pad: float = 10) -> None:
     characters = int(max(width, _TITLE_WIDTH) / _TITLE_CHARACTER)
     lines = textwrap.wrap(title, characters, break_long_words=False, break_on_hyphens=False)
     axes.set_title("\n".join(lines), loc="left", pad=pad)
+
+
+def draw_mark(axes: Axes, index: int, x: float, y: float, tooltip: str, size: int = 6) -> None:
+    """A value of the series `index`, by its colour and the shape of its mark."""
+    (mark,) = axes.plot(
+        [x],
+        [y],
+        color=cycle(PALETTE, index),
+        marker=cycle(MARKERS, index),
+        markersize=size,
+        markeredgecolor="white",
+        markeredgewidth=size / 10,
+        clip_on=False,
+    )
+    add_tooltip(mark, tooltip)
+
+
+def series_keys(names: Iterable[str], *, lines: bool) -> list[Artist]:
+    """The mark of each series with its name, on its line if `lines`."""
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D(
+            [],
+            [],
+            color=cycle(PALETTE, index),
+            marker=cycle(MARKERS, index),
+            label=name,
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            linestyle=cycle(DASHES, index) if lines else "none",
+        )
+        for index, name in enumerate(names)
+    ]
 
 
 def add_legend(figure: Figure, handles: Sequence[Artist], *, below: float) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 from snellen.benchmarks.abilities.seedbench.levels import DimensionGroup
+from snellen.core.arrays import np
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.plots.figure import (
@@ -47,7 +49,6 @@ def heat_map(values: Values, groups: Sequence[DimensionGroup], title: str = "") 
     Rows are in the order given, columns in groups that are named below them. Ranks are among the
     rows that have a value in the column; equal values share the smaller rank.
     """
-    import numpy as np
     from matplotlib.patches import Patch
 
     colours = shades()
@@ -61,6 +62,7 @@ def heat_map(values: Values, groups: Sequence[DimensionGroup], title: str = "") 
     axes.set_xticks(range(len(columns)), columns, rotation=48, ha="left", rotation_mode="anchor")
     axes.tick_params(axis="x", labelcolor=INK)
     axes.set_yticks(range(len(values)), values)
+    centred: Any = {"ha": "center", "va": "center_baseline", "fontsize": 7.5}
     shares = np.full((len(values), len(columns)), np.nan)
     for x, name in enumerate(columns):
         ranks = competition_ranks({row: cells.get(name) for row, cells in values.items()})
@@ -68,43 +70,22 @@ def heat_map(values: Values, groups: Sequence[DimensionGroup], title: str = "") 
             if row not in ranks:
                 continue
             shares[y, x] = rank_share(ranks[row], len(ranks))
-            text = axes.text(
-                x,
-                y,
-                str(ranks[row]),
-                ha="center",
-                va="center_baseline",
-                fontsize=7.5,
-                color=ink_on(colours(shares[y, x])),
-            )
-            tooltip = f"{row}, {name}: {cells[name]:.1f}, rank {ranks[row]} of {len(ranks)}"
-            add_tooltip(text, tooltip)
+            text = axes.text(x, y, str(ranks[row]), color=ink_on(colours(shares[y, x])), **centred)
+            add_tooltip(text, f"{row}, {name}: {cells[name]:.1f}, rank {ranks[row]} of {len(ranks)}")
     if shares.size:
         edges = (np.arange(count + 1) - 0.5 for count in (len(columns), len(values)))
         axes.pcolormesh(*edges, shares, cmap=colours, vmin=0, vmax=1, edgecolors="white", linewidth=0.8)
-    _separate_groups(axes, groups)
+    ends = list(accumulate(len(group.members) for group in groups))
+    axes.vlines([end - 0.5 for end in ends[:-1]], -0.5, max(1, len(values)) - 0.5, "white", lw=2.5)
     bottom = _name_groups(axes, groups, len(values))
-    keys = [
-        Patch(color=colours(1.0), label="first"),
-        Patch(color=colours(0.5), label="middle"),
-        Patch(color=colours(0.0), label="last"),
-        Patch(color=NO_VALUE, label="no value"),
-    ]
-    add_legend(figure, keys, below=bottom)
+    shown: dict[str, Any] = {"first": colours(1.0), "middle": colours(0.5), "last": colours(0.0), "no value": NO_VALUE}
+    add_legend(figure, [Patch(color=colour, label=name) for name, colour in shown.items()], below=bottom)
     return figure
 
 
 def rank_share(rank: int, ranked: int) -> float:
     """1 for the first, 0 for the last of `ranked`."""
     return 1.0 if ranked <= 1 else 1 - (rank - 1) / (ranked - 1)
-
-
-def _separate_groups(axes: Axes, groups: Sequence[DimensionGroup]) -> None:
-    """White lines between groups."""
-    x = -0.5
-    for group in groups[:-1]:
-        x += len(group.members)
-        axes.axvline(x, color="white", lw=2.5)
 
 
 def _name_groups(axes: Axes, groups: Sequence[DimensionGroup], rows: int) -> float:
@@ -140,13 +121,7 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
     """
     from matplotlib.figure import Figure
 
-    drawn = {title: [board for board in boards if len(board.places) > 1] for title, boards in sheets.items()}
-    drawn = {title: boards for title, boards in drawn.items() if boards}
-    if not drawn:
-        raise UsageError(
-            "nothing to draw: no two models have comparable runs (the same benchmark, version, "
-            "parameters, data, limit, stopping rule and policy for failures)"
-        )
+    drawn = _boards_to_draw(sheets)
     models = {row.model for boards in drawn.values() for board in boards for row in board.places}
     left = 0.3 + _MODEL * max(map(len, models))
     cell = left + _BAR_WIDTH + _SCORE
@@ -174,6 +149,17 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
             _draw_board(axes, board)
         y += tall
     return figure
+
+
+def _boards_to_draw(sheets: Mapping[str, Sequence[Leaderboard]]) -> dict[str, list[Leaderboard]]:
+    drawn = {title: [board for board in boards if len(board.places) > 1] for title, boards in sheets.items()}
+    drawn = {title: boards for title, boards in drawn.items() if boards}
+    if not drawn:
+        raise UsageError(
+            "nothing to draw: no two models have comparable runs (the same benchmark, version, "
+            "parameters, data, limit, stopping rule and policy for failures)"
+        )
+    return drawn
 
 
 def _starts(lines: Sequence[tuple[str, Sequence[Leaderboard]]]) -> list[bool]:

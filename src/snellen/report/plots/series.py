@@ -4,24 +4,26 @@ runs."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
+from snellen.report.documents.result_tables import boards
 from snellen.report.plots.figure import (
     DASHES,
     FAINT,
     GRID,
     HATCHES,
-    MARKERS,
     PALETTE,
     add_legend,
     add_tooltip,
     cycle,
+    draw_mark,
     new_plot,
     plot_style,
+    series_keys,
     set_title,
     to_tint,
 )
@@ -30,7 +32,6 @@ from snellen.report.ticks import round_ticks
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _WIDTH = 4.8
 """Inches of an axis of values."""
@@ -92,25 +93,14 @@ def dot_plot(
         for y, row in enumerate(rows):
             if row in values:
                 _draw_value(axes, index, values[row], y + shift, f"{name}, {row}")
-    add_legend(figure, list(_keys(series, lines=False)), below=0.5)
+    add_legend(figure, series_keys(series, lines=False), below=0.5)
     return figure
 
 
 def _draw_value(axes: Axes, index: int, value: Value, y: float, name: str) -> None:
-    colour = cycle(PALETTE, index)
     if value.interval is not None:
-        axes.plot([value.interval.low, value.interval.high], [y, y], color=colour, lw=1.1)
-    (mark,) = axes.plot(
-        [value.value],
-        [y],
-        color=colour,
-        marker=cycle(MARKERS, index),
-        markersize=6,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        clip_on=False,
-    )
-    add_tooltip(mark, f"{name}: {value.value:.1f}")
+        axes.plot([value.interval.low, value.interval.high], [y, y], color=cycle(PALETTE, index), lw=1.1)
+    draw_mark(axes, index, value.value, y, f"{name}: {value.value:.1f}")
 
 
 def _value_range(series: Series, top: float, fit_axis: bool) -> tuple[float, float]:
@@ -128,43 +118,25 @@ def _points_label(intervals: Sequence[Interval]) -> str:
     return f"points, with {levels} intervals" if levels else "points"
 
 
-def _keys(names: Iterable[str], *, lines: bool) -> Iterator[Line2D]:
-    from matplotlib.lines import Line2D
-
-    for index, name in enumerate(names):
-        yield Line2D(
-            [],
-            [],
-            color=cycle(PALETTE, index),
-            marker=cycle(MARKERS, index),
-            label=name,
-            markersize=6,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            linestyle=cycle(DASHES, index) if lines else "none",
-        )
-
-
 @plot_style()
 def results_plot(reports: Sequence[Report]) -> Figure:
     """The scores of runs with their intervals, a panel for each benchmark and metric; what guessing
     scores is a dashed line."""
     from matplotlib.lines import Line2D
 
-    boards: dict[tuple[str, str], list[Report]] = {}
-    for report in (reports[index] for index in fmt.table_order([one.run for one in reports])):
-        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(report)
-    figure, axes = new_plot(_WIDTH, _ROW * len(next(iter(boards.values()), [])) or _ROW)
-    figure.set_label(f"Scores on {', '.join(name for name, _ in boards)}")
+    panels = boards(reports)
+    figure, axes = new_plot(_WIDTH, _ROW * max(map(len, panels[:1]), default=1))
+    figure.set_label(f"Scores on {', '.join(panel[0].run.benchmark for panel in panels)}")
     height, top = figure.get_size_inches()[1], 0.0
     chances = []
-    for index, ((benchmark, metric), board) in enumerate(boards.items()):
+    for index, board in enumerate(panels):
         tall = _ROW * len(board)
         if index:
             axes = figure.add_axes((0, (top - tall) / height, 1, tall / height), frame_on=False)
         else:
             top = tall
-        set_title(axes, f"{benchmark}, {fmt.metric_label(metric)}", _WIDTH, pad=8)
+        metric = fmt.metric_label(board[0].summary.headline.name)
+        set_title(axes, f"{board[0].run.benchmark}, {metric}", _WIDTH, pad=8)
         chances.append(_draw_scores(axes, board))
         top -= tall + _PANEL_GAP
     intervals = [report.summary.headline.interval for report in reports]
@@ -234,20 +206,10 @@ def radar_plot(title: str, series: Series, *, top: float = 100.0) -> Figure:
             if interval is not None:
                 ends = [max(0.0, interval.low), min(top, interval.high)]
                 axes.plot([angle] * 2, ends, color=colour, lw=3.5, alpha=0.25)
-            (mark,) = axes.plot(
-                [angle],
-                [height],
-                color=colour,
-                marker=cycle(MARKERS, index),
-                markersize=5,
-                markeredgecolor="white",
-                markeredgewidth=0.5,
-                clip_on=False,
-            )
-            add_tooltip(mark, f"{name}, {spoke}: {value:.1f}")
+            draw_mark(axes, index, angle, height, f"{name}, {spoke}: {value:.1f}", size=5)
     above, below = _name_spokes(axes, angles, spokes)
     set_title(axes, title, 2 * _RADIUS, pad=72 * above)
-    add_legend(figure, list(_keys(series, lines=True)), below=below)
+    add_legend(figure, series_keys(series, lines=True), below=below)
     return figure
 
 
@@ -283,40 +245,31 @@ def stacked_bars(title: str, rows: Mapping[str, Mapping[str, float]]) -> Figure:
     of the first row. A part's percentage is in it where there is room."""
     from matplotlib.patches import Patch
 
-    kinds = list(dict.fromkeys(kind for parts in rows.values() for kind in parts))
     figure, axes = new_plot(_WIDTH, 0.38 * max(1, len(rows)), title)
     axes.set_xlim(0, 100)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_xticks([])
-    paints: list[dict[str, Any]] = [
-        {
-            "facecolor": to_tint(cycle(PALETTE, index)),
-            "edgecolor": cycle(PALETTE, index),
-            "hatch": cycle(HATCHES, index),
-            "linewidth": 0.8,
-        }
-        for index in range(len(kinds))
-    ]
+    kinds = dict.fromkeys(kind for parts in rows.values() for kind in parts)
+    paints = {kind: _paint(index) for index, kind in enumerate(kinds)}
     for y, (row, parts) in enumerate(rows.items()):
         total, left = sum(parts.values()) or 1.0, 0.0
-        for kind, paint in zip(kinds, paints, strict=True):
-            share = parts.get(kind, 0.0) / total
+        for kind, paint in paints.items():
+            share = 100 * parts.get(kind, 0.0) / total
             if share <= 0:
                 continue
-            (bar,) = axes.barh(y, 100 * share, 0.72, left, **paint)
-            add_tooltip(bar, f"{row}, {kind}: {100 * share:.1f} %")
-            if share >= _MIN_SHARE_LABELLED:
-                axes.text(
-                    left + 50 * share,
-                    y,
-                    f"{100 * share:.1f}",
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2},
-                )
-            left += 100 * share
-    keys = [Patch(label=kind, **paint) for kind, paint in zip(kinds, paints, strict=True)]
-    add_legend(figure, keys, below=0.12)
+            (bar,) = axes.barh(y, share, 0.72, left, **paint)
+            add_tooltip(bar, f"{row}, {kind}: {share:.1f} %")
+            if share >= 100 * _MIN_SHARE_LABELLED:
+                ground = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
+                middle = left + share / 2
+                axes.text(middle, y, f"{share:.1f}", ha="center", va="center", fontsize=8, bbox=ground)
+            left += share
+    add_legend(figure, [Patch(label=kind, **paint) for kind, paint in paints.items()], below=0.12)
     return figure
+
+
+def _paint(index: int) -> dict[str, Any]:
+    """The colours and the hatch of a part."""
+    colour = cycle(PALETTE, index)
+    return {"facecolor": to_tint(colour), "edgecolor": colour, "hatch": cycle(HATCHES, index), "linewidth": 0.8}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from snellen.core.arrays import np
 from snellen.report.plots.figure import (
     FAINT,
     NO_VALUE,
@@ -131,8 +132,6 @@ def _branch_colours(tree: Tree, names: Sequence[str], clusters: Sequence[Sequenc
 def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], title: str) -> Figure:
     """Square map of `distances`, rows and columns in the order given, darker for nearer; the
     distance is in its cell where there is room."""
-    import numpy as np
-
     labelled = len(names) <= _MAX_LABELLED
     side = (_CELL if labelled else _SMALL_CELL) * len(names)
     figure, axes = new_plot(side, side, title)
@@ -156,20 +155,12 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
     axes.xaxis.tick_top()
     axes.set_xticks(middles, names, rotation=48, ha="left", rotation_mode="anchor", fontsize=size, color="black")
     axes.set_yticks(middles, names, fontsize=size)
-    if labelled:
-        for row, column in zip(*np.nonzero(~np.isnan(values)), strict=True):
-            distance = float(values[row, column])
-            share = (distance - nearest) / ((farthest - nearest) or 1.0)
-            text = axes.text(
-                column + 0.5,
-                row + 0.5,
-                f"{distance:.2f}".removeprefix("0"),
-                ha="center",
-                va="center_baseline",
-                fontsize=7,
-                color=ink_on(colours(share)),
-            )
-            add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
+    centred: Any = {"ha": "center", "va": "center_baseline", "fontsize": 7}
+    for row, column in zip(*np.nonzero(~np.isnan(values)), strict=True) if labelled else ():
+        distance = float(values[row, column])
+        colour = ink_on(colours((distance - nearest) / ((farthest - nearest) or 1.0)))
+        text = axes.text(column + 0.5, row + 0.5, f"{distance:.2f}".removeprefix("0"), color=colour, **centred)
+        add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
     bar = figure.add_axes((0, -0.28 / side, _BAR / side, 0.12 / side))
     figure.colorbar(mesh, cax=bar, orientation="horizontal", label="cosine distance")
     return figure
@@ -179,8 +170,6 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
 def seed_maps(maps: Sequence[SeedMap], order: Sequence[int], title: str) -> Figure:
     """The maps of all seeds side by side, rows and columns of each in `order`, darker for nearer,
     on one scale. Above each: for how many tasks its halves are nearest to each other."""
-    import numpy as np
-
     tasks = np.array(order)
     values = [np.array(each.distances)[np.ix_(tasks, tasks)] for each in maps]
     for each in values:

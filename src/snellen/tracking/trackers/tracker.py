@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -109,11 +110,7 @@ def open_tracker(spec: str, name: str, warn: Warn | None = None) -> Tracker:
     refuse_userinfo(where, "and set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD")
     module = import_module(f"snellen.tracking.trackers.{kind}")
     tracker: Tracker = module.open_tracker(where.strip(), name)
-    return SafeTracker(spec, tracker, warn or _print_warning)
-
-
-def _print_warning(line: str) -> None:
-    print(line, file=sys.stderr)
+    return SafeTracker(spec, tracker, warn or partial(print, file=sys.stderr))
 
 
 class SafeTracker:
