@@ -10,19 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from snellen.analysis.comparison.planned_study import Aims, StudyPlan
+from snellen.analysis.comparison.planned_study import Aims
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs
 from snellen.api._judge_inputs import check_judges_see
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api._unavailable import UnavailableModel
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
-from snellen.api.offline import MissingRequirement, OfflineResolver
+from snellen.api.offline import OfflineResolver
 from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, variant_with_roles
+from snellen.api.plan_table import Planned
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
-from snellen.api.results import printed_text
 from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.benchmark import RECIPE
 from snellen.core.model import AnyModel
@@ -41,33 +41,6 @@ from snellen.models.naming.image_tokens import image_token_rule
 from snellen.models.naming.prices import price_of
 from snellen.settings import force_offline
 from snellen.store.responses import STORE_FILE, ResponseStore
-
-
-class Planned(Struct, frozen=True, kw_only=True):
-    """What `plan` returns, and `snellen plan --json` prints."""
-
-    lines: list[PlanLine]
-    missing: list[MissingRequirement]
-    downloads: list[str]
-    """What would be fetched first."""
-    notes: list[str]
-    dollars: float | None
-    """Cost of all lines; None if the price of one is unknown."""
-    disk_free: int
-    """Free bytes where the runs are kept."""
-    studies: list[StudyPlan] = []
-    """With aims: what each benchmark takes to reach them."""
-
-    def __repr__(self) -> str:
-        from snellen.api.plan_table import print_plan
-
-        return printed_text(lambda console: print_plan(self, console))
-
-    def _repr_html_(self) -> str:
-        from snellen.api.plan_table import plan_document
-        from snellen.report.writers.html import write_fragment
-
-        return write_fragment(plan_document(self))
 
 
 @shorten_tracebacks

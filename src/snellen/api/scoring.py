@@ -29,7 +29,7 @@ from snellen.api._recorded_roles import (
 from snellen.api.mistakes import shorten_tracebacks
 from snellen.api.options import DEFAULT_OUT, DEFAULT_STORE, check_repeats
 from snellen.api.resolve_benchmarks import resolve_benchmark
-from snellen.api.results import Run, SampleResult, Samples, printed_text
+from snellen.api.results import Run, SampleResult, Samples
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
@@ -109,6 +109,7 @@ class Scored(NamedTuple):
         return Samples(map(SampleResult, self.records))
 
     def __repr__(self) -> str:
+        from snellen.report.console import printed_text
         from snellen.report.documents.run_document import run_document
         from snellen.report.writers.terminal import print_document
 

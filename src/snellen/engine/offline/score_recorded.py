@@ -62,7 +62,7 @@ def score_replies(
     else:
         from snellen.engine.offline.judge_recorded import judge_samples
 
-        records = judge_samples(benchmark, noted_samples(), replay, judges)
+        records = judge_samples(benchmark, noted_samples(), replay, judges.models, judges.store)
     extra = [key for key in replies if key not in row_ids]
     warnings: tuple[str, ...] = ()
     if extra:

@@ -22,8 +22,8 @@ from snellen.models.hf.model_state import keep_state
 from snellen.models.hf.options import DEFAULT_BATCH_SIZE, OPTIONS, identity_facts
 from snellen.models.hf.processor import load_processor, processor_digest
 from snellen.models.hf.weights_digest import TensorHash, are_those_of_folder, combine_hashes, hash_weights
+from snellen.models.naming.code_digest import unwrap_module
 from snellen.models.naming.provider import read_options
-from snellen.models.naming.wrapping import unwrap_module
 from snellen.settings import force_offline
 
 _PROVIDER = "hf"

@@ -264,6 +264,16 @@ def library_of(kind: type) -> str:
     return kind.__module__.partition(".")[0]
 
 
+def unwrap_module(value: Any) -> Any:
+    """The module inside the wrappers of torch.compile and of distributed training."""
+    while library_of(type(value)) == "torch":
+        inner = getattr(value, "_orig_mod", None) or getattr(value, "module", None)
+        if inner is None:
+            break
+        value = inner
+    return value
+
+
 def content_of(value: Any) -> str | None:
     """A text that stands for the content of an object, the same in every process; None if its
     content is unknown. Raises UsageError for weights that are not in this process."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Capabilities, Identity, Model
-from snellen.models.naming.code_digest import CodeDigest, digest_code, inherits, library_of
+from snellen.models.naming.code_digest import CodeDigest, digest_code, inherits, library_of, unwrap_module
 from snellen.models.naming.registry import open_model
 from snellen.models.naming.user_model import UserBatchModel, UserModel, answers_requests, user_model
 
@@ -175,13 +175,3 @@ def _is_checkpoint(value: object) -> bool:
 
 def _is_openai_client(value: object) -> bool:
     return inherits(value, _OPENAI, "OpenAI", "AsyncOpenAI")
-
-
-def unwrap_module(value: Any) -> Any:
-    """The module inside the wrappers of torch.compile and of distributed training."""
-    while library_of(type(value)) == "torch":
-        inner = getattr(value, "_orig_mod", None) or getattr(value, "module", None)
-        if inner is None:
-            break
-        value = inner
-    return value
