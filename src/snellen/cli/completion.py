@@ -44,7 +44,7 @@ def completion_script(shell: str) -> str:
             offer = f"({offers[kinds]})" if shell == "fish" else offers[kinds]
             action.complete = {shell: offer}  # type: ignore[attr-defined]
     functions = "".join(_function(shell, name, kinds) for kinds, name in offers.items())
-    script: str = shtab.complete(parser, shell, preamble={shell: functions})
+    script = shtab.complete(parser, shell, preamble=functions)
     # zsh registers it inside of `eval` alone, and people source it.
     return f'eval "$(cat <<"EOF"\n{script}\nEOF\n)"\n' if shell == "zsh" else script
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from snellen.core.errors import StorageError
+from snellen.core.errors import storage_errors
 
 
 def modification_stamp(stat: os.stat_result) -> str:
@@ -48,8 +48,5 @@ def atomic_file(target: Path, *, sync: bool = False) -> Iterator[Path]:
 def save(target: Path, content: bytes | str) -> None:
     """Write a file atomically, text as UTF-8. Raises StorageError."""
     data = content.encode() if isinstance(content, str) else content
-    try:
-        with atomic_file(target) as part:
-            part.write_bytes(data)
-    except OSError as error:
-        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    with storage_errors(f"write {target}"), atomic_file(target) as part:
+        part.write_bytes(data)

@@ -14,12 +14,14 @@ SnellenError
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from snellen.core.secret import hide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # For types alone: the command line imports this file before it prints its help.
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from snellen.core.output import FailureKind
 
@@ -91,6 +93,16 @@ class ModelError(SnellenError):
         super().__init__(hide(message))
         self.kind = kind
         self.retry_after = retry_after
+
+
+@contextmanager
+def storage_errors(what: str) -> Iterator[None]:
+    """Turn an error of the operating system into a StorageError that one cannot do `what`, such as
+    `write FILE`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"cannot {what}: {error.strerror or error}") from error
 
 
 def error_lines(error: object) -> list[str]:

@@ -15,7 +15,7 @@ from snellen.cli.flags import RUNS, open_runs, print_warning
 from snellen.cli.output import only_file
 from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
-from snellen.core.errors import StorageError, UnknownName, UsageError
+from snellen.core.errors import UnknownName, UsageError, storage_errors
 from snellen.core.terminal_text import escape_controls
 from snellen.report.document import Document
 from snellen.report.writers import SUFFIXES, write_text
@@ -134,10 +134,8 @@ def _check_facts(options: Options, known: Sequence[str]) -> None:
 def _write_files(files: Sequence[ExportedFile], folder: Path) -> None:
     for file in files:
         path = folder / file.path
-        try:
+        with storage_errors(f"write {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
         save(path, file.content)
         print_line(str(path))
 
