@@ -21,7 +21,7 @@ from snellen.core.model import AnyModel, Model
 from snellen.core.request import CLIP, DRAWER, Sampling
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
-from snellen.engine.loop.plan import RunPlan, recorded_sampling
+from snellen.engine.loop.plan import RunPlan, check_fresh, recorded_sampling
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.joined import DESCRIBE
@@ -260,6 +260,7 @@ def open_matrix(
 ) -> RunMatrix:
     """Open the models and then the benchmarks of a command, by `opener` and `open_benchmark`, which
     gets the columns that are named for a benchmark alone. Raises UsageError."""
+    check_fresh(options.fresh)
     roles = open_roles(models, options, opener, custom.models)
     variant = variant_with_roles(options)
     inputs = benchmark_inputs(benchmarks, Path(options.out) / KEPT_FOLDER, variant.columns)

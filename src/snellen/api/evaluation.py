@@ -26,7 +26,7 @@ from snellen.core.event_loop import run_in_thread
 from snellen.core.model import AnyModel, Model, abilities
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.projection import Forecast
-from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
+from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.loop.progress import Progress
 from snellen.engine.loop.request_broker import RequestLimits
@@ -142,7 +142,6 @@ class _Evaluation:
     def run(self, models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel], benchmarks: BenchmarkLike) -> Results:
         """Run every model on every benchmark, with servers and replicas open meanwhile."""
         options, out = self.options, Path(self.options.out)
-        check_fresh(options.fresh)
         limits = request_limits(options.retries, options.max_failures, options.budget)
         prices = Prices(options.prices)
         rule = parse_stop_rule(options.until) if options.until is not None else None

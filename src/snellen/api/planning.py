@@ -31,7 +31,7 @@ from snellen.core.price import cost
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget
-from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
+from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, fresh_name
 from snellen.engine.loop.probe import ProbeResult, ask_probe
 from snellen.engine.loop.request_broker import RequestLimits
 from snellen.engine.offline.estimate import Assumptions, MeasuredPace, estimate, estimate_without_data
@@ -66,7 +66,6 @@ def plan(
     options = change_options(options, changes)
     check_aims(aims, options.until, like)
     check_options(options)
-    check_fresh(options.fresh)
     limits = request_limits(options.retries, options.max_failures, options.budget)
     prices, out, custom = Prices(options.prices), Path(options.out), load_files(options.load)
     resolver = OfflineResolver(custom, Servers(out, options.serve, options.serve_timeout))
@@ -81,15 +80,13 @@ def plan(
     notes = list(resolver.notes(matrix.benchmarks, matrix.variant))
     probe_notes = notes if probe and not resolver.missing else None
     runs, lines = _estimate_runs(matrix, resolver, assumed, limits, prices, rule, probe_notes)
-    dollars = _total_dollars(lines)
-    return Planned(
-        lines=lines,
-        studies=[] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats),
+    planned = _sum_up(runs, lines, limits.budget, out)
+    return structs.replace(
+        planned,
+        studies=[] if aims is None else plan_studies(runs, planned.lines, aims, like, assumed, options.repeats),
         missing=resolver.missing,
         downloads=resolver.downloads,
-        notes=[*notes, *_budget_notes(limits.budget, lines, dollars)],
-        dollars=dollars,
-        disk_free=_free_bytes(out),
+        notes=[*notes, *planned.notes],
     )
 
 
@@ -128,7 +125,7 @@ def _estimate_runs(
             if probe_notes is not None and probed is not None and not probed.samples:
                 probe_notes.append(f"{run.benchmark.name}: too few questions to time a probe of them")
             lines.append(estimator.line(run, has_data, probed.pace if probed else None))
-    return _EstimatedRuns(runs, list(_distinguish_lines(lines, runs)))
+    return _EstimatedRuns(runs, lines)
 
 
 def _distinguish_lines(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> Iterator[PlanLine]:
@@ -155,6 +152,10 @@ def plan_runs(
     is asked."""
     look_up = _LineEstimator(responses, Assumptions(), prices, 1, None, set())
     lines = [look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs]
+    return _sum_up(runs, lines, budget, out)
+
+
+def _sum_up(runs: Sequence[RunPlan], lines: Sequence[PlanLine], budget: Budget | None, out: Path) -> Planned:
     lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
     notes = list(_budget_notes(budget, lines, dollars))

@@ -227,22 +227,26 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
             # whether the data have changed.
             data_media = tuple(ref.digest for ref in sample.media)
             return replace(record, data_media=data_media)
-        return Record(
-            id=sample.id,
-            kind=sample.kind,
-            question=sample.question,
-            outcome="unsupported",
-            unscored="unsupported",
-            gold=sample.gold,
-            options=dict(sample.options),
-            groups=dict(sample.groups),
-            metadata=dict(sample.metadata),
-            media=tuple(ref.digest for ref in sample.media),
-            passes=(Pass((), Failure("unsupported", reason)),),
-            failure="unsupported",
-        )
+        return _unsupported_record(sample, reason)
 
     return flow
+
+
+def _unsupported_record(sample: Sample, reason: str) -> Record:
+    return Record(
+        id=sample.id,
+        kind=sample.kind,
+        question=sample.question,
+        outcome="unsupported",
+        unscored="unsupported",
+        gold=sample.gold,
+        options=dict(sample.options),
+        groups=dict(sample.groups),
+        metadata=dict(sample.metadata),
+        media=tuple(ref.digest for ref in sample.media),
+        passes=(Pass((), Failure("unsupported", reason)),),
+        failure="unsupported",
+    )
 
 
 def _is_text_only(capabilities: Capabilities) -> bool:

@@ -117,12 +117,7 @@ class _Reader:
                 # A module defined by the user: its code, and its settings in addition to the
                 # weights.
                 yield from self._read_definition(type(value))
-                plain = {
-                    name: each
-                    for name, each in vars(value).items()
-                    if isinstance(each, _PLAIN) and not name.startswith("_")
-                }
-                yield from self.read(plain, name)
+                yield from self.read(_plain_attributes(value), name)
         elif _is_users_class(type(value)):
             yield from self._read_definition(type(value))
             yield from self.read(_attributes(value), f"an attribute of {type(value).__name__}")
@@ -226,6 +221,10 @@ def _attributes(value: object) -> dict[str, object]:
     in_slots = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     own = inspect.getattr_static(value, "__dict__", None)
     return {**in_slots, **(getattr(value, "__dict__", {}) if own is not None else {})}
+
+
+def _plain_attributes(value: object) -> dict[str, object]:
+    return {name: each for name, each in vars(value).items() if isinstance(each, _PLAIN) and not name.startswith("_")}
 
 
 def _is_users_class(kind: type) -> bool:
