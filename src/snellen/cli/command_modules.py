@@ -1,5 +1,6 @@
 """The module of a command or action: a dataclass `Options`, whose fields are its flags and
-arguments (`snellen.api.flags`), and `main(options)`, which returns its exit code.
+arguments (`snellen.api.flags`), and `main(options)`, which returns its exit code; None
+for one that completed.
 
 A command with actions, such as `snellen curate ACTION`, is a package with a module for each, and
 `ACTIONS`, their names and help lines. Its own `main(arguments)`, if it has one, runs the action.
@@ -13,6 +14,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import add_options, read_options
 from snellen.cli.lazy_parser import add_action
 
@@ -49,5 +51,5 @@ def run_module(module: Any, arguments: Namespace) -> int:
         needs_line = any(field.name == "command_line" for field in fields(module.Options))
         more = {"command_line": arguments.command_line} if needs_line else {}
         typed = read_options(arguments, module.Options, **more)
-    code: int = module.main(typed)
-    return code
+    code: int | None = module.main(typed)
+    return code or COMPLETE

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.api.flags import argument, option, option_flags, options_field, parse_token_count
 from snellen.api.options import DEFAULT_STORE, SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
 from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
@@ -467,12 +466,11 @@ class Options(OutputOptions):
     replies."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print, write or draw a finding."""
     _check_flags(options)
     options.texts()
     write_document(FINDINGS[options.finding].document(options), options)
-    return COMPLETE
 
 
 def _check_flags(options: Options) -> None:

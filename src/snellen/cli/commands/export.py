@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs, print_warning
 from snellen.cli.output import only_file
 from snellen.cli.printing import print_line
@@ -192,7 +191,7 @@ class Options:
     and its `relationship` to the model's developer."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print the runs in a format, or write them to a file or folder."""
     output = only_file(options.output)
     export = _EXPORTS.get(options.to, Export(lambda runs, options: "", is_folder=True))
@@ -202,11 +201,11 @@ def main(options: Options) -> int:
         raise UsageError(f"{noun} a folder of files: name it with -o DIR")
     if options.to == PAGES:
         _write_pages(options, Path(output or ""))
-        return COMPLETE
+        return
     content = export.convert(open_runs(options.runs, options.sources), options)
     if isinstance(content, list):
         _write_files(content, Path(output or ""))
-        return COMPLETE
+        return
     if isinstance(content, Document):
         suffix = Path(output or "").suffix.lower()
         content = write_text(content, SUFFIXES.get(suffix, "markdown"))
@@ -214,7 +213,6 @@ def main(options: Options) -> int:
         _print_content(content)
     else:
         save(Path(output), content)
-    return COMPLETE
 
 
 def _write_pages(options: Options, folder: Path) -> None:
