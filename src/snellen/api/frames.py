@@ -45,7 +45,7 @@ class RowExport(ABC):
         from pyarrow.parquet import write_table
 
         path = Path(path)
-        with storage_errors(f"write {path}"):
+        with storage_errors("write", path):
             write_table(_arrow_table(self.to_dicts()), path)
         return path
 

@@ -183,7 +183,7 @@ def keep_recorded_run(scored: Scored) -> Path:
         content.update(encoder.encode(record))
     root = Settings.from_environment().cache / CACHE_FOLDER
     home = root / content.hexdigest()[:24]
-    with storage_errors(f"write {home}"):
+    with storage_errors("write", home):
         if not holds_run(home):
             root.mkdir(parents=True, exist_ok=True)
             unfinished = Path(tempfile.mkdtemp(dir=root, prefix="."))

@@ -48,5 +48,5 @@ def atomic_file(target: Path, *, sync: bool = False) -> Iterator[Path]:
 def save(target: Path, content: bytes | str) -> None:
     """Write a file atomically, text as UTF-8. Raises StorageError."""
     data = content.encode() if isinstance(content, str) else content
-    with storage_errors(f"write {target}"), atomic_file(target) as part:
+    with storage_errors("write", target), atomic_file(target) as part:
         part.write_bytes(data)

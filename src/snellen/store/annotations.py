@@ -88,7 +88,7 @@ _encode = msgspec.json.Encoder().encode
 def read_changes(folder: Path) -> AnnotationLog:
     """Read the changes of a run folder; without a file there are none. Raises StorageError."""
     path = folder / ANNOTATIONS_FILE
-    with storage_errors(f"read {path}"):
+    with storage_errors("read", path):
         if path.is_symlink() or not path.exists():
             return AnnotationLog((), ())
         data = path.read_bytes()

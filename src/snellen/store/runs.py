@@ -180,8 +180,10 @@ def holds_run(path: Path) -> bool:
 
 
 def _is_run(path: Path) -> bool:
-    with storage_errors(f"read {path}"):
+    try:  # of many folders
         return (path / RUN_FILE).is_file()
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 class RunWriter:
@@ -221,7 +223,7 @@ class RunWriter:
         (self.path / FAILURES_FILE).unlink(missing_ok=True)
         if not samples.exists():
             return []
-        with storage_errors(f"write {samples}"), samples.open("rb+") as file:
+        with storage_errors("write", samples), samples.open("rb+") as file:
             file.truncate(end_of_last_line(file.fileno()))
         return list(chain.from_iterable(_read_blocks(samples, _resume_decoder)))
 
@@ -230,7 +232,7 @@ class RunWriter:
         self._check_lock()
         samples, other = self.path / SAMPLES_FILE, self.path / LEFT_OUT_FILE
         remaining = samples.with_name(samples.name + ".new")
-        with storage_errors(f"write {samples}"):
+        with storage_errors("write", samples):
             with samples.open("rb") as old, remaining.open("wb") as new, other.open("ab") as out:
                 for position, line in enumerate(old):
                     (out if position in lines else new).write(line)
@@ -282,7 +284,7 @@ class RunWriter:
         if folder.exists():
             return
         self._check_lock()
-        with storage_errors(f"write to {folder}"):
+        with storage_errors("write to", folder):
             folder.mkdir(parents=True)
         for name, content in files.items():
             save(folder / name, content)
@@ -399,8 +401,10 @@ def read_records(path: Path) -> Iterator[Record]:
 def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[T]]:
     """The decoded lines of a JSONL file, about `_BLOCK` bytes at once: a call for each line would
     cost as much as its reading."""
-    with storage_errors(f"read {path}"):
+    try:  # of many folders
         file = path.open("rb")
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
     read = 0
     with file:
         while lines := file.readlines(_BLOCK):

@@ -242,7 +242,7 @@ def _check_facts(options: Options, known: Sequence[str]) -> None:
 def _write_files(files: Sequence[ExportedFile], folder: Path) -> None:
     for file in files:
         path = folder / file.path
-        with storage_errors(f"write {path}"):
+        with storage_errors("write", path):
             path.parent.mkdir(parents=True, exist_ok=True)
         save(path, file.content)
         print_line(str(path))

@@ -298,7 +298,7 @@ def _write_files(findings: TaskMapFindings, folder: Path) -> Sequence[Path]:
         texts |= taskmap_plots(findings)
     except MissingExtra as error:
         print_line(f"plots are left out: {error}", error=True)
-    with storage_errors(f"write {folder}"):
+    with storage_errors("write", folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             with atomic_file(folder / name) as part:
