@@ -45,7 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("typed", "offered", "not_offered"), OFFERS)
 def test_bash(typed: list[str], offered: set[str], not_offered: set[str], folder: Path) -> None:
-    script = 'source ./bash; COMP_WORDS=(snellen "$@"); COMP_CWORD=$#; _snellen; printf \'%s\\n\' "${COMPREPLY[@]}"'
+    script = (
+        'source ./bash; COMP_WORDS=(snellen "$@"); COMP_CWORD=$#; _shtab_snellen; printf \'%s\\n\' "${COMPREPLY[@]}"'
+    )
     done = subprocess.run(
         ["bash", "-c", script, "bash", *typed], cwd=folder, capture_output=True, text=True, check=True
     )

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import snellen.cli
-from snellen.api.flags import MISSING, FlagKey, argument, option, options_field
+from snellen.api.flags import MISSING, SHARED_FLAGS, FlagKey, argument, option, options_field
 from snellen.api.options import RunOptions, read_judges
-from snellen.api.shared_flags import SHARED_FLAGS
 from snellen.cli.flags import add_options, read_options
 from snellen.cli.parser import build_parser, import_command, parse_arguments
 from snellen.core.errors import UsageError

@@ -15,7 +15,7 @@ from snellen.models.remote import logprobs as server_logprobs
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
-from snellen.models.remote.dialect import Dialect, RemoteModelConfig
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig, to_generated
 from snellen.models.remote.errors import ReplyBlocked, error_from_status, error_in_body
 from snellen.models.remote.google import Google
 from snellen.models.remote.http import HttpClient, decode_object
@@ -58,7 +58,7 @@ def _done(steps: Coroutine[Any, Any, T]) -> T:
 def _whole(dialect: Callable[[], Dialect]) -> Callable[[bytes], object]:
     def read(data: bytes) -> object:
         reply = decode_object(data)
-        found = dialect().to_generated(reply, ASKED)
+        found = to_generated(dialect().parse_reply(reply), ASKED)
         assert found.text == found.text.strip()
         return found, error_in_body(reply)
 
@@ -70,7 +70,7 @@ def _stream(dialect: Callable[[], Dialect]) -> Callable[[bytes], object]:
 
     def read(data: bytes) -> object:
         pieces = [decode_object(line) for line in data.split(b"\n") if line.strip()]
-        return dialect().to_generated(dialect().join_stream(pieces), ASKED)
+        return to_generated(dialect().parse_reply(dialect().join_stream(pieces)), ASKED)
 
     return read
 

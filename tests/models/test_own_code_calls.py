@@ -19,7 +19,7 @@ from snellen.core.output import Failure, Generated
 from snellen.core.request import Generate, Generation, Media, Message, Ref, Text, user
 from snellen.models.hf.own_code.adapter import code_adapters
 from snellen.models.hf.own_code.asking import ask_own_code
-from snellen.models.hf.own_code.calls.messages import part_messages
+from snellen.models.hf.own_code.calls import part_messages
 from snellen.models.hf.own_code.turns import Conversation, Turn
 
 SHORT = Generation(max_new_tokens=6)

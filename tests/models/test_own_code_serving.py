@@ -125,7 +125,7 @@ def test_an_environment_without_snellen_needs_msgspec_alone(tmp_path: Path) -> N
         "spec.loader.exec_module(server)\n"
         "checkpoint = server.ServedCheckpoint('', '', '', True)\n"
         "print(checkpoint.import_snellen('models.hf.own_code.serving').__file__)\n"
-        "calls = checkpoint.import_snellen('models.hf.own_code.calls.processor')\n"
+        "calls = checkpoint.import_snellen('models.hf.own_code.calls')\n"
         "print({name.partition('.')[0] for name in sys.modules} & "
         "{'snellen', 'numpy', 'torch', 'transformers', 'PIL'})\n"
     )

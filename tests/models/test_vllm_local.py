@@ -24,9 +24,9 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Generate, Generation, Media, Rank, Ref, Text, user
+from snellen.core.watchdog import guard_processes
 from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.naming.registry import open_model, split_spec
-from snellen.models.vllm_local import watchdog
 from snellen.models.vllm_local.engine import error_line, require_vllm, start_error
 from snellen.models.vllm_local.model import VllmLocal, check_fit
 from snellen.models.vllm_local.options import read_vllm_options, vllm_identity_facts
@@ -329,7 +329,7 @@ def test_identity_and_capabilities_of_vllm_local(folder: Path) -> None:
 def test_processes_of_an_interrupted_run_end(in_order: bool) -> None:
     """What holds the GPU's memory must not outlive the command, even if that was killed."""
     engine = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    guard = subprocess.Popen([sys.executable, watchdog.__file__, str(engine.pid)], stdin=subprocess.PIPE)
+    guard = guard_processes([engine.pid], 3.0)
     guard.communicate(b"ended\n" if in_order else b"", timeout=30)
     assert (engine.poll() is None) is in_order
     engine.kill()

@@ -20,7 +20,7 @@ from snellen.models.naming.registry import open_model
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.chat import Chat
 from snellen.models.remote.completions import Completions
-from snellen.models.remote.dialect import Dialect, RemoteModelConfig
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig, to_generated
 from snellen.models.remote.errors import ReplyBlocked, error_details, error_from_status, error_in_body
 from snellen.models.remote.google import Google
 from snellen.models.remote.http import decode_object
@@ -270,7 +270,7 @@ DIALECTS: list[Callable[[], Dialect]] = [Chat, Completions, Google, lambda: Anth
 @pytest.mark.attack("any JSON as a reply", "an answer or a typed failure")
 def test_any_reply_is_an_answer_or_a_typed_failure(reply: dict[str, Any], dialect: Callable[[], Dialect]) -> None:
     try:
-        generated = dialect().to_generated(reply, ASKED)
+        generated = to_generated(dialect().parse_reply(reply), ASKED)
     except (ModelError, ReplyBlocked):
         return
     assert generated.text == generated.text.strip()
@@ -283,7 +283,7 @@ def test_any_stream_is_an_answer_or_a_typed_failure(
     pieces: list[dict[str, Any]], dialect: Callable[[], Dialect]
 ) -> None:
     try:
-        generated = dialect().to_generated(dialect().join_stream(pieces), ASKED)
+        generated = to_generated(dialect().parse_reply(dialect().join_stream(pieces)), ASKED)
     except (ModelError, ReplyBlocked):
         return
     assert generated.text == generated.text.strip()

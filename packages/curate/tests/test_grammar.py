@@ -14,7 +14,7 @@ import planted
 import pytest
 from PIL import Image
 
-from snellen.api.shared_flags import SHARED_FLAGS
+from snellen.api.flags import SHARED_FLAGS
 from snellen.cli import main
 from snellen.cli.command_modules import add_arguments
 from snellen.cli.parser import CommandLineParser

@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
-from snellen.api.results import open_runs
+from snellen.api.opening import open_runs
 from snellen.cli import main
 from snellen.core.errors import DataError
 from snellen.core.summary import Summary

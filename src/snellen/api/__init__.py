@@ -12,20 +12,22 @@ if TYPE_CHECKING:
     from snellen.api.backend_parity import parity
     from snellen.api.comparing import Comparison, compare
     from snellen.api.evaluation import aevaluate, evaluate
+    from snellen.api.opening import open_run, open_runs
     from snellen.api.options import DEFAULT_OUT, RunOptions, SourceOptions
-    from snellen.api.planning import Planned, plan
+    from snellen.api.plan_table import Planned
+    from snellen.api.planning import plan
     from snellen.api.report import report_of
     from snellen.api.report_page import write_page
     from snellen.api.resolve_benchmarks import resolve_benchmark
     from snellen.api.resolve_models import resolve_model
-    from snellen.api.results import Results, Run, SampleResult, Samples, SkippedRun, open_run, open_runs
+    from snellen.api.results import Results, Run, SampleResult, Samples, SkippedRun
     from snellen.api.scored import Scored
     from snellen.api.scoring import score, score_by_rules
 
 _MODULES = {
     "DEFAULT_OUT": "options",
     "Comparison": "comparing",
-    "Planned": "planning",
+    "Planned": "plan_table",
     "Results": "results",
     "Run": "results",
     "RunOptions": "options",
@@ -37,8 +39,8 @@ _MODULES = {
     "aevaluate": "evaluation",
     "compare": "comparing",
     "evaluate": "evaluation",
-    "open_run": "results",
-    "open_runs": "results",
+    "open_run": "opening",
+    "open_runs": "opening",
     "parity": "backend_parity",
     "plan": "planning",
     "report_of": "report",

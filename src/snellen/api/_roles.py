@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product, starmap
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from snellen.api._inputs import BenchmarkLike, benchmark_inputs
 from snellen.api._joins import Join, RequestedModel, join_requested
 from snellen.api._maker_setup import MadeSpec, add_maker_options, maker_sampling
 from snellen.api._sampling import is_greedy, refuse_sampling, split_judge_sampling, split_model_sampling
-from snellen.api.options import MAKER, RunOptions
+from snellen.api.options import MAKER, RunOptions, variant_with_roles
 from snellen.api.resolve_benchmarks import NamedBenchmark
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import RECIPE, Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model
 from snellen.core.request import CLIP, DRAWER, Sampling
+from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
-from snellen.engine.loop.plan import RunPlan, recorded_sampling
+from snellen.engine.loop.plan import RunPlan, check_fresh, recorded_sampling
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.joined import DESCRIBE
+from snellen.models.naming.custom import LoadedFile
 from snellen.models.sampling import check_sampler
 
 
@@ -245,6 +248,24 @@ class RunMatrix:
         if name not in self.model_roles.joins:
             return name
         return f"{model.identity.provider}/{model.identity.name}"
+
+
+def open_matrix(
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
+    benchmarks: BenchmarkLike,
+    options: RunOptions,
+    opener: ModelOpener,
+    custom: LoadedFile,
+    open_benchmark: Callable[[str | Benchmark, Variant, Mapping[str, str]], NamedBenchmark],
+) -> RunMatrix:
+    """Open the models and then the benchmarks of a command, by `opener` and `open_benchmark`, which
+    gets the columns that are named for a benchmark alone. Raises UsageError."""
+    check_fresh(options.fresh)
+    roles = open_roles(models, options, opener, custom.models)
+    variant = variant_with_roles(options)
+    inputs = benchmark_inputs(benchmarks, Path(options.out) / KEPT_FOLDER, variant.columns)
+    opened = [open_benchmark(spec, variant, columns) for spec, columns in inputs]
+    return RunMatrix(roles, opened, variant, custom.benchmarks, options)
 
 
 def resolve_comparison(rule: ComparisonRule, names: Sequence[str]) -> ComparisonRule:

@@ -43,12 +43,7 @@ def parity(
     stored reply could be that of the other. `tolerance` is in nats, of the log-probability of one
     token. Raises a UsageError subclass if a name, option or file cannot be used.
     """
-    if len(models) != 2:
-        raise UsageError(f"parity compares two models; got {len(models)}; name them with -m twice")
-    if limit < 1:
-        raise UsageError(f"the limit is {limit}; expected at least 1 sample")
-    if tolerance < 0:
-        raise UsageError(f"the tolerance is {tolerance:g} nats; expected 0 or more")
+    _check(models, limit, tolerance)
     out = Path(out)
     custom = load_files(load)
     resolved = resolve_benchmark(benchmark, variant, custom.benchmarks)
@@ -60,16 +55,25 @@ def parity(
             resolve_served_model(model, custom.models, servers) for model in models
         )
         if first_model.identity.digest() == second_model.identity.digest():
-            stores = (stack.enter_context(ResponseStore(None)), stack.enter_context(ResponseStore(None)))
+            stores = stack.enter_context(ResponseStore(None)), stack.enter_context(ResponseStore(None))
         else:
-            shared_store = ResponseStore(Path(store) if store else out / STORE_FILE)
-            stores = (stack.enter_context(shared_store), shared_store)
+            shared_store = stack.enter_context(ResponseStore(Path(store) if store else out / STORE_FILE))
+            stores = shared_store, shared_store
         plan = RunPlan(model=first_model, model_name=first_name, benchmark=resolved, out=out, limit=limit, seed=seed)
         requests = first_requests(plan)
         for model, responses in zip((first_model, second_model), stores, strict=True):
             check_models((model,), responses)
         questions = ask_both(resolved, (first_model, second_model), requests, stores, servers.keep_only)
     return compare(*_names(models, first_name, second_name), resolved.name, questions, tolerance)
+
+
+def _check(models: Sequence[AnyModel], limit: int, tolerance: float) -> None:
+    if len(models) != 2:
+        raise UsageError(f"parity compares two models; got {len(models)}; name them with -m twice")
+    if limit < 1:
+        raise UsageError(f"the limit is {limit}; expected at least 1 sample")
+    if tolerance < 0:
+        raise UsageError(f"the tolerance is {tolerance:g} nats; expected 0 or more")
 
 
 def _names(models: Sequence[AnyModel], first: str, second: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from snellen.analysis.comparison.paired import BenchmarkComparison, PairDifferen
 from snellen.analysis.comparison.paired import compare as compare_runs
 from snellen.api.frames import RowExport, Rows
 from snellen.api.mistakes import shorten_tracebacks
-from snellen.api.results import Results, printed_text
 from snellen.core.errors import UsageError
+from snellen.report.console import printed_text
 from snellen.report.document import Document
 from snellen.report.documents.comparison import comparison_document, comparison_names, verdicts
 from snellen.report.writers.terminal import print_document
@@ -113,7 +113,7 @@ def _distinct(runs: Iterable[Any]) -> list[RunFolder]:
         elif isinstance(run, str | Path):
             for folder in find_runs(run):
                 found.setdefault(folder.path.resolve(), folder)
-        elif isinstance(run, Results | Sequence | Iterable):
+        elif isinstance(run, Iterable):
             for folder in _distinct(run):
                 found.setdefault(folder.path.resolve(), folder)
         else:

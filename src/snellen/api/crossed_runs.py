@@ -31,7 +31,8 @@ from snellen.analysis.causes.why import DifferenceSplit, open_combinations
 from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
 from snellen.api.budget import Prices, request_limits
 from snellen.api.options import AskOptions
-from snellen.api.planning import Planned, plan_runs
+from snellen.api.plan_table import Planned
+from snellen.api.planning import plan_runs
 from snellen.api.report_page import write_page
 from snellen.api.resolve_models import resolve_served_model
 from snellen.api.why import CROSSED_FOLDER

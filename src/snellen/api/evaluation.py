@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered, refuse_unreachable_golds
-from snellen.api._judge_inputs import check_judges_see, check_judges_used
-from snellen.api._roles import RunCell, RunMatrix, open_roles
+from snellen.api._inputs import BenchmarkLike, refuse_unanswered, refuse_unreachable_golds
+from snellen.api._judge_inputs import check_judges
+from snellen.api._roles import RunCell, RunMatrix, open_matrix
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
-from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, variant_with_roles
+from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options
 from snellen.api.progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_served_model, served_names
 from snellen.api.results import Results, Run, SkippedRun
 from snellen.benchmarks.declaration.registry import language_notice
-from snellen.core.benchmark import Benchmark, FetchProgress
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
 from snellen.core.model import AnyModel, Model, abilities
-from snellen.data.in_memory import KEPT_FOLDER
-from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
+from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.projection import Forecast
-from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
+from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.loop.progress import Progress
+from snellen.engine.loop.request_broker import RequestLimits
 from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import GRACE, Notify
@@ -81,13 +81,19 @@ def evaluate(
     check_options(options)
     if is_visible(progress):
         warned, serving = warned or print_notice, serving or print_notice
+    with _interrupted_before(Path(options.out)), open_progress(progress) as followed:
+        return _Evaluation(options, command, followed, fetching, warned, serving).run(models, benchmarks)
+
+
+@contextmanager
+def _interrupted_before(out: Path) -> Iterator[None]:
+    """Raise RunInterrupted for Ctrl-C outside of a run."""
     try:
-        with open_progress(progress) as followed:
-            return _evaluate(models, benchmarks, options, command, followed, fetching, warned, serving)
+        yield
     except RunInterrupted:
         raise
     except KeyboardInterrupt:
-        raise RunInterrupted(Path(options.out)) from None
+        raise RunInterrupted(out) from None
 
 
 async def aevaluate(
@@ -122,99 +128,142 @@ async def aevaluate(
     return await run_in_thread(call)
 
 
-def _evaluate(
-    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
-    benchmarks: BenchmarkLike,
-    options: RunOptions,
-    command: str,
-    progress: Progress,
-    fetching: FetchProgress | None,
-    warned: Notify | None,
-    serving: Notify | None,
-) -> Results:
-    """Run every model on every benchmark, with servers and replicas open meanwhile; see
-    `evaluate`."""
-    check_fresh(options.fresh)
-    limits = request_limits(options.retries, options.max_failures, options.budget)
-    prices = Prices(options.prices)
-    rule = parse_stop_rule(options.until) if options.until is not None else None
-    out = Path(options.out)
-    replicated: AbstractContextManager[ReplicatedModels | None] = nullcontext()
-    if options.cluster is not None:
-        from snellen.engine.ray.cluster import ReplicatedModels
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """A call of `evaluate`: its options, and who hears of what happens."""
 
-        replicated = ReplicatedModels(options.cluster, options.load, out)
-    with (
-        Servers(out, options.serve, options.serve_timeout, serving) as servers,
-        replicated as replicas,
-        _resume_notice(command, serving, servers, replicas),
-    ):
-        custom = load_files(options.load)
-        opener = _LiveModelOpener(custom.models, servers, replicas)
-        roles = open_roles(models, options, opener, custom.models)
-        variant = variant_with_roles(options)
-        named_benchmarks = []
-        for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER, variant.columns):
-            own_variant = replace(variant, columns=columns) if columns else variant
-            benchmark = resolve_benchmark(spec, own_variant, custom.benchmarks)
-            named_benchmarks.append(NamedBenchmark(spec, benchmark, columns))
-            if warned is not None and (notice := language_notice(spec, benchmark, own_variant)):
-                warned(notice)
-        # What is on this machine is checked first: a mistake in a data file shows at once.
-        downloads = [named.benchmark for named in named_benchmarks if named.benchmark.fetch is not None]
-        for named in named_benchmarks:
-            if named.benchmark.fetch is None:
-                _prepare(named.benchmark, fetching, warned)
-                if options.require_answers:
-                    refuse_unanswered(named.benchmark)
-                refuse_unreachable_golds(named.benchmark)
-        opened = [named.benchmark for named in named_benchmarks]
-        check_judges_used(opened, roles.shared_roles)
-        check_judges_see(opened, roles.shared_roles)
-        for models_by_role in roles.roles():
-            check_roles(models_by_role)
-        prices.check(roles.all_models(), limits.budget)
-        if warned is not None:
-            for name, model in roles.models:
-                if remark := abilities(model).route_remark:
-                    warned(f"{name}: {remark}")
-        matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
-        matrix.check_extension()
-        if options.repeats > 1 and warned is not None:
+    options: RunOptions
+    command: str
+    progress: Progress
+    fetching: FetchProgress | None
+    warned: Notify | None
+    serving: Notify | None
+
+    def run(self, models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel], benchmarks: BenchmarkLike) -> Results:
+        """Run every model on every benchmark, with servers and replicas open meanwhile."""
+        options, out = self.options, Path(self.options.out)
+        limits = request_limits(options.retries, options.max_failures, options.budget)
+        prices = Prices(options.prices)
+        rule = parse_stop_rule(options.until) if options.until is not None else None
+        with (
+            Servers(out, options.serve, options.serve_timeout, self.serving) as servers,
+            _open_replicas(options) as replicas,
+            _resume_notice(self.command, self.serving, servers, replicas),
+        ):
+            custom = load_files(options.load)
+            opener = _LiveModelOpener(custom.models, servers, replicas)
+            open_benchmark = partial(self._open_benchmark, custom.benchmarks)
+            matrix = open_matrix(models, benchmarks, options, opener, custom, open_benchmark)
+            self._check_data_here(matrix.benchmarks)
+            roles = matrix.model_roles
+            check_judges(matrix.benchmarks, roles.shared_roles)
+            for models_by_role in roles.roles():
+                check_roles(models_by_role)
+            prices.check(roles.all_models(), limits.budget)
+            matrix.check_extension()
+            self._warn_about_models(matrix)
+            results = self._ask(matrix, rule, partial(self._plan, matrix, rule, limits, prices), servers)
+            results.lost.extend(servers.lost_servers())
+            return results
+
+    def _open_benchmark(
+        self,
+        custom: Mapping[str, Benchmark | BenchmarkFactory],
+        spec: str | Benchmark,
+        variant: Variant,
+        columns: Mapping[str, str],
+    ) -> NamedBenchmark:
+        own_variant = replace(variant, columns=columns) if columns else variant
+        benchmark = resolve_benchmark(spec, own_variant, custom)
+        if notice := language_notice(spec, benchmark, own_variant):
+            self._warn(notice)
+        return NamedBenchmark(spec, benchmark, columns)
+
+    def _check_data_here(self, benchmarks: Sequence[NamedBenchmark]) -> None:
+        """Check the data that are on this machine: a mistake in them shows at once."""
+        for benchmark in (named.benchmark for named in benchmarks if named.benchmark.fetch is None):
+            self._prepare(benchmark)
+            if self.options.require_answers:
+                refuse_unanswered(benchmark)
+            refuse_unreachable_golds(benchmark)
+
+    def _prepare(self, benchmark: Benchmark) -> None:
+        """Bring what the benchmark needs, so that nothing is asked in vain."""
+        if benchmark.fetch is not None:
+            benchmark.fetch(self.fetching)
+        benchmark.open()
+        if benchmark.few_shot_info is not None:
+            benchmark.few_shot_info()
+        if benchmark.unscorable:
+            self._warn(f"{benchmark.name}: {benchmark.unscorable}")
+
+    def _warn_about_models(self, matrix: RunMatrix) -> None:
+        for name, model in matrix.model_roles.models:
+            if remark := abilities(model).route_remark:
+                self._warn(f"{name}: {remark}")
+        if self.options.repeats > 1 and self.warned is not None:
             for name in matrix.greedy_models():
-                warned(f"{name}: {_NO_TEMPERATURE}")
+                self._warn(f"{name}: {_NO_TEMPERATURE}")
 
-        def run_plan(cell: RunCell, fresh: str) -> RunPlan:
-            plan = replace(
-                matrix.run_plan(cell),
-                command=command,
-                progress=progress,
-                limits=limits,
-                stop_rule=rule if isinstance(rule, PrecisionRule) else None,
-                fresh=fresh,
-                # Runs with other extractors have the same replies.
-                warned=warned if cell.extractor is roles.extractors[0] else None,
-                on_forecast=None
-                if serving is None
-                else partial(_print_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"),
-            )
-            return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
+    def _warn(self, sentence: str) -> None:
+        if self.warned is not None:
+            self.warned(sentence)
 
-        results = Results()
-        store = Path(options.store) if options.store else out / STORE_FILE
-        with ResponseStore(store) as responses:
-            fresh = options.fresh or ""
-            check_models([model for _, model in roles.models], responses, fresh=options.fresh is not None)
+    def _plan(
+        self,
+        matrix: RunMatrix,
+        rule: PrecisionRule | ComparisonRule | None,
+        limits: RequestLimits,
+        prices: Prices,
+        cell: RunCell,
+        fresh: str,
+    ) -> RunPlan:
+        """The plan of a run, whose data are here."""
+        run, say = f"{cell.model[0]} on {cell.benchmark.benchmark.name}", self.serving
+        plan = replace(
+            matrix.run_plan(cell),
+            command=self.command,
+            progress=self.progress,
+            limits=limits,
+            stop_rule=rule if isinstance(rule, PrecisionRule) else None,
+            fresh=fresh,
+            # Runs with other extractors have the same replies.
+            warned=self.warned if cell.extractor is matrix.model_roles.extractors[0] else None,
+            on_forecast=None if say is None else partial(_print_forecast, say, run),
+        )
+        return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
+
+    def _ask(
+        self,
+        matrix: RunMatrix,
+        rule: PrecisionRule | ComparisonRule | None,
+        plan: Callable[[RunCell, str], RunPlan],
+        servers: Servers,
+    ) -> Results:
+        """Make the runs, once the models answer and the data are here."""
+        options, results = self.options, Results()
+        with ResponseStore(Path(options.store) if options.store else Path(options.out) / STORE_FILE) as responses:
+            models = [model for _, model in matrix.model_roles.models]
+            check_models(models, responses, fresh=options.fresh is not None)
             # Only here, so that a refused key shows before hours of downloading.
-            for benchmark in downloads:
-                _prepare(benchmark, fetching, warned)
+            for named in matrix.benchmarks:
+                if named.benchmark.fetch is not None:
+                    self._prepare(named.benchmark)
+            fresh = options.fresh or ""
             if options.fresh == LATEST:
-                fresh = fresh_name([run_plan(cell, LATEST) for cell in matrix.cells()])
+                fresh = fresh_name([plan(cell, LATEST) for cell in matrix.cells()])
             for group in matrix.run_groups(rule):
-                plans = [run_plan(cell, fresh) for cell in group]
+                plans = [plan(cell, fresh) for cell in group]
                 _run_group(plans, responses, servers, options.html, results)
-        results.lost.extend(servers.lost_servers())
         return results
+
+
+def _open_replicas(options: RunOptions) -> AbstractContextManager[ReplicatedModels | None]:
+    if options.cluster is None:
+        return nullcontext()
+    from snellen.engine.ray.cluster import ReplicatedModels
+
+    return ReplicatedModels(options.cluster, options.load, Path(options.out))
 
 
 def _print_forecast(say: Notify, run: str, expected: Forecast) -> None:
@@ -236,17 +285,6 @@ def _resume_notice(command: str, say: Notify | None, *ended: Servers | Replicate
             what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
             say(f"{what}, none at a second Ctrl-C; continue with: {command}")
         raise
-
-
-def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Notify | None) -> None:
-    """Bring what the benchmark needs, so that nothing is asked in vain."""
-    if benchmark.fetch is not None:
-        benchmark.fetch(fetching)
-    benchmark.open()
-    if benchmark.few_shot_info is not None:
-        benchmark.few_shot_info()
-    if benchmark.unscorable and warned is not None:
-        warned(f"{benchmark.name}: {benchmark.unscorable}")
 
 
 def _run_group(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.errors import MissingExtra, StorageError
+from snellen.core.errors import MissingExtra, storage_errors
 
 if TYPE_CHECKING:
     import pandas
@@ -45,10 +45,8 @@ class RowExport(ABC):
         from pyarrow.parquet import write_table
 
         path = Path(path)
-        try:
+        with storage_errors("write", path):
             write_table(_arrow_table(self.to_dicts()), path)
-        except OSError as error:
-            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
         return path
 
 

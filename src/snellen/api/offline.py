@@ -14,13 +14,14 @@ from snellen.api._unavailable import UnavailableModel
 from snellen.api.resolve_benchmarks import NamedBenchmark, resolve_benchmark
 from snellen.api.resolve_models import resolve_model, resolve_served_model, served_names
 from snellen.benchmarks.declaration.registry import benchmark_sources, language_notice
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
+from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataMismatch, MissingExtra, UnknownName, UsageError
 from snellen.core.model import AnyModel, Model
 from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.models.hf.memory import model_memory
 from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.catalog import facts_of
+from snellen.models.naming.custom import LoadedFile
 from snellen.models.naming.registry import split_spec
 from snellen.models.naming.routes import routes_of
 from snellen.models.remote.profile import profiles
@@ -47,12 +48,12 @@ class OfflineResolver:
 
     `missing` are reasons why a run could not start, `downloads` what it would fetch first."""
 
-    def __init__(self, custom: Mapping[str, Model], servers: Servers) -> None:
+    def __init__(self, custom: LoadedFile, servers: Servers) -> None:
         self.missing: list[MissingRequirement] = []
         self.downloads: list[str] = []
         self._names_without_data: set[str] = set()
         self._unopened_models: list[str] = []
-        self._custom_models = custom
+        self._custom_models, self._custom_benchmarks = custom
         self._servers = servers
         self._offline = Settings.from_environment().offline
 
@@ -116,17 +117,13 @@ class OfflineResolver:
                 self._add_missing("extra", str(error))
 
     def benchmark(
-        self,
-        spec: str | Benchmark,
-        variant: Variant,
-        custom: Mapping[str, Benchmark | BenchmarkFactory],
-        columns: Mapping[str, str] = MappingProxyType({}),
+        self, spec: str | Benchmark, variant: Variant, columns: Mapping[str, str] = MappingProxyType({})
     ) -> NamedBenchmark:
         """The benchmark. If its data are not on this machine, that is noted (see `has_data`)."""
         if columns:
             variant = replace(variant, columns=columns)
         with force_offline():
-            benchmark = resolve_benchmark(spec, variant, custom)
+            benchmark = resolve_benchmark(spec, variant, self._custom_benchmarks)
             name = str(spec)
             try:
                 benchmark.open()

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from snellen.api._option_values import check_types, clean_value
-from snellen.api.flags import Flag, nested_option, option, parse_keys
-from snellen.api.shared_flags import EXECUTOR_KEYS, SHARED_FLAGS
+from snellen.api.flags import EXECUTOR_KEYS, SHARED_FLAGS, Flag, nested_option, option, parse_keys
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from snellen.analysis.comparison.planned_study import StudyPlan
+from snellen.api.offline import MissingRequirement
+from snellen.api.planned_studies import PlanLine
 from snellen.report import format as fmt
+from snellen.report.console import printed_text
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.documents.forecast import interval_sentence, short_count
 from snellen.report.documents.planned_study import study_lines, study_table
 from snellen.report.table import Cell, Column, Table
 from snellen.report.writers.terminal import print_document
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from snellen.api.planned_studies import PlanLine
-    from snellen.api.planning import Planned
 
 _MAX_NAMED = 3
 """Lines of the table that a sentence names at most; more are only counted."""
@@ -42,6 +41,30 @@ _RECORDS = (
 )
 
 
+class Planned(Struct, frozen=True, kw_only=True):
+    """What `plan` returns, and `snellen plan --json` prints."""
+
+    lines: list[PlanLine]
+    missing: list[MissingRequirement]
+    downloads: list[str]
+    """What would be fetched first."""
+    notes: list[str]
+    dollars: float | None
+    """Cost of all lines; None if the price of one is unknown."""
+    disk_free: int
+    """Free bytes where the runs are kept."""
+    studies: list[StudyPlan] = []
+    """With aims: what each benchmark takes to reach them."""
+
+    def __repr__(self) -> str:
+        return printed_text(lambda console: print_document(plan_document(self), console))
+
+    def _repr_html_(self) -> str:
+        from snellen.report.writers.html import write_fragment
+
+        return write_fragment(plan_document(self))
+
+
 def plan_document(planned: Planned, quiet: bool = False) -> Document:
     """The runs, the studies, and sentences on what is assumed and missing; `quiet`: what is missing
     alone."""
@@ -56,11 +79,6 @@ def plan_document(planned: Planned, quiet: bool = False) -> Document:
     blocks += _sentences(_missing_lines(planned))
     columns = [Column(name, "number") for name in _RECORDS]
     return Document(blocks, planned, Table("", columns, list(map(_record, planned.lines))))
-
-
-def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
-    """Print `plan_document`."""
-    print_document(plan_document(planned, quiet), console)
 
 
 def _sentences(texts: Iterable[str]) -> Iterator[Line]:

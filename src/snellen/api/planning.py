@@ -10,30 +10,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from snellen.analysis.comparison.planned_study import Aims, StudyPlan
-from snellen.api._inputs import BenchmarkLike, benchmark_inputs
+from snellen.analysis.comparison.planned_study import Aims
+from snellen.api._inputs import BenchmarkLike
 from snellen.api._judge_inputs import check_judges_see
-from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
+from snellen.api._roles import RunMatrix, open_matrix, resolve_comparison
 from snellen.api._unavailable import UnavailableModel
 from snellen.api.budget import Prices, request_limits
 from snellen.api.mistakes import shorten_tracebacks
-from snellen.api.offline import MissingRequirement, OfflineResolver
-from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options, variant_with_roles
+from snellen.api.offline import OfflineResolver
+from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options
+from snellen.api.plan_table import Planned
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
-from snellen.api.results import printed_text
 from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.benchmark import RECIPE
 from snellen.core.model import AnyModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
-from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget
-from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
+from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, fresh_name
 from snellen.engine.loop.probe import ProbeResult, ask_probe
+from snellen.engine.loop.request_broker import RequestLimits
 from snellen.engine.offline.estimate import Assumptions, MeasuredPace, estimate, estimate_without_data
 from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.models.naming.custom import load_files
@@ -41,33 +41,6 @@ from snellen.models.naming.image_tokens import image_token_rule
 from snellen.models.naming.prices import price_of
 from snellen.settings import force_offline
 from snellen.store.responses import STORE_FILE, ResponseStore
-
-
-class Planned(Struct, frozen=True, kw_only=True):
-    """What `plan` returns, and `snellen plan --json` prints."""
-
-    lines: list[PlanLine]
-    missing: list[MissingRequirement]
-    downloads: list[str]
-    """What would be fetched first."""
-    notes: list[str]
-    dollars: float | None
-    """Cost of all lines; None if the price of one is unknown."""
-    disk_free: int
-    """Free bytes where the runs are kept."""
-    studies: list[StudyPlan] = []
-    """With aims: what each benchmark takes to reach them."""
-
-    def __repr__(self) -> str:
-        from snellen.api.plan_table import print_plan
-
-        return printed_text(lambda console: print_plan(self, console))
-
-    def _repr_html_(self) -> str:
-        from snellen.api.plan_table import plan_document
-        from snellen.report.writers.html import write_fragment
-
-        return write_fragment(plan_document(self))
 
 
 @shorten_tracebacks
@@ -93,40 +66,55 @@ def plan(
     options = change_options(options, changes)
     check_aims(aims, options.until, like)
     check_options(options)
-    check_fresh(options.fresh)
     limits = request_limits(options.retries, options.max_failures, options.budget)
-    prices = Prices(options.prices)
-    out = Path(options.out)
-    custom = load_files(options.load)
-    resolver = OfflineResolver(custom.models, Servers(out, options.serve, options.serve_timeout))
-    roles = open_roles(models, options, resolver, custom.models)
+    prices, out, custom = Prices(options.prices), Path(options.out), load_files(options.load)
+    resolver = OfflineResolver(custom, Servers(out, options.serve, options.serve_timeout))
+    matrix = open_matrix(models, benchmarks, options, resolver, custom, resolver.benchmark)
+    roles = matrix.model_roles
     rule = _stop_rule(options.until, [name for name, _ in roles.models])
     prices.check(roles.all_models(), limits.budget)
-    variant = variant_with_roles(options)
-    named_benchmarks = [
-        resolver.benchmark(spec, variant, custom.benchmarks, columns)
-        for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER, variant.columns)
-    ]
-    check_judges_see([named.benchmark for named in named_benchmarks], roles.shared_roles)
+    check_judges_see([named.benchmark for named in matrix.benchmarks], roles.shared_roles)
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())
-    store = Path(options.store) if options.store else out / STORE_FILE
-    matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
     matrix.check_extension()
-    lines: list[PlanLine] = []
-    runs: list[RunPlan] = []
-    notes = list(resolver.notes(named_benchmarks, variant))
-    asks = probe and not resolver.missing
+    notes = list(resolver.notes(matrix.benchmarks, matrix.variant))
+    probe_notes = notes if probe and not resolver.missing else None
+    runs, lines = _estimate_runs(matrix, resolver, assumed, limits, prices, rule, probe_notes)
+    planned = _sum_up(runs, lines, limits.budget, out)
+    return structs.replace(
+        planned,
+        studies=[] if aims is None else plan_studies(runs, planned.lines, aims, like, assumed, options.repeats),
+        missing=resolver.missing,
+        downloads=resolver.downloads,
+        notes=[*notes, *planned.notes],
+    )
+
+
+class _EstimatedRuns(NamedTuple):
+    runs: list[RunPlan]
+    lines: list[PlanLine]
+    """In the same order."""
+
+
+def _estimate_runs(
+    matrix: RunMatrix,
+    resolver: OfflineResolver,
+    assumed: Assumptions,
+    limits: RequestLimits,
+    prices: Prices,
+    rule: PrecisionRule | ComparisonRule | None,
+    probe_notes: list[str] | None,
+) -> _EstimatedRuns:
+    """Estimate each run. With `probe_notes` its first samples are asked, and a sentence about a run
+    with too few of them is added."""
+    options, runs, lines = matrix.options, [], []
+    store = Path(options.store) if options.store else Path(options.out) / STORE_FILE
+    asks = probe_notes is not None
     with ResponseStore(store if asks or store.exists() else None) as responses:
-        replicas = options.cluster.replicas if options.cluster else 1
-        estimator = _LineEstimator(responses, assumed, prices, replicas, rule)
+        estimator = _LineEstimator(responses, assumed, prices, options.cluster.replicas if options.cluster else 1, rule)
         with force_offline():
-            plans = [
-                (has_data, bind_to_data(plan) if has_data else plan)
-                for has_data, plan in (
-                    (resolver.has_data(cell.benchmark), matrix.run_plan(cell)) for cell in matrix.cells()
-                )
-            ]
+            cells = [(resolver.has_data(cell.benchmark), matrix.run_plan(cell)) for cell in matrix.cells()]
+            plans = [(has_data, bind_to_data(plan) if has_data else plan) for has_data, plan in cells]
             fresh = options.fresh or ""
             if options.fresh == LATEST:
                 fresh = fresh_name([plan for has_data, plan in plans if has_data])
@@ -134,21 +122,10 @@ def plan(
             run = replace(plan, fresh=fresh, limits=limits, prices=prices.plan_prices(plan))
             runs.append(run)
             probed = _ask_probe(run, responses, rule) if asks and has_data else None
-            if probed is not None and not probed.samples:
-                notes.append(f"{run.benchmark.name}: too few questions to time a probe of them")
+            if probe_notes is not None and probed is not None and not probed.samples:
+                probe_notes.append(f"{run.benchmark.name}: too few questions to time a probe of them")
             lines.append(estimator.line(run, has_data, probed.pace if probed else None))
-    lines = list(_distinguish_lines(lines, runs))
-    dollars = _total_dollars(lines)
-    studies = [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
-    return Planned(
-        lines=lines,
-        studies=studies,
-        missing=resolver.missing,
-        downloads=resolver.downloads,
-        notes=[*notes, *_budget_notes(limits.budget, lines, dollars)],
-        dollars=dollars,
-        disk_free=_free_bytes(out),
-    )
+    return _EstimatedRuns(runs, lines)
 
 
 def _distinguish_lines(lines: Sequence[PlanLine], runs: Sequence[RunPlan]) -> Iterator[PlanLine]:
@@ -175,6 +152,10 @@ def plan_runs(
     is asked."""
     look_up = _LineEstimator(responses, Assumptions(), prices, 1, None, set())
     lines = [look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs]
+    return _sum_up(runs, lines, budget, out)
+
+
+def _sum_up(runs: Sequence[RunPlan], lines: Sequence[PlanLine], budget: Budget | None, out: Path) -> Planned:
     lines = list(_distinguish_lines(lines, runs))
     dollars = _total_dollars(lines)
     notes = list(_budget_notes(budget, lines, dollars))

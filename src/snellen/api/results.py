@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from math import inf
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from snellen.api.flags import FORMATS
 from snellen.api.frames import RowExport, Rows
-from snellen.api.mistakes import shorten_tracebacks
-from snellen.api.options import DEFAULT_OUT, SourceOptions
 from snellen.api.report import report_of
-from snellen.api.shared_flags import FORMATS
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.output import OUTCOMES, Failure
 from snellen.core.record import Record, every_pass
 from snellen.core.run import Report
 from snellen.core.summary import Interval, Summary
-from snellen.store.runs import RunFolder, find_runs
-from snellen.store.runs import open_run as open_folder
+from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image as PILImage
-    from rich.console import Console
 
     from snellen.api.comparing import Comparison
     from snellen.api.run_images import RunImages
@@ -34,8 +29,6 @@ if TYPE_CHECKING:
     from snellen.report.document import Document
 
 PAGE = "report.html"
-_WIDTH = 120
-"""Width, in characters, of a table that is not printed to a terminal."""
 _SHOWN_SAMPLES = 10
 
 
@@ -497,52 +490,9 @@ def _has_names(run: Run, names: tuple[str, ...]) -> bool:
     return names in ((run.model, run.benchmark), (run.benchmark, run.model))
 
 
-@shorten_tracebacks
-def open_run(path: Path | str) -> Run:
-    """Open a run folder. Raises UsageError if it is not one."""
-    return Run(open_folder(_checked_path(path)).path)
-
-
-@shorten_tracebacks
-def open_runs(*paths: Path | str, sources: SourceOptions | None = None) -> Results:
-    """Open the runs at these paths: run folders, folders of runs, and files of predictions, which
-    `sources` says how to score. Raises UsageError if there is none."""
-    from snellen.api.run_sources import source_folders
-
-    if not paths:
-        raise UsageError(f"no folder of runs is named; expected open_runs({DEFAULT_OUT!r})")
-    folders: dict[Path, Path] = {}
-    for path in source_folders([_checked_path(path) for path in paths], sources or SourceOptions()):
-        for run in find_runs(path):
-            folders.setdefault(run.path.resolve(), run.path)
-    return Results(map(Run, folders.values()))
-
-
-def _checked_path(path: object) -> Path:
-    """The path of a run. Raises UsageError for a value that is none."""
-    if isinstance(path, RunFolder):
-        return path.path
-    if isinstance(path, str | PurePath):
-        return Path(path)
-    raise UsageError(
-        f"a run cannot be opened from a value of type {type(path).__name__}; expected the path of "
-        f"its folder, such as '{DEFAULT_OUT}/RUN'"
-    )
-
-
-def printed_text(print_to: Callable[[Console], None]) -> str:
-    """The output that a function prints, as plain text as wide as the terminal."""
-    from snellen.report.console import Terminal
-
-    usual = Terminal()
-    width = usual.width if usual.is_terminal else _WIDTH
-    out = io.StringIO()
-    print_to(Terminal(file=out, width=width, color_system=None, force_jupyter=False))
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
-
-
 def _runs_text(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
     """The table of `snellen run`, then a line for each run and the remarks."""
+    from snellen.report.console import printed_text
     from snellen.report.documents.run_document import run_document
     from snellen.report.writers.terminal import print_document
 

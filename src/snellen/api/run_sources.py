@@ -19,7 +19,7 @@ import msgspec
 
 from snellen.api.options import SourceOptions
 from snellen.core.benchmark import Variant
-from snellen.core.errors import StorageError, UsageError
+from snellen.core.errors import UsageError, storage_errors
 from snellen.core.missing_file import missing_file
 from snellen.data.columns import REPLY_COLUMNS, column_name
 from snellen.settings import Settings
@@ -178,7 +178,7 @@ def keep_recorded_run(scored: Scored) -> Path:
         content.update(encoder.encode(record))
     root = Settings.from_environment().cache / CACHE_FOLDER
     home = root / content.hexdigest()[:24]
-    try:
+    with storage_errors("write", home):
         if not holds_run(home):
             root.mkdir(parents=True, exist_ok=True)
             unfinished = Path(tempfile.mkdtemp(dir=root, prefix="."))
@@ -187,8 +187,6 @@ def keep_recorded_run(scored: Scored) -> Path:
                 _move_into_place(unfinished, home)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
-    except OSError as error:
-        raise StorageError(f"cannot write {home}: {error.strerror or error}") from error
     return distinct_runs([home])[0].path
 
 

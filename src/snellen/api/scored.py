@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from snellen.api.options import DEFAULT_OUT
-from snellen.api.results import Run, SampleResult, Samples, printed_text
+from snellen.api.results import Run, SampleResult, Samples
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
@@ -63,6 +63,7 @@ class Scored(NamedTuple):
         return Samples(map(SampleResult, self.records))
 
     def __repr__(self) -> str:
+        from snellen.report.console import printed_text
         from snellen.report.documents.run_document import run_document
         from snellen.report.writers.terminal import print_document
 

@@ -14,7 +14,7 @@ from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.api.resolve_models import resolve_model
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import AnyModel, MutableModel
+from snellen.core.model import AnyModel, Model, MutableModel
 from snellen.engine.ray.cluster import RayCluster
 from snellen.models.hf.lora import LoraOptions, require_tuning
 from snellen.models.hf.model import HuggingFace
@@ -73,11 +73,7 @@ def task_map(
     _check_options(options)
     require_tuning("snellen taskmap")
     name, instance = resolve_model(model, {})
-    if not isinstance(instance, HuggingFace) or isinstance(instance, MutableModel):
-        raise UsageError(
-            f"{name} cannot be fine-tuned: a task map needs the weights of a model, in this "
-            "process and of its own; give hf/<hub id or folder> or snellen/tiny-early"
-        )
+    instance = _tunable(name, instance)
     replication = None
     if cluster is not None:
         if not isinstance(model, str):
@@ -96,6 +92,16 @@ def task_map(
     return _build_map(name, instance, resolved, options, tasks, vectors)
 
 
+def _tunable(name: str, model: Model) -> HuggingFace:
+    """Raises UsageError for a model whose weights cannot be tuned."""
+    if not isinstance(model, HuggingFace) or isinstance(model, MutableModel):
+        raise UsageError(
+            f"{name} cannot be fine-tuned: a task map needs the weights of a model, in this "
+            "process and of its own; give hf/<hub id or folder> or snellen/tiny-early"
+        )
+    return model
+
+
 def _build_map(
     name: str,
     model: HuggingFace,
@@ -111,10 +117,7 @@ def _build_map(
     distances = mean_distances(maps)
     tree = build_tree(distances, options.linkage)
     clusters = cut_names(tree, names, options.clusters)
-    control = None
-    if options.control is not None:
-        control_maps = [vector_distances(of_seed[len(names) :]) for of_seed in vectors]
-        control = _control_map(options, names, distances, mean_distances(control_maps))
+    control = _control_map(options, names, distances, vectors)
     seeds = options.all_seeds()
     return TaskMap(
         model=name,
@@ -140,9 +143,15 @@ def _build_map(
 
 
 def _control_map(
-    options: TaskMapOptions, names: Sequence[str], distances: NDArray[float64], control: NDArray[float64]
-) -> ControlMap:
-    assert options.control is not None
+    options: TaskMapOptions,
+    names: Sequence[str],
+    distances: NDArray[float64],
+    vectors: Sequence[Sequence[StoredVector]],
+) -> ControlMap | None:
+    """The map of the control's vectors, which come last of each seed; None without a control."""
+    if options.control is None:
+        return None
+    control = mean_distances([vector_distances(of_seed[len(names) :]) for of_seed in vectors])
     return ControlMap(
         control=options.control,
         distances=tuple(tuple(row) for row in control.tolist()),

@@ -72,21 +72,17 @@ def explain(
     runs = [_open_single_run(path) for path in folders]
     names = names or _names(runs, folders)
     hides_settings = _hide_settings(runs)
-    pair = (
-        _side(runs[0], names[0], hides_settings and is_recorded(runs[0])),
-        _side(runs[1], names[1], hides_settings and is_recorded(runs[1])),
+    first_side, second_side = (
+        _side(run, name, hides_settings and is_recorded(run)) for run, name in zip(runs, names, strict=True)
     )
+    pair = first_side, second_side
     differences = find_differences(*pair)
     helpers = [] if hides_settings else _sides_between(pair, differences, runs, others)
     rescorer = _ReplyRescorer(pair, sources.data)
     split = why(*pair, others=helpers, rescore=rescorer, examples=examples, level=level)
     scores = {split.first: split.first_score, split.second: split.second_score}
-    mean_notices = [
-        line for run, name in zip(runs, names, strict=True) for line in _headline_notice(run, name, scores[name])
-    ]
-    unfinished = [
-        f"{side.name} is not complete" for side in helpers if side.info is not None and side.info.status != "complete"
-    ]
+    mean_notices = chain(*(_headline_notice(run, name, scores[name]) for run, name in zip(runs, names, strict=True)))
+    unfinished = [f"{side.name} is not complete" for side in helpers if side.info and side.info.status != "complete"]
     notices = (*split.notices, *unfinished, *dict.fromkeys(rescorer.problems), *mean_notices)
     return Explanation(structs.replace(split, notices=notices), tuple(warnings), pair, runs[0].path)
 

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from snellen.api.flags import FLAGS, Flag, FlagKey, field_default, option_flags, parse_keys, parse_pairs
+from snellen.api.flags import FLAGS, SHARED_FLAGS, Flag, FlagKey, field_default, option_flags, parse_keys, parse_pairs
 from snellen.api.options import SourceOptions
-from snellen.api.shared_flags import SHARED_FLAGS
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 

@@ -41,29 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code (`snellen.cli.exit_codes`)."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        # Actions import the options that they declare as flags, which takes a while.
-        arguments = parse_arguments(argv)
+        return _run(argv)
     except SnellenError as error:
-        return _print_mistake(error)
-    except KeyboardInterrupt:
-        print("snellen: stopped", file=sys.stderr)
-        return INTERRUPTED
-    arguments.command_line = " ".join(["snellen", *map(_quote, argv)])
-    try:
-        if getattr(arguments, "quiet", False) or not _is_interactive():
-            from snellen.settings import disable_progress_bars
-
-            disable_progress_bars()
-        from snellen.cli.command_modules import run_module
-
-        command = import_command(arguments.command)
-        with _sigterm_as_ctrl_c():
-            code = run_module(command, arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return code
-    except SnellenError as error:
-        return _print_mistake(error)
+        print(escape_controls(f"snellen: {error}"), file=sys.stderr)
+        return MISTAKE
     except MemoryError:
         print(f"snellen: {_OUT_OF_MEMORY}", file=sys.stderr)
         return MISTAKE
@@ -88,9 +69,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _print_mistake(error: SnellenError) -> int:
-    print(escape_controls(f"snellen: {error}"), file=sys.stderr)
-    return MISTAKE
+def _run(argv: Sequence[str]) -> int:
+    arguments = parse_arguments(argv)
+    arguments.command_line = " ".join(["snellen", *map(_quote, argv)])
+    if getattr(arguments, "quiet", False) or not _is_interactive():
+        from snellen.settings import disable_progress_bars
+
+        disable_progress_bars()
+    from snellen.cli.command_modules import run_module
+
+    command = import_command(arguments.command)
+    with _sigterm_as_ctrl_c():
+        code = run_module(command, arguments)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return code
 
 
 def _is_interactive() -> bool:

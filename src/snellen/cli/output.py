@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.flags import option
-from snellen.api.shared_flags import FORMATS
+from snellen.api.flags import FORMATS, option
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 from snellen.core.terminal_text import escape_controls

@@ -1,7 +1,7 @@
 """Commands of other packages, found by the entry-point group `snellen.commands`.
 
-An entry point NAME is a module with `Options` and `main(options)` (`cli.command_modules`) or, with
-actions, `add(parser)` and `main(arguments)`.
+An entry point NAME is a module as `cli.command_modules` has it, or one with `add(parser)` and
+`main(arguments)`.
 """
 
 from __future__ import annotations

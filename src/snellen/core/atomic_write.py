@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from snellen.core.errors import StorageError
+from snellen.core.errors import storage_errors
 
 
 def modification_stamp(stat: os.stat_result) -> str:
@@ -50,11 +50,8 @@ def atomic_file(target: Path, *, sync: bool = False) -> Iterator[Path]:
 def save(target: Path, content: bytes | str) -> None:
     """Write a file atomically, text as UTF-8. Raises StorageError."""
     data = content.encode() if isinstance(content, str) else content
-    try:
-        with atomic_file(target) as part:
-            part.write_bytes(data)
-    except OSError as error:
-        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    with storage_errors("write", target), atomic_file(target) as part:
+        part.write_bytes(data)
 
 
 def save_json_lines(target: Path, values: Iterable[object], *, sort_keys: bool = False) -> int:
@@ -62,12 +59,10 @@ def save_json_lines(target: Path, values: Iterable[object], *, sort_keys: bool =
     whatever `values` raise."""
     encode = msgspec.json.Encoder(order="deterministic" if sort_keys else None).encode
     count = 0
-    try:
+    with storage_errors("write", target):
         target.absolute().parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as part, part.open("wb") as file:
             for value in values:
                 file.write(encode(value) + b"\n")
                 count += 1
-    except OSError as error:
-        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
     return count

@@ -93,6 +93,22 @@ class ModelError(SnellenError):
         self.retry_after = retry_after
 
 
+class storage_errors:
+    """Turn an error of the operating system into a StorageError that one cannot do `what` to a file
+    or folder, such as `write`."""
+
+    __slots__ = ("_path", "_what")
+
+    def __init__(self, what: str, path: object) -> None:
+        self._what, self._path = what, path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise StorageError(f"cannot {self._what} {self._path}: {error.strerror or error}") from error
+
+
 def error_lines(error: object) -> list[str]:
     """The lines of an error's message; its class if the message is empty."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

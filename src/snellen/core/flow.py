@@ -31,3 +31,14 @@ def run_flow(flow: Steps[T], answer: Callable[[Request], Output]) -> T:
     except StopIteration as stop:
         result: T = stop.value
         return result
+
+
+def change_requests(steps: Steps[T], change: Callable[[Request], Request]) -> Steps[T]:
+    """Steps whose requests are changed before they are asked."""
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send((yield change(request)))
+    except StopIteration as stop:
+        result: T = stop.value
+        return result

@@ -22,7 +22,7 @@ import msgspec
 from filelock import FileLock, Timeout
 from msgspec import Meta, Struct
 
-from snellen.core.errors import StorageError
+from snellen.core.errors import StorageError, storage_errors
 
 ANNOTATIONS_FILE = "annotations.jsonl"
 LOCK_FILE = ".annotations.lock"
@@ -88,12 +88,10 @@ _encode = msgspec.json.Encoder().encode
 def read_changes(folder: Path) -> AnnotationLog:
     """Read the changes of a run folder; without a file there are none. Raises StorageError."""
     path = folder / ANNOTATIONS_FILE
-    try:
+    with storage_errors("read", path):
         if path.is_symlink() or not path.exists():
             return AnnotationLog((), ())
         data = path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
     changes: list[AnnotationChange] = []
     unreadable: list[int] = []
     # A last line without an end may still be being written.

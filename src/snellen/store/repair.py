@@ -105,7 +105,7 @@ def _copy_sound_rows(path: Path, source: sqlite3.Connection, target: sqlite3.Con
     added = [name if name in columns else "NULL" for name in _NEWER_COLUMNS]
     tables = {row[0] for row in source.execute("SELECT name FROM sqlite_master")}
     rows = f"SELECT digest, model, packed, output, {', '.join(added)} FROM responses"
-    replies = without_checksum = damaged = media = damaged_media = 0
+    replies = without_checksum = damaged = 0
     models: set[int] = set()
     sound: set[bytes] = set()
     (pages,) = source.execute("PRAGMA page_count").fetchone()
@@ -127,19 +127,25 @@ def _copy_sound_rows(path: Path, source: sqlite3.Connection, target: sqlite3.Con
             row_checksum = checksum(digest, output)
             values = (digest, model, packed, output, row_checksum, stored_at, run)
             target.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-    if "media" in tables:
-        digests = [str(row[0]) for row in _rows_before_damage(source, "SELECT digest FROM media")]
-        for digest_hex in digests:
-            row = next(_rows_before_damage(source, "SELECT data FROM media WHERE digest = ?", digest_hex), None)
-            if row is None or not is_sound_medium(digest_hex, row[0]):
-                damaged_media += 1
-                continue
-            media += 1
-            if target is not None:
-                target.execute("INSERT OR IGNORE INTO media VALUES (?, ?)", (digest_hex, row[0]))
+    media, damaged_media = _copy_media(source, target) if "media" in tables else (0, 0)
     if target is not None:
         _copy_names(source, target, models, tables)
     return StoreCheck(replies, without_checksum, damaged, media, damaged_media, errors)
+
+
+def _copy_media(source: sqlite3.Connection, target: sqlite3.Connection | None) -> tuple[int, int]:
+    """Check every medium, and copy the sound ones if there is a target; how many are sound and how
+    many damaged."""
+    sound = 0
+    digests = [str(row[0]) for row in _rows_before_damage(source, "SELECT digest FROM media")]
+    for digest in digests:
+        row = next(_rows_before_damage(source, "SELECT data FROM media WHERE digest = ?", digest), None)
+        if row is None or not is_sound_medium(digest, row[0]):
+            continue
+        sound += 1
+        if target is not None:
+            target.execute("INSERT OR IGNORE INTO media VALUES (?, ?)", (digest, row[0]))
+    return sound, len(digests) - sound
 
 
 def _copy_names(source: sqlite3.Connection, target: sqlite3.Connection, models: set[int], tables: set[str]) -> None:

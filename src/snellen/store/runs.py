@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
+from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, storage_errors
 from snellen.core.missing_file import missing_file
 from snellen.core.record import Pass, Record, Repeat, credits_empty_reply, is_drawn
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
@@ -180,7 +180,7 @@ def holds_run(path: Path) -> bool:
 
 
 def _is_run(path: Path) -> bool:
-    try:
+    try:  # of many folders
         return (path / RUN_FILE).is_file()
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
@@ -223,11 +223,8 @@ class RunWriter:
         (self.path / FAILURES_FILE).unlink(missing_ok=True)
         if not samples.exists():
             return []
-        try:
-            with samples.open("rb+") as file:
-                file.truncate(end_of_last_line(file.fileno()))
-        except OSError as error:
-            raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
+        with storage_errors("write", samples), samples.open("rb+") as file:
+            file.truncate(end_of_last_line(file.fileno()))
         return list(chain.from_iterable(_read_blocks(samples, _resume_decoder)))
 
     def exclude_lines(self, lines: Collection[int]) -> None:
@@ -235,13 +232,11 @@ class RunWriter:
         self._check_lock()
         samples, other = self.path / SAMPLES_FILE, self.path / LEFT_OUT_FILE
         remaining = samples.with_name(samples.name + ".new")
-        try:
+        with storage_errors("write", samples):
             with samples.open("rb") as old, remaining.open("wb") as new, other.open("ab") as out:
                 for position, line in enumerate(old):
                     (out if position in lines else new).write(line)
             remaining.replace(samples)
-        except OSError as error:
-            raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
 
     def record_spending(self, spent: dict[str, RoleUsage]) -> None:
         """Append what the run has spent over all starts, so that a kill does not lose it."""
@@ -289,10 +284,8 @@ class RunWriter:
         if folder.exists():
             return
         self._check_lock()
-        try:
+        with storage_errors("write to", folder):
             folder.mkdir(parents=True)
-        except OSError as error:
-            raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
         for name, content in files.items():
             save(folder / name, content)
 
@@ -408,7 +401,7 @@ def read_records(path: Path) -> Iterator[Record]:
 def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[T]]:
     """The decoded lines of a JSONL file, about `_BLOCK` bytes at once: a call for each line would
     cost as much as its reading."""
-    try:
+    try:  # of many folders
         file = path.open("rb")
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.api.flags import argument, option, option_flags, options_field, parse_token_count
 from snellen.api.options import DEFAULT_STORE, SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
 from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
@@ -27,133 +26,6 @@ if TYPE_CHECKING:
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
 _LABEL_SUFFIXES = (".json", ".csv")
-
-
-class Finding(NamedTuple):
-    """What `snellen analyse` can find, and the flags that only some findings have."""
-
-    help: str
-    flags: Sequence[str] = ()
-
-
-_JUDGED = ("--group", "--judge", "--load", "--store", "--sheet", "--each", "--seed", "--labels")
-_SCORES = ("--group", "--only")
-FINDINGS: Mapping[str, Finding] = {
-    "letters": Finding("letters chosen against gold, and a test of position bias"),
-    "refusals": Finding("refusals by group, and the score without them", ("--group",)),
-    "steps": Finding("replies parsed at each step: label, content, language model"),
-    "abilities": Finding(
-        "groups by the best score of any model, and samples that all get wrong", (*_SCORES, "--top", "--each")
-    ),
-    "cards": Finding("the same; -o draws these samples with their images", (*_SCORES, "--top", "--each")),
-    "radar": Finding("scores by group for each model, and where it is strong or weak", _SCORES),
-    "profile": Finding("the same; -o draws groups as rows, not around a centre", _SCORES),
-    "languages": Finding("English and Chinese scores of each model, side by side", ("--group",)),
-    "gains": Finding(
-        "what a setting contributes to a score: images, thinking, examples, any other",
-        ("--group", "--by", "--language-model"),
-    ),
-    "yes-no": Finding(
-        "replies that ignore the instruction, contradictory pairs, bias to yes, and by a judge "
-        "wrong answers whose explanation supports the right one",
-        _JUDGED,
-    ),
-    "budget": Finding(
-        "score, and right answers per million tokens, as if replies had been limited to fewer tokens", ("--at",)
-    ),
-    "errors": Finding("a page to label why answers are wrong, and a summary of the labels", _JUDGED),
-    "readers": Finding(
-        "precision and recall of the parsing rules on labelled replies, and of the language "
-        "models that read what no rule can parse, on a sheet that people fill in",
-        ("--sheet", "--share", "--seed", "--labels"),
-    ),
-}
-
-
-def findings_with(flag: str) -> list[str]:
-    """The findings that have a flag; none for flags of all of them."""
-    return [name for name, finding in FINDINGS.items() if flag in finding.flags]
-
-
-def _finding_option(name: str, help: str = "", default: Any = None, **settings: Any) -> Any:
-    """A flag that some findings have."""
-    return option(default, name, help, group=f"for {', '.join(findings_with(name))}", **settings)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options(OutputOptions):
-    """What `snellen analyse` takes."""
-
-    finding: str = argument(
-        "FINDING", "; ".join(f"{name}: {finding.help}" for name, finding in FINDINGS.items()), choices=tuple(FINDINGS)
-    )
-    sources: Sequence[str] = argument(
-        "RUN",
-        f"{RUNS}; for abilities, radar and profile also one CSV of scores (model, then a column "
-        "for each group, or model, subtask, accuracy); for languages two, English first; for "
-        "errors also saved labels (.json, .csv), to count them and see how far labellers agree; "
-        "for readers none, to measure the parsing rules on the labels that Snellen has",
-        "*",
-    )
-    reading: SourceOptions = options_field(SourceOptions)
-    group: str | None = _finding_option("--group")
-    """None: `category`; for yes-no and gains none. For languages the column of CSV files, without
-    it `overall`."""
-    only: str | None = _finding_option("--only")
-    """Models and groups."""
-    top: int = _finding_option("--top", default=4)
-    """The hardest groups whose samples are shown."""
-    each: int | None = _finding_option("--each")
-    """Samples of each hard group (None: 3), explanations of each verdict (30), wrong answers of
-    each subtask and run (5)."""
-    by: str | None = _finding_option(
-        "--by",
-        "the setting, e.g. images, referring, lang, and its value in the runs to compare with "
-        "(default: control, cot and shots, each against the run without it)",
-        metavar="SETTING[=BASE]",
-    )
-    language_model: str | None = _finding_option(
-        "--language-model",
-        "a blind run of the language model on which the models are based; shows the multi-modal leakage",
-        metavar="RUN",
-    )
-    at: str | None = _finding_option(
-        "--at", "the limits to compute, e.g. 512,2k,8k (default: powers of two)", metavar="N,..."
-    )
-    judge: Sequence[str] = _finding_option("--judge", default=())
-    load: Sequence[str] = _finding_option("--load", default=())
-    store: str = _finding_option("--store", default=DEFAULT_STORE)
-    """Holds the judge's replies."""
-    sheet: str | None = _finding_option("--sheet", "write a sheet or page to be labelled", metavar="FILE")
-    """None: for errors `errors.html`, else no sheet is written."""
-    share: float = _finding_option("--share", default=0.1)
-    """The share of the unread replies in the sheet."""
-    seed: int = _finding_option("--seed", default=0)
-    """Of what a sheet or page samples."""
-    labels: str | None = _finding_option(
-        "--labels", "labels of people, as a sheet or page that they filled in", metavar="FILE"
-    )
-    """They measure and correct a judge's errors, or those of a language model that reads
-    replies."""
-
-
-def main(options: Options) -> int:
-    """Print, write or draw a finding."""
-    _check_flags(options)
-    options.texts()
-    write_document(_DOCUMENTS[options.finding](options), options)
-    return COMPLETE
-
-
-def _check_flags(options: Options) -> None:
-    """Raises UsageError for a flag that the finding does not have, and where there is no run."""
-    for field, flag, default in option_flags(Options):
-        findings = findings_with(flag.name)
-        is_foreign = findings and options.finding not in findings
-        if is_foreign and getattr(options, field) != default:
-            raise UsageError(f"{flag.name} is a flag of {', '.join(findings)}, not of {options.finding}; leave it out")
-    if not options.sources and options.finding != "readers":
-        raise UsageError(f"analyse {options.finding} needs RUN: {RUNS}")
 
 
 def _runs(options: Options) -> tuple[list[RunFolder], list[str]]:
@@ -478,18 +350,135 @@ def _reader_sheet(options: Options, runs: Sequence[RunFolder]) -> Document:
     return Document([Line(said, "heading", is_unbroken=True)])
 
 
-_DOCUMENTS: Mapping[str, Callable[[Options], Document]] = {
-    "letters": _letters,
-    "refusals": _refusals,
-    "steps": _steps,
-    "abilities": _abilities,
-    "cards": _cards,
-    "radar": _radar,
-    "profile": _profile,
-    "languages": _languages,
-    "gains": _gains,
-    "yes-no": _yes_no,
-    "budget": _budget,
-    "errors": _errors,
-    "readers": _readers,
+class Finding(NamedTuple):
+    """What `snellen analyse` can find, and the flags that only some findings have."""
+
+    help: str
+    document: Callable[[Options], Document]
+    flags: Sequence[str] = ()
+
+
+_JUDGED = ("--group", "--judge", "--load", "--store", "--sheet", "--each", "--seed", "--labels")
+_SCORES = ("--group", "--only")
+FINDINGS: Mapping[str, Finding] = {
+    "letters": Finding("letters chosen against gold, and a test of position bias", _letters),
+    "refusals": Finding("refusals by group, and the score without them", _refusals, ("--group",)),
+    "steps": Finding("replies parsed at each step: label, content, language model", _steps),
+    "abilities": Finding(
+        "groups by the best score of any model, and samples that all get wrong",
+        _abilities,
+        (*_SCORES, "--top", "--each"),
+    ),
+    "cards": Finding("the same; -o draws these samples with their images", _cards, (*_SCORES, "--top", "--each")),
+    "radar": Finding("scores by group for each model, and where it is strong or weak", _radar, _SCORES),
+    "profile": Finding("the same; -o draws groups as rows, not around a centre", _profile, _SCORES),
+    "languages": Finding("English and Chinese scores of each model, side by side", _languages, ("--group",)),
+    "gains": Finding(
+        "what a setting contributes to a score: images, thinking, examples, any other",
+        _gains,
+        ("--group", "--by", "--language-model"),
+    ),
+    "yes-no": Finding(
+        "replies that ignore the instruction, contradictory pairs, bias to yes, and by a judge "
+        "wrong answers whose explanation supports the right one",
+        _yes_no,
+        _JUDGED,
+    ),
+    "budget": Finding(
+        "score, and right answers per million tokens, as if replies had been limited to fewer tokens",
+        _budget,
+        ("--at",),
+    ),
+    "errors": Finding("a page to label why answers are wrong, and a summary of the labels", _errors, _JUDGED),
+    "readers": Finding(
+        "precision and recall of the parsing rules on labelled replies, and of the language "
+        "models that read what no rule can parse, on a sheet that people fill in",
+        _readers,
+        ("--sheet", "--share", "--seed", "--labels"),
+    ),
 }
+
+
+def findings_with(flag: str) -> list[str]:
+    """The findings that have a flag; none for flags of all of them."""
+    return [name for name, finding in FINDINGS.items() if flag in finding.flags]
+
+
+def _finding_option(name: str, help: str = "", default: Any = None, **settings: Any) -> Any:
+    """A flag that some findings have."""
+    return option(default, name, help, group=f"for {', '.join(findings_with(name))}", **settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OutputOptions):
+    """What `snellen analyse` takes."""
+
+    finding: str = argument(
+        "FINDING", "; ".join(f"{name}: {finding.help}" for name, finding in FINDINGS.items()), choices=tuple(FINDINGS)
+    )
+    sources: Sequence[str] = argument(
+        "RUN",
+        f"{RUNS}; for abilities, radar and profile also one CSV of scores (model, then a column "
+        "for each group, or model, subtask, accuracy); for languages two, English first; for "
+        "errors also saved labels (.json, .csv), to count them and see how far labellers agree; "
+        "for readers none, to measure the parsing rules on the labels that Snellen has",
+        "*",
+    )
+    reading: SourceOptions = options_field(SourceOptions)
+    group: str | None = _finding_option("--group")
+    """None: `category`; for yes-no and gains none. For languages the column of CSV files, without
+    it `overall`."""
+    only: str | None = _finding_option("--only")
+    """Models and groups."""
+    top: int = _finding_option("--top", default=4)
+    """The hardest groups whose samples are shown."""
+    each: int | None = _finding_option("--each")
+    """Samples of each hard group (None: 3), explanations of each verdict (30), wrong answers of
+    each subtask and run (5)."""
+    by: str | None = _finding_option(
+        "--by",
+        "the setting, e.g. images, referring, lang, and its value in the runs to compare with "
+        "(default: control, cot and shots, each against the run without it)",
+        metavar="SETTING[=BASE]",
+    )
+    language_model: str | None = _finding_option(
+        "--language-model",
+        "a blind run of the language model on which the models are based; shows the multi-modal leakage",
+        metavar="RUN",
+    )
+    at: str | None = _finding_option(
+        "--at", "the limits to compute, e.g. 512,2k,8k (default: powers of two)", metavar="N,..."
+    )
+    judge: Sequence[str] = _finding_option("--judge", default=())
+    load: Sequence[str] = _finding_option("--load", default=())
+    store: str = _finding_option("--store", default=DEFAULT_STORE)
+    """Holds the judge's replies."""
+    sheet: str | None = _finding_option("--sheet", "write a sheet or page to be labelled", metavar="FILE")
+    """None: for errors `errors.html`, else no sheet is written."""
+    share: float = _finding_option("--share", default=0.1)
+    """The share of the unread replies in the sheet."""
+    seed: int = _finding_option("--seed", default=0)
+    """Of what a sheet or page samples."""
+    labels: str | None = _finding_option(
+        "--labels", "labels of people, as a sheet or page that they filled in", metavar="FILE"
+    )
+    """They measure and correct a judge's errors, or those of a language model that reads
+    replies."""
+
+
+def main(options: Options) -> None:
+    """Print, write or draw a finding."""
+    _check_flags(options)
+    options.texts()
+    write_document(FINDINGS[options.finding].document(options), options)
+
+
+def _check_flags(options: Options) -> None:
+    """Raises UsageError for a flag that the finding does not have, and where there is no run."""
+    for field, flag, default in option_flags(Options):
+        findings = findings_with(flag.name)
+        is_foreign = findings and options.finding not in findings
+        if is_foreign and getattr(options, field) != default:
+            raise UsageError(f"{flag.name} is a flag of {', '.join(findings)}, not of {options.finding}; leave it out")
+    if not options.sources and options.finding != "readers":
+        raise UsageError(f"analyse {options.finding} needs RUN: {RUNS}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
 from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
@@ -40,7 +39,7 @@ class Options(OutputOptions):
     )
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print the differences, tests and ranks of runs."""
     from snellen.analysis.comparison.paired import compare
     from snellen.report.documents.comparison import comparison_document, comparison_names
@@ -61,4 +60,3 @@ def main(options: Options) -> int:
         siblings=options.siblings,
     )
     write_document(comparison_document(comparison), options)
-    return COMPLETE

@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass
 
 from snellen.api.flags import argument
-from snellen.cli.exit_codes import COMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,9 +15,8 @@ class Options:
     shell: str = argument("SHELL", "bash, zsh or fish", choices=("bash", "zsh", "fish"))
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print the script that completes commands, flags and names."""
     from snellen.cli.completion import completion_script
 
     sys.stdout.write(completion_script(options.shell))
-    return COMPLETE

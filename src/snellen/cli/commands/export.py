@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs, print_warning
 from snellen.cli.output import only_file
 from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
-from snellen.core.errors import StorageError, UnknownName, UsageError
+from snellen.core.errors import UnknownName, UsageError, storage_errors
 from snellen.core.terminal_text import escape_controls
 from snellen.report.document import Document
 from snellen.report.writers import SUFFIXES, write_text
@@ -25,52 +24,6 @@ from snellen.store.export.every_eval_ever import RELATIONSHIPS
 from snellen.store.runs import RunFolder, require_single
 
 PAGES = "pages"
-FORMATS = (
-    "inspect",
-    "lmms-eval",
-    "eee",
-    "hf-eval-results",
-    "vlmevalkit-tsv",
-    "vlmevalkit-xlsx",
-    "mmbench-submission",
-    "mmt-submission",
-    "mmt-table",
-    "seed-results",
-    "seed-table",
-    "seed-heatmap",
-    "annotations-csv",
-    "annotations-jsonl",
-    PAGES,
-)
-_HELP = (
-    "inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: its "
-    "results and samples, in a folder; eee: records of Every Eval Ever, in a folder "
-    "(--facts organization, relationship); "
-    "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository (--facts "
-    "dataset, task, source_url); vlmevalkit-tsv, "
-    "vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; mmbench-submission: the "
-    "workbook the MMBench server takes; mmt-submission: the table MMT-Bench's server takes for its "
-    "ALL split; mmt-table: its Table 2 for these runs, with average ranks; seed-results: "
-    "SEED-Bench's results.json; seed-table: its levels, subparts and ranks; seed-heatmap: ranks "
-    "per dimension as SVG; annotations-csv, annotations-jsonl: what was noted about samples and "
-    "replies in the pages of `snellen view`; pages: a folder of these pages"
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What `snellen export` takes."""
-
-    runs: Sequence[str] = argument("RUN", RUNS, "+")
-    sources: SourceOptions = options_field(SourceOptions)
-    to: str = option(MISSING, "--to", _HELP, metavar="FORMAT", choices=FORMATS)
-    output: Sequence[str] = option((), "--output")
-    """One file, or the folder of a format of several files. Tables are Markdown unless the file
-    ends otherwise."""
-    facts: Mapping[str, str] = option({}, "--facts")
-    """Of `hf-eval-results`: `dataset` (ORG/NAME on the hub), `task` (as in its eval.yaml),
-    `source_url` (where the report can be read). Of `eee`: `organization` (who ran the evaluation)
-    and its `relationship` to the model's developer."""
 
 
 class Export(NamedTuple):
@@ -80,76 +33,6 @@ class Export(NamedTuple):
     is_folder: bool = False
     facts: tuple[str, ...] = ()
     """Keys of `--facts`."""
-
-
-def main(options: Options) -> int:
-    """Print the runs in a format, or write them to a file or folder."""
-    output = only_file(options.output)
-    export = _EXPORTS.get(options.to, Export(lambda runs, options: "", is_folder=True))
-    _check_facts(options, export.facts)
-    if export.is_folder and output is None:
-        noun = "pages are" if options.to == PAGES else f"{options.to} is"
-        raise UsageError(f"{noun} a folder of files: name it with -o DIR")
-    if options.to == PAGES:
-        _write_pages(options, Path(output or ""))
-        return COMPLETE
-    content = export.convert(open_runs(options.runs, options.sources), options)
-    if isinstance(content, list):
-        _write_files(content, Path(output or ""))
-        return COMPLETE
-    if isinstance(content, Document):
-        suffix = Path(output or "").suffix.lower()
-        content = write_text(content, SUFFIXES.get(suffix, "markdown"))
-    if output is None:
-        _print_content(content)
-    else:
-        save(Path(output), content)
-    return COMPLETE
-
-
-def _write_pages(options: Options, folder: Path) -> None:
-    from snellen.api.run_sources import source_folders
-    from snellen.view.files import write_pages
-    from snellen.view.run_view import RunLibrary
-
-    folders = source_folders(options.runs, options.sources, print_warning)
-    print_line(write_pages(RunLibrary(folders, options.sources.data), folder))
-
-
-def _check_facts(options: Options, known: Sequence[str]) -> None:
-    """Raises UsageError for a fact that the format does not state."""
-    for key in options.facts:
-        homes = [name for name, export in _EXPORTS.items() if key in export.facts]
-        if key not in known and homes:
-            raise UsageError(f"--facts {key}=... belongs to --to {homes[0]}, not to {options.to}")
-        if key not in known and not known:
-            raise UsageError(f"--to {options.to} states no facts; leave out --facts")
-        if key not in known:
-            raise UnknownName("fact", key, known)
-    relationship = options.facts.get("relationship", RELATIONSHIPS[0])
-    if relationship not in RELATIONSHIPS:
-        raise UnknownName("relationship", relationship, RELATIONSHIPS)
-
-
-def _write_files(files: Sequence[ExportedFile], folder: Path) -> None:
-    for file in files:
-        path = folder / file.path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-        save(path, file.content)
-        print_line(str(path))
-
-
-def _print_content(content: str | bytes) -> None:
-    if isinstance(content, str):
-        # Control characters are escaped for people only: programs get the exact text.
-        sys.stdout.write(escape_controls(content) if sys.stdout.isatty() else content)
-    elif sys.stdout.isatty():
-        raise UsageError("a workbook cannot be printed to a terminal: name a file with -o FILE.xlsx")
-    else:
-        sys.stdout.buffer.write(content)
 
 
 def _only_run(runs: list[RunFolder], what: str) -> RunFolder:
@@ -261,9 +144,9 @@ def _of_runs(convert: Callable[[list[RunFolder]], str | bytes | Document]) -> Ex
 
 _EXPORTS: Mapping[str, Export] = {
     "inspect": Export(_inspect),
-    "hf-eval-results": Export(_hf_eval_results, facts=("dataset", "task", "source_url")),
     "lmms-eval": Export(_lmms_eval, is_folder=True),
     "eee": Export(_every_eval_ever, is_folder=True, facts=("organization", "relationship")),
+    "hf-eval-results": Export(_hf_eval_results, facts=("dataset", "task", "source_url")),
     "vlmevalkit-tsv": _of_runs(_vlmevalkit_tsv),
     "vlmevalkit-xlsx": _of_runs(_vlmevalkit_xlsx),
     "mmbench-submission": _of_runs(_mmbench_submission),
@@ -276,3 +159,100 @@ _EXPORTS: Mapping[str, Export] = {
     "annotations-jsonl": _of_runs(_annotations_jsonl),
 }
 """All but the pages."""
+FORMATS = (*_EXPORTS, PAGES)
+_HELP = (
+    "inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: its "
+    "results and samples, in a folder; eee: records of Every Eval Ever, in a folder "
+    "(--facts organization, relationship); "
+    "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository (--facts "
+    "dataset, task, source_url); vlmevalkit-tsv, "
+    "vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; mmbench-submission: the "
+    "workbook the MMBench server takes; mmt-submission: the table MMT-Bench's server takes for its "
+    "ALL split; mmt-table: its Table 2 for these runs, with average ranks; seed-results: "
+    "SEED-Bench's results.json; seed-table: its levels, subparts and ranks; seed-heatmap: ranks "
+    "per dimension as SVG; annotations-csv, annotations-jsonl: what was noted about samples and "
+    "replies in the pages of `snellen view`; pages: a folder of these pages"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `snellen export` takes."""
+
+    runs: Sequence[str] = argument("RUN", RUNS, "+")
+    sources: SourceOptions = options_field(SourceOptions)
+    to: str = option(MISSING, "--to", _HELP, metavar="FORMAT", choices=FORMATS)
+    output: Sequence[str] = option((), "--output")
+    """One file, or the folder of a format of several files. Tables are Markdown unless the file
+    ends otherwise."""
+    facts: Mapping[str, str] = option({}, "--facts")
+    """Of `hf-eval-results`: `dataset` (ORG/NAME on the hub), `task` (as in its eval.yaml),
+    `source_url` (where the report can be read). Of `eee`: `organization` (who ran the evaluation)
+    and its `relationship` to the model's developer."""
+
+
+def main(options: Options) -> None:
+    """Print the runs in a format, or write them to a file or folder."""
+    output = only_file(options.output)
+    export = _EXPORTS.get(options.to, Export(lambda runs, options: "", is_folder=True))
+    _check_facts(options, export.facts)
+    if export.is_folder and output is None:
+        noun = "pages are" if options.to == PAGES else f"{options.to} is"
+        raise UsageError(f"{noun} a folder of files: name it with -o DIR")
+    if options.to == PAGES:
+        _write_pages(options, Path(output or ""))
+        return
+    content = export.convert(open_runs(options.runs, options.sources), options)
+    if isinstance(content, list):
+        _write_files(content, Path(output or ""))
+        return
+    if isinstance(content, Document):
+        suffix = Path(output or "").suffix.lower()
+        content = write_text(content, SUFFIXES.get(suffix, "markdown"))
+    if output is None:
+        _print_content(content)
+    else:
+        save(Path(output), content)
+
+
+def _write_pages(options: Options, folder: Path) -> None:
+    from snellen.api.run_sources import source_folders
+    from snellen.view.files import write_pages
+    from snellen.view.run_view import RunLibrary
+
+    folders = source_folders(options.runs, options.sources, print_warning)
+    print_line(write_pages(RunLibrary(folders, options.sources.data), folder))
+
+
+def _check_facts(options: Options, known: Sequence[str]) -> None:
+    """Raises UsageError for a fact that the format does not state."""
+    for key in options.facts:
+        homes = [name for name, export in _EXPORTS.items() if key in export.facts]
+        if key not in known and homes:
+            raise UsageError(f"--facts {key}=... belongs to --to {homes[0]}, not to {options.to}")
+        if key not in known and not known:
+            raise UsageError(f"--to {options.to} states no facts; leave out --facts")
+        if key not in known:
+            raise UnknownName("fact", key, known)
+    relationship = options.facts.get("relationship", RELATIONSHIPS[0])
+    if relationship not in RELATIONSHIPS:
+        raise UnknownName("relationship", relationship, RELATIONSHIPS)
+
+
+def _write_files(files: Sequence[ExportedFile], folder: Path) -> None:
+    for file in files:
+        path = folder / file.path
+        with storage_errors("write", path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        save(path, file.content)
+        print_line(str(path))
+
+
+def _print_content(content: str | bytes) -> None:
+    if isinstance(content, str):
+        # Control characters are escaped for people only: programs get the exact text.
+        sys.stdout.write(escape_controls(content) if sys.stdout.isatty() else content)
+    elif sys.stdout.isatty():
+        raise UsageError("a workbook cannot be printed to a terminal: name a file with -o FILE.xlsx")
+    else:
+        sys.stdout.buffer.write(content)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
 from snellen.report.document import Document
@@ -27,10 +26,9 @@ class Options(OutputOptions):
     """For a data file."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print facts of what the name stands for, or the protocol card."""
     write_document(_document(options), options)
-    return COMPLETE
 
 
 def _document(options: Options) -> Document:

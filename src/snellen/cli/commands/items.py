@@ -8,7 +8,6 @@ from pathlib import Path
 
 from snellen.api.flags import argument, option, options_field, parse_percent
 from snellen.api.options import SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
 from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
@@ -40,7 +39,7 @@ class Options(OutputOptions):
     )
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print what many runs show about samples."""
     from snellen.analysis.samples.items import analyse_items
     from snellen.api.items import similar_images
@@ -58,4 +57,3 @@ def main(options: Options) -> int:
         save(Path(options.doubtful), "".join(f"{suspect.id}\n" for suspect in items.suspects))
     copies = similar_images(runs[0], options.sources.data) if options.near_copies else None
     write_document(items_document(items, copies, options.top), options)
-    return COMPLETE

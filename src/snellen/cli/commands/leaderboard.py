@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, open_runs
 from snellen.cli.output import OutputOptions, write_document
 from snellen.core.errors import UsageError
@@ -43,17 +42,16 @@ class Options(OutputOptions):
     filter: str | None = option(None, "--filter")
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print the leaderboards of runs and printed scores, or the table of a suite."""
     if options.top < 1:
         raise UsageError(f"--top is {options.top}; expected at least 1 place")
     if options.suite is not None:
         write_document(_suite(options, options.suite), options)
-        return COMPLETE
+        return
     if not options.paths:
         raise UsageError("no sources; give run folders, a folder of runs or a CSV of numbers")
     write_document(_leaderboards(options), options)
-    return COMPLETE
 
 
 def _leaderboards(options: Options) -> Document:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.output import TABLE, OutputOptions, write_document
 from snellen.core.errors import UsageError
 from snellen.report.document import Document, Line
@@ -30,14 +29,13 @@ class Options(OutputOptions):
     """None: registered names; with a filter the models of the catalog that match."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Print the names."""
     if options.filter:
         _write_catalog(options.filter, options)
-        return COMPLETE
+        return
     documents = {"models": _models, "benchmarks": _benchmarks, "suites": _suites, "recipes": _recipes}
     write_document(documents[options.what](), options)
-    return COMPLETE
 
 
 def _write_catalog(filter: str, options: Options) -> None:

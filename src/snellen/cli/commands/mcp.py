@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE
 from snellen.core.errors import MissingExtra, UsageError
 
 
@@ -27,7 +26,7 @@ class Options:
     """None: the first of the folders."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Serve runs over standard input and output until the client closes them. Raises MissingExtra
     without `mcp`, and UsageError."""
     if find_spec("mcp") is None:
@@ -48,7 +47,6 @@ def main(options: Options) -> int:
     from snellen.mcp_server.server import build_server
 
     build_server(served, starter).run("stdio")
-    return COMPLETE
 
 
 def _check_flags(options: Options) -> None:

@@ -7,9 +7,8 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.api.flags import option
+from snellen.api.flags import GENERATION_KEYS, REQUEST_KEYS, option
 from snellen.api.options import DEFAULT_OUT
-from snellen.api.shared_flags import GENERATION_KEYS, REQUEST_KEYS
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.output import OutputOptions, write_document
 from snellen.cli.printing import download_printer, line_printer

@@ -16,7 +16,7 @@ from snellen.cli.output import TABLE, OutputOptions, write_document
 from snellen.cli.printing import download_printer, line_printer, print_line
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Variant
-from snellen.core.errors import MissingExtra, StorageError, UsageError
+from snellen.core.errors import MissingExtra, UsageError, storage_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -298,11 +298,9 @@ def _write_files(findings: TaskMapFindings, folder: Path) -> Sequence[Path]:
         texts |= taskmap_plots(findings)
     except MissingExtra as error:
         print_line(f"plots are left out: {error}", error=True)
-    try:
+    with storage_errors("write", folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             with atomic_file(folder / name) as part:
                 part.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {folder}: {error.strerror or error}") from error
     return [folder / name for name in texts]

@@ -9,7 +9,6 @@ from threading import Thread
 
 from snellen.api.flags import argument, option, options_field
 from snellen.api.options import SourceOptions
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import RUNS, print_warning
 from snellen.cli.printing import print_line
 
@@ -27,7 +26,7 @@ class Options:
     open: bool = option(False, "--open")
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Serve the pages until Ctrl-C."""
     from snellen.api.run_sources import source_folders
     from snellen.store.runs import RUN_FILE
@@ -60,4 +59,3 @@ def main(options: Options) -> int:
     except KeyboardInterrupt:
         # How it is meant to end.
         print_line()
-    return COMPLETE

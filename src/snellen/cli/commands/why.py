@@ -176,9 +176,10 @@ def _ask_crossed_runs(options: Options, explanation: Explanation) -> tuple[RunFo
 
 def _confirm(options: Options, crossed_runs: CrossedRuns, console: Console) -> None:
     """Print the plan and ask for consent. Raises UsageError without it."""
-    from snellen.api.plan_table import print_plan
+    from snellen.api.plan_table import plan_document
+    from snellen.report.writers.terminal import print_document
 
-    print_plan(crossed_runs.plan, console, quiet=options.quiet)
+    print_document(plan_document(crossed_runs.plan, options.quiet), console)
     if options.ask == CONSENT or not crossed_runs.max_requests:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

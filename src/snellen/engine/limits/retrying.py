@@ -109,19 +109,25 @@ class RetryingClient:
             finally:
                 # The place is free during the delay: other requests go on.
                 window.release()
-            if failure.kind not in self._policy.kinds or sent >= self._policy.max_sends:
-                return failure
             started = started or asyncio.get_running_loop().time()
-            if pause > self._policy.deadline:
-                self._abort_signal.abort(
-                    f"{self._model.identity.name} asks for a pause of {pause:,.0f} s; the last error: {failure.message}"
-                )
-                return failure
-            round_trip = math.inf if failure.kind == "rate_limit" else window.round_trip
-            delay = max(self._policy.delay(sent, round_trip), window.remaining_pause())
-            if self._is_past_deadline(started, delay):
+            delay = self._delay(failure, pause, started)
+            if delay is None:
                 return failure
             await self._abort_signal.sleep(delay)
+
+    def _delay(self, failure: Failure, pause: float, started: float) -> float | None:
+        """Seconds until a request that failed is sent again; None if it is not. Aborts the run if
+        the server asks for a pause that is longer than the deadline."""
+        if failure.kind not in self._policy.kinds or failure.sent >= self._policy.max_sends:
+            return None
+        if pause > self._policy.deadline:
+            self._abort_signal.abort(
+                f"{self._model.identity.name} asks for a pause of {pause:,.0f} s; the last error: {failure.message}"
+            )
+            return None
+        round_trip = math.inf if failure.kind == "rate_limit" else self._window.round_trip
+        delay = max(self._policy.delay(failure.sent, round_trip), self._window.remaining_pause())
+        return None if self._is_past_deadline(started, delay) else delay
 
     def _start_timer(self) -> None:
         """Start waiting for the server's first response, unless that was done already."""

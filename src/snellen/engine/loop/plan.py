@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import BLIND_HINT, Benchmark, DataTable
 from snellen.core.errors import DataError, UsageError
-from snellen.core.flow import Flow
+from snellen.core.flow import Flow, change_requests
 from snellen.core.model import Capabilities, Model, abilities
 from snellen.core.output import Failure
 from snellen.core.price import Price
@@ -203,7 +203,7 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     if DRAWER in plan.roles:
         asked_flow = with_drawer(asked_flow, plan.describe, description_settings(plan.model))
     if plan.setup_sampling is not None:
-        asked_flow = partial(_sampled_flow, asked_flow, plan.setup_sampling)
+        asked_flow = _sampled_flow(asked_flow, plan.setup_sampling)
     repeated_flow = repeat_flow(asked_flow, plan.repeats, plan.sampling)
     is_recording = abilities(plan.model).by_row
     is_text_only = _is_text_only(plan.capabilities)
@@ -227,22 +227,26 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
             # whether the data have changed.
             data_media = tuple(ref.digest for ref in sample.media)
             return replace(record, data_media=data_media)
-        return Record(
-            id=sample.id,
-            kind=sample.kind,
-            question=sample.question,
-            outcome="unsupported",
-            unscored="unsupported",
-            gold=sample.gold,
-            options=dict(sample.options),
-            groups=dict(sample.groups),
-            metadata=dict(sample.metadata),
-            media=tuple(ref.digest for ref in sample.media),
-            passes=(Pass((), Failure("unsupported", reason)),),
-            failure="unsupported",
-        )
+        return _unsupported_record(sample, reason)
 
     return flow
+
+
+def _unsupported_record(sample: Sample, reason: str) -> Record:
+    return Record(
+        id=sample.id,
+        kind=sample.kind,
+        question=sample.question,
+        outcome="unsupported",
+        unscored="unsupported",
+        gold=sample.gold,
+        options=dict(sample.options),
+        groups=dict(sample.groups),
+        metadata=dict(sample.metadata),
+        media=tuple(ref.digest for ref in sample.media),
+        passes=(Pass((), Failure("unsupported", reason)),),
+        failure="unsupported",
+    )
 
 
 def _is_text_only(capabilities: Capabilities) -> bool:
@@ -280,29 +284,22 @@ def repeat_flow(
     if repeats == 1 and not sampling:
         return flow
 
+    def change(index: int, request: Request) -> Request:
+        role_sampling = sampling.get(request.to)
+        if request.to == MAIN:
+            _check_repeatable(request, repeats, role_sampling)
+        if index and request.to in (MAIN, DRAWER) and isinstance(request, Generate | Draw):
+            request = replace(request, repeat=index)
+        return _apply_sampling(request, index, role_sampling or _DEFAULT_SAMPLING)
+
     def draws(sample: Sample) -> Flow:
         records = []
         for index in range(repeats):
-            records.append(reclassify_too_long((yield from _draw_once(flow(sample), index, repeats, sampling))))
+            draw = change_requests(flow(sample), partial(change, index))
+            records.append(reclassify_too_long((yield from draw)))
         return merge_draws(records)
 
     return draws
-
-
-def _draw_once(flow: Flow, index: int, repeats: int, sampling: Mapping[str, Sampling]) -> Flow:
-    try:
-        request = next(flow)
-        while True:
-            role_sampling = sampling.get(request.to)
-            if request.to == MAIN:
-                _check_repeatable(request, repeats, role_sampling)
-            if request.to in (MAIN, DRAWER):
-                request = _set_repeat(request, index)
-            output = yield _apply_sampling(request, index, role_sampling or _DEFAULT_SAMPLING)
-            request = flow.send(output)
-    except StopIteration as end:
-        record: Record = end.value
-        return record
 
 
 def _check_repeatable(request: Request, repeats: int, sampling: Sampling | None) -> None:
@@ -318,12 +315,6 @@ def _check_repeatable(request: Request, repeats: int, sampling: Sampling | None)
         )
 
 
-def _set_repeat(request: Request, index: int) -> Request:
-    if index and isinstance(request, Generate | Draw):
-        return replace(request, repeat=index)
-    return request
-
-
 def _apply_sampling(request: Request, index: int, sampling: Sampling) -> Request:
     if isinstance(request, Rank | Draw | Compare):
         return request
@@ -332,20 +323,14 @@ def _apply_sampling(request: Request, index: int, sampling: Sampling) -> Request
     return request if settings == request.settings else replace(request, settings=settings)
 
 
-def _sampled_flow(flow: Callable[[Sample], Flow], sampling: Sampling, sample: Sample) -> Flow:
+def _sampled_flow(flow: Callable[[Sample], Flow], sampling: Sampling) -> Callable[[Sample], Flow]:
     """A flow whose requests for replies of the model are sampled; texts are ranked, and images
     drawn, as before."""
-    steps = flow(sample)
-    try:
-        request = next(steps)
-        while True:
-            if request.to == MAIN and isinstance(request, Generate):
-                settings = sampling.apply_to(request.settings)
-                request = replace(request, settings=settings)
-            request = steps.send((yield request))
-    except StopIteration as end:
-        record: Record = end.value
-        return record
+
+    def change(request: Request) -> Request:
+        return _apply_sampling(request, 0, sampling) if request.to == MAIN else request
+
+    return lambda sample: change_requests(flow(sample), change)
 
 
 LATEST = ""

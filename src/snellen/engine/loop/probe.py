@@ -219,47 +219,46 @@ def ask_probe(plan: RunPlan, store: ResponseStore, rule: PrecisionRule | Compari
     probe = open_probe(plan, plan.benchmark.samples(table), pending)
     if probe is None:
         return ProbeResult(0, None)
-    last_begun = time.monotonic()
-    is_rate_limited = False
-
-    def in_order() -> Iterator[Sample]:
-        if rule is None:
-            return probe.first(lambda: plan.benchmark.samples(table))
+    if rule is None:
+        in_order = probe.first(lambda: plan.benchmark.samples(table))
+    else:
         wanted = [each for each in plan.benchmark.samples(table) if each.id in pending]
         units = units_in_order(rule, plan.benchmark, wanted, plan.seed)
-        return probe.in_order(sample for unit in units for sample in unit.samples)
+        in_order = probe.in_order(sample for unit in units for sample in unit.samples)
+    last_begun = time.monotonic()
 
     def samples() -> Iterator[Sample]:
         nonlocal last_begun
-        for sample in in_order():
+        for sample in in_order:
             if sample.id not in probe.ledger.sizes:
                 return
             last_begun = time.monotonic()
             yield sample
 
-    async def main() -> None:
-        nonlocal is_rate_limited
-        models = {MAIN: plan.model, **plan.roles}
-        broker = RequestBroker(models, store, plan.limits, plan.prices, plan.fresh)
-        broker.on_sent = probe.ledger.add_output
-        try:
-            await drive_all(
-                samples(),
-                build_flow(plan),
-                broker,
-                probe.add_end,
-                concurrent_flows(models),
-                threaded=plan.benchmark.prepare is not None,
-            )
-            is_rate_limited = any(client.usage.rate_limited for client in broker.clients.values())
-        finally:
-            broker.close()
-            await disconnect(*models.values())
-
-    run_coroutine(main())
+    is_rate_limited = run_coroutine(_drive_probe(plan, store, probe, samples()))
     # Behind a rate limit samples wait after they were begun: then all ends tell the pace.
     until = None if is_rate_limited else last_begun
     return ProbeResult(len(probe.ledger.ended), probe.ledger.pace(until))
+
+
+async def _drive_probe(plan: RunPlan, store: ResponseStore, probe: Probe, samples: Iterator[Sample]) -> bool:
+    """Ask the samples; returns whether a server limited the rate of requests."""
+    models = {MAIN: plan.model, **plan.roles}
+    broker = RequestBroker(models, store, plan.limits, plan.prices, plan.fresh)
+    broker.on_sent = probe.ledger.add_output
+    try:
+        await drive_all(
+            samples,
+            build_flow(plan),
+            broker,
+            probe.add_end,
+            concurrent_flows(models),
+            threaded=plan.benchmark.prepare is not None,
+        )
+        return any(client.usage.rate_limited for client in broker.clients.values())
+    finally:
+        broker.close()
+        await disconnect(*models.values())
 
 
 def capacity_of(models: Mapping[str, Model], replicas: int = 1) -> Capacity:

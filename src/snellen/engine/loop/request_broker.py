@@ -209,20 +209,10 @@ class RequestBroker:
         self._store = store
         self.abort_signal = AbortSignal()
         self._windows: dict[str, ConcurrencyWindow] = {}
-        reservations = None
-        if limits.budget is not None:
-            reservations = BudgetReservations(limits.budget, self.abort_signal)
+        reservations = None if limits.budget is None else BudgetReservations(limits.budget, self.abort_signal)
+        rest = self.abort_signal, fresh, reservations
         self.clients = {
-            role: ModelClient(
-                model,
-                store,
-                self._window_for(model),
-                limits,
-                (prices or {}).get(role),
-                self.abort_signal,
-                fresh,
-                reservations,
-            )
+            role: ModelClient(model, store, self._window_for(model), limits, (prices or {}).get(role), *rest)
             for role, model in models.items()
         }
         for window in self._windows.values():
@@ -291,9 +281,7 @@ class RequestBroker:
                     future.set_result(stored)
                     return stored
             # A recording reads no image, so images need not be available.
-            checked: Request | Failure = request
-            if request.media and not client.is_recording:
-                checked = self._check_media(request)
+            checked = self._check_media(request) if request.media and not client.is_recording else request
             if isinstance(checked, Failure):
                 output: Output = checked
             else:
@@ -302,15 +290,9 @@ class RequestBroker:
                 output = await client.answer(checked)
             if not isinstance(output, Failure):
                 try:
-                    try:
-                        self._store.put_unless_busy(digest, output, client.model_key)
-                    except StoreBusy:
-                        await self._store_later(digest, output, client)
-                except StorageError:
-                    # Abort before this request's place in the window passes to the next one, whose
-                    # reply could not be stored either.
-                    self.abort_signal.abort("replies cannot be stored any more", 0.0)
-                    raise
+                    self._store.put_unless_busy(digest, output, client.model_key)
+                except StoreBusy:
+                    await self._store_later(digest, output, client)
             client.add_output(request, output)
             if self.on_sent is not None:
                 self.on_sent(request, output)
@@ -318,6 +300,10 @@ class RequestBroker:
             future.set_result(output)
             return output
         except Exception as error:
+            if isinstance(error, StorageError):
+                # Abort before this request's place in the window passes to the next one, whose
+                # reply could not be stored either.
+                self.abort_signal.abort("replies cannot be stored any more", 0.0)
             future.set_exception(error)
             # Mark the exception as retrieved: maybe no other flow shares this request.
             future.exception()

@@ -61,15 +61,11 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     A complete run is only summarised again. A run that its request limits aborted is kept as
     interrupted, with the reason. Raises UsageError subclasses, and RunInterrupted on Ctrl-C.
     """
-    missing = plan.benchmark.requires(plan.capabilities)
-    if missing:
-        raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
+    _check_takes(plan, plan.benchmark.requires(plan.capabilities))
     table = plan.benchmark.open()
     plan = build_once(plan, table)
     selected = select_ids(plan, table)
-    missing = images_reason(plan, table, selected)
-    if missing:
-        raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
+    _check_takes(plan, images_reason(plan, table, selected))
     config = run_config(plan, table)
     folder = plan.out / run_folder_name(plan.model_name, plan.benchmark.name, config)
     with RunWriter(folder) as writer:
@@ -99,6 +95,11 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     if not pending and result.info.address and address != result.info.address:
         result.unasked_address = address
     return result
+
+
+def _check_takes(plan: RunPlan, missing: str | None) -> None:
+    if missing:
+        raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
 
 
 def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state: RunState) -> None:

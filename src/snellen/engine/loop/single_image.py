@@ -6,11 +6,10 @@ That is VLMEvalKit's policy (Duan et al., arXiv 2407.11691, Section 3.2), noted 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from msgspec.structs import replace
 
-from snellen.core.flow import Flow
+from snellen.core.flow import Flow, change_requests
 from snellen.core.model import Model, abilities
 from snellen.core.record import Record
 from snellen.core.request import Compare, Request
@@ -28,7 +27,7 @@ def takes_one_image(model: Model) -> bool:
 
 def with_first_image(flow: Callable[[Sample], Flow]) -> Callable[[Sample], Flow]:
     """A flow whose requests to the model have the first of their images alone."""
-    return partial(_ask_first_image, flow)
+    return lambda sample: change_requests(flow(sample), _keep_first_image)
 
 
 def first_image_remark(records: Iterable[Record]) -> str:
@@ -42,22 +41,10 @@ def first_image_remark(records: Iterable[Record]) -> str:
     )
 
 
-def _ask_first_image(flow: Callable[[Sample], Flow], sample: Sample) -> Flow:
-    steps = flow(sample)
-    try:
-        request = next(steps)
-        while True:
-            if request.to == MAIN:
-                request = _keep_first_image(request)
-            request = steps.send((yield request))
-    except StopIteration as end:
-        record: Record = end.value
-        return record
-
-
 def _keep_first_image(request: Request) -> Request:
-    """The request with the first of its images; a comparison of drawn images as it is."""
-    if isinstance(request, Compare):
+    """The request with the first of its images; a comparison of drawn images, and a request to
+    another model, as it is."""
+    if request.to != MAIN or isinstance(request, Compare):
         return request
     if sum(len(message.media()) for message in request.messages) < 2:
         return request

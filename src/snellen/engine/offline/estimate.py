@@ -267,20 +267,15 @@ def _build_estimate(
     sentences = [f"{pass_rate:.0%} of passes are right ({pass_rate_basis})"] if len(counts.pending) > 1 else []
     answered = [reply for reply in replies if not isinstance(reply, Failure)]
     tokens = _estimate_tokens(counts, answered, assumptions, pass_rate, dry_run.image_tokens_text)
+    time = _estimate_seconds(inputs, answered, expected)
     projected = _forecast(inputs, counts, known_counts)
-    others = _tokens_of_others(counts, assumptions, projected)
-    capacity = _capacity(inputs)
-    concurrency = capacity.concurrency[capacity.accounts[MAIN]]
-    times = [reply.seconds for reply in answered if reply.seconds]
-    seconds = expected * sum(times) / len(times) / concurrency if times else None
+    seconds = time.seconds
     if projected is not None and MAIN in projected.roles:
         main = projected.roles[MAIN]
         tokens = _TokenEstimate(main.prompt_tokens.expected, main.completion_tokens.expected, "")
         seconds = seconds if projected.seconds is None else projected.seconds.expected
     elif max_requests:
-        sentences.append(f"tokens: {tokens.basis}")
-        if times:
-            sentences.append(f"time: from {len(times)} stored replies, {concurrency} at a time")
+        sentences += [f"tokens: {tokens.basis}", *time.said]
     size = float(assumptions.reply_bytes)
     if answered:
         size = sum(len(msgspec.json.encode(reply)) for reply in answered) / len(answered)
@@ -292,7 +287,7 @@ def _build_estimate(
         equal=counts.equal,
         unsupported=counts.unsupported,
         asked_of_others=dict(counts.other_roles),
-        tokens_of_others=others,
+        tokens_of_others=_tokens_of_others(counts, assumptions, projected),
         prompt_tokens=tokens.prompt,
         completion_tokens=tokens.completion,
         seconds=seconds if max_requests else 0.0,
@@ -300,6 +295,24 @@ def _build_estimate(
         said=tuple(sentences),
         forecast=projected,
     )
+
+
+class _TimeEstimate(NamedTuple):
+    seconds: float | None
+    said: tuple[str, ...] = ()
+
+
+def _estimate_seconds(
+    inputs: _EstimateInputs, answered: Sequence[Generated | Ranked | Drawn | Compared], requests: float
+) -> _TimeEstimate:
+    """Of so many requests, by the times of stored replies."""
+    times = [reply.seconds for reply in answered if reply.seconds]
+    if not times:
+        return _TimeEstimate(None)
+    capacity = _capacity(inputs)
+    concurrency = capacity.concurrency[capacity.accounts[MAIN]]
+    seconds = requests * sum(times) / len(times) / concurrency
+    return _TimeEstimate(seconds, (f"time: from {len(times)} stored replies, {concurrency} at a time",))
 
 
 def _forecast(inputs: _EstimateInputs, counts: DryRunCounts, known_counts: DryRunCounts) -> Forecast | None:

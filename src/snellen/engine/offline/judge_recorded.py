@@ -2,54 +2,45 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from snellen.core.benchmark import Benchmark
-from snellen.core.errors import SnellenError, UsageError
+from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Flow
+from snellen.core.model import Model
 from snellen.core.record import Record
 from snellen.core.sample import Sample
-from snellen.engine.limits.abort import RunAborted
+from snellen.engine.loop.driving import drive_each
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, disconnect, model_concurrency
-from snellen.engine.offline.score_recorded import Judges
 from snellen.models.replay import Replay
+from snellen.store.responses import ResponseStore
 
 
-def judge_samples(benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges) -> list[Record]:
+def judge_samples(
+    benchmark: Benchmark, samples: Iterator[Sample], replay: Replay, judges: Mapping[str, Model], store: ResponseStore
+) -> list[Record]:
     """Drive the flows, with verdicts from the judges; as many at once as the judge with the highest
     concurrency allows. Errors in the data are raised as they are without judges."""
-    return run_coroutine(_judge_samples(benchmark, samples, replay, judges))
+    return run_coroutine(_judge_samples(benchmark, samples, replay, judges, store))
 
 
 async def _judge_samples(
-    benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges
+    benchmark: Benchmark, samples: Iterator[Sample], replay: Replay, judges: Mapping[str, Model], store: ResponseStore
 ) -> list[Record]:
-    broker = RequestBroker(judges.models, judges.store)
+    broker = RequestBroker(judges, store)
     records: dict[int, Record] = {}
 
-    async def worker(numbered: Iterator[tuple[int, Sample]]) -> None:
-        for position, sample in numbered:
-            try:
-                records[position] = await _drive_flow(benchmark.flow(sample), replay, broker)
-            except RunAborted:
-                return
+    async def drive(numbered: tuple[int, Sample]) -> None:
+        position, sample = numbered
+        records[position] = await _drive_flow(benchmark.flow(sample), replay, broker)
 
-    shared = iter(enumerate(samples))
-    width = max(map(model_concurrency, judges.models.values()))
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(width):
-                group.create_task(worker(shared))
-    except ExceptionGroup as errors:
-        first = errors.exceptions[0]
-        if isinstance(first, SnellenError):
-            raise first from None
-        raise
+        width = max(map(model_concurrency, judges.values()))
+        await drive_each(enumerate(samples), drive, broker, lambda _: None, width)
     finally:
         broker.close()
-        await disconnect(*judges.models.values())
+        await disconnect(*judges.values())
     if broker.abort_signal.reason:
         raise UsageError(
             f"{broker.abort_signal.reason}; nothing is scored, and the verdicts that were given "
@@ -62,10 +53,8 @@ async def _drive_flow(flow: Flow, replay: Replay, broker: RequestBroker) -> Reco
     try:
         request = next(flow)
         while True:
-            if request.to == MAIN:
-                request = flow.send(replay.reply(request))
-            else:
-                request = flow.send((await broker.ask(request)).output)
+            output = replay.reply(request) if request.to == MAIN else (await broker.ask(request)).output
+            request = flow.send(output)
     except StopIteration as stop:
         record: Record = stop.value
         return record

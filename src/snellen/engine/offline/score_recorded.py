@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -62,15 +62,15 @@ def score_replies(
     else:
         from snellen.engine.offline.judge_recorded import judge_samples
 
-        records = judge_samples(benchmark, noted_samples(), replay, judges)
-    extra = [key for key in replies if key not in row_ids]
-    warnings: tuple[str, ...] = ()
-    if extra:
-        warnings = (
-            f"{len(extra)} prediction{'' if len(extra) == 1 else 's'} of no known question, not "
-            f"counted (the first has the id {extra[0]!r})",
-        )
-    return ScoredReplies(records, warnings)
+        records = judge_samples(benchmark, noted_samples(), replay, judges.models, judges.store)
+    return ScoredReplies(records, _extra_warnings([key for key in replies if key not in row_ids]))
+
+
+def _extra_warnings(extra: Sequence[str]) -> tuple[str, ...]:
+    if not extra:
+        return ()
+    noun = "prediction" if len(extra) == 1 else "predictions"
+    return (f"{len(extra)} {noun} of no known question, not counted (the first has the id {extra[0]!r})",)
 
 
 def _split_blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:

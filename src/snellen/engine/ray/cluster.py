@@ -25,6 +25,7 @@ from snellen.core.errors import MediaError, MissingExtra, UsageError, error_line
 from snellen.core.model import ModelDefaults, RestrictedSampler, abilities
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
+from snellen.core.watchdog import start_watchdog
 from snellen.engine.ray.placement import Placement, RayCluster, wait_for_placement
 from snellen.engine.ray.replicas import BATCHES_PER_REPLICA, ReplicaLost, ReplicaPool, ReplicaSlot
 from snellen.engine.ray.worker import (
@@ -35,7 +36,7 @@ from snellen.engine.ray.worker import (
     open_replica_model,
 )
 from snellen.engine.servers.managed import ManagedModel, Servers
-from snellen.engine.servers.process import GRACE, start_watchdog
+from snellen.engine.servers.process import GRACE
 from snellen.settings import first_nonblank
 
 _CONNECT_TIMEOUT = 10.0

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import StorageError, UsageError
+from snellen.core.watchdog import guard_processes
 
 HOST = "127.0.0.1"
 HEALTH = ("/health", "/v1/models")
@@ -190,8 +191,7 @@ class ServerProcess:
                 self._process = subprocess.Popen(
                     self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
                 )
-                script = Path(__file__).with_name("watchdog.py")
-                self._watchdog = start_watchdog(script, str(self._process.pid), str(GRACE))
+                self._watchdog = guard_processes([-self._process.pid], GRACE)
         except OSError as error:
             raise StorageError(
                 f"cannot start {self.command[0]} with its log in {self.log}: {error.strerror or error}"
@@ -332,18 +332,6 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
 
 def _exit_text(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-
-def start_watchdog(script: Path, *arguments: str, messages: int | None = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a script that acts if Snellen is killed: its standard input then ends. `messages` is
-    where its standard error goes, None for this process's."""
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(script), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=messages,
-        start_new_session=True,
-    )
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

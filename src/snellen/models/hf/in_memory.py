@@ -19,11 +19,11 @@ from snellen.models.hf.loaded import LoadedModel, LoadOptions
 from snellen.models.hf.loading import assemble, silence_library, use_greedy_decoding
 from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.model_state import keep_state
-from snellen.models.hf.options import DEFAULT_BATCH_SIZE, OPTIONS, identity_facts
+from snellen.models.hf.options import OPTIONS, identity_facts, optional_int
 from snellen.models.hf.processor import load_processor, processor_digest
 from snellen.models.hf.weights_digest import TensorHash, are_those_of_folder, combine_hashes, hash_weights
+from snellen.models.naming.code_digest import unwrap_module
 from snellen.models.naming.provider import read_options
-from snellen.models.naming.wrapping import unwrap_module
 from snellen.settings import force_offline
 
 _PROVIDER = "hf"
@@ -51,16 +51,7 @@ class InMemoryModel(HuggingFace):
         arguments: tuple[Any, ...],
     ) -> None:
         """`values` are the options as text, `arguments` those of `wrap_checkpoint`."""
-        super().__init__(
-            checkpoint,
-            load_options,
-            identity,
-            int(values.get("batch_size", DEFAULT_BATCH_SIZE)),
-            "batch_size" in values,
-            values.get("images", "native"),
-            values.get("sharing") != "off",
-            int(values["max_new_tokens"]) if "max_new_tokens" in values else None,
-        )
+        super().__init__(checkpoint, load_options, identity, values)
         self._module, self._processor = module, processor
         self._arguments = arguments
 
@@ -112,30 +103,36 @@ def wrap_checkpoint(
         processor = _load_own_processor(module, source)
     _check_processor(module, processor)
     load_options = _load_options(module, processor, values)
-    checkpoint = Checkpoint(
-        name=name or _name_of(module, source),
+    checkpoint = _checkpoint_of(module, processor, source, name or _name_of(module, source), revision)
+    facts = identity_facts(checkpoint, load_options, values.get("images", "native"))
+    if checkpoint.source == "":
+        facts["preprocessing"] = f"sha256:{processor_digest(processor)}"
+        facts["decoding"] = " ".join(map(str, _decoding(module.generation_config)))
+        if adapters := _adapter_states(module):
+            facts["adapters"] = adapters
+    identity = Identity(_PROVIDER, checkpoint.name, facts)
+    return InMemoryModel(module, processor, checkpoint, load_options, identity, values, arguments)
+
+
+def _checkpoint_of(
+    module: Any, processor: Any, source: Checkpoint | None, name: str, revision: str | None
+) -> Checkpoint:
+    """`source` if the model is as its files are, so that its stored replies are reused; else one
+    without files, whose revision is `revision` or a digest of the weights."""
+    if revision is None:
+        hashes = hash_weights(module)
+        if source is not None and _is_unchanged(module, processor, hashes, source):
+            return replace(source, name=name)
+        revision = f"weights:{combine_hashes(hashes)}"
+    return Checkpoint(
+        name=name,
         source="",
         commit=None,
-        revision=revision or "",
+        revision=revision,
         config=module.config.to_dict(),
         processor=type(processor).__name__,
         multimodal=processor is not getattr(processor, "tokenizer", processor),
     )
-    if revision is None:
-        hashes = hash_weights(module)
-        if source is not None and _is_unchanged(module, processor, hashes, source):
-            # The same model as `hf/...` opens, so that its stored replies are reused.
-            checkpoint = replace(source, name=checkpoint.name)
-        else:
-            checkpoint = replace(checkpoint, revision=f"weights:{combine_hashes(hashes)}")
-    images = values.get("images", "native")
-    facts = identity_facts(checkpoint, load_options, images)
-    if checkpoint.source == "":
-        facts["preprocessing"] = f"sha256:{processor_digest(processor)}"
-        facts["decoding"] = " ".join(map(str, _decoding(module.generation_config)))
-        facts |= {name: value for name, value in (("adapters", _adapter_states(module)),) if value}
-    identity = Identity(_PROVIDER, checkpoint.name, facts)
-    return InMemoryModel(module, processor, checkpoint, load_options, identity, values, arguments)
 
 
 def _module_and_processor(model: Any, processor: Any) -> tuple[Any, Any]:
@@ -218,7 +215,7 @@ def _load_options(module: Any, processor: Any, values: Mapping[str, str]) -> Loa
         processor="torchvision" if resizers & _TORCHVISION_CLASSES else "pil",
         remote_code=type(module).__module__.startswith("transformers_modules."),
         split_thoughts=values.get("reasoning", "auto") == "auto",
-        threads=int(values["threads"]) if "threads" in values else None,
+        threads=optional_int(values, "threads"),
     )
 
 

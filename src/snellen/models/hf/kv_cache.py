@@ -182,18 +182,15 @@ def _preallocated_layer() -> Any:
             before = self.get_seq_length()
             after = before + key_states.shape[2]
             if self._buffers is None or self._buffers[0].shape[2] < after:
-                self._buffers = (
-                    _extend_buffer(self.keys, key_states, before, after),
-                    _extend_buffer(self.values, value_states, before, after),
-                )
-            for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
-                buffer[:, :, before:after] = states
+                extend = functools.partial(_extend_buffer, before=before, after=after)
+                self._buffers = extend(self.keys, key_states), extend(self.values, value_states)
+            self._buffers[0][:, :, before:after] = key_states
+            self._buffers[1][:, :, before:after] = value_states
             self._set_view(self._buffers, after)
             return self.keys, self.values
 
         def batch_select_indices(self, indices: Tensor) -> None:
-            # Of the buffers, not of the views, so that the spare room stays.
-            if self._buffers is not None:
+            if self._buffers is not None:  # not of the views, so that the spare room stays
                 keys, values = (buffer[indices.to(buffer.device)] for buffer in self._buffers)
                 self._set_view((keys, values), self.get_seq_length())
 

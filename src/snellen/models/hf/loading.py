@@ -169,32 +169,23 @@ def load_weights(
     """
     import torch
     import transformers
-    from safetensors import SafetensorError
 
     arguments: dict[str, Any] = {"trust_remote_code": options.remote_code}
-    errors: tuple[type[Exception], ...] = (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError)
-    if options.remote_code:
-        # Code for another version of transformers, which lacks what it names or asserts.
-        errors += (AttributeError, TypeError, AssertionError, IndexError)
     if options.attention is not None:
         arguments["attn_implementation"] = options.attention
     try:
         auto = getattr(transformers, auto_class) if auto_class else _auto_class(checkpoint, folder, options)
         if options.remote_code:
             finish_construction(checkpoint.config, folder)
-        model, report = auto.from_pretrained(
-            folder,
-            dtype=getattr(torch, options.dtype),
-            output_loading_info=True,
-            **arguments,
-            **placement_arguments(options, device),
-        )
+        dtype = getattr(torch, options.dtype)
+        arguments |= placement_arguments(options, device)
+        model, report = auto.from_pretrained(folder, dtype=dtype, output_loading_info=True, **arguments)
         if options.remote_code:
-            restore_buffers(model, getattr(torch, options.dtype))
+            restore_buffers(model, dtype)
         if options.adapter is not None:
             model = merge_adapter(model, options.adapter)
         model = (model if is_placed(options) else model.to(device)).eval()
-    except errors as error:
+    except _loading_errors(options.remote_code) as error:
         architecture = ", ".join(checkpoint.config.get("architectures") or ["unknown"])
         raise UsageError(f"{checkpoint.name} ({architecture}) cannot be loaded: {first_line(error)}") from error
     absent = sorted(report.get("missing_keys") or ())
@@ -204,6 +195,15 @@ def load_weights(
             f"{absent[0]}; its replies would come from random numbers"
         )
     return model
+
+
+def _loading_errors(remote_code: bool) -> tuple[type[Exception], ...]:
+    """What may be raised for a checkpoint that cannot be loaded."""
+    from safetensors import SafetensorError
+
+    errors = (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError)
+    # Code for another version of transformers, which lacks what it names or asserts.
+    return (*errors, AttributeError, TypeError, AssertionError, IndexError) if remote_code else errors
 
 
 _THINKERS = {

@@ -19,12 +19,18 @@ from snellen.models.hf.drawing import draw
 from snellen.models.hf.drawing_rows import draw_rows
 from snellen.models.hf.generate import RenderedRequest, batch_settings, generate_unshared
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
-from snellen.models.hf.loading import check_prompt_files, choose_device, load_checkpoint, require, use_threads
+from snellen.models.hf.loading import check_prompt_files, load_checkpoint, require, use_threads
 from snellen.models.hf.logprobs import RenderedRank, rank_unshared
 from snellen.models.hf.memory import memory_meter
-from snellen.models.hf.options import DEFAULT_BATCH_SIZE, MODELS, OPTIONS, identity_facts
+from snellen.models.hf.options import (
+    DEFAULT_BATCH_SIZE,
+    MODELS,
+    OPTIONS,
+    identity_facts,
+    optional_int,
+    read_load_options,
+)
 from snellen.models.hf.own_code.model import open_own_code
-from snellen.models.hf.placement import find_adapter
 from snellen.models.hf.prefetch import PromptPrefetcher
 from snellen.models.hf.prompt import render, starts_in_thought
 from snellen.models.hf.routing import adapter_of, destination
@@ -46,24 +52,21 @@ class HuggingFace(ModelDefaults):
         checkpoint: Checkpoint,
         load_options: LoadOptions,
         identity: Identity,
-        batch_size: int,
-        fixed_batch_size: bool,
-        images: str,
-        share_prefixes: bool,
-        max_new_tokens: int | None = None,
+        values: Mapping[str, str],
+        batch_size: int = DEFAULT_BATCH_SIZE,
     ) -> None:
-        """Batches start at `batch_size` requests; unless `fixed_batch_size`, they grow when larger
-        ones fit into memory and are faster."""
+        """`values` are checked options as text. Batches start at `batch_size` requests, and grow
+        when larger ones fit into memory and are faster, unless the option fixes their size."""
         self.identity = identity
-        self.capabilities = checkpoint.capabilities(images)
-        self.batch_limit = batch_size if fixed_batch_size else MAX_GROWTH * batch_size
+        self._images = values.get("images", "native")
+        self.capabilities = checkpoint.capabilities(self._images)
+        self._initial_batch_size = int(values.get("batch_size", batch_size))
+        self.batch_limit = self._initial_batch_size * (1 if "batch_size" in values else MAX_GROWTH)
         """Maximum number of requests in a batch, however much memory there is."""
-        self.max_new_tokens = max_new_tokens
+        self.max_new_tokens = optional_int(values, "max_new_tokens")
         self._checkpoint = checkpoint
         self.load_options = load_options
-        self._images = images
-        self._initial_batch_size = batch_size
-        self._share_prefixes = share_prefixes
+        self._share_prefixes = values.get("sharing") != "off"
         self._sizers: BatchSizers | None = None
         self._shared_generation: SharedGeneration | None = None
         self._prefetcher: PromptPrefetcher | None = None
@@ -301,42 +304,11 @@ def open_hf(name: str, options: Mapping[str, str]) -> Model:
 def open_checkpoint(
     checkpoint: Checkpoint, provider: str, name: str, values: Mapping[str, str], batch_size: int = DEFAULT_BATCH_SIZE
 ) -> HuggingFace:
-    """The model of a checkpoint under a provider's name, with checked option values.
-
-    `batch_size` is the initial one without the option. torch is imported only if the device
-    matters, so that a model with the option `dtype` is identified in milliseconds.
-    """
-    if values.get("processor") == "torchvision":
-        require("processor=torchvision", "torchvision")
-    device = values.get("device", "auto")
-    if device != "auto" or "dtype" not in values:
-        device = choose_device(device)
-    on_gpu = device.startswith("cuda")
-    dtype = values.get("dtype", "bfloat16" if on_gpu else "float32")
-    load_options = LoadOptions(
-        dtype=checkpoint.stored_dtype() if dtype == "auto" else dtype,
-        device=device,
-        attention=values.get("attention"),
-        processor=values.get("processor", "pil"),
-        remote_code=values.get("trust_remote_code") == "yes",
-        split_thoughts=values.get("reasoning", "auto") == "auto",
-        threads=int(values["threads"]) if "threads" in values else None,
-        adapter=str(find_adapter(values["adapter"])) if "adapter" in values else None,
-        quantisation=values.get("quantisation"),
-        device_map=values.get("device_map"),
-        min_pixels=int(values["min_pixels"]) if "min_pixels" in values else None,
-        max_pixels=int(values["max_pixels"]) if "max_pixels" in values else None,
-        thinking=values["thinking"] == "on" if "thinking" in values else None,
-    )
-    images = values.get("images", "native")
-    identity = Identity(provider, name, identity_facts(checkpoint, load_options, images))
-    fixed_batch_size = "batch_size" in values
-    batch_size = int(values.get("batch_size", batch_size))
-    share_prefixes = values.get("sharing") != "off"
-    max_new_tokens = int(values["max_new_tokens"]) if "max_new_tokens" in values else None
-    model = HuggingFace(
-        checkpoint, load_options, identity, batch_size, fixed_batch_size, images, share_prefixes, max_new_tokens
-    )
+    """The model of a checkpoint under a provider's name, with checked option values. `batch_size` is
+    the initial one without the option."""
+    load_options = read_load_options(checkpoint, values)
+    facts = identity_facts(checkpoint, load_options, values.get("images", "native"))
+    model = HuggingFace(checkpoint, load_options, Identity(provider, name, facts), values, batch_size)
     if values.get("draws") == "yes":
         model.capabilities = _drawing_capabilities(checkpoint, model.capabilities)
     return model

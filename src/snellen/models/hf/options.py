@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadOptions
-from snellen.models.hf.loading import choose_device
-from snellen.models.hf.placement import DEVICE_MAPS, QUANTISATIONS, adapter_digest, quantisation_library
+from snellen.models.hf.loading import choose_device, require
+from snellen.models.hf.placement import DEVICE_MAPS, QUANTISATIONS, adapter_digest, find_adapter, quantisation_library
 from snellen.models.hf.profile import find_profile
 from snellen.models.naming.provider import ModelListing, ModelOption
 
@@ -70,6 +71,40 @@ def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
         raise UsageError(f"{checkpoint.name} is stored quantised ({stored}); leave quantisation out")
     library = quantisation_library(options.quantisation, choose_device(options.device))
     return f"{library}-{options.quantisation}"
+
+
+def optional_int(values: Mapping[str, str], name: str) -> int | None:
+    """The number of an option, if it is given."""
+    return int(values[name]) if name in values else None
+
+
+def read_load_options(checkpoint: Checkpoint, values: Mapping[str, str]) -> LoadOptions:
+    """Checked options, as far as they say how to load.
+
+    torch is imported only if the device matters, so that a model with the option `dtype` is
+    identified in milliseconds. Raises UsageError (adapter) and MissingExtra.
+    """
+    if values.get("processor") == "torchvision":
+        require("processor=torchvision", "torchvision")
+    device = values.get("device", "auto")
+    if device != "auto" or "dtype" not in values:
+        device = choose_device(device)
+    dtype = values.get("dtype", "bfloat16" if device.startswith("cuda") else "float32")
+    return LoadOptions(
+        dtype=checkpoint.stored_dtype() if dtype == "auto" else dtype,
+        device=device,
+        attention=values.get("attention"),
+        processor=values.get("processor", "pil"),
+        remote_code=values.get("trust_remote_code") == "yes",
+        split_thoughts=values.get("reasoning", "auto") == "auto",
+        threads=optional_int(values, "threads"),
+        adapter=str(find_adapter(values["adapter"])) if "adapter" in values else None,
+        quantisation=values.get("quantisation"),
+        device_map=values.get("device_map"),
+        min_pixels=optional_int(values, "min_pixels"),
+        max_pixels=optional_int(values, "max_pixels"),
+        thinking=values["thinking"] == "on" if "thinking" in values else None,
+    )
 
 
 def identity_facts(checkpoint: Checkpoint, options: LoadOptions, images: str) -> dict[str, str]:

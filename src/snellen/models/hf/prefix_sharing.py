@@ -26,7 +26,7 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.models.hf.kv_cache import (
     EMPTY_PREFIX,
@@ -301,59 +301,33 @@ class PrefixSharing:
         import torch
 
         device = self._model.device
-        # Row i reads the tokens start..end; a row with nothing to read is all padding.
-        spans = [(prefix.length, end) for prefix, end in zip(cached, lengths, strict=True)]
-        width = max(end - start for start, end in spans)
-        # Padded on the left, so that the last token of every row is in the last column. All
-        # tensors are filled in main memory and moved once: on a GPU each small write is a launch.
-        ids = torch.zeros((len(rows), width), dtype=torch.long)
-        mask = torch.zeros_like(ids)
         row_positions = [
             self._token_positions(row, prefix, end) for row, prefix, end in zip(rows, cached, lengths, strict=True)
         ]
-        positions = torch.zeros((self._axes, len(rows), width), dtype=torch.long)
-        token_type_inputs = {
-            name: torch.zeros((len(rows), width), dtype=values.dtype)
-            for name, values in rows[0].token_type_inputs.items()
-        }
-        for row_index, (row, (start, end)) in enumerate(zip(rows, spans, strict=True)):
-            offset = width - (end - start)
-            ids[row_index, offset:] = torch.tensor(row.ids[start:end])
-            mask[row_index, offset:] = 1
-            positions[:, row_index, offset:] = row_positions[row_index]
-            for name, values in row.token_type_inputs.items():
-                token_type_inputs[name][row_index, offset:] = values[start:end]
+        # Row i reads the tokens start..end; a row with nothing to read is all padding.
+        spans = [(prefix.length, end) for prefix, end in zip(cached, lengths, strict=True)]
+        ids, mask, positions, token_type_inputs = _pad_left(rows, spans, row_positions, self._axes)
         # The prefixes are padded on the left as well, by themselves. A row of the full mask,
         # (longest prefix + width), is therefore [padding, prefix, padding, new tokens]: the gap in
         # the middle does no harm, because positions are explicit and the mask hides it.
-        cache, cached_mask = batch_caches(cached, width)
-        full_mask = mask if cached_mask is None else torch.cat([cached_mask, mask], 1)
-        full_mask = full_mask.to(device)
+        cache, cached_mask = batch_caches(cached, ids.shape[1])
+        full_mask = (mask if cached_mask is None else torch.cat([cached_mask, mask], 1)).to(device)
         # A prefix is empty or holds all images of its row, so that media go in whole or not at
         # all. Their order is that of the rows: models match images to image tokens in batch order.
         rows_with_media = [
             row for row, prefix in zip(rows, cached, strict=True) if prefix.length < row.image_prefix_length
         ]
-        self.prefill_tokens += sum(end - start for start, end in spans) + sum(
-            row.image_prefix_length for row in rows_with_media
-        )
-        inputs = {name: values.to(device) for name, values in token_type_inputs.items()} | self._media_inputs(
-            rows_with_media
-        )
-        out = self._forward(
-            ids.to(device), full_mask, _drop_single_axis(positions.to(device)), cache, kept_logits, **inputs
-        )
-        # Text goes on after the largest position on any axis; an image may occupy fewer positions
-        # than it has tokens.
-        next_positions = [
-            int(values.max()) + 1 if values.numel() else prefix.next_position
-            for values, prefix in zip(row_positions, cached, strict=True)
-        ]
+        self.prefill_tokens += sum(end - start for start, end in spans)
+        self.prefill_tokens += sum(row.image_prefix_length for row in rows_with_media)
+        inputs = {name: values.to(device) for name, values in token_type_inputs.items()}
+        inputs |= self._media_inputs(rows_with_media)
+        positions = _drop_single_axis(positions.to(device))
+        out = self._forward(ids.to(device), full_mask, positions, cache, kept_logits, **inputs)
         filled = cache_of(out)
         if filled is None:
             raise PrefixSharingUnsupported("it does not give back the keys and values of a prompt")
-        positions = torch.tensor(next_positions, device=device)
-        return PrefillState(out.logits[:, -kept_logits:], filled, full_mask, positions)
+        next_positions = torch.tensor(list(map(_next_position, row_positions, cached)), device=device)
+        return PrefillState(out.logits[:, -kept_logits:], filled, full_mask, next_positions)
 
     def _token_positions(self, row: TokenisedPrompt, cached: PrefixKV, end: int) -> Tensor:
         """Positions of a row's tokens from the end of its prefix to `end`: (axes, tokens)."""
@@ -430,3 +404,42 @@ def _count_axes(model: Any) -> int:
 def _drop_single_axis(positions: Tensor) -> Tensor:
     """Positions as models take them: (1, rows, tokens) as (rows, tokens); more axes stay."""
     return positions[0] if positions.shape[0] == 1 else positions
+
+
+def _next_position(positions: Tensor, cached: PrefixKV) -> int:
+    """The position after a row's: text goes on after the largest on any axis, since an image may
+    occupy fewer positions than it has tokens."""
+    return int(positions.max()) + 1 if positions.numel() else cached.next_position
+
+
+class _PaddedRows(NamedTuple):
+    ids: Tensor
+    mask: Tensor
+    positions: Tensor
+    token_types: dict[str, Tensor]
+
+
+def _pad_left(
+    rows: Sequence[TokenisedPrompt], spans: Sequence[tuple[int, int]], row_positions: Sequence[Tensor], axes: int
+) -> _PaddedRows:
+    """The tokens of each row's span as tensors, padded on the left, so that the last token of every
+    row is in the last column.
+
+    All are filled in main memory, to be moved once: on a GPU each small write is a launch.
+    """
+    import torch
+
+    width = max(end - start for start, end in spans)
+    ids = torch.zeros((len(rows), width), dtype=torch.long)
+    mask = torch.zeros_like(ids)
+    positions = torch.zeros((axes, len(rows), width), dtype=torch.long)
+    dtypes = {name: values.dtype for name, values in rows[0].token_type_inputs.items()}
+    token_types = {name: torch.zeros_like(ids, dtype=dtype) for name, dtype in dtypes.items()}
+    for index, (row, (start, end)) in enumerate(zip(rows, spans, strict=True)):
+        offset = width - (end - start)
+        ids[index, offset:] = torch.tensor(row.ids[start:end])
+        mask[index, offset:] = 1
+        positions[:, index, offset:] = row_positions[index]
+        for name, values in row.token_type_inputs.items():
+            token_types[name][index, offset:] = values[start:end]
+    return _PaddedRows(ids, mask, positions, token_types)

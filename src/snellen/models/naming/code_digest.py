@@ -117,12 +117,7 @@ class _Reader:
                 # A module defined by the user: its code, and its settings in addition to the
                 # weights.
                 yield from self._read_definition(type(value))
-                plain = {
-                    name: each
-                    for name, each in vars(value).items()
-                    if isinstance(each, _PLAIN) and not name.startswith("_")
-                }
-                yield from self.read(plain, name)
+                yield from self.read(_plain_attributes(value), name)
         elif _is_users_class(type(value)):
             yield from self._read_definition(type(value))
             yield from self.read(_attributes(value), f"an attribute of {type(value).__name__}")
@@ -228,6 +223,10 @@ def _attributes(value: object) -> dict[str, object]:
     return {**in_slots, **(getattr(value, "__dict__", {}) if own is not None else {})}
 
 
+def _plain_attributes(value: object) -> dict[str, object]:
+    return {name: each for name, each in vars(value).items() if isinstance(each, _PLAIN) and not name.startswith("_")}
+
+
 def _is_users_class(kind: type) -> bool:
     """Whether a class is defined in a file of the user: by its methods, since classes of notebook
     cells have no file of their own."""
@@ -262,6 +261,16 @@ def inherits(value: object, library: str, *names: str) -> bool:
 def library_of(kind: type) -> str:
     """The top-level package that defines a class."""
     return kind.__module__.partition(".")[0]
+
+
+def unwrap_module(value: Any) -> Any:
+    """The module inside the wrappers of torch.compile and of distributed training."""
+    while library_of(type(value)) == "torch":
+        inner = getattr(value, "_orig_mod", None) or getattr(value, "module", None)
+        if inner is None:
+            break
+        value = inner
+    return value
 
 
 def content_of(value: Any) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Capabilities, Identity, Model
-from snellen.models.naming.code_digest import CodeDigest, digest_code, inherits, library_of
+from snellen.models.naming.code_digest import CodeDigest, digest_code, inherits, library_of, unwrap_module
 from snellen.models.naming.registry import open_model
 from snellen.models.naming.user_model import UserBatchModel, UserModel, answers_requests, user_model
 
@@ -71,6 +71,12 @@ def wrap_model(
         return wrap_client(model, name, revision, options)
     if processor is not None:
         raise UsageError(f"a processor belongs to a transformers model; got one with {_describe(model)}")
+    return _wrap_code(_with_options(model, options), name, revision, capabilities)
+
+
+def _with_options(model: Any, options: Mapping[str, Any]) -> Any:
+    """A function or an object of the user; a class is made with the options. Raises UsageError for
+    options that nothing takes, and for anything else."""
     if inspect.isclass(model) and answers_requests(model):
         model = _instantiate(model, options)
         options = {}
@@ -79,9 +85,9 @@ def wrap_model(
             f"{_describe(model)} takes no options; got {', '.join(options)}; a class takes those "
             "of its __init__, a function those that functools.partial gives it"
         )
-    if answers_requests(model) or _is_function(model):
-        return _wrap_code(model, name, revision, capabilities)
-    raise UsageError(f"{_describe(model)} is not a model; expected {_ACCEPTED}")
+    if not answers_requests(model) and not _is_function(model):
+        raise UsageError(f"{_describe(model)} is not a model; expected {_ACCEPTED}")
+    return model
 
 
 def _wrap_code(value: Any, name: str | None, revision: str | None, capabilities: Capabilities | None) -> Model:
@@ -175,13 +181,3 @@ def _is_checkpoint(value: object) -> bool:
 
 def _is_openai_client(value: object) -> bool:
     return inherits(value, _OPENAI, "OpenAI", "AsyncOpenAI")
-
-
-def unwrap_module(value: Any) -> Any:
-    """The module inside the wrappers of torch.compile and of distributed training."""
-    while library_of(type(value)) == "torch":
-        inner = getattr(value, "_orig_mod", None) or getattr(value, "module", None)
-        if inner is None:
-            break
-        value = inner
-    return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.output import Generated, StopReason, Usage
+from snellen.core.output import StopReason, Usage
 from snellen.core.request import Draw, Generate, Message, Part, Text
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
@@ -19,7 +19,6 @@ from snellen.models.remote.dialect import (
     dict_or_empty,
     merge_texts,
     require_finish,
-    separate_reasoning,
     text_of,
     token_count,
     unreadable_field,
@@ -95,11 +94,8 @@ class Anthropic:
         if not any(texts):
             require_finish(reply, reply.get("stop_reason"))
         stop = _STOPS.get(quote(reply.get("stop_reason")), "stop")
-        return RawReply("".join(texts), stop, "\n".join(thoughts) or None)
-
-    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
-        parsed = separate_reasoning(self.parse_reply(reply), config)
-        return Generated(parsed.text.strip(), parsed.stop_reason, parsed.reasoning, usage=_usage(reply.get("usage")))
+        usage = _usage(reply.get("usage"))
+        return RawReply("".join(texts), stop, "\n".join(thoughts) or None, usage=usage)
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         """Join the events of a stream: message_start, content_block_*, message_delta."""

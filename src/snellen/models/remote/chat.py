@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from snellen.core.errors import ModelError
-from snellen.core.output import Generated, StopReason, Usage
+from snellen.core.output import StopReason, Usage
 from snellen.core.request import GREEDY, Draw, Generate, Generation, Media, Message, Part, Text
 from snellen.models.remote.dialect import (
     Body,
@@ -18,13 +18,12 @@ from snellen.models.remote.dialect import (
     Reply,
     apply_image_policy,
     dict_or_empty,
-    finite_number,
     list_or_empty,
     merge_texts,
     require_finish,
-    separate_reasoning,
     text_of,
     token_count,
+    top_logprobs,
     unreadable_field,
 )
 from snellen.models.remote.errors import error_in_body
@@ -68,7 +67,7 @@ class Chat:
 
     def parse_reply(self, reply: Reply) -> RawReply:
         """Text, reasoning and images of the first choice. Raises ModelError and ReplyBlocked."""
-        choice = _choice(reply)
+        choice = first_choice(reply)
         message = choice.get("message")
         if not isinstance(message, dict | None):
             raise unreadable_field("message", message)
@@ -89,17 +88,9 @@ class Chat:
         if not text and not images:
             end = choice.get("finish_reason") or message.get("content") is not None
             require_finish({**reply, "error": reply.get("error") or choice.get("error")}, end)
-        return RawReply(text, stop, thoughts if isinstance(thoughts, str) else None, tuple(images))
-
-    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
-        parsed = separate_reasoning(self.parse_reply(reply), config)
-        return Generated(
-            parsed.text.strip(),
-            parsed.stop_reason,
-            parsed.reasoning or None,
-            _first_logprobs(choice) if (choice := _choice(reply)).get("logprobs") else {},
-            usage_of(reply.get("usage")),
-        )
+        reasoning = thoughts if isinstance(thoughts, str) else None
+        first = top_logprobs(dict_or_empty(choice.get("logprobs")).get("content"), "top_logprobs", "logprob")
+        return RawReply(text, stop, reasoning, tuple(images), first, usage_of(reply.get("usage")))
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         return join_chunks(chunks)
@@ -187,7 +178,7 @@ def _set_effort(body: Body, config: RemoteModelConfig) -> None:
     body |= config.profile.effort_with
 
 
-def _choice(reply: Reply) -> Reply:
+def first_choice(reply: Reply) -> Reply:
     choices = reply.get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
@@ -234,16 +225,6 @@ def _image_urls(entries: object) -> list[str]:
         if isinstance(url, str):
             images.append(url)
     return images
-
-
-def _first_logprobs(choice: Reply) -> dict[str, float]:
-    logprobs: dict[str, float] = {}
-    for first in list_or_empty(dict_or_empty(choice.get("logprobs")).get("content"))[:1]:
-        for entry in map(dict_or_empty, list_or_empty(dict_or_empty(first).get("top_logprobs"))):
-            token, value = entry.get("token"), finite_number(entry.get("logprob"))
-            if isinstance(token, str) and value is not None:
-                logprobs.setdefault(token, value)
-    return logprobs
 
 
 def usage_of(usage: object) -> Usage | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snellen.core.output import Generated
 from snellen.core.request import Draw, Generate
 from snellen.models.remote.chat import Chat, generation_fields, with_extra
 from snellen.models.remote.dialect import Body, Call, MediaByDigest, RawReply, RemoteModelConfig, Reply, dict_or_empty
@@ -32,9 +31,6 @@ class Completions:
 
     def parse_reply(self, reply: Reply) -> RawReply:
         return self._chat.parse_reply(_as_chat(reply))
-
-    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
-        return self._chat.to_generated(_as_chat(reply), config)
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         return self._chat.join_stream([_as_chat(piece, "delta") for piece in chunks])

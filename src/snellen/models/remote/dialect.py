@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from snellen.core.errors import ModelError
-from snellen.core.output import Generated, StopReason
+from snellen.core.output import Generated, StopReason, Usage
 from snellen.core.request import Draw, Generate, Message, Part, Text
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import split_reasoning
 from snellen.models.remote.errors import error_in_body
+from snellen.models.remote.http import ServerClient
 from snellen.models.remote.json_reply import quote
-from snellen.models.remote.media import EncodedMedia
+from snellen.models.remote.media import EncodedMedia, encode_body
 from snellen.models.remote.options import Setup
 from snellen.models.remote.profile import ProviderProfile
 
@@ -38,13 +39,15 @@ class Call(NamedTuple):
 
 
 class RawReply(NamedTuple):
-    """Content of a reply, before reasoning in tags is split off."""
+    """What a reply holds, before reasoning in tags is split off."""
 
     text: str
     stop_reason: StopReason
     reasoning: str | None = None
     images: tuple[str, ...] = ()
     """Images as data URLs or URLs."""
+    first_logprobs: Mapping[str, float] = {}
+    usage: Usage | None = None
 
 
 class Dialect(Protocol):
@@ -55,8 +58,6 @@ class Dialect(Protocol):
     def parse_reply(self, reply: Reply) -> RawReply:
         """Raises ModelError if the reply has no answer, ReplyBlocked if a filter blocked it."""
         ...
-
-    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated: ...
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         """Join the chunks of a stream into the reply that would have come at once."""
@@ -80,12 +81,12 @@ def apply_image_policy(messages: Sequence[Message], images: str) -> Sequence[Mes
     return first_image(messages) if images == "first" else messages
 
 
-def separate_reasoning(reply: RawReply, config: RemoteModelConfig) -> RawReply:
-    """Split reasoning in tags off the reply, unless the server did."""
-    if reply.reasoning or not config.setup.split_thoughts or reply.stop_reason == "refusal":
-        return reply
-    split = split_reasoning(reply.text, reply.stop_reason, config.setup.thought_opened)
-    return RawReply(split.text, split.stop_reason, split.reasoning, reply.images)
+def to_generated(reply: RawReply, config: RemoteModelConfig) -> Generated:
+    """The model's output: reasoning in tags is split off, unless the server did."""
+    text, stop, reasoning = reply.text, reply.stop_reason, reply.reasoning or None
+    if not reasoning and config.setup.split_thoughts and stop != "refusal":
+        text, reasoning, stop = split_reasoning(text, stop, config.setup.thought_opened)
+    return Generated(text.strip(), stop, reasoning, dict(reply.first_logprobs), reply.usage)
 
 
 _MAX_EXACT_INT = 1 << 53
@@ -124,6 +125,28 @@ def text_of(value: object, name: str) -> str:
 def unreadable_field(name: str, value: object) -> ModelError:
     """Error for a field of an unexpected type."""
     return ModelError(f"the reply's {name} is unreadable: {quote(value, 120)}", "server")
+
+
+def top_logprobs(steps: object, entries: str, value: str) -> dict[str, float]:
+    """Likely first tokens with their log-probabilities: of the fields `token` and `value` of the
+    list `entries` of the first step."""
+    logprobs: dict[str, float] = {}
+    for first in map(dict_or_empty, list_or_empty(steps)[:1]):
+        for entry in map(dict_or_empty, list_or_empty(first.get(entries))):
+            token, number = entry.get("token"), finite_number(entry.get(value))
+            if isinstance(token, str) and number is not None:
+                logprobs.setdefault(token, number)
+    return logprobs
+
+
+async def receive_reply(
+    client: ServerClient, dialect: Dialect, call: Call, media: MediaByDigest, config: RemoteModelConfig
+) -> RawReply:
+    """POST a call and parse its reply, which may come as a stream. Raises ModelError."""
+    body = encode_body(call.body, media)
+    if not config.setup.stream:
+        return dialect.parse_reply(await client.post(call.path, body))
+    return dialect.parse_reply(dialect.join_stream([piece async for piece in client.events(call.path, body)]))
 
 
 def require_finish(reply: Reply, finish: object) -> None:

@@ -16,8 +16,9 @@ from snellen.models.remote.dialect import (
     Dialect,
     MediaByDigest,
     RemoteModelConfig,
-    Reply,
     dict_or_empty,
+    receive_reply,
+    to_generated,
     token_count,
 )
 from snellen.models.remote.errors import error_in_body
@@ -64,18 +65,13 @@ async def draw_by_chat(
     if unsupported:
         return Failure("unsupported", unsupported)
     call = dialect.build_call(request, media, config)
-    body = encode_body(call.body, media)
-    reply: Reply
-    if config.setup.stream:
-        reply = dialect.join_stream([piece async for piece in client.events(call.path, body)])
-    else:
-        reply = await client.post(call.path, body)
-    generated, images = dialect.to_generated(reply, config), dialect.parse_reply(reply).images
-    if not images:
+    raw = await receive_reply(client, dialect, call, media, config)
+    generated = to_generated(raw, config)
+    if not raw.images:
         if generated.stop_reason == "refusal":
             return generated
         raise ModelError(f"the model answered with text alone: {quote(generated.text, 120)!r}", "request")
-    return await load_images(client, images, generated.text, generated.usage)
+    return await load_images(client, raw.images, generated.text, generated.usage)
 
 
 async def load_images(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from snellen.core.errors import ModelError
-from snellen.core.output import Generated, StopReason, Usage
+from snellen.core.output import StopReason, Usage
 from snellen.core.request import Draw, Generate, Message, Part, Text
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
@@ -17,13 +17,12 @@ from snellen.models.remote.dialect import (
     Reply,
     apply_image_policy,
     dict_or_empty,
-    finite_number,
     list_or_empty,
     merge_texts,
     require_finish,
-    separate_reasoning,
     text_of,
     token_count,
+    top_logprobs,
     unreadable_field,
 )
 from snellen.models.remote.errors import ReplyBlocked, error_in_body
@@ -72,13 +71,9 @@ class Google:
         images = [_data_url(dict_or_empty(part["inlineData"])) for part in parts if "inlineData" in part]
         if not any(texts) and not images:
             require_finish(reply, candidate.get("finishReason"))
-        return RawReply("".join(texts), stop, "".join(thoughts) or None, tuple(images))
-
-    def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated:
-        parsed = separate_reasoning(self.parse_reply(reply), config)
-        usage = _usage(reply.get("usageMetadata"))
-        first = _first_logprobs(reply)
-        return Generated(parsed.text.strip(), parsed.stop_reason, parsed.reasoning, first, usage)
+        steps = dict_or_empty(candidate.get("logprobsResult")).get("topCandidates")
+        first, usage = top_logprobs(steps, "candidates", "logProbability"), _usage(reply.get("usageMetadata"))
+        return RawReply("".join(texts), stop, "".join(thoughts) or None, tuple(images), first, usage)
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
         """Join the events of a stream: each is a reply with the next parts; the last one has the
@@ -158,17 +153,6 @@ def _part(part: Part, media: MediaByDigest) -> Body:
 
 def _data_url(data: Reply) -> str:
     return f"data:{data.get('mimeType', '')};base64,{data.get('data', '')}"
-
-
-def _first_logprobs(reply: Reply) -> dict[str, float]:
-    result = dict_or_empty(dict_or_empty(reply["candidates"][0]).get("logprobsResult"))
-    logprobs: dict[str, float] = {}
-    for first in list_or_empty(result.get("topCandidates"))[:1]:
-        for candidate in map(dict_or_empty, list_or_empty(dict_or_empty(first).get("candidates"))):
-            token, value = candidate.get("token"), finite_number(candidate.get("logProbability"))
-            if isinstance(token, str) and value is not None:
-                logprobs[token] = value
-    return logprobs
 
 
 def _usage(usage: object) -> Usage | None:

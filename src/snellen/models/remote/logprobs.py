@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from snellen.core.errors import ModelError
 from snellen.core.output import CandidateScore, Failure, Output, Ranked, Usage
 from snellen.core.request import Rank
-from snellen.models.remote.chat import messages_of, usage_of, with_extra
+from snellen.models.remote.chat import first_choice, messages_of, usage_of, with_extra
 from snellen.models.remote.dialect import (
     Body,
     MediaByDigest,
@@ -26,7 +26,6 @@ from snellen.models.remote.dialect import (
     token_count,
     unreadable_field,
 )
-from snellen.models.remote.errors import error_in_body
 from snellen.models.remote.http import ServerClient
 from snellen.models.remote.media import encode_body
 
@@ -76,7 +75,7 @@ async def _score_by_echo(
     body: Body = {"model": config.model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0}
     body |= {"echo": True, "logprobs": 1}
     reply = await client.post("completions", encode_body(with_extra(body, config), media))
-    logprobs = dict_or_empty(_choice(reply).get("logprobs"))
+    logprobs = dict_or_empty(first_choice(reply).get("logprobs"))
     tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
     offsets = logprobs.get("text_offset")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
@@ -114,7 +113,7 @@ async def _score_by_chat(
         "continue_final_message": has_candidate,
     }
     reply = await client.post("chat/completions", encode_body(with_extra(body, config), media))
-    entries = reply.get("prompt_logprobs") or _choice(reply).get("prompt_logprobs")
+    entries = reply.get("prompt_logprobs") or first_choice(reply).get("prompt_logprobs")
     if not isinstance(entries, list) or len(entries) < 2:
         raise _no_logprobs_error("prompt_logprobs")
     tokens, values = map(list, zip(*(_token(entry) for entry in entries), strict=True))
@@ -138,13 +137,6 @@ def _token(entry: object) -> tuple[str, float | None]:
 def _logprob(value: object) -> float | None:
     """A number, including NaN, which is an outcome; None for anything else."""
     return value if isinstance(value, float) else finite_number(value)
-
-
-def _choice(reply: dict[str, Any]) -> Any:
-    choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices:
-        raise error_in_body(reply) or ModelError("the reply holds no choices", "server")
-    return dict_or_empty(choices[0])
 
 
 def _no_logprobs_error(method: str) -> ModelError:

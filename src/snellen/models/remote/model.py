@@ -16,12 +16,12 @@ from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref,
 from snellen.core.secret import MIN_REPLY_LENGTH, hide
 from snellen.core.served_identity import ServedIdentity
 from snellen.models.remote.address import ServerOrigin
-from snellen.models.remote.dialect import Dialect, RemoteModelConfig, apply_image_policy
+from snellen.models.remote.dialect import Dialect, RemoteModelConfig, apply_image_policy, receive_reply, to_generated
 from snellen.models.remote.drawing import draw_by_chat, draw_by_images
 from snellen.models.remote.errors import HtmlReply, ReplyBlocked
 from snellen.models.remote.http import ServerClient
 from snellen.models.remote.logprobs import rank
-from snellen.models.remote.media import EncodedMedia, MediaCache, encode_body
+from snellen.models.remote.media import EncodedMedia, MediaCache
 from snellen.models.remote.probe import (
     explain_error,
     explain_wrong_name,
@@ -150,11 +150,7 @@ class ServerModel(RemoteModel):
             draw = draw_by_images if self.config.setup.endpoint == "images" else draw_by_chat
             return await draw(self.client, self._dialect, request, media, self.config)
         call = self._dialect.build_call(request, media, self.config)
-        body = encode_body(call.body, media)
-        if not self.config.setup.stream:
-            return self._dialect.to_generated(await self.client.post(call.path, body), self.config)
-        pieces = [piece async for piece in self.client.events(call.path, body)]
-        return self._dialect.to_generated(self._dialect.join_stream(pieces), self.config)
+        return to_generated(await receive_reply(self.client, self._dialect, call, media, self.config), self.config)
 
     async def _encode_media(self, request: Request) -> Mapping[str, EncodedMedia]:
         messages = apply_image_policy(request.messages, self.config.setup.images)

@@ -21,12 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from snellen.core.errors import MissingExtra, UsageError
+from snellen.core.watchdog import guard_processes
 from snellen.settings import set_unset
 
 if TYPE_CHECKING:
     from vllm.v1.engine.async_llm import AsyncLLM
 
 T = TypeVar("T")
+
+_GRACE = 3.0
+"""Seconds between SIGTERM and SIGKILL of processes that outlive Snellen."""
 
 _ERROR_LINE = re.compile(r"(?:^|[\s\]])(?:\w+\.)*(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _INVALID_ARGUMENT = re.compile(r"^ *Value error, (.+?)(?: \[type=|$)", re.MULTILINE)
@@ -107,11 +111,7 @@ class EngineThread:
         """`processes` are those that the engine started; they end with this process however it
         ends."""
         self.engine = engine
-        self._watchdog = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("watchdog.py")), *map(str, processes)],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._watchdog = guard_processes(processes, _GRACE)
         self._loop = loop
         self._thread = thread
         atexit.register(self.close)

@@ -8,7 +8,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
-from snellen.models.hf.options import DTYPES, PROMPT_OPTIONS, REPLY_OPTIONS
+from snellen.models.hf.options import DTYPES, PROMPT_OPTIONS, REPLY_OPTIONS, optional_int
 from snellen.models.naming.provider import ModelListing, ModelOption
 
 NAME = "vllm-local"
@@ -95,25 +95,21 @@ class VllmOptions:
 
 def read_vllm_options(values: Mapping[str, str], checkpoint: Checkpoint) -> VllmOptions:
     """The options as values. Raises UsageError."""
-
-    def count(name: str) -> int | None:
-        return int(values[name]) if name in values else None
-
     dtype = values.get("dtype", "bfloat16")
     return VllmOptions(
         dtype=checkpoint.stored_dtype() if dtype == "auto" else dtype,
-        concurrency=count("concurrency") or DEFAULT_CONCURRENCY,
-        tensor_parallel=count("tensor_parallel") or 1,
+        concurrency=optional_int(values, "concurrency") or DEFAULT_CONCURRENCY,
+        tensor_parallel=optional_int(values, "tensor_parallel") or 1,
         gpu_memory=_read_fraction(values),
-        context=count("context"),
+        context=optional_int(values, "context"),
         quantisation=values.get("quantisation"),
         eager=values.get("eager") == "yes",
         remote_code=values.get("trust_remote_code") == "yes",
         images=values.get("images", "native"),
-        min_pixels=count("min_pixels"),
-        max_pixels=count("max_pixels"),
+        min_pixels=optional_int(values, "min_pixels"),
+        max_pixels=optional_int(values, "max_pixels"),
         thinking=values["thinking"] == "on" if "thinking" in values else None,
-        max_new_tokens=count("max_new_tokens"),
+        max_new_tokens=optional_int(values, "max_new_tokens"),
         split_thoughts=values.get("reasoning", "auto") == "auto",
     )
 

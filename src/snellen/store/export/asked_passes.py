@@ -29,21 +29,21 @@ class AskedPass(NamedTuple):
     id: str
     draw: int
     """Number of the draw of a question that was asked several times, from 1."""
-    rotation: int
-    prompt: tuple[Message, ...]
     options: Mapping[str, str]
     gold: tuple[str, ...]
-    reply: str | None
+    rotation: int = 0
+    prompt: tuple[Message, ...] = ()
+    reply: str | None = None
     """Text of the reply, or the label ranked first; None if there was none."""
-    reasoning: str | None
-    stop_reason: str
-    failure: str
+    reasoning: str | None = None
+    stop_reason: str = "stop"
+    failure: str = ""
     """Why there is no reply."""
-    answer: str | None
-    score: float | None
+    answer: str | None = None
+    score: float | None = None
     """Score of this pass alone, 0 to 1."""
-    usage: Usage | None
-    seconds: float | None
+    usage: Usage | None = None
+    seconds: float | None = None
 
 
 def ordered_records(run: RunFolder) -> list[Record]:
@@ -128,20 +128,5 @@ def _pass_score(sample_pass: Pass) -> float | None:
 
 def _not_asked(draw: Record, number: int) -> AskedPass:
     why = {"unsupported": "the model cannot take the question", "missing": "no reply"}
-    return AskedPass(
-        record=draw,
-        id=draw.id,
-        draw=number,
-        rotation=0,
-        prompt=(),
-        options=draw.options,
-        gold=draw.gold,
-        reply=None,
-        reasoning=None,
-        stop_reason="stop",
-        failure=why.get(draw.outcome, draw.outcome),
-        answer=None,
-        score=None,
-        usage=None,
-        seconds=None,
-    )
+    failure = why.get(draw.outcome, draw.outcome)
+    return AskedPass(draw, draw.id, number, draw.options, draw.gold, failure=failure)

@@ -211,15 +211,7 @@ def _result(info: RunInfo, identifier: str, name: str, metric: Metric, summary: 
     own = metric.name if metric.name == "accuracy" else f"snellen.{info.benchmark}.{metric.name}"
     score = metric.value * factor
     details = {"value": repr(metric.value), "unit": metric.unit, "n": str(metric.n)}
-    if summary is not None:
-        counts = {outcome: str(count) for outcome, count in summary.outcomes.items()}
-        baselines = {
-            baseline: repr(summary.metrics[baseline].value)
-            for baseline in sorted(_BASELINES)
-            if baseline in summary.metrics
-        }
-        details |= {f"outcome_{outcome}": count for outcome, count in counts.items()} | baselines
-        details["notices"] = json.dumps(summary.notices, ensure_ascii=False)
+    details |= {} if summary is None else _summary_details(summary)
     uncertainty: Json = {"num_samples": metric.n}
     if metric.interval is not None:
         uncertainty["confidence_interval"] = {
@@ -248,6 +240,15 @@ def _result(info: RunInfo, identifier: str, name: str, metric: Metric, summary: 
         "score_details": {"score": score, "details": details, "uncertainty": uncertainty},
         "generation_config": {"generation_args": _generation(info)},
     }
+
+
+def _summary_details(summary: Summary) -> dict[str, str]:
+    metrics = summary.metrics
+    return (
+        {f"outcome_{outcome}": str(count) for outcome, count in summary.outcomes.items()}
+        | {baseline: repr(metrics[baseline].value) for baseline in sorted(_BASELINES) if baseline in metrics}
+        | {"notices": json.dumps(summary.notices, ensure_ascii=False)}
+    )
 
 
 def _generation(info: RunInfo) -> Json:

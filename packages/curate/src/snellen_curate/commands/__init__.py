@@ -7,13 +7,12 @@ comes next, and becomes an exit code: 0 clean, 1 something to look at, 2 a mista
 from __future__ import annotations
 
 import shlex
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.actions import add_actions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import read_options
 from snellen.cli.output import TABLE, write_document
@@ -37,10 +36,6 @@ ACTIONS: Mapping[str, str] = {
     "run": "run the steps of a recipe, one after the other; goes on after any stop",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
-
-
-def add(parser: ArgumentParser) -> None:
-    add_actions(parser, __name__, ACTIONS)
 
 
 def main(arguments: Namespace) -> int:

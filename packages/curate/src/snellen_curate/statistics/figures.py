@@ -11,8 +11,8 @@ from snellen.report.format import percent_interval
 from snellen.report.plots.figure import save_plot
 from snellen.report.plots.series import Value, dot_plot
 from snellen.stats.intervals import wilson
+from snellen_curate.statistics.positions import place_letter
 from snellen_curate.statistics.results import DatasetStatistics, ProbeScore
-from snellen_curate.statistics.statistics_tables import place_letter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

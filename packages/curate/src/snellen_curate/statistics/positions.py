@@ -134,3 +134,8 @@ def _cross_fitted(right: NDArray[int64], clusters: NDArray[uint64], kind: str) -
             best = counts == counts.max()
             sum_right += float((totals - counts)[best].mean())
     return sum_right / SPLITS
+
+
+def place_letter(place: int) -> str:
+    """A place among the options, from 0, as a reader knows it."""
+    return chr(ord("A") + place) if place < 26 else str(place + 1)

@@ -12,7 +12,7 @@ from snellen.report import format as fmt
 from snellen.report.document import Block, Document, Line, Space
 from snellen.report.table import Cell, Column, IntervalEstimate, Table
 from snellen.stats.paired import holm
-from snellen_curate.statistics.positions import PositionBalance
+from snellen_curate.statistics.positions import PositionBalance, place_letter
 from snellen_curate.statistics.results import DatasetStatistics, Distribution, GroupStatistics, ProbeScore, TextProbe
 from snellen_curate.statistics.shortcuts import ShortcutTest
 from snellen_curate.statistics.text_probe import ALL
@@ -316,11 +316,6 @@ def _places(positions: PositionBalance) -> str:
     return ", ".join(
         f"{place_letter(place)} {count:,} of {expected:,.1f} expected" for place, (count, expected) in enumerate(parts)
     )
-
-
-def place_letter(place: int) -> str:
-    """A place among the options, from 0, as a reader knows it."""
-    return chr(ord("A") + place) if place < 26 else str(place + 1)
 
 
 def _percent(share: float) -> str:

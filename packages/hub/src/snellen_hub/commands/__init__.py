@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from snellen.api.flags import argument
-from snellen.cli.actions import add_actions, run_action
 from snellen.cli.output import print_document
 from snellen.core.errors import UsageError
 
@@ -33,15 +31,6 @@ REPLACE = "replace one of this name that exists; the submissions to a benchmark 
 
 OWNER = "account of an owner: the first one of a new hub, or who imports"
 """Help line of `--owner`."""
-
-
-def add(parser: ArgumentParser) -> None:
-    add_actions(parser, __name__, ACTIONS)
-
-
-def main(arguments: Namespace) -> int:
-    """Run the action."""
-    return run_action(arguments, __name__)
 
 
 def hub_folder() -> Any:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.api.flags import argument
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line, progress_bar
 
 
@@ -18,7 +17,7 @@ class Options:
     target: str = argument("FILE", "the file to write; its extension determines the format")
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Write the rows in another format."""
     from snellen.api.data_files import open_data
     from snellen.data.tables.convert import convert_table
@@ -27,4 +26,3 @@ def main(options: Options) -> int:
     with progress_bar(options.target) as progress:
         rows = convert_table(open_data(options.data), Path(options.target), progress)
     print_line(f"{options.target}: {plural(rows, 'row')}")
-    return COMPLETE

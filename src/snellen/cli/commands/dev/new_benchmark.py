@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.api.flags import argument, option
-from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
@@ -23,7 +22,7 @@ class Options:
     """A checkout of Snellen's sources."""
 
 
-def main(options: Options) -> int:
+def main(options: Options) -> None:
     """Write the files of a new benchmark."""
     from snellen.benchmarks.declaration.scaffold import write_new_benchmark
 
@@ -32,4 +31,3 @@ def main(options: Options) -> int:
         raise UsageError(f"{options.name!r} names no folder; expected FOLDER/NAME, e.g. perception/{folder}")
     for path in write_new_benchmark(name, folder, Path(options.out)):
         print_line(path)
-    return COMPLETE

@@ -38,8 +38,8 @@ class CodeAdapter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Arguments by name: constants, or values that are computed for the request, `$question` for
     example. `**` stands for arguments of any name."""
     call: str = ""
-    """A module of `own_code/calls` with a function `ask`, for code that one call does not ask; then
-    `method` and `arguments` are not used."""
+    """A way of `own_code/calls.py`, for code that one call does not ask; then `method` and
+    `arguments` are not used."""
     reply: str = ""
     """The key of the reply's text, for code that returns a dict."""
     pictures: PictureForm

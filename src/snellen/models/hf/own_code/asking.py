@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from importlib import import_module
 from pathlib import Path
 
 from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter
+from snellen.models.hf.own_code.calls import WAYS
 from snellen.models.hf.own_code.turns import Conversation, Turn
 from snellen.models.hf.own_code.values import OwnCode, RequestValues
 
@@ -26,8 +26,7 @@ def ask_own_code(own: OwnCode, adapter: CodeAdapter, conversation: Conversation,
 
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         if adapter.call:
-            module = import_module(f"{__package__}.calls.{adapter.call}")
-            reply = module.ask(own, adapter, conversation, settings)
+            reply = WAYS[adapter.call](own, adapter, conversation, settings)
         else:
             values = RequestValues(own, adapter, conversation, settings, Path(folder))
             reply = getattr(own.model, adapter.method)(**values.arguments())
