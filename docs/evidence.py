@@ -31,12 +31,7 @@ from reproduce import FORMULAS, SETS, read_counts  # noqa: E402
 from tests.differential.compare import compare, covered, explanations_of, headline_row  # noqa: E402
 from tests.differential.sets import OWN, all_sets, read_header, read_set  # noqa: E402
 
-from snellen.benchmarks.declaration.evidence import (  # noqa: E402
-    LEVELS,
-    BenchmarkEvidence,
-    EvidenceComparison,
-    load_evidence,
-)
+from snellen.benchmarks.declaration.evidence import LEVELS, BenchmarkEvidence, EvidenceComparison, load_evidence  # noqa: E402
 from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark, split_spec  # noqa: E402
 
 FILE = ROOT / "src" / "snellen" / "benchmarks" / "data" / "evidence.json"

@@ -17,14 +17,7 @@ from benchmarks.perf.comparison import Comparison  # noqa: E402
 from benchmarks.perf.document import NOT_SINCE, Results, missed, page  # noqa: E402
 from benchmarks.perf.figures import Figure, figure, profiled  # noqa: E402
 from benchmarks.perf.machine import this_machine  # noqa: E402
-from benchmarks.perf.origin import (  # noqa: E402
-    FILES,
-    ROOMS,
-    bars_digest,
-    changed_rooms,
-    origin_of,
-    room_path,
-)
+from benchmarks.perf.origin import FILES, ROOMS, bars_digest, changed_rooms, origin_of, room_path  # noqa: E402
 
 COMMITTED = ROOT / "benchmarks" / "perf" / "results.json"
 PARTS = [
