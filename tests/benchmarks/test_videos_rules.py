@@ -55,6 +55,7 @@ def test_versions_of_a_video_are_one_unit_and_shown_whole() -> None:
     samples = list(made.samples(made.open()))
     assert len({sample.unit for sample in samples}) == 2
     assert source_video("a_middle_tampered_rotate_1sec.mp4") == source_video("a.webm") == "a"
+    assert source_video("") == ""
 
 
 def test_q_bench_video_mixes_choices_and_graded_replies(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zipfile
 from pathlib import Path
@@ -200,6 +201,14 @@ def test_mme_results_one_file_or_the_folder(write, settings) -> None:
     assert len(read_predictions(folder / "OCR.txt", settings=settings)) == 1
     assert is_results(folder)
     assert not is_results(Path(write("asked/1.txt", "Is it?\tYes\n")).parent)
+
+
+def test_folder_of_one_mme_file_has_the_digest_of_the_file(write, settings) -> None:
+    path = Path(write("r/OCR.txt", "1.jpg\tText?\tYes\tno\n"))
+    alone = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert read_predictions(path.parent, settings=settings).digest == alone
+    write("r/count.txt", "1.jpg\tTwo?\tYes\tno\n")
+    assert read_predictions(path.parent, settings=settings).digest != alone
 
 
 @pytest.mark.parametrize(

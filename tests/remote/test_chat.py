@@ -208,6 +208,7 @@ REPLIES: list[tuple[str, object, Generated]] = [
         chat_reply([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "B"}]),
         Generated("B", reasoning="hm"),
     ),
+    ("no more than the tag", chat_reply("<think>", "length"), Generated("", "length")),
     ("half a thought", chat_reply("<think>B is", "length"), Generated("", "length", "B is")),
     (
         "half a thought, in its field",

@@ -26,6 +26,7 @@ from snellen.data.detect import detect
 from snellen.data.predictions import QUESTION_COLUMNS, column_roles
 
 _SEARCHED = {"id": ID_COLUMNS, "reply": REPLY_COLUMNS, "gold": GOLD_COLUMNS, "question": QUESTION_COLUMNS}
+_LETTERS = frozenset(ascii_uppercase)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ def _column_fact(column: str, roles: Mapping[str, tuple[str, ...]]) -> ColumnFac
     for role, searched in _SEARCHED.items():
         if column in searched and roles[role]:
             return ColumnFact(column, "", f"no {role}: {'+'.join(roles[role])} comes first")
-    if column in ascii_uppercase or column in OPTION_LISTS:
-        return ColumnFact(column, "option", "a letter" if column in ascii_uppercase else "a list of options")
+    if column in _LETTERS or column in OPTION_LISTS:
+        return ColumnFact(column, "option", "a letter" if column in _LETTERS else "a list of options")
     if is_image_column(column) or is_video_column(column):
         return ColumnFact(column, "image" if is_image_column(column) else "video", "its name")
     if column in GROUP_COLUMNS:

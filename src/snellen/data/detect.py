@@ -56,8 +56,7 @@ def detect(path: Path) -> Detected | None:
     if suffix in _PICKLES:
         return Detected("pickle", "a pickle, which Snellen does not open", f"the suffix {suffix}")
     layouts = _layouts(path.suffix.lower())
-    with path.open("rb") as file:
-        head = file.read(_HEAD_SIZE) if layouts else b""
+    head = _first_bytes(path) if layouts else b""
     excluded: list[str] = []
     for layout in layouts:
         by = f"the suffix {suffix}" if suffix in RESULT_SUFFIXES else layout.mark
@@ -156,6 +155,11 @@ def _layouts(suffix: str) -> Sequence[ResultsLayout]:
 
         return inspect_ai.LAYOUT, seedbench.LAYOUT
     return ()
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_SIZE)
 
 
 def _is_document(head: bytes) -> bool:

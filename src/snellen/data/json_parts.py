@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import DataError, StorageError
+from snellen.core.errors import DataError, storage_errors
 from snellen.data.download import DownloadProgress, RemoteFile, download
 from snellen.settings import Settings
 
@@ -59,9 +59,6 @@ class JsonParts:
                 raise DataError(f"{path} is not the published form of {self.about}: no records")
             for record in records:
                 lines.append(msgspec.json.encode({"index": len(lines), **part.cells, **record}))
-        try:
-            with atomic_file(target) as file:
-                file.write_bytes(b"\n".join(lines) + b"\n")
-        except OSError as error:
-            raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+        with storage_errors("write", target), atomic_file(target) as file:
+            file.write_bytes(b"\n".join(lines) + b"\n")
         return str(target)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, StorageError
+from snellen.core.errors import DataError, storage_errors
 from snellen.data.download import RemoteFile, download
 from snellen.settings import Settings
 
@@ -105,7 +105,7 @@ def _fetch_files(
     """Download the files that are missing or were changed, and note what is there."""
     from filelock import FileLock
 
-    try:
+    with storage_errors("write", folder):
         folder.mkdir(parents=True, exist_ok=True)
         # Hidden, like the list: files beside the tables are taken for tables.
         with FileLock(folder / ".lock"):
@@ -119,8 +119,6 @@ def _fetch_files(
                 # Only this process downloads here, and the lock of the file would be read as a table.
                 target.with_name(f"{target.name}.lock").unlink(missing_ok=True)
             save(folder / _LISTING, json.dumps({file.path: file.sha256 for file in files}, indent=1))
-    except OSError as error:
-        raise StorageError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def _known_digests(folder: Path) -> Mapping[str, str]:

@@ -97,7 +97,7 @@ def unbounded_interval_of_sums(
 
 def _counted_rows(rows: Floats, clusters: Sequence[str]) -> tuple[Ints, Floats]:
     """Cluster numbers, from 0, of the rows that are not all zeros, and these rows. Raises
-    ValueError for not as many clusters as rows.
+    ValueError if there are not as many clusters as rows.
     """
     if clusters and len(clusters) != len(rows):
         raise ValueError(f"got {len(rows)} rows but {len(clusters)} clusters")

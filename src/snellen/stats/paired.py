@@ -105,8 +105,8 @@ def paired_mean(differences: Floats, clusters: Ints, level: float = DEFAULT_LEVE
     """Mean of `differences` (n,) of scores in 0..1, with test and interval.
 
     `clusters` (n,) are the samples' clusters, numbered from 0 without gaps. `p` is that of the
-    hypothesis that the true mean is `null`. Raises ValueError for no differences, lengths differ, a
-    cluster without a sample, a level outside (0, 1), a `null` outside -1..1.
+    hypothesis that the true mean is `null`. Raises ValueError for no differences, lengths that
+    differ, a cluster without a sample, a level outside (0, 1), a `null` outside -1..1.
     """
     return paired_means(differences[:, None], clusters, level, null)[0]
 

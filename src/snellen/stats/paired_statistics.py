@@ -54,7 +54,7 @@ def linearise(
 
     Each sample adds a row of `rows` (n, columns) to the sums and belongs to one of the `clusters`
     (n,), numbered from 0 without gaps. `weights` (n,) are the samples' parts in the statistic;
-    equal if omitted. Raises ValueError for no samples, or lengths differ.
+    equal if omitted. Raises ValueError for no samples, or lengths that differ.
     """
     if not len(rows) or len(rows) != len(clusters):
         raise ValueError(f"got {len(rows)} samples and {len(clusters)} clusters")

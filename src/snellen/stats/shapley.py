@@ -43,7 +43,7 @@ def shapley_split(cells: Mapping[Coalition, Floats]) -> ShapleySplit:
     """Split the difference between the empty and the largest coalition into Shapley values.
 
     `cells` are the measured values (n,) by coalition, among them those of no player and of all.
-    Raises ValueError for one of these two is missing.
+    Raises ValueError if one of these two is missing.
     """
     all_players = max(cells, key=len, default=frozenset())
     has_others = any(coalition - all_players for coalition in cells)

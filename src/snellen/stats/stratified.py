@@ -61,7 +61,7 @@ class GroupSums(NamedTuple):
 
 def group_sums(scores: Sequence[float], clusters: Sequence[str]) -> GroupSums:
     """Sum scores in 0..1 by cluster; a score with an empty cluster name is its own cluster. Raises
-    ValueError for not as many clusters as scores.
+    ValueError if there are not as many clusters as scores.
     """
     if len(scores) != len(clusters):
         raise ValueError(f"got {len(scores)} scores but {len(clusters)} clusters")

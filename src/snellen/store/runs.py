@@ -180,7 +180,8 @@ def holds_run(path: Path) -> bool:
 
 
 def _is_run(path: Path) -> bool:
-    try:  # of many folders
+    # Asked of many folders: a context manager would double what it takes.
+    try:
         return (path / RUN_FILE).is_file()
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
@@ -401,7 +402,7 @@ def read_records(path: Path) -> Iterator[Record]:
 def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[T]]:
     """The decoded lines of a JSONL file, about `_BLOCK` bytes at once: a call for each line would
     cost as much as its reading."""
-    try:  # of many folders
+    try:
         file = path.open("rb")
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error

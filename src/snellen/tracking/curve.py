@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
+from snellen.core.errors import DataError, RunLocked, StorageError, UsageError, storage_errors
 from snellen.core.output import Outcome
 from snellen.core.summary import Metric
 
@@ -227,10 +227,8 @@ def keep_points(out: Path, last_step: int) -> None:
     number = 1
     while (old := out / f"curve-{number}.jsonl").exists():
         number += 1
-    try:
+    with storage_errors("write to", out):
         path.rename(old)
-    except OSError as error:
-        raise StorageError(f"cannot write to {out}: {error.strerror or error}") from error
     if kept:
         save(path, b"".join(_encode(line) + b"\n" for line in (curve.head, *kept)))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
 
-_FILE = "option_meanings.toml"
+from snellen.data.toml_files import read_packaged
+
+_FILE = "data/option_meanings.toml"
 
 
 class OptionMeaning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,8 +33,7 @@ class OptionDoc(NamedTuple):
 @functools.cache
 def option_meanings() -> Mapping[str, OptionMeaning]:
     """Every option of a registered benchmark, by its name."""
-    text = (files("snellen.benchmarks") / "data" / _FILE).read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, OptionMeaning])
+    return msgspec.convert(read_packaged("snellen.benchmarks", _FILE), dict[str, OptionMeaning])
 
 
 def option_docs(options: Mapping[str, Sequence[str]]) -> list[OptionDoc]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from snellen.core.benchmark import Benchmark
-from snellen.data.toml_files import read_toml
+from snellen.data.toml_files import read_packaged
 
-_FILE = Path(__file__).parents[1] / "data" / "sizes.toml"
+_FILE = "data/sizes.toml"
 
 
 class PublishedSize(Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,7 +24,7 @@ class PublishedSize(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def published_sizes() -> dict[str, PublishedSize]:
     """The known sizes, by the name of the benchmark."""
-    return msgspec.convert(read_toml(str(_FILE)), dict[str, PublishedSize])
+    return msgspec.convert(read_packaged("snellen.benchmarks", _FILE), dict[str, PublishedSize])
 
 
 def published_size(benchmark: Benchmark) -> PublishedSize | None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cache
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from snellen.data.toml_files import read_toml
+from snellen.data.toml_files import read_packaged
 
-_FILE = Path(__file__).parents[1] / "data" / "results_files.toml"
+_FILE = "data/results_files.toml"
 
 
 class ResultsFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,4 +67,4 @@ def advice_on(benchmark: str, columns: Collection[str], has_judge: bool) -> str 
 
 @cache
 def _all_results_files() -> dict[str, tuple[ResultsFile, ...]]:
-    return msgspec.convert(read_toml(str(_FILE)), dict[str, tuple[ResultsFile, ...]])
+    return msgspec.convert(read_packaged("snellen.benchmarks", _FILE), dict[str, tuple[ResultsFile, ...]])

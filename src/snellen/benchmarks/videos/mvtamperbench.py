@@ -184,8 +184,9 @@ def adjust_tampered(sample: Sample, row: Row) -> Sample:
 
 
 def source_video(name: str) -> str:
-    """The name of the video that was tampered with, without its suffix."""
-    return _TAMPERED.sub("", str(PurePosixPath(name).with_suffix("")))
+    """The name of the video that was tampered with, without its suffix; "" for a row without one."""
+    path = PurePosixPath(name)
+    return _TAMPERED.sub("", str(path.with_suffix(""))) if path.name else ""
 
 
 def _groups(row: Row, sample: Sample) -> dict[str, str]:

@@ -64,10 +64,11 @@ def _records(home: Path, name: str, limits: Limits) -> Iterator[Record]:
 
 
 def results_digest(home: Path) -> str:
-    """SHA-256 (hex) of a file, or of the names and contents of the result files of a folder."""
+    """SHA-256 (hex) of a file, or of the names and contents of several result files of a folder."""
     hashed = hashlib.sha256()
-    for path in mme_files(home):
-        if home.is_dir():
+    files = mme_files(home)
+    for path in files:
+        if len(files) > 1:
             hashed.update(path.name.encode() + b"\0")
         with path.open("rb") as file:
             while block := file.read(_BLOCK_SIZE):

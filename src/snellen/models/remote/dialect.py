@@ -83,10 +83,10 @@ def apply_image_policy(messages: Sequence[Message], images: str) -> Sequence[Mes
 
 def to_generated(reply: RawReply, config: RemoteModelConfig) -> Generated:
     """The model's output: reasoning in tags is split off, unless the server did."""
-    text, stop, reasoning = reply.text, reply.stop_reason, reply.reasoning or None
+    text, stop, reasoning = reply.text, reply.stop_reason, reply.reasoning
     if not reasoning and config.setup.split_thoughts and stop != "refusal":
         text, reasoning, stop = split_reasoning(text, stop, config.setup.thought_opened)
-    return Generated(text.strip(), stop, reasoning, dict(reply.first_logprobs), reply.usage)
+    return Generated(text.strip(), stop, reasoning or None, dict(reply.first_logprobs), reply.usage)
 
 
 _MAX_EXACT_INT = 1 << 53

@@ -15,7 +15,7 @@ from snellen.analysis.comparison.comparability import different_data_notices
 from snellen.analysis.comparison.deviations import deviations
 from snellen.analysis.parsing.parsing_quality import RuleParseCounts
 from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import StorageError
+from snellen.core.errors import storage_errors
 from snellen.core.output import Outcome
 from snellen.core.record import Pass, Record
 from snellen.core.run import Report
@@ -159,12 +159,10 @@ def gain_context(gains: Sequence[Gain]) -> list[dict[str, object]]:
 
 
 def _write(out: Path, page: str) -> Path:
-    try:
+    with storage_errors("write", out):
         out.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(out) as part:
             part.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     return out
 
 

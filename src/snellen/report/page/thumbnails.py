@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import MediaError, StorageError
+from snellen.core.errors import MediaError, storage_errors
 from snellen.core.media import Source, decode_image
 from snellen.settings import max_image_pixels
 
@@ -75,12 +75,10 @@ def write_thumbnails(folder: Path, media: Iterable[tuple[str, Source]]) -> int:
             data = thumbnail(decode_image(source.read(), max_image_pixels()))
         except MediaError:
             continue
-        try:
+        with storage_errors("write", target):
             target.parent.mkdir(exist_ok=True)
             with atomic_file(target) as part:
                 part.write_bytes(data)
-        except OSError as error:
-            raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
         count += 1
     return count
 

@@ -79,7 +79,7 @@ def _keys(places: Mapping[NumberPlace, PublicNumber]) -> dict[NumberPlace, str]:
     labels: dict[str, list[str]] = {}
     for place in places:
         labels.setdefault(place.column, []).append(place.label)
-    prefixes = distinct_keys(column or _METRIC for column in labels)
+    prefixes = distinct_keys(dict.fromkeys(column or _METRIC for column in labels))
     return {
         NumberPlace(column, label): key
         for column, own in labels.items()
