@@ -10,8 +10,8 @@ from snellen.stats.intervals import score_interval
 from snellen_curate.duplicates.compare_items import relate
 from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
-from snellen_curate.duplicates.match_pictures import EXACT, match_pictures
-from snellen_curate.duplicates.report import DuplicateSettings, OverlapMatch, OverlapReport, PictureMatch, Share
+from snellen_curate.duplicates.match_images import EXACT, match_images
+from snellen_curate.duplicates.report import DuplicateSettings, ImageMatch, OverlapMatch, OverlapReport, Share
 from snellen_curate.duplicates.texts import jaccard, near_across
 
 MAX_MATCHES = 20
@@ -32,7 +32,7 @@ class OtherData:
     """Its items, if it is a benchmark."""
 
 
-_Hits = dict[str, list[tuple[int, PictureMatch]]]
+_Hits = dict[str, list[tuple[int, ImageMatch]]]
 """Digest of a picture to the rows of the other data that it matches, and how."""
 
 
@@ -40,7 +40,7 @@ def find_overlap(
     data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings
 ) -> OverlapReport:
     """Matches of the data set's items with the other data set, and the share of each kind."""
-    hits = _match_pictures(data, index, outside, settings)
+    hits = _match_images(data, index, outside, settings)
     if outside.read is None:
         matches = _list_matches(data, hits, outside, settings)
     else:
@@ -51,7 +51,7 @@ def find_overlap(
 
     def order(match: OverlapMatch) -> tuple[int, int, int, float, str]:
         """Items as they stand in the data, then exact before near before texts alone."""
-        how, bits = match.picture.distance if match.picture else (99, 0)
+        how, bits = match.image.distance if match.image else (99, 0)
         return place[match.item], how, bits, -(match.similarity or 0.0), match.other
 
     for match in sorted(matches, key=order):
@@ -63,7 +63,7 @@ def find_overlap(
         name=outside.name,
         kind="list" if outside.read is None else "benchmark",
         entries=len(outside.read.items) if outside.read else len(outside.index or ()),
-        pictures=info.pictures if info else 0,
+        images=info.images if info else 0,
         captions=info.captions if info else 0,
         broken=info.broken if info else 0,
         matches=tuple(listed),
@@ -73,12 +73,12 @@ def find_overlap(
     )
 
 
-def _match_pictures(data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings) -> _Hits:
+def _match_images(data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings) -> _Hits:
     hits: _Hits = defaultdict(list)
     if index is not None and outside.index is not None:
         images = {**data.images, **outside.read.images} if outside.read else None
         digests = list(data.images)
-        for (row, other), how in match_pictures(index, outside.index, settings, images).items():
+        for (row, other), how in match_images(index, outside.index, settings, images).items():
             hits[digests[row]].append((other, how))
     return hits
 
@@ -96,7 +96,7 @@ def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: Du
             texts[asked[query]][row] = round(similarity, 4)
     matches = []
     for position, item in enumerate(data.items):
-        rows: dict[int, tuple[str, PictureMatch | None]] = {}
+        rows: dict[int, tuple[str, ImageMatch | None]] = {}
         for digest in item.media:
             for row, match in hits.get(digest, ()):
                 rows.setdefault(row, (digest, match))
@@ -111,8 +111,8 @@ def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: Du
                     name,
                     how,
                     similarity=similar.get(row),
-                    own_picture=digest,
-                    other_picture=name if how else "",
+                    own_image=digest,
+                    other_image=name if how else "",
                     caption=index.text("captions", row),
                     row=row,
                 )
@@ -132,7 +132,7 @@ def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: Dupl
             near = hits.get(digest, ()) if digest in data.images else ()
             by_name = {names[row]: match for row, match in near}
             if digest in other.users:
-                by_name.setdefault(digest, PictureMatch("bytes"))
+                by_name.setdefault(digest, ImageMatch("bytes"))
             for name, match in by_name.items():
                 for one in other.users.get(name, ()):
                     matches.append(_item_match(item, one, digest, name, match, settings))
@@ -149,7 +149,7 @@ def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: Dupl
 
 
 def _item_match(
-    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch, settings: DuplicateSettings
+    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: ImageMatch, settings: DuplicateSettings
 ) -> OverlapMatch:
     same_pixels = match.how in EXACT
     relation = None
@@ -171,8 +171,8 @@ def _shares(items: Sequence[ItemFacts], matches: Sequence[OverlapMatch], *, is_l
     """Share of the items with a match, for each kind of match. Items about one picture stand and
     fall together: they are a cluster of the interval."""
     found = {
-        "picture, exact": {match.item for match in matches if match.picture and match.picture.how in EXACT},
-        "picture, exact or near": {match.item for match in matches if match.picture},
+        "picture, exact": {match.item for match in matches if match.image and match.image.how in EXACT},
+        "picture, exact or near": {match.item for match in matches if match.image},
     }
     if is_list:
         found["question, in a caption"] = {match.item for match in matches if match.similarity is not None}

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.data_sets.folder_lock import LOCK_FILE, lock_folder
 from snellen_curate.duplicates.hashing import HashSources, open_hasher
+from snellen_curate.duplicates.image_hashes import TURNS, BrokenImage
+from snellen_curate.duplicates.image_rule import THUMB_SHAPE
 from snellen_curate.duplicates.index_format import (
     HAS_COPY,
     HAS_DHASH,
@@ -29,8 +31,6 @@ from snellen_curate.duplicates.index_format import (
     write_shard,
 )
 from snellen_curate.duplicates.listing import ListEntry, Listing
-from snellen_curate.duplicates.picture_hashes import TURNS, BrokenPicture
-from snellen_curate.duplicates.picture_rule import THUMB_SHAPE
 from snellen_curate.duplicates.texts import band_keys, shingles, tokens
 
 SHARD_SIZE = 10_000
@@ -190,14 +190,12 @@ def _make_shard(batch: Sequence[ListEntry], has_turned: bool, hash_sources: Hash
     for row, one in enumerate(batch):
         record(row, {"phash": one.phash, "dhash": one.dhash, "sha256": one.sha256})
     hashed = hash_sources(source for one in batch if (source := one.source) is not None)
-    for row, picture in zip(with_source, hashed, strict=True):
-        if isinstance(picture, BrokenPicture):
-            problems[row] = picture.reason
+    for row, image in zip(with_source, hashed, strict=True):
+        if isinstance(image, BrokenImage):
+            problems[row] = image.reason
         else:
             record(
-                row,
-                {**picture._asdict(), "copies": picture.small_copy},
-                IS_FLAT if picture.contrast < MIN_CONTRAST else 0,
+                row, {**image._asdict(), "copies": image.small_copy}, IS_FLAT if image.contrast < MIN_CONTRAST else 0
             )
     columns: Columns = {"names": [one.name for one in batch], **arrays, "problems": problems}
     columns["broken"] = np.array([bool(one) for one in problems])

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen_curate.duplicates.hash_index import HashIndex, PictureQueries
+from snellen_curate.duplicates.hash_index import HashIndex, ImageQueries
+from snellen_curate.duplicates.image_hashes import REDUCED, Hashes, low_coefficients, phash
+from snellen_curate.duplicates.image_rule import THUMB_SIDE, Array, brightness, is_plain
 from snellen_curate.duplicates.index_format import HAS_COPY, HAS_PHASH, IS_FLAT
-from snellen_curate.duplicates.picture_hashes import REDUCED, Hashes, low_coefficients, phash
-from snellen_curate.duplicates.picture_rule import THUMB_SIDE, Array, brightness, is_plain
 
 RADIUS = 14
 """Bits in which the pHashes of candidates may differ, and ..."""
@@ -53,7 +53,7 @@ def crop_pairs(index: HashIndex, other: HashIndex) -> set[tuple[int, int]]:
     return found | {(row, query) for query, row in swapped}
 
 
-def _crop_candidates(queries: PictureQueries, index: HashIndex) -> set[tuple[int, int]]:
+def _crop_candidates(queries: ImageQueries, index: HashIndex) -> set[tuple[int, int]]:
     """Pairs of a query and a row of the index where the query, cut, may be like the row."""
     found: set[tuple[int, int]] = set()
     if queries.copies is None:

@@ -20,9 +20,9 @@ from snellen_curate.duplicates.hash_index import HashIndex
 from snellen_curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen_curate.duplicates.item_facts import ReadItems, read_items
 from snellen_curate.duplicates.listing import MANIFEST_SUFFIXES, Listing, find_columns, manifest_columns, open_listing
-from snellen_curate.duplicates.match_pictures import Matches, PictureGraph, match_pictures
+from snellen_curate.duplicates.match_images import ImageGraph, Matches, match_images
 from snellen_curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings
-from snellen_curate.duplicates.within import find_item_pairs, make_clusters, picture_pairs
+from snellen_curate.duplicates.within import find_item_pairs, image_pairs, make_clusters
 from snellen_curate.open_data import open_items
 
 _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
@@ -160,8 +160,8 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
         for digest, reason in index.broken():
             names = tuple(item.id for item in read.users[digest])
             broken.append(BrokenMedium(names, reason, digest))
-        matches = match_pictures(index, index, settings, read.images)
-    graph = PictureGraph(digests, matches, read.missing)
+        matches = match_images(index, index, settings, read.images)
+    graph = ImageGraph(digests, matches, read.missing)
     pairs = find_item_pairs(read.items, graph, settings.texts)
     contradictions = [pair for pair in pairs if "contradiction" in pair.kind]
     contradictions.sort(key=lambda pair: pair.kind != "contradiction")
@@ -172,13 +172,13 @@ def _report(read: ReadItems, index: HashIndex | None, settings: DuplicateSetting
         path=read.table.path,
         digest=read.table.digest,
         items=len(read.items),
-        pictures=len(digests),
+        images=len(digests),
         settings=settings,
         contradictions=tuple(contradictions),
         duplicates=tuple(pair for pair in pairs if pair.kind == "duplicate"),
         possible=tuple(pair for pair in pairs if pair.kind == "possible duplicate"),
         clusters=tuple(clusters),
-        picture_pairs=tuple(picture_pairs(read, graph)),
+        image_pairs=tuple(image_pairs(read, graph)),
         broken=tuple(broken),
         flat=index.info.flat if index is not None else 0,
     )

@@ -29,7 +29,7 @@ HAS_SHA256, HAS_PIXELS, HAS_PHASH, HAS_DHASH, HAS_COPY, IS_FLAT = (1 << bit for 
 Array = npt.NDArray[Any]
 
 
-class IndexInfo(Struct, frozen=True):
+class IndexInfo(Struct, frozen=True, rename={"images": "pictures"}):
     """Content of `index.json`."""
 
     source: str
@@ -44,7 +44,7 @@ class IndexInfo(Struct, frozen=True):
     complete: bool = False
     shards: tuple[int, ...] = ()
     """Entries of each shard, once the index is complete."""
-    pictures: int = 0
+    images: int = 0
     """Entries with a hash or digest of a picture."""
     flat: int = 0
     captions: int = 0

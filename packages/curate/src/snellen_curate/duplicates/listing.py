@@ -23,8 +23,8 @@ from msgspec import Struct
 from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import FileSource, Source
 from snellen.data.media.sources import BrokenSource, DataFile
-from snellen_curate.duplicates.picture_hashes import hash_from_cell
-from snellen_curate.picture_files import PICTURE_SUFFIXES, find_files
+from snellen_curate.duplicates.image_hashes import hash_from_cell
+from snellen_curate.image_files import IMAGE_SUFFIXES, find_files
 
 MANIFEST_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
 _CAPTION_SUFFIXES = (".txt", ".caption")
@@ -110,7 +110,7 @@ def open_listing(spec: str | Path) -> Listing:
         tars = list(find_files(path, (".tar",)))
         if tars:
             return Listing(str(spec), "tars", lambda: _tar_entries(tars))
-        if not any(find_files(path, PICTURE_SUFFIXES)):
+        if not any(find_files(path, IMAGE_SUFFIXES)):
             raise DataError(
                 f"{spec} holds no picture; expected files such as .jpg and .png, or .tar files of a webdataset"
             )
@@ -162,7 +162,7 @@ def find_columns(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _folder_entries(folder: Path) -> Iterator[ListEntry]:
-    for path in find_files(folder, PICTURE_SUFFIXES):
+    for path in find_files(folder, IMAGE_SUFFIXES):
         yield ListEntry(path.relative_to(folder).as_posix(), FileSource(str(path)))
 
 
@@ -176,7 +176,7 @@ def _tar_entries(tars: Sequence[Path]) -> Iterator[ListEntry]:
 def tar_samples(path: Path) -> Iterator[TarSample]:
     """The pictures of a tar, each with its caption and JSON. Raises DataError."""
     file = DataFile.from_path(str(path))
-    key, pictures, caption = "", list[tuple[str, Source]](), ""
+    key, images, caption = "", list[tuple[str, Source]](), ""
     cells: dict[str, str] = {}
     try:
         with tarfile.open(path, "r:") as archive:
@@ -185,12 +185,12 @@ def tar_samples(path: Path) -> Iterator[TarSample]:
                     continue
                 stem = _stem(member.name)
                 if stem != key:
-                    yield from (TarSample(*each, caption, cells) for each in pictures)
-                    key, pictures, caption, cells = stem, [], "", {}
+                    yield from (TarSample(*each, caption, cells) for each in images)
+                    key, images, caption, cells = stem, [], "", {}
                 suffix = member.name[len(stem) :].lower()
-                if suffix.endswith(PICTURE_SUFFIXES):
+                if suffix.endswith(IMAGE_SUFFIXES):
                     source = TarMember(file, member.offset_data, member.size, member.name)
-                    pictures.append((f"{path.name}/{member.name}", source))
+                    images.append((f"{path.name}/{member.name}", source))
                 elif suffix.endswith((*_CAPTION_SUFFIXES, ".json")):
                     stream = archive.extractfile(member)
                     text = (stream.read() if stream else b"").decode("utf-8", "replace")
@@ -201,7 +201,7 @@ def tar_samples(path: Path) -> Iterator[TarSample]:
                         caption = text.strip() or caption
     except tarfile.TarError as error:
         raise DataError(f"{path} cannot be read as a tar file: {error}; compressed ones must be unpacked") from error
-    yield from (TarSample(*each, caption, cells) for each in pictures)
+    yield from (TarSample(*each, caption, cells) for each in images)
 
 
 def _stem(name: str) -> str:

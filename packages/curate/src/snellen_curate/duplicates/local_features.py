@@ -18,8 +18,8 @@ from snellen.core.errors import MediaError
 from snellen.core.media import decode_image
 from snellen.core.sample import MediaRef
 from snellen.settings import max_image_pixels
-from snellen_curate.duplicates.picture_rule import Array
-from snellen_curate.duplicates.report import PictureMatch
+from snellen_curate.duplicates.image_rule import Array
+from snellen_curate.duplicates.report import ImageMatch
 
 MIN_POINTS = 30
 """Corners that must follow the map. Unrelated photographs have at most 14, copies 69 or more."""
@@ -29,7 +29,7 @@ MIN_CORRELATION = 0.95
 """Of the blurred grey values where the pictures overlap."""
 _SIDE, _FEATURES, _BITS = 320, 300, 64
 _BLUR, _MARGIN = 3.0, 13
-_KEPT_PICTURES = 2_000
+_KEPT_IMAGES = 2_000
 """Pictures whose features are kept in memory, 100 kB each."""
 
 
@@ -53,9 +53,9 @@ class OverlapFinder:
             nfeatures=_FEATURES, nlevels=6, fastThreshold=5, edgeThreshold=16, patchSize=24
         )
         self._matcher: Any = cv2.BFMatcher(cv2.NORM_HAMMING, crossCheck=True)
-        self._features = lru_cache(_KEPT_PICTURES)(self._detect)
+        self._features = lru_cache(_KEPT_IMAGES)(self._detect)
 
-    def compare(self, left: str, right: str) -> PictureMatch | None:
+    def compare(self, left: str, right: str) -> ImageMatch | None:
         """How two pictures match; None if they do not show the same."""
         one, other = self._features(left), self._features(right)
         if one is None or other is None:
@@ -73,7 +73,7 @@ class OverlapFinder:
         share, correlation = self._compare_greys(one, other, affine)
         if share < MIN_OVERLAP or correlation < MIN_CORRELATION:
             return None
-        return PictureMatch("overlap", likeness=round(correlation, 4), points=points, share=round(share, 4))
+        return ImageMatch("overlap", likeness=round(correlation, 4), points=points, share=round(share, 4))
 
     def _compare_greys(self, one: _Features, other: _Features, affine: Array) -> tuple[float, float]:
         """Share of the larger picture that both show, and the correlation of the blurred grey

@@ -8,9 +8,9 @@ from itertools import combinations
 
 from snellen_curate.duplicates.compare_items import TextThresholds, relate
 from snellen_curate.duplicates.item_facts import ItemFacts, ReadItems
-from snellen_curate.duplicates.match_pictures import EXACT, PictureGraph
+from snellen_curate.duplicates.match_images import EXACT, ImageGraph
 from snellen_curate.duplicates.question_words import Words
-from snellen_curate.duplicates.report import DuplicateCluster, ItemPair, PictureMatch, PicturePair
+from snellen_curate.duplicates.report import DuplicateCluster, ImageMatch, ImagePair, ItemPair
 from snellen_curate.duplicates.texts import near_pairs
 
 _MAX_PAIRED = 64
@@ -18,7 +18,7 @@ _MAX_PAIRED = 64
 _NO_MEDIA = ""
 
 
-def find_item_pairs(items: Sequence[ItemFacts], graph: PictureGraph, thresholds: TextThresholds) -> list[ItemPair]:
+def find_item_pairs(items: Sequence[ItemFacts], graph: ImageGraph, thresholds: TextThresholds) -> list[ItemPair]:
     """Pairs of items that ask the same about the same picture, in the order of the data."""
     pairs = []
     for left, right in sorted(_candidates(items, graph, thresholds.similarity)):
@@ -47,7 +47,7 @@ def find_item_pairs(items: Sequence[ItemFacts], graph: PictureGraph, thresholds:
     return pairs
 
 
-def match_media(one: ItemFacts, other: ItemFacts, graph: PictureGraph) -> list[PictureMatch] | None:
+def match_media(one: ItemFacts, other: ItemFacts, graph: ImageGraph) -> list[ImageMatch] | None:
     """How the media of two items match, each with that in the same place; None if one does not."""
     if len(one.media) != len(other.media):
         return None
@@ -60,7 +60,7 @@ def match_media(one: ItemFacts, other: ItemFacts, graph: PictureGraph) -> list[P
     return matches
 
 
-def _candidates(items: Sequence[ItemFacts], graph: PictureGraph, threshold: float) -> Iterator[tuple[int, int]]:
+def _candidates(items: Sequence[ItemFacts], graph: ImageGraph, threshold: float) -> Iterator[tuple[int, int]]:
     """Pairs of positions whose first pictures match and whose texts may be alike."""
     by_node: dict[str, list[int]] = defaultdict(list)
     for position, item in enumerate(items):
@@ -150,7 +150,7 @@ def _pick_kept(group: Sequence[ItemFacts], keep: str, sizes: Mapping[str, int]) 
     return group[0]
 
 
-def picture_pairs(read: ReadItems, graph: PictureGraph) -> list[PicturePair]:
+def image_pairs(read: ReadItems, graph: ImageGraph) -> list[ImagePair]:
     """Every pair of near-duplicate pictures, with the items that each belongs to."""
     users: dict[str, list[str]] = defaultdict(list)
     for item in read.items:
@@ -160,5 +160,5 @@ def picture_pairs(read: ReadItems, graph: PictureGraph) -> list[PicturePair]:
     for left, others in graph.near.items():
         for right, match in others.items():
             if left < right:
-                pairs.append(PicturePair(left, right, match, tuple(users[left]), tuple(users[right])))
+                pairs.append(ImagePair(left, right, match, tuple(users[left]), tuple(users[right])))
     return sorted(pairs, key=lambda pair: (pair.match.distance, pair.left, pair.right))

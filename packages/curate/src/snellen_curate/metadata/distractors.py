@@ -177,7 +177,7 @@ def _is_about_another(context: DistractorContext, record: MetadataRecord) -> boo
     return record.id != context.record.id and not same
 
 
-def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+def _propose_images(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
     """Pictures that other records are looking for; with a label, those of another label."""
     record = context.record
     for other in context.others.at_random(context.rng):
@@ -250,7 +250,7 @@ def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterato
 STRATEGIES: dict[str, DistractorStrategy] = {
     "categories": DistractorStrategy(CategorySettings, _propose_categories),
     "other_items": DistractorStrategy(OtherItemSettings, _propose_other_items, of_any_length=True),
-    "pictures": DistractorStrategy(NoSettings, _propose_pictures),
+    "pictures": DistractorStrategy(NoSettings, _propose_images),
     "numbers": DistractorStrategy(perturbations.NumberSettings, _propose_numbers),
     "boxes": DistractorStrategy(perturbations.BoxSettings, _propose_boxes),
     "other_objects": DistractorStrategy(NoSettings, _propose_other_objects),
@@ -282,7 +282,7 @@ def read_settings(name: str, settings: type[Struct], given: Mapping[str, Any]) -
     try:
         return msgspec.convert(dict(given), settings)
     except msgspec.ValidationError as error:
-        known = ", ".join(settings.__struct_fields__) or "none"
+        known = ", ".join(settings.__struct_encode_fields__) or "none"
         raise UsageError(f"the strategy {name}: {error}; its settings: {known}") from error
 
 
@@ -366,8 +366,8 @@ _SETTINGS = Generation(max_new_tokens=1024)
 _MAX_TRUE = 50
 
 
-class WriterSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    picture: bool = True
+class WriterSettings(Struct, frozen=True, forbid_unknown_fields=True, rename={"image": "picture"}):
+    image: bool = True
     """Whether the model is shown the picture."""
     extra: Annotated[int, Meta(ge=0)] = 2
     """Options asked for beyond those needed, because some may not be usable."""
@@ -390,7 +390,7 @@ def write_options(
     """Ask the writer for wrong options. Raises NotJson and AskFailed."""
     count = template.max_options - 1
     number = count + settings.extra
-    images = [ref for ref in media if ref.kind == "image"] if settings.picture else []
+    images = [ref for ref in media if ref.kind == "image"] if settings.image else []
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in images}
     instruction = template.instruction or INSTRUCTION.format(count=number)
     parts = [instruction]

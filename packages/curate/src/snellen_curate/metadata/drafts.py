@@ -218,13 +218,13 @@ class Drafter:
     def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | Exclusion:
         """A retrieval question: the query alone, and the candidates as pictures."""
         try:
-            pictures = [self.media.image(name, draft.record.id) for name in draft.wrong]
+            images = [self.media.image(name, draft.record.id) for name in draft.wrong]
         except MediaError as error:
             return Exclusion("picture", str(error))
-        digests = {ref.digest for ref in (*pictures, *draft.media)}
-        if len(digests) < len(pictures) + len(draft.media):
+        digests = {ref.digest for ref in (*images, *draft.media)}
+        if len(digests) < len(images) + len(draft.media):
             return Exclusion("options", "two of the candidate pictures are the same")
-        return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
+        return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *images))
 
 
 def _note_strategies(proposals: Iterable[tuple[str, Iterator[str]]], used: dict[str, str]) -> Iterator[str]:

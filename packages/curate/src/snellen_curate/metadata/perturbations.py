@@ -254,7 +254,7 @@ def _swap_sides(points: dict[str, tuple[float, float]]) -> dict[str, tuple[float
     }
 
 
-PictureSize = tuple[int, int]
+ImageSize = tuple[int, int]
 """Width and height in pixels; (0, 0) if nobody knows."""
 _MAX_KNOWN = 1_000
 """Right boxes of a source that are drawn from."""
@@ -282,7 +282,7 @@ class KnownBoxes:
         self._corners = array("d")
         self._shares = array("d")
 
-    def add(self, label: str, box: Corners, size: PictureSize, share: float) -> None:
+    def add(self, label: str, box: Corners, size: ImageSize, share: float) -> None:
         """Add a box of a picture of known size; `share` is the chance that it is asked for."""
         if size[0] and size[1] and len(self._labels) < _MAX_KNOWN:
             self._labels.append(label)
@@ -294,7 +294,7 @@ class KnownBoxes:
         """Whether they are enough to draw from."""
         return len(self._labels) >= _MIN_KNOWN
 
-    def draw(self, label: str, gold: Corners, size: PictureSize, count: int, rng: Random) -> list[Corners]:
+    def draw(self, label: str, gold: Corners, size: ImageSize, count: int, rng: Random) -> list[Corners]:
         """Up to `count` boxes that could be in the place of a right one, in pixels."""
         scale = np.array([*size, *size])
         near = self._nearness(np.array(gold) / scale, label)
@@ -333,7 +333,7 @@ class KnownBoxes:
 def wrong_boxes(
     label: str,
     gold: Corners,
-    size: PictureSize,
+    size: ImageSize,
     also_right: Sequence[Corners],
     known: KnownBoxes,
     settings: BoxSettings,
@@ -360,7 +360,7 @@ def wrong_boxes(
             yield box
 
 
-def _move_box(box: Corners, size: PictureSize, step: float, rng: Random) -> Corners:
+def _move_box(box: Corners, size: ImageSize, step: float, rng: Random) -> Corners:
     """A box of another size and place, in whole pixels; edges at the border of the picture stay.
     A `step` of 1 is up to its own length."""
     scale = math.exp(rng.uniform(-0.5, 0.5) * step)

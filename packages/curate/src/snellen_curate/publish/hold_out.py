@@ -99,7 +99,7 @@ _SHORTEST = 3
 _STATED = r"(?:answer|key|solution|correct(?: option| choice)?)\s*(?:is|=|:|：)\s*\(?"
 
 
-def find_giveaways(sample: Sample, cells: Mapping[str, str], pictures: Mapping[str, Iterable[str]]) -> list[str]:
+def find_giveaways(sample: Sample, cells: Mapping[str, str], images: Mapping[str, Iterable[str]]) -> list[str]:
     """Clauses on where the answer is stated; empty if nowhere.
 
     `cells` are the other columns that would be published, `pictures` the texts in the files of its
@@ -112,7 +112,7 @@ def find_giveaways(sample: Sample, cells: Mapping[str, str], pictures: Mapping[s
     names = {"the id": sample.id, **{f"the column {name}": text for name, text in cells.items()}}
     answers = [text for text in _answer_texts(sample) if len(text) >= _SHORTEST]
     places += [where for where, text in names.items() if _contains_any(text, answers)]
-    for digest, hidden_texts in pictures.items():
+    for digest, hidden_texts in images.items():
         if any(_contains_any(text, answers) for text in hidden_texts):
             places.append(f"the metadata of picture {digest[:12]}")
     return places
@@ -135,7 +135,7 @@ def _contains_any(text: str, answers: list[str]) -> bool:
     )
 
 
-def picture_texts(data: bytes) -> Iterator[str]:
+def image_texts(data: bytes) -> Iterator[str]:
     """Texts in an image file that no viewer shows: PNG text chunks, comments, EXIF and XMP."""
     from PIL import Image
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from snellen.core.errors import DataError, UsageError
 from snellen.data.toml_files import read_packaged, read_toml
-from snellen_curate.attribution import licence_at, own_licence, split_pictures
+from snellen_curate.attribution import licence_at, own_licence, split_images
 
 SOURCE_COLUMN = "source"
 ANY_SOURCE = "*"
@@ -96,13 +96,13 @@ def _check_entry(entry: SourceLicence, where: str) -> SourceLicence:
     )
 
 
-def licences_of(cells: Mapping[str, str], table: LicenceTable, pictures: int) -> list[str]:
+def licences_of(cells: Mapping[str, str], table: LicenceTable, images: int) -> list[str]:
     """The licence of each of an item's pictures as its row or the table has it, not yet checked; ""
     if neither does."""
     entry = table.entry(cells.get(SOURCE_COLUMN, UNKNOWN_SOURCE))
     return [
         entry.licence if entry.override else entry.names.get(own, own) or entry.licence
-        for own in split_pictures(own_licence(cells), max(pictures, 1))
+        for own in split_images(own_licence(cells), max(images, 1))
     ]
 
 

@@ -163,7 +163,7 @@ _MIN_CROP = 8
 class View:
     """A picture, or a frame of a video, and what is known of it so far."""
 
-    picture: str
+    image: str
     """Id of the picture or video."""
     ref: MediaRef
     width: int

@@ -29,7 +29,7 @@ class QuestionOptions:
     count: int = 1
     """Questions that the writer is asked for, for each picture and dimension."""
     per_dimension: int = 0
-    per_picture: int = 0
+    per_image: int = 0
     """Most questions of a dimension, and about a picture, that are kept; 0 is no limit."""
     min_nouns: int = MIN_NOUNS
     max_seconds: float = 120.0

@@ -19,16 +19,16 @@ from snellen.store.runs import end_of_last_line
 from snellen_curate.questions.extractors.recorded import RecordedFacts, RecordedFile
 from snellen_curate.questions.rules import WrittenQuestion
 
-PICTURES_FILE = "pictures.jsonl"
+IMAGES_FILE = "pictures.jsonl"
 
 
-class Draft(Struct, frozen=True, omit_defaults=True):
+class Draft(Struct, frozen=True, omit_defaults=True, rename={"images": "pictures"}):
     """A question that passed every rule about itself."""
 
     id: str
     dimension: str
     """Name of the evaluation dimension."""
-    pictures: tuple[str, ...]
+    images: tuple[str, ...]
     """Ids of the pictures that it shows, in order; one but for albums."""
     written: WrittenQuestion
     evidence: tuple[Evidence, ...] = ()
@@ -45,7 +45,7 @@ class RestatedCaption(Struct, frozen=True):
     wrong: list[str]
 
 
-class PictureRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
+class ImageRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
     """A picture, video, album or restated question that is done."""
 
     decisions: tuple[Decision, ...] = ()
@@ -58,22 +58,22 @@ class PictureRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True
     """What was said for it."""
 
 
-class PictureRecords(RecordedFile[PictureRecord]):
+class ImageRecords(RecordedFile[ImageRecord]):
     """The file of a step that runs: lines are appended as pictures become done, and read again at
     their places."""
 
     def __init__(self, folder: Path) -> None:
         """Open the file, new or of an earlier start; a last line that a killed process left
         unfinished is cut off. Raises StorageError and DataError."""
-        path = folder / PICTURES_FILE
+        path = folder / IMAGES_FILE
         try:
             self._log = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             os.ftruncate(self._log, end_of_last_line(self._log))
         except OSError as error:
             raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-        super().__init__(path, PictureRecord)
+        super().__init__(path, ImageRecord)
 
-    def add(self, record: PictureRecord) -> None:
+    def add(self, record: ImageRecord) -> None:
         """Append a line. Raises StorageError."""
         line = msgspec.json.encode(record) + b"\n"
         try:
@@ -81,10 +81,10 @@ class PictureRecords(RecordedFile[PictureRecord]):
                 raise OSError("the disk is full")
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
-        self._places[record.picture] = self._end
+        self._places[record.image] = self._end
         self._end += len(line)
 
-    def records(self) -> Iterator[PictureRecord]:
+    def records(self) -> Iterator[ImageRecord]:
         """All lines, in the order in which they were written."""
         return map(self.__getitem__, list(self))
 

@@ -123,7 +123,7 @@ MISSING, TOO_CLOSE, GIVEN_AWAY = "missing-parts", "distractor-too-close", "answe
 MENTIONS_DESCRIPTION, REPEATED = "mentions-description", "asked-before"
 SINGLE_FRAME, BALANCE = "single-frame", "balance"
 UNCHANGED, CHANGED_TOO_MUCH, NOT_DRAWN = "unchanged", "changed-too-much", "not-drawn"
-SAME_PICTURE, DRAWING_UNLIKE, NOTHING_CHANGES = "same-picture", "drawing-unlike", "nothing-changes"
+SAME_IMAGE, DRAWING_UNLIKE, NOTHING_CHANGES = "same-picture", "drawing-unlike", "nothing-changes"
 TOO_FEW_OTHERS = "too-few-others"
 WRITTEN = "written"
 _Texts = Annotated[list[str], Meta(max_length=20)]

@@ -133,7 +133,7 @@ def write_questions(
     role: str,
     dimension: DimensionPrompt,
     extraction: VisualFacts,
-    picture: str,
+    image: str,
     media: Sequence[MediaRef] = (),
     *,
     count: int,
@@ -153,7 +153,7 @@ def write_questions(
         description=describe(extraction),
     )
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in shown}
-    written = yield from ask_json(role, messages, WrittenQuestions, picture, media=sources, settings=_SETTINGS)
+    written = yield from ask_json(role, messages, WrittenQuestions, image, media=sources, settings=_SETTINGS)
     return written.questions[:count]
 
 

@@ -47,7 +47,7 @@ class ProvenanceEntry(Struct, frozen=True, omit_defaults=True):
     changes: dict[str, tuple[str, str]] = {}
 
 
-class ItemProvenance(Struct, frozen=True, omit_defaults=True):
+class ItemProvenance(Struct, frozen=True, omit_defaults=True, rename={"images": "pictures"}):
     """The history of an item."""
 
     item: str
@@ -55,7 +55,7 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
     """By each last step, such as a publication: `kept`, or `dropped by STEP`."""
     made_from: str = ""
     """Name of the picture, video or record that the item was made from, if a step made it."""
-    pictures: list[str] = []
+    images: list[str] = []
     """SHA-256 of its pictures and videos, in hex, as the last step that wrote it has them."""
     source: str = ""
     licence: str = ""
@@ -109,7 +109,7 @@ def _origin(item: Item) -> ItemProvenance:
     return ItemProvenance(
         item=item.id,
         made_from=item.cells.get(MADE_FROM, ""),
-        pictures=[ref.digest for ref in item.sample.media],
+        images=[ref.digest for ref in item.sample.media],
         source=item.cells.get("source", ""),
         licence=own_licence(item.cells),
     )

@@ -90,11 +90,11 @@ class FactsModel(ModelDefaults):
         raise NotImplementedError
 
 
-def _ask_facts(role: str, picture: str, ref: MediaRef, words: Sequence[str] | None = None) -> Steps[VisualFacts]:
+def _ask_facts(role: str, image: str, ref: MediaRef, words: Sequence[str] | None = None) -> Steps[VisualFacts]:
     """Ask the model of a role about a picture, with the labels to choose from if it takes any."""
     parts = [] if words is None else [Text(msgspec.json.encode({"labels": list(words)}).decode())]
     message = user(Media("image", ref.digest), *parts)
-    reply = yield from ask_text(role, [message], picture, media={ref.digest: ref.source})
+    reply = yield from ask_text(role, [message], image, media={ref.digest: ref.source})
     return msgspec.json.decode(reply, type=VisualFacts)
 
 
@@ -110,10 +110,10 @@ class PipelineExtractor(Extractor):
         found = VisualFacts(view.width, view.height)
         is_zero_shot = self.task.startswith("zero-shot")
         if "caption" in aspects:
-            found = found.join((yield from _ask_facts(role, view.picture, view.ref, ())))
+            found = found.join((yield from _ask_facts(role, view.image, view.ref, ())))
         if "instances" in aspects and (view.words or not is_zero_shot):
             words = view.words if is_zero_shot else ()
-            found = found.join((yield from _ask_facts(role, view.picture, view.ref, words)))
+            found = found.join((yield from _ask_facts(role, view.image, view.ref, words)))
         for aspect in ("labels", "attributes", "dense"):
             if aspect in aspects:
                 found = found.join((yield from self._describe_crops(view, aspect, role)))
@@ -127,7 +127,7 @@ class PipelineExtractor(Extractor):
             if aspect == "labels" and (instance.label or not view.words):
                 continue
             words = {"labels": view.words, "attributes": _ATTRIBUTES}.get(aspect, ())
-            result = yield from _ask_facts(role, view.picture, crop, words)
+            result = yield from _ask_facts(role, view.image, crop, words)
             if aspect == "dense":
                 dense += [RegionText(caption, instance.box) for caption in result.captions]
                 continue
@@ -242,7 +242,7 @@ def _segments(result: Mapping[str, Any]) -> tuple[Instance, ...]:
 class OcrExtractor(Extractor):
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """The lines of text, in the order of reading."""
-        return _ask_facts(role, view.picture, view.ref)
+        return _ask_facts(role, view.image, view.ref)
 
 
 class OcrModel(FactsModel):

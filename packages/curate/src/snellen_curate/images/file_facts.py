@@ -11,7 +11,7 @@ from snellen.core.errors import MediaError
 from snellen.core.media import decode_errors, open_image
 from snellen.settings import max_image_pixels
 from snellen_curate.attribution import licence_at
-from snellen_curate.pictures.quality import Measures
+from snellen_curate.images.quality import Measures
 
 _LICENCE_URL = re.compile(r"https?://(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[A-Za-z0-9./-]+")
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import Source, decode_image
 from snellen.settings import max_image_pixels
-from snellen_curate.duplicates.picture_rule import small_copy
+from snellen_curate.duplicates.image_rule import small_copy
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -43,13 +43,13 @@ TURNS = 8
 """Ways to mirror a picture and turn it by quarters, the picture itself first."""
 
 
-class BrokenPicture(NamedTuple):
+class BrokenImage(NamedTuple):
     """A picture that could not be read or decoded."""
 
     reason: str
 
 
-class PictureHash(NamedTuple):
+class ImageHash(NamedTuple):
     """What is compared of one picture."""
 
     sha256: bytes
@@ -69,9 +69,9 @@ class PictureHash(NamedTuple):
     """pHashes of the picture mirrored and turned by quarters, `TURNS` of them, its own first."""
 
 
-def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture]:
+def hash_images(sources: Sequence[Source]) -> list[ImageHash | BrokenImage]:
     """Hash pictures in this process, in the order given; broken ones do not affect the others."""
-    pictures: list[PictureHash | BrokenPicture] = []
+    images: list[ImageHash | BrokenImage] = []
     greys: list[npt.NDArray[Any]] = []
     columns: list[npt.NDArray[Any]] = []
     for source in sources:
@@ -79,24 +79,24 @@ def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture
             data = source.read()
             image = decode_image(data, max_image_pixels())
         except MediaError as error:
-            pictures.append(BrokenPicture(str(error)))
+            images.append(BrokenImage(str(error)))
             continue
         pixels = hashlib.sha256(b"%d %d " % image.size)
         pixels.update(image.tobytes())
         for values, reduced in zip((greys, columns), reduce_image(image), strict=True):
             values.append(reduced)
-        pictures.append(PictureHash(hashlib.sha256(data).digest(), pixels.digest(), image.size, small_copy(image)))
+        images.append(ImageHash(hashlib.sha256(data).digest(), pixels.digest(), image.size, small_copy(image)))
     if not greys:
-        return pictures
+        return images
     # The transforms of many pictures at once take a tenth of the time.
     grey = np.stack(greys)
     turned = turned_phashes(low_coefficients(grey)).tolist()
     hashed = zip(turned, dhash(np.stack(columns)).tolist(), grey.std(axis=(1, 2)).tolist(), strict=True)
-    for place, one in enumerate(pictures):
-        if isinstance(one, PictureHash):
+    for place, one in enumerate(images):
+        if isinstance(one, ImageHash):
             ways, difference, contrast = next(hashed)
-            pictures[place] = one._replace(phash=ways[0], dhash=difference, contrast=contrast, turned=tuple(ways))
-    return pictures
+            images[place] = one._replace(phash=ways[0], dhash=difference, contrast=contrast, turned=tuple(ways))
+    return images
 
 
 def reduce_image(image: PILImage) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -33,7 +33,7 @@ _MAX_PLAIN = 0.4
 has more, of drawn cards and letters nearly all."""
 
 
-class PictureRule(Struct, frozen=True):
+class ImageRule(Struct, frozen=True):
     """Which pictures are near duplicates of each other."""
 
     radius: int = 10
@@ -60,11 +60,11 @@ class PictureRule(Struct, frozen=True):
     def accept(self, phash: Array, dhash: Array, likeness: Array) -> npt.NDArray[np.bool_]:
         """Which pairs are near duplicates, by the distances of their hashes (`UNKNOWN` for a dHash
         that is not known) and the likeness of their small copies (NaN where not known)."""
-        by_picture = (phash <= self.radius) & (likeness >= self.likeness)
+        by_image = (phash <= self.radius) & (likeness >= self.likeness)
         known = dhash != UNKNOWN
         by_hashes = known & (phash <= self.hash_radius) & (dhash <= self.dhash_radius)
         by_phash = ~known & (phash <= self.lone_radius)
-        accepted: npt.NDArray[np.bool_] = np.where(np.isnan(likeness), by_hashes | by_phash, by_picture)
+        accepted: npt.NDArray[np.bool_] = np.where(np.isnan(likeness), by_hashes | by_phash, by_image)
         return accepted
 
 
@@ -80,7 +80,7 @@ def small_copy(image: PILImage) -> Array:
 
 
 def turn_copies(copies: Array, way: int) -> Array:
-    """Small copies (n, 16, 16, 3) mirrored and turned as `picture_hashes.turned_phashes` does for
+    """Small copies (n, 16, 16, 3) mirrored and turned as `image_hashes.turned_phashes` does for
     its hash number `way`: transposed from 4 on, then mirrored left to right, then top to bottom."""
     if way >= 4:
         copies = copies.swapaxes(1, 2)

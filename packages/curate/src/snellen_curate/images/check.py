@@ -28,9 +28,9 @@ from snellen_curate.attribution import AUTHOR_COLUMN, LICENCE_COLUMNS, URL_COLUM
 from snellen_curate.duplicates.decide import decisions as duplicate_decisions
 from snellen_curate.duplicates.find import OnPhase, find_duplicates
 from snellen_curate.duplicates.report import DuplicateSettings
-from snellen_curate.pictures import KINDS
-from snellen_curate.pictures.file_facts import read_file_facts
-from snellen_curate.pictures.quality import Measures, measure_quality, open_face_counter
+from snellen_curate.images import KINDS
+from snellen_curate.images.file_facts import read_file_facts
+from snellen_curate.images.quality import Measures, measure_quality, open_face_counter
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PILImage
@@ -43,7 +43,7 @@ _FACTS = ("size", "sharpness", "darkest", "brightest", "entropy", "camera", "pos
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PictureOptions:
+class ImageOptions:
     """What is looked for, and what is said of all pictures that do not say it themselves."""
 
     drop: tuple[str, ...] = ()
@@ -55,8 +55,8 @@ class PictureOptions:
     columns: Mapping[str, str] | None = None
 
 
-def check_pictures(
-    table: ItemTable, out: Path | str, options: PictureOptions, on_phase: OnPhase | None = None
+def check_images(
+    table: ItemTable, out: Path | str, options: ImageOptions, on_phase: OnPhase | None = None
 ) -> dict[str, Any]:
     """Write the data set folder `out`; started again, it goes on. Returns the counts.
 
@@ -90,7 +90,7 @@ def check_pictures(
 
 def _decide(
     item: Item,
-    options: PictureOptions,
+    options: ImageOptions,
     roots: Sequence[Path],
     copy: Decision | None,
     count_faces: Callable[[PILImage], int] | None,
@@ -145,7 +145,7 @@ def _measure(ref: MediaRef, count_faces: Callable[[PILImage], int] | None) -> Me
     return Measures(facts, problems)
 
 
-def _owner(item: Item, facts: Mapping[str, str | float], options: PictureOptions) -> dict[str, str | float]:
+def _owner(item: Item, facts: Mapping[str, str | float], options: ImageOptions) -> dict[str, str | float]:
     """Licence, author, address and source: of the row, else of the file, else of the options. An
     address of a Creative Commons licence becomes its SPDX identifier."""
     cells = {name.lower(): cell for name, cell in item.cells.items()}
