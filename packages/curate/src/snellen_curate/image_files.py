@@ -1,4 +1,4 @@
-"""Files of pictures in a folder and the folders in it, as every step of curation finds them."""
+"""Files of images in a folder and the folders in it, as every step of curation finds them."""
 
 from __future__ import annotations
 

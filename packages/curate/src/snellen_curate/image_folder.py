@@ -1,4 +1,4 @@
-"""A folder of pictures, or webdataset tars, as a table: a row for each, without a question."""
+"""A folder of images, or webdataset tars, as a table: a row for each, without a question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from snellen_curate.questions.sources import ImageSource
 
 
 class ImageFolder:
-    """The pictures and videos below a folder, named by their paths in it, or those of tars."""
+    """The images and videos below a folder, named by their paths in it, or those of tars."""
 
     columns = ("index", "image")
 

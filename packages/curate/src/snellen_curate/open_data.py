@@ -1,4 +1,4 @@
-"""Opens what a step of curation reads: data of any kind, or pictures without questions."""
+"""Opens what a step of curation reads: data of any kind, or images without questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen_curate.image_files import IMAGE_SUFFIXES
 
 
 def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> ItemTable:
-    """Open a data set folder, any data file, a folder of pictures, webdataset tars, or a benchmark
+    """Open a data set folder, any data file, a folder of images, webdataset tars, or a benchmark
     by name.
 
     `columns` maps our column names to those of a file. Raises UsageError.
@@ -23,7 +23,7 @@ def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> It
     try:
         return items.open_items(data, columns)
     except NoQuestions:
-        # Such as labels.csv beside the pictures.
+        # Such as labels.csv beside the images.
         images = _open_images(spec) if Path(spec).expanduser().is_dir() else None
         if images is None:
             raise
@@ -39,7 +39,7 @@ def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> It
 
 
 def _open_images(spec: str) -> ItemTable | None:
-    """The pictures of a folder or of tars as items without questions; None if there are none."""
+    """The images of a folder or of tars as items without questions; None if there are none."""
     from snellen_curate.image_folder import ImageFolder
 
     path = Path(spec).expanduser()

@@ -228,7 +228,7 @@ def test_pairs_of_items(name: str, tmp_path: Path) -> None:
     one, other, expected = PAIRS[name]
     report = compare(tmp_path / "data", one, other)
     pairs = [*report.contradictions, *report.duplicates, *report.possible]
-    found = [(pair.kind, pair.rule, pair.make_image.how if pair.make_image else "") for pair in pairs]
+    found = [(pair.kind, pair.rule, pair.image.how if pair.image else "") for pair in pairs]
     assert found == ([] if expected is None else [expected])
     is_duplicate = expected is not None and expected[0] == "duplicate"
     assert report.exclusions == (("q2",) if is_duplicate else ())

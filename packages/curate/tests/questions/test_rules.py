@@ -102,7 +102,7 @@ def some_candidates() -> list[Candidate]:
 
 def test_balance_over_dimensions_and_images() -> None:
     everything = some_candidates()
-    choice = balance(everything, per_dimension=10, per_image=1, seed=3)
+    choice = balance(everything, per_dimension=10, per_picture=1, seed=3)
     kept = [one for one in everything if one.id in choice.kept]
     counts = Counter(one.dimension for one in kept)
     assert (counts["counting"], counts["scene"]) == (10, 10)
@@ -111,8 +111,8 @@ def test_balance_over_dimensions_and_images() -> None:
     assert choice.kept.isdisjoint(choice.left_out)
     assert len(choice.kept) + len(choice.left_out) == len(everything)
     # The same whatever the order, another with another seed, and more with a larger limit.
-    assert balance(everything[::-1], per_dimension=10, per_image=1, seed=3).kept == choice.kept
-    assert balance(everything, per_dimension=10, per_image=1, seed=4).kept != choice.kept
+    assert balance(everything[::-1], per_dimension=10, per_picture=1, seed=3).kept == choice.kept
+    assert balance(everything, per_dimension=10, per_picture=1, seed=4).kept != choice.kept
     small = balance(everything, per_dimension=5, seed=3).kept
     assert small < balance(everything, per_dimension=6, seed=3).kept
     assert len(balance(everything).kept) == len(everything)

@@ -1,5 +1,5 @@
 """`snellen curate duplicates`: what stands twice in a data set, in other benchmarks, in training
-data; and the index of picture hashes to find it in."""
+data; and the index of image hashes to find it in."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Options(ActionOptions):
 
 
 def main(options: Options) -> Finished:
-    """Find duplicates, or only write an index of pictures."""
+    """Find duplicates, or only write an index of images."""
     processes = options.limits.get("processes")
     if processes is not None and processes < 1:
         raise UsageError(f"--limits processes={processes}: expected 1 or more")

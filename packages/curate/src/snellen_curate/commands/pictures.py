@@ -48,7 +48,7 @@ class Options(ActionOptions):
 
 
 def main(options: Options) -> Finished:
-    """Check the pictures, and print what people are to look at."""
+    """Check the images, and print what people are to look at."""
     from snellen_curate.image_folder import ImageFolder
     from snellen_curate.images.check import ImageOptions, check_images
     from snellen_curate.open_data import open_items

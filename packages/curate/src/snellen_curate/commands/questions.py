@@ -1,4 +1,4 @@
-"""`snellen curate questions`: make questions of pictures, videos, captions or metadata records."""
+"""`snellen curate questions`: make questions of images, videos, captions or metadata records."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Options(ActionOptions):
 
 
 def main(options: Options) -> Finished:
-    """Make questions, of pictures or of metadata records."""
+    """Make questions, of images or of metadata records."""
     from snellen_curate.metadata.record_file import find_metadata
     from snellen_curate.questions.results import questions_document
 
@@ -190,7 +190,7 @@ def _dimensions(options: Options, *, all_of_them: bool = False) -> dict[str, Any
 
 
 def _make(options: Options) -> QuestionsResult:
-    """Questions of pictures, videos or captions."""
+    """Questions of images, videos or captions."""
     if options.draw:
         return _make_drawn(options)
     if NEXT_IMAGE in options.dimensions:

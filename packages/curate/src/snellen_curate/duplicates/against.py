@@ -1,4 +1,4 @@
-"""What a data set shares with another benchmark, or with the pictures and captions of a list."""
+"""What a data set shares with another benchmark, or with the images and captions of a list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snellen_curate.duplicates.report import DuplicateSettings, ImageMatch, Over
 from snellen_curate.duplicates.texts import jaccard, near_across
 
 MAX_MATCHES = 20
-"""Matches of one item that are listed; a picture may stand ten thousand times in training data."""
+"""Matches of one item that are listed; an image may stand ten thousand times in training data."""
 MIN_WORDS = 6
 """Words of a question below which it is not compared with captions: "What is this?" is everywhere
 and says nothing about this item."""
@@ -27,13 +27,13 @@ class OtherData:
 
     name: str
     index: HashIndex | None
-    """Its pictures; None if it has none."""
+    """Its images; None if it has none."""
     read: ReadItems | None = None
     """Its items, if it is a benchmark."""
 
 
 _Hits = dict[str, list[tuple[int, ImageMatch]]]
-"""Digest of a picture to the rows of the other data that it matches, and how."""
+"""Digest of an image to the rows of the other data that it matches, and how."""
 
 
 def find_overlap(
@@ -84,7 +84,7 @@ def _match_images(data: ReadItems, index: HashIndex | None, outside: OtherData, 
 
 
 def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: DuplicateSettings) -> list[OverlapMatch]:
-    """Matches with entries of a list: by picture, and by question and caption."""
+    """Matches with entries of a list: by image, and by question and caption."""
     index = outside.index
     if index is None:
         return []
@@ -121,7 +121,7 @@ def _list_matches(data: ReadItems, hits: _Hits, outside: OtherData, settings: Du
 
 
 def _item_matches(data: ReadItems, hits: _Hits, other: ReadItems, settings: DuplicateSettings) -> list[OverlapMatch]:
-    """Matches with items of another benchmark: all pictures match, or without pictures the text."""
+    """Matches with items of another benchmark: all images match, or without images the text."""
     names = list(other.images)
     matches = []
     for item in data.items:
@@ -168,7 +168,7 @@ def _item_match(
 
 
 def _shares(items: Sequence[ItemFacts], matches: Sequence[OverlapMatch], *, is_list: bool) -> list[Share]:
-    """Share of the items with a match, for each kind of match. Items about one picture stand and
+    """Share of the items with a match, for each kind of match. Items about one image stand and
     fall together: they are a cluster of the interval."""
     found = {
         "picture, exact": {match.item for match in matches if match.image and match.image.how in EXACT},

@@ -1,4 +1,4 @@
-"""Build an index of picture hashes: shard by shard, so that a killed build goes on where it was."""
+"""Build an index of image hashes: shard by shard, so that a killed build goes on where it was."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from snellen_curate.duplicates.texts import band_keys, shingles, tokens
 
 SHARD_SIZE = 10_000
 MIN_CONTRAST = 2.0
-"""Standard deviation of the reduced grey values (0..255) below which a picture counts as flat: all
-flat pictures have nearly the same hash, or none that means anything. They are compared by their
+"""Standard deviation of the reduced grey values (0..255) below which an image counts as flat: all
+flat images have nearly the same hash, or none that means anything. They are compared by their
 bytes and pixels alone."""
 _KNOWN = {"phash": HAS_PHASH, "dhash": HAS_DHASH, "sha256": HAS_SHA256, "pixels": HAS_PIXELS, "copies": HAS_COPY}
 """The flag of an entry of which a column is known."""
@@ -56,7 +56,7 @@ Columns = dict[str, Array | Sequence[str]]
 
 
 class ListChanged(UsageError):
-    """The list names other pictures than when its index was begun."""
+    """The list names other images than when its index was begun."""
 
 
 class IndexProgress(NamedTuple):
@@ -80,7 +80,7 @@ def build_index(
     has_turned: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexInfo:
-    """Hash the pictures of a list into the folder `out`, or go on where an earlier start was.
+    """Hash the images of a list into the folder `out`, or go on where an earlier start was.
 
     Raises UsageError for a folder that holds something else or an index of another list, RunLocked
     if another process writes it, DataError for a list without entries, and StorageError.
@@ -157,11 +157,11 @@ def _write_shards(
 
 
 def _count(out: Path, shards: int) -> dict[str, int]:
-    counts = dict.fromkeys(("pictures", "flat", "captions", "broken", "only_text"), 0)
+    counts = dict.fromkeys(("images", "flat", "captions", "broken", "only_text"), 0)
     for number in range(shards):
         shard = Shard(shard_path(out, number))
         has = (shard["flags"] & (HAS_SHA256 | HAS_PHASH)) > 0
-        counts["pictures"] += int(has.sum())
+        counts["images"] += int(has.sum())
         counts["flat"] += int(((shard["flags"] & IS_FLAT) > 0).sum())
         counts["broken"] += int(shard["broken"].sum())
         counts["only_text"] += int((~has & ~shard["broken"]).sum())
@@ -171,7 +171,7 @@ def _count(out: Path, shards: int) -> dict[str, int]:
 
 
 def _make_shard(batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources) -> Columns:
-    """Hash the pictures of consecutive entries and compute the keys of their captions."""
+    """Hash the images of consecutive entries and compute the keys of their captions."""
     problems, captions = [one.problem for one in batch], [one.caption for one in batch]
     with_source = [row for row, one in enumerate(batch) if one.source is not None]
     kinds = dict(_KINDS)

@@ -135,7 +135,7 @@ def _outside(report: OverlapReport) -> dict[str, list[Evidence]]:
     for match in report.matches:
         is_other = match.relation in (None, "possible duplicate")
         if is_other and report.kind == "benchmark":
-            continue  # The same picture with another question is another item.
+            continue  # The same image with another question is another item.
         facts = describe_overlap(match)
         evidence[match.item].append(_evidence(match.other, facts, match.image, match.similarity))
     return evidence

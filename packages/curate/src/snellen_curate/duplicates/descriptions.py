@@ -43,7 +43,7 @@ KEEP = {
 
 
 def describe_image_match(match: ImageMatch) -> tuple[str, ...]:
-    """How two pictures match, then the distances that are known."""
+    """How two images match, then the distances that are known."""
     facts = [f"pictures: {_HOW[match.how]}"]
     if match.how in ("near", "turned"):
         if match.phash is not None:

@@ -1,4 +1,4 @@
-"""Look-ups in an index of picture hashes, whose files are mapped into memory and read in part.
+"""Look-ups in an index of image hashes, whose files are mapped into memory and read in part.
 
 A pHash is compared with every stored one, 64 bits at a time: that takes a nanosecond a pair on one
 core, misses no hash within the radius, and needs no tables beside the hashes.
@@ -46,7 +46,7 @@ _DIGEST_FLAGS = {"sha256": HAS_SHA256, "pixels": HAS_PIXELS}
 
 
 class ImageQueries(NamedTuple):
-    """Pictures that are searched for, as columns."""
+    """Images that are searched for, as columns."""
 
     phash: Hashes
     dhash: Hashes
@@ -54,7 +54,7 @@ class ImageQueries(NamedTuple):
     copies: Array | None
     """Small copies (n, 16, 16, 3), if they are known."""
     turned: Array | None
-    """pHashes (n, 8) of the pictures mirrored and turned, if they are known."""
+    """pHashes (n, 8) of the images mirrored and turned, if they are known."""
 
 
 class HashMatches(NamedTuple):
@@ -66,7 +66,7 @@ class HashMatches(NamedTuple):
 
 
 class HashIndex:
-    """An index of picture hashes that is complete. Raises DataError if it is not, or damaged."""
+    """An index of image hashes that is complete. Raises DataError if it is not, or damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -104,7 +104,7 @@ class HashIndex:
             who = can_turn if way else with_hash
             found = self.near_hashes(hashes[who], radius)
             for pair, match in self._accept(found._replace(query=who[found.query]), queries, rule, way):
-                # A pair may match in several ways, as a symmetric picture does: the nearest counts.
+                # A pair may match in several ways, as a symmetric image does: the nearest counts.
                 if pair not in best or (match.phash or 0) < (best[pair].phash or 0):
                     best[pair] = match
         return {pair: best[pair] for pair in sorted(best)}
@@ -166,7 +166,7 @@ class HashIndex:
         return alike
 
     def queries(self) -> ImageQueries:
-        """The pictures of this index as queries; held in memory."""
+        """The images of this index as queries; held in memory."""
         return ImageQueries(
             self.column("phash"),
             self.column("dhash"),

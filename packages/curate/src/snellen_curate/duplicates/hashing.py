@@ -1,4 +1,4 @@
-"""Hash many pictures in several processes: decoding takes most of the time."""
+"""Hash many images in several processes: decoding takes most of the time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from snellen_curate.duplicates.image_hashes import BrokenImage, ImageHash, hash_
 
 HashResult = ImageHash | BrokenImage
 HashSources = Callable[[Iterable[Source]], Iterator[HashResult]]
-"""Hashes pictures, in order; a broken picture says why."""
+"""Hashes images, in order; a broken image says why."""
 
 _CHUNK = 32
-"""Pictures that a process is handed at once."""
+"""Images that a process is handed at once."""
 _MIN_PARALLEL = 200
-"""Pictures below which starting processes takes longer than it saves."""
+"""Images below which starting processes takes longer than it saves."""
 
 
 @contextmanager
 def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
-    """What hashes a shard of pictures in this many processes (default: as many as there are cores),
+    """What hashes a shard of images in this many processes (default: as many as there are cores),
     which start with the first long shard.
 
     It raises UsageError if a process was killed, e.g. for want of memory.

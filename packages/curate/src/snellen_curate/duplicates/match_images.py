@@ -1,4 +1,4 @@
-"""Which pictures match, and how: by bytes, pixels, hashes or local features."""
+"""Which images match, and how: by bytes, pixels, hashes or local features."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SAME_BYTES, SAME_PIXELS = ImageMatch("bytes"), ImageMatch("pixels", 0, 0, 1.0)
 EXACT = ("bytes", "pixels")
 
 Matches = dict[tuple[int, int], ImageMatch]
-"""A row of an index and a row of another, or of the same, to how their pictures match."""
+"""A row of an index and a row of another, or of the same, to how their images match."""
 
 
 def match_images(
     index: HashIndex, other: HashIndex, settings: DuplicateSettings, images: Mapping[str, MediaRef] | None
 ) -> Matches:
-    """The pairs of pictures of two indexes that match, each by its nearest way; of an index with
+    """The pairs of images of two indexes that match, each by its nearest way; of an index with
     itself each pair once, the lower row first.
 
     `images`: those of both indexes by their names, among which cropped and framed copies are looked
@@ -55,12 +55,12 @@ def match_images(
 
 
 class ImageGraph:
-    """Which pictures of a data set are the same, and which are near duplicates."""
+    """Which images of a data set are the same, and which are near duplicates."""
 
     def __init__(self, digests: Sequence[str], matches: Matches, missing: frozenset[str]) -> None:
         self._missing = missing
         self._node_of = {digest: digest for digest in digests}
-        """Digest of a picture to that of the first picture with the same pixels."""
+        """Digest of an image to that of the first image with the same pixels."""
         self.near: dict[str, dict[str, ImageMatch]] = defaultdict(dict)
         """Node to its near duplicates."""
         pairs = [(digests[one], digests[other], matches[one, other]) for one, other in sorted(matches)]
@@ -76,7 +76,7 @@ class ImageGraph:
         return self._node_of.get(digest, digest)
 
     def match(self, left: str, right: str) -> ImageMatch | None:
-        """How two pictures match; None if they do not, or if there is none to compare."""
+        """How two images match; None if they do not, or if there is none to compare."""
         if left == right:
             return None if left in self._missing else SAME_BYTES
         one, other = self.node(left), self.node(right)

@@ -1,5 +1,5 @@
-"""`duplicates.html`: pairs side by side with small pictures, what is in other sets, one file that
-loads nothing. The template lays out the values of the report; here are the pictures."""
+"""`duplicates.html`: pairs side by side with small images, what is in other sets, one file that
+loads nothing. The template lays out the values of the report; here are the images."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MAX_CARDS = 60
 """Pairs of each section on the page; all are in the JSON file."""
 _MAX_ROWS = 20
 _SIDE = 200
-"""Longer side of a picture on the page, in pixels."""
+"""Longer side of an image on the page, in pixels."""
 
 
 def write_page(found: DuplicateSearchResult, path: Path) -> Path:
@@ -83,7 +83,7 @@ def write_page(found: DuplicateSearchResult, path: Path) -> Path:
 
 
 def _image_urls(found: DuplicateSearchResult) -> Callable[[str], str]:
-    """Makes a data URL of a picture, decoded once; empty if there is none or it is broken."""
+    """Makes a data URL of an image, decoded once; empty if there is none or it is broken."""
     images = dict(found.read.images)
     for other in found.others.values():
         images |= other.read.images if other.read else {}
@@ -105,7 +105,7 @@ def _counts(report: DuplicateReport, alike: int) -> list[tuple[str, str, str]]:
 
 
 def _is_above(pair: ImagePair, paired: set[tuple[str, str]]) -> bool:
-    """Whether all items of two pictures are pairs of another section."""
+    """Whether all items of two images are pairs of another section."""
     return all(
         (left, right) in paired or (right, left) in paired for left in pair.left_items for right in pair.right_items
     )
@@ -126,7 +126,7 @@ def _other_data(report: OverlapReport, other: OtherData) -> Mapping[str, Any]:
 
 
 def _entry_image(index: HashIndex | None, match: OverlapMatch) -> tuple[str, str]:
-    """The picture of an entry of a list, and what it is: that itself if it lies in a folder, else
+    """The image of an entry of a list, and what it is: that itself if it lies in a folder, else
     the copy of 16 x 16 pixels that the index holds."""
     if index is None or match.image is None or match.row is None:
         return "", "compared by its caption"
@@ -147,7 +147,7 @@ def _names(names: Sequence[str], most: int = 8) -> str:
 
 
 def _small_jpeg(source: Source) -> str:
-    """A JPEG of at most `_SIDE` pixels; empty if the picture is broken."""
+    """A JPEG of at most `_SIDE` pixels; empty if the image is broken."""
     try:
         image = decode_image(source.read(), max_image_pixels())
     except MediaError:

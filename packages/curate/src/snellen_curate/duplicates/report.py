@@ -16,7 +16,7 @@ ImageHow = Literal["bytes", "pixels", "near", "overlap", "turned"]
 
 
 class ImageMatch(Struct, frozen=True, omit_defaults=True):
-    """How two pictures match, nearest way first."""
+    """How two images match, nearest way first."""
 
     how: ImageHow
     phash: int | None = None
@@ -27,16 +27,16 @@ class ImageMatch(Struct, frozen=True, omit_defaults=True):
     points: int | None = None
     """Corners that lie alike in both, of at most 300."""
     share: float | None = None
-    """Of the larger picture that both show."""
+    """Of the larger image that both show."""
 
     @property
     def distance(self) -> tuple[int, int]:
-        """How far apart the pictures are, for ordering."""
+        """How far apart the images are, for ordering."""
         return get_args(ImageHow).index(self.how), self.phash or 0
 
 
 class ImagePair(Struct, frozen=True, omit_defaults=True):
-    """Two pictures of the data set that are near duplicates of each other."""
+    """Two images of the data set that are near duplicates of each other."""
 
     left: str
     right: str
@@ -46,7 +46,7 @@ class ImagePair(Struct, frozen=True, omit_defaults=True):
 
 
 class ItemPair(Struct, frozen=True, omit_defaults=True, rename={"image": "picture"}):
-    """Two items about the same picture that ask the same."""
+    """Two items about the same image that ask the same."""
 
     left: str
     right: str
@@ -54,7 +54,7 @@ class ItemPair(Struct, frozen=True, omit_defaults=True, rename={"image": "pictur
     rule: TextRule
     similarity: float
     image: ImageMatch | None = None
-    """How their pictures match; None if neither has a picture."""
+    """How their images match; None if neither has an image."""
     left_key: str = ""
     right_key: str = ""
 
@@ -68,7 +68,7 @@ class DuplicateCluster(Struct, frozen=True):
 
 
 class BrokenMedium(Struct, frozen=True, rename={"image": "picture"}):
-    """A picture that cannot be read, or an item that cannot be asked."""
+    """An image that cannot be read, or an item that cannot be asked."""
 
     items: tuple[str, ...]
     reason: str
@@ -76,10 +76,10 @@ class BrokenMedium(Struct, frozen=True, rename={"image": "picture"}):
 
 
 class Share(Struct, frozen=True):
-    """A share of items, with its interval. Items about one picture are a cluster."""
+    """A share of items, with its interval. Items about one image are a cluster."""
 
     name: str
-    """What they share: `picture, exact`, `picture, near`, `question`, `item`, `any`."""
+    """What they share: `image, exact`, `image, near`, `question`, `item`, `any`."""
     count: int
     n: int
     interval: Interval | None
@@ -108,7 +108,7 @@ class OverlapMatch(
     """Jaccard similarity of the question and the other's question or caption, if compared."""
     own_image: str = ""
     other_image: str = ""
-    """Digests of the two pictures; of an entry of a list, its name."""
+    """Digests of the two images; of an entry of a list, its name."""
     caption: str = ""
     row: int | None = None
     """Place of the entry in the list, from 0."""
@@ -150,7 +150,7 @@ class DuplicateReport(
     digest: str
     items: int
     images: int
-    """Different pictures, by their bytes."""
+    """Different images, by their bytes."""
     settings: DuplicateSettings
     contradictions: tuple[ItemPair, ...]
     duplicates: tuple[ItemPair, ...]

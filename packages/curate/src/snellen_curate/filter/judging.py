@@ -18,7 +18,7 @@ from snellen_curate.filter.verdicts import EvidenceReader, ItemIndex, ItemVerdic
 
 UNREADABLE, NO_IMAGE, NO_ANSWER = "unreadable", "no picture", "no answer"
 _MIN_MEDIA_SHARE = 0.9
-"""If this share of the items has a picture or video, an item without one is flagged; with fewer,
+"""If this share of the items has an image or video, an item without one is flagged; with fewer,
 the data are a mixture."""
 
 
@@ -26,7 +26,7 @@ class ItemProblem(NamedTuple):
     """Why no model can be judged by an item."""
 
     rule: str
-    """`unreadable` (the row, its picture or its video), `no picture` or `no answer`."""
+    """`unreadable` (the row, its image or its video), `no image` or `no answer`."""
     reason: str
 
 

@@ -94,7 +94,7 @@ class FilterResult(Struct, frozen=True):
     undecided: int
     """Too few models replied; the next start asks again."""
     problems: dict[str, int]
-    """Items that no model can be judged by, flagged too: `unreadable`, `no picture`, `no answer`.
+    """Items that no model can be judged by, flagged too: `unreadable`, `no image`, `no answer`.
     """
     rules: tuple[RuleCount, ...]
     models: tuple[ModelCount, ...]

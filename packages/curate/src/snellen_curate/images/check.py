@@ -1,7 +1,7 @@
-"""Check the pictures of a folder, table or webdataset before anything is asked about them.
+"""Check the images of a folder, table or webdataset before anything is asked about them.
 
 The step writes a data set folder of items without questions, with a decision about each, and
-`pictures.tsv`: a line for each picture with what was measured and whose it is.
+`pictures.tsv`: a line for each image with what was measured and whose it is.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FACTS = ("size", "sharpness", "darkest", "brightest", "entropy", "camera", "pos
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageOptions:
-    """What is looked for, and what is said of all pictures that do not say it themselves."""
+    """What is looked for, and what is said of all images that do not say it themselves."""
 
     drop: tuple[str, ...] = ()
     """Kinds of `KINDS` that are left out, rather than flagged."""
@@ -95,7 +95,7 @@ def _decide(
     copy: Decision | None,
     count_faces: Callable[[PILImage], int] | None,
 ) -> Decision:
-    """What is wrong with the pictures of an item, and what they say of themselves."""
+    """What is wrong with the images of an item, and what they say of themselves."""
     problems = {"broken": item.problem} if item.problem else {}
     if not item.sample.media:
         problems["broken"] = "it names no picture"
@@ -130,7 +130,7 @@ def _decide(
 
 
 def _measure(ref: MediaRef, count_faces: Callable[[PILImage], int] | None) -> Measures:
-    """What is known of one picture, and what is wrong with it."""
+    """What is known of one image, and what is wrong with it."""
     try:
         data = ref.source.read()
         image = decode_image(data, max_image_pixels())
@@ -173,7 +173,7 @@ def _with_owner(item: Item, decision: Decision) -> Item:
 
 
 def _as_tsv(decided: Sequence[tuple[Item, Decision]]) -> str:
-    """A line for each picture: what was decided, whose it is, and what was measured."""
+    """A line for each image: what was decided, whose it is, and what was measured."""
     text = io.StringIO()
     columns = ("picture", "file", "decision", "kinds", "license_url", *_OWNER, *_FACTS)
     table = csv.DictWriter(text, columns, "", "ignore", "excel-tab", lineterminator="\n")

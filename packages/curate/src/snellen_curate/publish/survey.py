@@ -54,7 +54,7 @@ class PublishedEntry(NamedTuple):
 
 @dataclass(slots=True)
 class ImageCredit:
-    """Whom a picture or video is of, and under which licence."""
+    """Whom an image or video is of, and under which licence."""
 
     source: str
     licence: str
@@ -81,7 +81,7 @@ class Survey:
     """Row numbers of the TSV files, by id, the items that are held out last; empty if the ids
     themselves are usable."""
     credits: dict[str, ImageCredit] = field(default_factory=dict)
-    """By digest of the picture or video."""
+    """By digest of the image or video."""
     _candidates: list[SplitCandidate] = field(default_factory=list)
     _readable: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By digest of the media that can be read, the texts in their files if these are searched."""
@@ -173,7 +173,7 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
 
 
 class _OutsideImages:
-    """Pictures of a user's file that lie outside of its folder, or came from there by an earlier
+    """Images of a user's file that lie outside of its folder, or came from there by an earlier
     step: a path or link in somebody else's file may lead to anything on this machine."""
 
     def __init__(self, table: ItemTable, allowed: Sequence[str]) -> None:
@@ -240,8 +240,8 @@ def _question_problem(item: Item) -> str:
 
 
 def _licences(item: Item, table: LicenceTable, of_questions: str) -> tuple[list[str], tuple[str, str] | None]:
-    """The SPDX licence of each picture of an item, and the rule and reason if one has none. An item
-    without pictures has the licence of the questions."""
+    """The SPDX licence of each image of an item, and the rule and reason if one has none. An item
+    without images has the licence of the questions."""
     texts = licences_of(item.cells, table, len(item.sample.media))
     if not item.sample.media:
         texts = [texts[0] or of_questions]
@@ -258,7 +258,7 @@ def _licences(item: Item, table: LicenceTable, of_questions: str) -> tuple[list[
 
 
 def _credit(item: Item, licences: Sequence[str], credits: dict[str, ImageCredit]) -> None:
-    """Note whom each picture of an item is of."""
+    """Note whom each image of an item is of."""
     media = item.sample.media
     authors, urls = (split_images(item.cells.get(name, ""), len(media)) for name in (AUTHOR_COLUMN, URL_COLUMN))
     for ref, licence, author, url in zip(media, licences, authors, urls, strict=False):

@@ -1,7 +1,7 @@
-"""Questions of a folder or manifest of pictures: the whole pipeline (SEED-Bench-H, Sec. 3.4.1).
+"""Questions of a folder or manifest of images: the whole pipeline (SEED-Bench-H, Sec. 3.4.1).
 
-First each picture by itself, many at once: extract, write, check. Then albums, of which several
-pictures are shown. Last, what needs all questions: balance, and the places of the answers.
+First each image by itself, many at once: extract, write, check. Then albums, of which several
+images are shown. Last, what needs all questions: balance, and the places of the answers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def make_questions(
     *,
     progress: ProgressChoice = None,
 ) -> QuestionsResult:
-    """Make a data set folder of questions about pictures; started again, it goes on.
+    """Make a data set folder of questions about images; started again, it goes on.
 
     The items are written once nothing has failed. Raises UsageError for options, models or a folder
     that cannot be used, and StorageError.
@@ -88,7 +88,7 @@ class _ImageQuestions:
         self._failed = 0
 
     def make(self, total: int) -> QuestionsResult:
-        """Ask about pictures, then albums, then captions; balance, place the answers, and write the
+        """Ask about images, then albums, then captions; balance, place the answers, and write the
         items, unless something is still to be done."""
         for record in self._records.records():
             # A kill may have kept its decisions from the log.
@@ -135,7 +135,7 @@ class _ImageQuestions:
             Candidate(draft.id, draft.dimension, draft.images[-1]) for draft in all_drafts(self._records, options.seed)
         ]
         choice = balance(
-            everything, per_dimension=options.per_dimension, per_image=options.per_image, seed=options.seed
+            everything, per_dimension=options.per_dimension, per_picture=options.per_picture, seed=options.seed
         )
         self._decide(self._final_decisions(choice.left_out))
         if choice.kept:

@@ -1,7 +1,7 @@
 """Questions that are answered by drawing (SEED-Bench-H, part 3: Text-to-Image Generation).
 
 A language model changes a target or an attribute of a caption; a model draws the caption and its
-changes; the four pictures are the options (Sec. 3.3.3). People then filter them: `curate review`.
+changes; the four images are the options (Sec. 3.3.3). People then filter them: `curate review`.
 The items are in the form that `seedbench:version=H,level=L3 --data DIR/items.jsonl` reads.
 """
 
@@ -88,7 +88,7 @@ RECORDED = "file:"
 
 
 class RecordedDrawings(ModelDefaults):
-    """Pictures by their captions, from a data file with the columns `caption` and `image`."""
+    """Images by their captions, from a data file with the columns `caption` and `image`."""
 
     def __init__(self, path: str) -> None:
         """Raises UsageError for a file without these columns."""
@@ -101,7 +101,7 @@ class RecordedDrawings(ModelDefaults):
             raise DataError(f"{path} names no pictures; give them in a column `image`")
 
     def answer(self, request: Request) -> Output:
-        """The picture that was drawn of the text."""
+        """The image that was drawn of the text."""
         ref = self._images.get(request.text()) if isinstance(request, Draw) else None
         if ref is None:
             return Failure("unsupported", f"no picture of {request.text()!r} was recorded")
@@ -144,7 +144,7 @@ class DrawnOptions:
 
 
 class _Drawings(NamedTuple):
-    """What a caption's job made: its pictures, that of the caption first."""
+    """What a caption's job made: its images, that of the caption first."""
 
     images: tuple[MediaRef, ...]
     doubts: str
@@ -159,7 +159,7 @@ def make_drawn_questions(
     *,
     progress: ProgressChoice = None,
 ) -> QuestionsResult:
-    """Make a data set folder of questions whose options are pictures; started again, it goes on.
+    """Make a data set folder of questions whose options are images; started again, it goes on.
 
     Raises UsageError for options, models or a folder that cannot be used, and StorageError.
     """
@@ -219,7 +219,7 @@ class _DrawnQuestions:
         return _Drawings(images, doubts)
 
     def _draw(self, name: str, texts: Sequence[str]) -> Steps[tuple[MediaRef, ...] | Exclusion]:
-        """A picture of each text, kept in the data set folder."""
+        """An image of each text, kept in the data set folder."""
         images: list[MediaRef] = []
         for number, text in enumerate(texts):
             request = Draw(

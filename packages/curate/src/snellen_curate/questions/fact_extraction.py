@@ -1,4 +1,4 @@
-"""Extract the facts of one picture or video: all extractors, with the rules between them."""
+"""Extract the facts of one image or video: all extractors, with the rules between them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FactExtraction:
     def extract(self, image: SourceMedium) -> Steps[VisualFacts | Exclusion]:
         """All that the extractors find, or why they were not asked further.
 
-        Raises MediaError if the picture cannot be read, NotJson and AskFailed.
+        Raises MediaError if the image cannot be read, NotJson and AskFailed.
         """
         return self._video(image) if image.kind == "video" else self._image(image)
 
@@ -58,7 +58,7 @@ class FactExtraction:
         found = VisualFacts(width, height, captions=image.captions)
         if image.captions:
             found = found.with_sources(["caption"], "manifest")
-        # The captions decide first whether the picture is rich enough for the other extractors.
+        # The captions decide first whether the image is rich enough for the other extractors.
         asked: set[str] = set()
         found = yield from self._find(view, found, ("caption",), asked)
         reason = check_noun_count(found.captions, self.min_nouns)

@@ -1,4 +1,4 @@
-"""The job of one picture, video or album: extract, write, check; its result as a record."""
+"""The job of one image, video or album: extract, write, check; its result as a record."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ class ImageWork:
 
 @dataclass(frozen=True, slots=True)
 class ImageJobs:
-    """Makes the jobs of pictures and albums."""
+    """Makes the jobs of images and albums."""
 
     extraction: FactExtraction
     options: QuestionOptions
 
     def image_job(self, image: SourceMedium) -> Job[ImageRecord]:
-        """Extract the facts of a picture or video, and write and check questions of every dimension
+        """Extract the facts of an image or video, and write and check questions of every dimension
         that it allows."""
         work = ImageWork(image.id, (image.id,))
         return Job(image.id, self._extract(work, image), work.asked)
 
     def album_job(self, album: Album) -> Job[ImageRecord]:
-        """Write and check questions about several pictures whose facts were extracted before."""
+        """Write and check questions about several images whose facts were extracted before."""
         work = ImageWork(album.id, tuple(one.id for one in album.images), album.facts)
         media = tuple(one.medium for one in album.images)
         return Job(album.id, self._write(work, "album", media), work.asked)
@@ -89,7 +89,7 @@ class ImageJobs:
         return work.record(restated=restated, shown=draft.images[0], evidence=tuple(work.asked))
 
     def _extract(self, work: ImageWork, image: SourceMedium) -> Steps[ImageRecord]:
-        """Extract, then write; a picture that cannot be used is dropped with the reason."""
+        """Extract, then write; an image that cannot be used is dropped with the reason."""
         if self.options.require_license and not image.cells.get("license"):
             work.drop(image.id, rules.NO_LICENSE, "the manifest names no licence for it")
             return work.record()
@@ -106,7 +106,7 @@ class ImageJobs:
         return (yield from self._write(work, image.kind, (image.medium,)))
 
     def _write(self, work: ImageWork, kind: str, media: Sequence[MediaRef]) -> Steps[ImageRecord]:
-        """Write questions of each dimension, and decide about each, and about the picture."""
+        """Write questions of each dimension, and decide about each, and about the image."""
         extracted = tuple(work.asked)
         prompts = {
             slug: one

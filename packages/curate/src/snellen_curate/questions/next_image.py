@@ -54,7 +54,7 @@ def make_next_image_questions(
     require_license: bool = False,
     seed: int = 0,
 ) -> QuestionsResult:
-    """Make a data set folder of next-image questions of the videos; pictures are passed over.
+    """Make a data set folder of next-image questions of the videos; images are passed over.
 
     Raises UsageError if there are no videos, and StorageError.
     """

@@ -20,7 +20,7 @@ from snellen_curate.questions.several_images import in_context_drafts
 from snellen_curate.questions.sources import ImageSource, SourceMedium
 
 IMAGE_COLUMN = "picture"
-"""Column: the ids of the pictures that an item shows, with commas between them."""
+"""Column: the ids of the images that an item shows, with commas between them."""
 TYPE_COLUMN = "question_type_id"
 _INHERITED = ("source", "split", "start", "end")
 
@@ -40,9 +40,9 @@ class BalancedQuestions(NamedTuple):
 
 
 def balance(
-    candidates: Iterable[Candidate], *, per_dimension: int = 0, per_image: int = 0, seed: int = 0
+    candidates: Iterable[Candidate], *, per_dimension: int = 0, per_picture: int = 0, seed: int = 0
 ) -> BalancedQuestions:
-    """At most so many questions of a dimension, and of a picture; 0 is no limit.
+    """At most so many questions of a dimension, and of an image; 0 is no limit.
 
     Questions are drawn in an order by seed, one of each dimension in turn, so that a picture's few
     places do not all go to the dimension that is asked about most. A larger limit only adds.
@@ -64,8 +64,8 @@ def balance(
                 candidate = queue.pop()
                 if per_dimension and taken[name] >= per_dimension:
                     left_out[candidate.id] = f"{per_dimension} questions of {name} are enough"
-                elif per_image and images[candidate.image] >= per_image:
-                    left_out[candidate.id] = f"{per_image} questions about the picture are enough"
+                elif per_picture and images[candidate.image] >= per_picture:
+                    left_out[candidate.id] = f"{per_picture} questions about the picture are enough"
                 else:
                     taken[name] += 1
                     images[candidate.image] += 1
@@ -91,7 +91,7 @@ def all_drafts(records: ImageRecords, seed: int) -> Iterator[Draft]:
 
 
 def build_items(images: ImageSource, records: ImageRecords, kept: frozenset[str], seed: int) -> Iterator[Item]:
-    """The kept questions as items, in the order in which the last picture that each shows was
+    """The kept questions as items, in the order in which the last image that each shows was
     read."""
     places = answer_positions(kept, seed)
     waiting: dict[str, list[Draft]] = {}
@@ -114,7 +114,7 @@ def build_items(images: ImageSource, records: ImageRecords, kept: frozenset[str]
 
 
 def _item(draft: Draft, displayed: list[SourceMedium], place: int, seed: int) -> Item:
-    """A draft's item; licences and sources of several pictures stand side by side."""
+    """A draft's item; licences and sources of several images stand side by side."""
     written = draft.written
     distractors = [text.strip() for text in written.distractors]
     options = place_options(written.answer.strip(), distractors, place, draft.id, seed)
@@ -146,11 +146,11 @@ def image_options_item(
     cells: Mapping[str, str],
     seed: int,
 ) -> Item:
-    """An item whose options are pictures, in the columns of SEED-Bench's part 3: the pictures of
+    """An item whose options are images, in the columns of SEED-Bench's part 3: the images of
     the question first, then those of its options in the order of the labels. The first of
-    `pictures` is the answer, and stands at `place`.
+    `images` is the answer, and stands at `place`.
 
-    The texts of the options say nothing ("picture 1"): the pictures are the options.
+    The texts of the options say nothing ("picture 1"): the images are the options.
     """
     by_digest = {ref.digest: ref for ref in images}
     first, *others = by_digest

@@ -1,6 +1,6 @@
-"""`pictures.jsonl` of a data set folder: all that is known of each picture that is done.
+"""`pictures.jsonl` of a data set folder: all that is known of each image that is done.
 
-A line is written before its decisions, so that a picture is never half done: after a kill, pictures
+A line is written before its decisions, so that an image is never half done: after a kill, images
 with a line are not looked at again. The file is also one of extractions: `file:DIR/pictures.jsonl`.
 """
 
@@ -29,7 +29,7 @@ class Draft(Struct, frozen=True, omit_defaults=True, rename={"images": "pictures
     dimension: str
     """Name of the evaluation dimension."""
     images: tuple[str, ...]
-    """Ids of the pictures that it shows, in order; one but for albums."""
+    """Ids of the images that it shows, in order; one but for albums."""
     written: WrittenQuestion
     evidence: tuple[Evidence, ...] = ()
     """What models said on the way: the extraction, the writing, the checks."""
@@ -46,20 +46,20 @@ class RestatedCaption(Struct, frozen=True):
 
 
 class ImageRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
-    """A picture, video, album or restated question that is done."""
+    """An image, video, album or restated question that is done."""
 
     decisions: tuple[Decision, ...] = ()
     drafts: tuple[Draft, ...] = ()
     restated: RestatedCaption | None = None
     """Of the record of a question that was restated for In-Context Captioning."""
     shown: str = ""
-    """The picture of that question."""
+    """The image of that question."""
     evidence: tuple[Evidence, ...] = ()
     """What was said for it."""
 
 
 class ImageRecords(RecordedFile[ImageRecord]):
-    """The file of a step that runs: lines are appended as pictures become done, and read again at
+    """The file of a step that runs: lines are appended as images become done, and read again at
     their places."""
 
     def __init__(self, folder: Path) -> None:

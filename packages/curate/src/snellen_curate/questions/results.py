@@ -21,20 +21,20 @@ class QuestionsResult(Struct, frozen=True, rename={"images": "pictures"}):
 
     folder: str
     images: int
-    """Pictures, videos or captions that were looked at."""
+    """Images, videos or captions that were looked at."""
     items: int
     failed: int
     """Those of which a request failed; the same call asks again."""
     by_rule: dict[str, int]
-    """Pictures and questions that were dropped, by rule."""
+    """Images and questions that were dropped, by rule."""
     by_dimension: dict[str, int]
     """Questions that were kept, by dimension."""
     abort_reason: str = ""
     """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
     sources: str = "picture"
-    """What `pictures` counts: picture, caption or video."""
+    """What `images` counts: image, caption or video."""
     missing: dict[str, int] = {}
-    """Pictures that a file of extractions says nothing about, by the extractor's name."""
+    """Images that a file of extractions says nothing about, by the extractor's name."""
 
     @property
     def is_complete(self) -> bool:

@@ -1,9 +1,9 @@
-"""Questions that show several pictures: stories of an album, and In-Context Captioning
+"""Questions that show several images: stories of an album, and In-Context Captioning
 (SEED-Bench-H, Sec. 3.2.2.1 and 3.3.2).
 
-A story shows 2 to 4 pictures of one album. For a caption after two examples, a language model
+A story shows 2 to 4 images of one album. For a caption after two examples, a language model
 restates each kept question about an attribute or a count as a caption, and says which property it
-is about; three pictures whose captions are about the same one make a question.
+is about; three images whose captions are about the same one make a question.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SETTINGS = Generation(max_new_tokens=512)
 
 
 class Album(NamedTuple):
-    """Pictures of one story, in order, and what is to be seen in all of them."""
+    """Images of one story, in order, and what is to be seen in all of them."""
 
     id: str
     images: tuple[SourceMedium, ...]
@@ -41,8 +41,8 @@ class Album(NamedTuple):
 
 
 def find_albums(images: Iterable[SourceMedium], records: ImageRecords, seed: int) -> Iterator[Album]:
-    """Albums by the cell `album` (of a folder: its sub-folders), 2 to 4 pictures of each by seed,
-    in their order. Pictures that were dropped are left out."""
+    """Albums by the cell `album` (of a folder: its sub-folders), 2 to 4 images of each by seed,
+    in their order. Images that were dropped are left out."""
     by_album: dict[str, list[SourceMedium]] = defaultdict(list)
     for image in images:
         if image.cells.get("album") and image.kind == "image" and image.id in records:
@@ -55,7 +55,7 @@ def find_albums(images: Iterable[SourceMedium], records: ImageRecords, seed: int
         count = min(len(usable), _MIN_IMAGES + key[0] % (_MAX_IMAGES - _MIN_IMAGES + 1))
         drawn = sorted(usable, key=lambda one: sampling_key(f"{seed}:{name}", one.id))[:count]
         chosen = tuple(one for one in usable if one in drawn)
-        # What is to be seen in each picture, as one caption each.
+        # What is to be seen in each image, as one caption each.
         seen = (describe(plain_extraction(records[one.id])).replace("\n", " ") for one in chosen)
         captions = tuple(f"Picture {number}: {text}" for number, text in enumerate(seen, 1))
         yield Album(f"album:{name}", chosen, VisualFacts(captions=captions))
@@ -89,7 +89,7 @@ def restate(role: str, draft: Draft, item: str) -> Steps[RestatedCaption]:
 
 
 def question_of(restated: RestatedCaption, examples: Iterable[str] = ()) -> WrittenQuestion:
-    """The question: captions of the examples behind their pictures, the third one's left out."""
+    """The question: captions of the examples behind their images, the third one's left out."""
     shown = "".join(f"<image>: {example.strip()} " for example in examples)
     return WrittenQuestion(f"{shown}<image>:", restated.statement, list(restated.wrong))
 

@@ -1,4 +1,4 @@
-"""Pictures and videos that questions are made of: a folder, webdataset tars, or a manifest with
+"""Images and videos that questions are made of: a folder, webdataset tars, or a manifest with
 captions, licences and sources."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPELLINGS = {"licence": "license", "story": "album", "url": URL_COLUMN}
 
 
 class SourceMedium(Struct, frozen=True, gc=False):
-    """A picture or a video, and what its manifest says of it."""
+    """An image or a video, and what its manifest says of it."""
 
     id: str
     """Path in the folder, or the id of the manifest's row."""
@@ -53,7 +53,7 @@ class SourceMedium(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class ImageSource:
-    """The pictures of a folder, of webdataset tars or of a manifest, read lazily and in order."""
+    """The images of a folder, of webdataset tars or of a manifest, read lazily and in order."""
 
     path: Path
 
@@ -99,11 +99,11 @@ class ImageSource:
 
     @cached_property
     def _files(self) -> list[Path]:
-        """Pictures and videos below the folder."""
+        """Images and videos below the folder."""
         return list(find_files(self.path, IMAGE_SUFFIXES + VIDEO_SUFFIXES))
 
     def _in_tars(self) -> Iterator[SourceMedium]:
-        """Pictures named by tar and member; the JSON beside a picture says whose it is."""
+        """Images named by tar and member; the JSON beside an image says whose it is."""
         for tar in self.tars:
             for sample in tar_samples(tar):
                 try:
@@ -125,8 +125,8 @@ class ImageSource:
 
 
 def open_images(path: str | Path) -> ImageSource:
-    """Open a folder of pictures and videos, webdataset tars, a data set folder, or a manifest: a
-    data file (JSONL, CSV, TSV, Parquet) with a column for the picture or video, and if it likes
+    """Open a folder of images and videos, webdataset tars, a data set folder, or a manifest: a
+    data file (JSONL, CSV, TSV, Parquet) with a column for the image or video, and if it likes
     `caption`, `license`, `author`, `picture_url`, `source`, `split`, `album`. Raises UsageError."""
     place = Path(path).expanduser()
     if (place / ITEMS_FILE).is_file():
@@ -169,7 +169,7 @@ def kept_cells(cells: Mapping[str, str]) -> dict[str, str]:
 
 
 def _image_of(name: str, row: Row, path: str) -> SourceMedium:
-    """The picture of a manifest's row; only the first, if a row names several."""
+    """The image of a manifest's row; only the first, if a row names several."""
     caption = next((row.cells[name] for name in CAPTION_COLUMNS if row.cells.get(name)), "")
     where = f"{path}, row {row.index + 1}"
     medium = row.media[0] if row.media else _broken(where, f"{where}: names no picture")

@@ -62,7 +62,7 @@ def prompt_texts() -> PromptTexts:
 def prompt_messages(
     name: str, *parts: Part, text: str = "text", system: str = "system", **fields: str
 ) -> list[Message]:
-    """System message and user message of a prompt, `parts` (pictures) before its text."""
+    """System message and user message of a prompt, `parts` (images) before its text."""
     texts = prompt_texts().prompts[name]
     # One pass, so that braces of JSON or of a question are never taken for fields.
     filled = _FIELD.sub(lambda match: fields.get(match[1], match[0]), texts[text].strip())

@@ -1,4 +1,4 @@
-"""Data sets that have a file with boxes for each picture: LabelMe's JSON files
+"""Data sets that have a file with boxes for each image: LabelMe's JSON files
 (https://github.com/wkentaro/labelme), of whose outlines, rectangles and circles the boxes around
 them are taken; and PASCAL VOC's XML files (Everingham et al. 2010,
 http://host.robots.ox.ac.uk/pascal/VOC/), as labelImg and others write them too."""
@@ -33,7 +33,7 @@ from snellen_curate.statistics.media_facts import read_image_facts
 
 _SUFFIXES = [each for suffix in sorted(IMAGE_SUFFIXES) for each in (suffix, suffix.upper())]
 _MAX_LEVELS = 3
-"""Folders in a folder of annotations that are looked for among the pictures too."""
+"""Folders in a folder of annotations that are looked for among the images too."""
 
 
 class Shape(NamedTuple):
@@ -48,8 +48,8 @@ class Shape(NamedTuple):
 
 
 def box_importer(suffix: str, sibling: str, parse: Callable[[Path], tuple[str, list[Shape]]]) -> Importer:
-    """The importer of files with this suffix, of which `parse` gives the name of the picture and
-    the objects; the pictures may lie in the folder `sibling` beside that of the files."""
+    """The importer of files with this suffix, of which `parse` gives the name of the image and
+    the objects; the images may lie in the folder `sibling` beside that of the files."""
 
     def read(request: ImportRequest) -> ImportedMetadata:
         left_out: Counter[str] = Counter()
@@ -83,7 +83,7 @@ def label_space(request: ImportRequest, labels: Iterable[str]) -> dict[str, dict
 def box_record(
     request: ImportRequest, name: str, image: Path, size: tuple[int, int], boxes: list[ObjectBox]
 ) -> MetadataRecord:
-    """The record of a picture with these objects."""
+    """The record of an image with these objects."""
     return MetadataRecord(
         id=f"{request.name}/{name}",
         source=request.name,
@@ -105,9 +105,9 @@ def file_name(file: Path, folder: Path) -> str:
 
 
 def _find_image(request: ImportRequest, annotation: Path, name: str, sibling: str) -> tuple[Path, tuple[int, int]]:
-    """The picture that an annotation file names, and its size: in --media, beside the file, or
+    """The image that an annotation file names, and its size: in --media, beside the file, or
     in the folder `sibling` beside the file's folder; `Annotations/val` is beside `JPEGImages/val`.
-    A picture may have another suffix than the file says. Raises DataError."""
+    An image may have another suffix than the file says. Raises DataError."""
     # Windows writes its own separators.
     name = name.strip().replace("\\", "/") or annotation.with_suffix(".jpg").name
     parent, below = annotation.absolute().parent, Path()

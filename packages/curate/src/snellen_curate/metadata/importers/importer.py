@@ -48,9 +48,9 @@ class ImportRequest:
     out: Path
     """The metadata file to write."""
     images: Path | None = None
-    """Folder of the pictures that the files name; None: next to them."""
+    """Folder of the images that the files name; None: next to them."""
     kept: Path | None = None
-    """Data set folder of pictures; records of others are left out. None: all are taken."""
+    """Data set folder of images; records of others are left out. None: all are taken."""
     source: str = ""
     """Name of the data set; empty: after the first path."""
     license: str = ""
@@ -120,7 +120,7 @@ def clip_box(
     expression: str = "",
     crowd: bool = False,
 ) -> Iterator[ObjectBox]:
-    """A box, cut at the border of a picture of known size; none if nothing is left of it, or if it
+    """A box, cut at the border of an image of known size; none if nothing is left of it, or if it
     has no name."""
     left, top, right, bottom = corners
     if size[0] and size[1]:
@@ -136,7 +136,7 @@ def clip_box(
 
 
 def only_label(labels: Iterable[str]) -> dict[str, Any]:
-    """The fields of what a picture shows: that is plain only if it shows objects of one kind."""
+    """The fields of what an image shows: that is plain only if it shows objects of one kind."""
     distinct = tuple(dict.fromkeys(filter(None, labels)))
     return {"label": distinct[0]} if len(distinct) == 1 else {"labels": distinct}
 
@@ -243,7 +243,7 @@ def _count(
 
 
 class _KeptImages:
-    """The pictures of a data set folder. A file is the one of the longest id or path that its own
+    """The images of a data set folder. A file is the one of the longest id or path that its own
     path ends with: sub/a.png is not a.png. File names that stand once in the folder count too."""
 
     def __init__(self, folder: Path, records: Path) -> None:
@@ -266,7 +266,7 @@ class _KeptImages:
                     self._is_kept.setdefault(key, row["decision"] != "drop")
 
     def refuse_none(self) -> None:
-        """Raises DataError, as no picture was found."""
+        """Raises DataError, as no image was found."""
         there = ", ".join([*self._is_kept][:3])
         raise DataError(
             f"0 of {self.left_out} pictures are in {self._folder} and kept: it has {there}; here "
@@ -274,7 +274,7 @@ class _KeptImages:
         )
 
     def has_all(self, record: MetadataRecord) -> bool:
-        """Whether all pictures of a record are kept; counts it if not."""
+        """Whether all images of a record are kept; counts it if not."""
         for path in (Path(self._records, image) for image in record.images):
             ids = ("/".join(path.parts[start:]) for start in range(len(path.parts)))
             if not next((self._is_kept[each] for each in ids if each in self._is_kept), False):
@@ -298,7 +298,7 @@ def _fill(record: MetadataRecord, request: ImportRequest) -> MetadataRecord:
 
 
 class ImageWriter:
-    """Pictures that are inside a data file become files next to the metadata file; those that are
+    """Images that are inside a data file become files next to the metadata file; those that are
     files already stay where they are."""
 
     def __init__(self, out: Path) -> None:

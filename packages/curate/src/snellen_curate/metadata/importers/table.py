@@ -1,5 +1,5 @@
 """Tables: Parquet, JSON Lines, CSV, TSV, and Hugging Face data sets, saved or on the hub; and
-pictures in folders that are named by their label, as torchvision's ImageFolder and the Hugging Face
+images in folders that are named by their label, as torchvision's ImageFolder and the Hugging Face
 library read them, or with a `metadata.csv` or `metadata.jsonl` beside them.
 
 Columns become fields by name; `columns` names others. What is no field becomes an annotation.
@@ -115,7 +115,7 @@ def _record(
         field: int(float(text)) for field in _NUMBER_FIELDS if (text := take(field)).replace(".", "", 1).isdecimal()
     }
     boxes = _boxes(take("boxes"), take("box_labels"))
-    # A table that names its pictures names its records by them.
+    # A table that names its images names its records by them.
     name = take("id") or cells.get("image", "") or str(row.index)
     texts["source"] = texts.get("source") or request.name
     if has_space and (texts.get("label") or boxes):
@@ -223,7 +223,7 @@ _LISTINGS = ("metadata.jsonl", "metadata.csv")
 
 
 def read_image_folder(request: ImportRequest) -> ImportedMetadata:
-    """Read a folder of pictures; one with a `metadata.csv` or `metadata.jsonl` is read as a table.
+    """Read a folder of images; one with a `metadata.csv` or `metadata.jsonl` is read as a table.
     Raises DataError."""
     folder = only_path(request)
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""YOLO's text files: a line `class x y width height` for each object, as shares of the picture, or
+"""YOLO's text files: a line `class x y width height` for each object, as shares of the image, or
 `class x1 y1 x2 y2 ...` around it (https://docs.ultralytics.com/datasets/detect/). The names of the
 classes are in the data set's YAML file, `classes.txt` or `obj.names`."""
 
@@ -83,7 +83,7 @@ def _names_in_yaml(text: str) -> dict[int, str]:
 def _records(
     request: ImportRequest, folder: Path, names: dict[int, str], left_out: Counter[str], *, has_keypoints: bool
 ) -> Iterator[MetadataRecord]:
-    """A record for each picture: without objects if its text file is empty or missing. Raises
+    """A record for each image: without objects if its text file is empty or missing. Raises
     DataError if all are missing."""
     text_files: set[Path] = set()
     place = request.images or folder
@@ -113,7 +113,7 @@ def _records(
 
 
 def _text_file(image: Path, folder: Path) -> Path | None:
-    """The text file beside a picture, or in `labels` where it is in `images`."""
+    """The text file beside an image, or in `labels` where it is in `images`."""
     parts = image.parts
     candidates = [image.with_suffix(".txt")]
     for place in range(len(parts) - 2, -1, -1):
@@ -127,7 +127,7 @@ def _text_file(image: Path, folder: Path) -> Path | None:
 def _objects(
     file: Path, names: dict[int, str], left_out: Counter[str], has_keypoints: bool
 ) -> Iterator[tuple[str, Corners]]:
-    """Names and boxes of the objects of a file, as shares of the picture. Raises DataError."""
+    """Names and boxes of the objects of a file, as shares of the image. Raises DataError."""
     lines = [line for line in file.read_text("utf-8", "replace").splitlines() if line.strip()]
     for number, line in enumerate(lines, 1):
         values = line.split()

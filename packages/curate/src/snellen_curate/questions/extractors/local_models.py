@@ -9,11 +9,11 @@ mask-generation                  segments without labels (SAM)
 zero-shot-image-classification   labels for segments (or attributes), of crops
 image-classification             labels or attributes, of crops
 
-`rapidocr`: text in pictures by RapidOCR (PP-OCR, the models of PaddleOCR, on ONNX Runtime), the
+`rapidocr`: text in images by RapidOCR (PP-OCR, the models of PaddleOCR, on ONNX Runtime), the
 extra `ocr`. Its weights come with the package, so that nothing is downloaded.
 
 Each is a model like any other here: its replies, `VisualFacts` as JSON, are stored under a digest
-of weights, task and picture.
+of weights, task and image.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _MIN_TEXT_SCORE = 0.5
 
 
 class FactsModel(ModelDefaults):
-    """A picture in, `VisualFacts` as JSON out."""
+    """An image in, `VisualFacts` as JSON out."""
 
     batch_size = 1
     identity: Identity
@@ -86,12 +86,12 @@ class FactsModel(ModelDefaults):
         return Generated(text, seconds=round(time.perf_counter() - begun, 6))
 
     def find(self, image: PILImage, text: str) -> VisualFacts:
-        """What is to be seen in a picture, by what a request says."""
+        """What is to be seen in an image, by what a request says."""
         raise NotImplementedError
 
 
 def _ask_facts(role: str, image: str, ref: MediaRef, words: Sequence[str] | None = None) -> Steps[VisualFacts]:
-    """Ask the model of a role about a picture, with the labels to choose from if it takes any."""
+    """Ask the model of a role about an image, with the labels to choose from if it takes any."""
     parts = [] if words is None else [Text(msgspec.json.encode({"labels": list(words)}).decode())]
     message = user(Media("image", ref.digest), *parts)
     reply = yield from ask_text(role, [message], image, media={ref.digest: ref.source})
@@ -106,7 +106,7 @@ class PipelineExtractor(Extractor):
     at_once: bool = False
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
-        """Captions and detections of the whole picture, everything else of each crop."""
+        """Captions and detections of the whole image, everything else of each crop."""
         found = VisualFacts(view.width, view.height)
         is_zero_shot = self.task.startswith("zero-shot")
         if "caption" in aspects:
@@ -141,7 +141,7 @@ class PipelineExtractor(Extractor):
 
 
 class PipelineModel(FactsModel):
-    """A checkpoint for one task; weights load with the first picture."""
+    """A checkpoint for one task; weights load with the first image."""
 
     def __init__(self, task: str, checkpoint: Checkpoint, device: str) -> None:
         self.task = task
@@ -285,6 +285,6 @@ def _ocr_engine() -> Any:
 
     from rapidocr import RapidOCR
 
-    # It reports each file that it loads, and every picture without text, as a warning.
+    # It reports each file that it loads, and every image without text, as a warning.
     logging.getLogger("RapidOCR").setLevel(logging.ERROR)
     return RapidOCR(params={"Global.log_level": "error"})

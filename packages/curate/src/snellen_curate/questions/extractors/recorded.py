@@ -1,6 +1,6 @@
 """`file:FILE.jsonl`: extractions that were made elsewhere, or by an earlier step.
 
-One line a picture: `{"picture": "park/dog.png", "captions": ["..."], "instances": [{"label": "dog",
+One line an image: `{"picture": "park/dog.png", "captions": ["..."], "instances": [{"label": "dog",
 "box": [10, 20, 80, 90], "attributes": ["brown"]}], "dense": [{"text": "...", "box": [...]}],
 "texts": [...]}`, boxes in pixels; of videos `"moments": [{"start": 0, "end": 1, "captions":
 ["..."]}]`. `pictures.jsonl` of a data set folder is such a file.
@@ -27,7 +27,7 @@ class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True, 
     """A line of the file."""
 
     image: str
-    """Id of the picture: its path in the folder, or the id of the manifest's row; or the end of its
+    """Id of the image: its path in the folder, or the id of the manifest's row; or the end of its
     file's path."""
 
 
@@ -39,7 +39,7 @@ class RecordedExtractor(Extractor):
     recorded: RecordedFile[RecordedFacts]
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
-        """What the file says of the picture; nothing if it is not in the file."""
+        """What the file says of the image; nothing if it is not in the file."""
         yield from ()
         line = self.recorded.get(self.recorded.id_of(view.image, view.ref) or view.image)
         return VisualFacts() if line is None else only(plain_extraction(line), aspects)
@@ -51,7 +51,7 @@ def plain_extraction(line: RecordedFacts) -> VisualFacts:
 
 
 class RecordedFile(Mapping[str, R]):
-    """The lines of a file by picture, read when they are wanted; of two about one picture the last
+    """The lines of a file by image, read when they are wanted; of two about one image the last
     counts."""
 
     def __init__(self, path: Path, form: type[R]) -> None:
@@ -78,7 +78,7 @@ class RecordedFile(Mapping[str, R]):
         """SHA-256 of the file, in hex."""
 
     def id_of(self, image: str, medium: MediaRef) -> str | None:
-        """The id that a picture has in the file: its own, or the one that ends as its path does;
+        """The id that an image has in the file: its own, or the one that ends as its path does;
         None if there is none, or several."""
         if image in self._places:
             return image
@@ -88,7 +88,7 @@ class RecordedFile(Mapping[str, R]):
         return ends[0] if len(ends) == 1 else None
 
     def count_missing(self, images: ImageSource) -> int:
-        """The number of pictures that the file says nothing about. Raises UsageError if these are
+        """The number of images that the file says nothing about. Raises UsageError if these are
         all of them."""
         missing = [one.id for one in images if self.id_of(one.id, one.medium) is None]
         total = len(images)

@@ -58,7 +58,7 @@ class SeenImage(Struct, frozen=True):
 
 
 class PromptedExtractor(Extractor):
-    """One request for all aspects of a picture."""
+    """One request for all aspects of an image."""
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """What the model sees. Raises NotJson and AskFailed."""
